@@ -139,16 +139,9 @@ def _folder(cluster: Cluster, folder: Folder, namespace: str) -> Manifest:
 
 
 def _application(cluster: Cluster, file: str, name: str, body: Body, sync_wave: int | None = None) -> Manifest:
-    return Manifest(
-        file=file,
-        origin=ORIGIN,
-        api=API,
-        kind="Application",
-        name=f"{cluster.name}-{name}",
-        namespace=cluster.spec.delivery.destination.namespace,
-        annotations={} if sync_wave is None else wave(sync_wave),
-        body=body,
-    )
+    name, namespace = f"{cluster.name}-{name}", cluster.spec.delivery.destination.namespace
+    annotations = {} if sync_wave is None else wave(sync_wave)
+    return Manifest(file, ORIGIN, API, "Application", name, body, namespace, annotations=annotations)
 
 
 def _spec(

@@ -37,26 +37,15 @@ def monitoring(cluster: Cluster) -> Iterator[Artifact]:
 
 def _monitor(cluster: Cluster, observability: Observability, component: Component, monitor: Monitor) -> Manifest:
     namespaces = {"matchNames": [component.release(cluster).namespace]}
-    spec = {
-        **monitor.endpoints,
-        "namespaceSelector": namespaces,
-        "selector": {"matchLabels": dict(monitor.labels)},
-    }
+    selector = {"matchLabels": dict(monitor.labels)}
+    spec = {**monitor.endpoints, "namespaceSelector": namespaces, "selector": selector}
     return _object(cluster, observability, component.name, monitor.kind, component.name, spec)
 
 
 def _object(cluster: Cluster, observability: Observability, file: str, kind: str, subject: str, spec: Body) -> Manifest:
-    return Manifest(
-        file=cluster.out(f"monitoring/{file}.yaml"),
-        origin=ORIGIN,
-        api=API,
-        kind=kind,
-        name=f"gpuc-{cluster.name}-{subject}",
-        namespace=observability.namespace,
-        labels={"release": observability.prometheus.release},
-        annotations=wave(0),
-        body={"spec": spec},
-    )
+    file, name = cluster.out(f"monitoring/{file}.yaml"), f"gpuc-{cluster.name}-{subject}"
+    labels, namespace = {"release": observability.prometheus.release}, observability.namespace
+    return Manifest(file, ORIGIN, API, kind, name, {"spec": spec}, namespace, labels, wave(0))
 
 
 def _rule(cluster: Cluster, observability: Observability, alert: Alert) -> Body:

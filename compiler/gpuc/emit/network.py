@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from gpuc.diagnostics.finding import Path
 from gpuc.emit.network_exceptions import applies, exception_policies, internet_block, needs_cilium
-from gpuc.emit.network_objects import PolicyPart, cilium_ports, ip_block, namespace_peer, policy_ports
+from gpuc.emit.network_objects import PolicyPart, ip_block, namespace_peer, with_ports
 from gpuc.emit.sync import protected
 from gpuc.manifest.manifest import Body, Manifest
 from gpuc.model import Cluster, Namespace, Tenant
@@ -40,6 +40,14 @@ class _Destination:
     entity: str
     """The entity of Cilium that includes the destination; empty if the engine matches the addresses."""
 
+    @property
+    def part(self) -> PolicyPart:
+        """The policy that allows the destination."""
+        peers = {"toEntities": [self.entity]} if self.entity else {"to": [ip_block(cidr) for cidr in self.cidrs]}
+        is_cilium = bool(self.entity)
+        rule = with_ports(peers, self.ports, is_cilium=is_cilium)
+        return PolicyPart(self.name, self.origin, {"egress": [rule]}, is_cilium=is_cilium)
+
 
 def network_policies(cluster: Cluster, tenant: Tenant, namespace: Namespace, file: str) -> Iterator[Manifest]:
     """Yields the policies of a namespace: default-deny first, the policies of Cilium for destinations last."""
@@ -47,11 +55,11 @@ def network_policies(cluster: Cluster, tenant: Tenant, namespace: Namespace, fil
     yield replace(deny, annotations=protected(cluster, 1))
     destinations = list(_destinations(cluster, tenant))
     parts = [_dns(cluster, tenant, namespace), _tenant(tenant)]
-    parts += [_to_addresses(destination) for destination in destinations if not destination.entity]
+    parts += [destination.part for destination in destinations if not destination.entity]
     if tenant.spec.network.metrics and cluster.spec.observability:  # a rule without ports would allow all ports
         parts.append(_metrics(cluster.spec.observability, tenant))
     parts += exception_policies(cluster, tenant, namespace)
-    parts += [_to_entity(destination) for destination in destinations if destination.entity]
+    parts += [destination.part for destination in destinations if destination.entity]
     yield from (part.manifest(file, namespace) for part in parts)
 
 
@@ -121,11 +129,11 @@ def _dns(cluster: Cluster, tenant: Tenant, namespace: Namespace) -> PolicyPart:
     apps = ("kube-dns", "node-local-dns") if has_cache_pods else ("kube-dns",)
     if any(egress.names and applies(egress, namespace) for egress in tenant.spec.network.egress):
         labels = [{"k8s:io.kubernetes.pod.namespace": "kube-system", "k8s:k8s-app": app} for app in apps]
-        ports = {"ports": cilium_ports(_DNS_PORTS), "rules": {"dns": [{"matchPattern": "*"}]}}
-        rule: Body = {"toEndpoints": [{"matchLabels": label} for label in labels], "toPorts": [ports]}
+        rule = with_ports({"toEndpoints": [{"matchLabels": label} for label in labels]}, _DNS_PORTS, is_cilium=True)
+        rule["toPorts"][0]["rules"] = {"dns": [{"matchPattern": "*"}]}
         return PolicyPart("allow-dns", tenant.path, {"egress": [rule]}, is_cilium=True)
     peers = [namespace_peer("kube-system", {"k8s-app": app}) for app in apps]
-    return PolicyPart("allow-dns", tenant.path, {"egress": [{"to": peers, "ports": policy_ports(_DNS_PORTS)}]})
+    return PolicyPart("allow-dns", tenant.path, {"egress": [with_ports({"to": peers}, _DNS_PORTS)]})
 
 
 def _tenant(tenant: Tenant) -> PolicyPart:
@@ -134,17 +142,7 @@ def _tenant(tenant: Tenant) -> PolicyPart:
     return PolicyPart("allow-tenant", tenant.path, {"ingress": [{"from": [peer]}], "egress": [{"to": [peer]}]})
 
 
-def _to_addresses(destination: _Destination) -> PolicyPart:
-    rule = {"to": [ip_block(cidr) for cidr in destination.cidrs], "ports": policy_ports(destination.ports)}
-    return PolicyPart(destination.name, destination.origin, {"egress": [rule]})
-
-
-def _to_entity(destination: _Destination) -> PolicyPart:
-    rule = {"toEntities": [destination.entity], "toPorts": [{"ports": cilium_ports(destination.ports)}]}
-    return PolicyPart(destination.name, destination.origin, {"egress": [rule]}, is_cilium=True)
-
-
 def _metrics(observability: Observability, tenant: Tenant) -> PolicyPart:
     peer = namespace_peer(observability.namespace, observability.prometheus.pods)
-    rule = {"from": [peer], "ports": policy_ports(tenant.spec.network.metrics)}
+    rule = with_ports({"from": [peer]}, tenant.spec.network.metrics)
     return PolicyPart("allow-metrics", (*tenant.path, "network", "metrics"), {"ingress": [rule]})

@@ -12,7 +12,7 @@ from hashlib import sha256
 from typing import NamedTuple
 
 from gpuc.diagnostics.finding import Path
-from gpuc.emit.network_objects import PolicyPart, cilium_ports, ip_block, namespace_peer, policy_ports
+from gpuc.emit.network_objects import PolicyPart, ip_block, namespace_peer, with_ports
 from gpuc.kubernetes.addresses import ANY_IPV4
 from gpuc.manifest.manifest import Body
 from gpuc.model import Cluster, Namespace, Tenant
@@ -43,10 +43,13 @@ def exception_policies(cluster: Cluster, tenant: Tenant, namespace: Namespace) -
             groups.setdefault(exception.name, []).append(exception)
     for name, group in groups.items():
         first = group[0]
+        rules = [
+            with_ports(exception.rule, exception.entry.ports, is_cilium=exception.is_cilium) for exception in group
+        ]
         yield PolicyPart(
             name,
             first.path,
-            {first.direction: [_with_ports(exception) for exception in group]},
+            {first.direction: rules},
             "; ".join(dict.fromkeys(exception.entry.why for exception in group)),
             first.entry.only_pods or {},
             first.is_cilium,
@@ -138,9 +141,3 @@ def _fqdn(host: str) -> Body:
     Source: cilium/cilium v1.20.2 Documentation/security/policy/layer3.rst, DNS based
     """
     return {"matchPattern": f"*{host}"} if host.startswith("*.") else {"matchName": host}
-
-
-def _with_ports(exception: _Exception) -> Body:
-    if exception.is_cilium:
-        return {**exception.rule, "toPorts": [{"ports": cilium_ports(exception.entry.ports)}]}
-    return {**exception.rule, "ports": policy_ports(exception.entry.ports)}

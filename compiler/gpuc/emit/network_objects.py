@@ -62,11 +62,8 @@ def ip_block(cidr: str) -> Body:
     return {"ipBlock": {"cidr": cidr}}
 
 
-def policy_ports(ports: Sequence[Port]) -> list[Body]:
-    """Returns the ports of a rule of a NetworkPolicy."""
-    return [{"port": port.port, "protocol": port.protocol} for port in ports]
-
-
-def cilium_ports(ports: Sequence[Port]) -> list[Body]:
-    """Returns the ports of a rule of a CiliumNetworkPolicy."""
-    return [{"port": str(port.port), "protocol": port.protocol} for port in ports]
+def with_ports(rule: Body, ports: Sequence[Port], *, is_cilium: bool = False) -> Body:
+    """Returns a rule with its ports. In a CiliumNetworkPolicy, numbers of ports are texts."""
+    if is_cilium:
+        return {**rule, "toPorts": [{"ports": [{"port": str(port.port), "protocol": port.protocol} for port in ports]}]}
+    return {**rule, "ports": [{"port": port.port, "protocol": port.protocol} for port in ports]}

@@ -9,7 +9,7 @@ from gpuc.emit.component import needed_components
 from gpuc.emit.network import egress_blocks, egress_cidrs
 from gpuc.emit.network_exceptions import ingress_blocks
 from gpuc.kubernetes.controllers import JOB_CONTROLLER, user
-from gpuc.model import Cluster, ClusterQueue, Pool, Tenant
+from gpuc.model import Cluster, Pool, Tenant
 from gpuc.model.names import SHARED_GPU
 from gpuc.parts.workload_kinds import installed_controllers, spec_frameworks
 
@@ -19,8 +19,6 @@ KUEUE_ACCOUNT = "kueue-controller-manager"
 Source: kubernetes-sigs/kueue v0.19.2 charts/kueue/templates/rbac/service_account.yaml, _helpers.tpl
 """
 
-AUDIT_SECONDS = 300
-"""The time between two audits. The chart's 60 s are shorter than one audit of a large cluster."""
 MIN_GRACE_LIMIT_SECONDS = 600
 """The limit for termination grace periods of tenants whose runs save no checkpoints."""
 
@@ -126,12 +124,8 @@ def _queues(tenant: Tenant, *, gpu: bool) -> list[str]:
         cluster_queue.name
         for queue in tenant.queues
         for cluster_queue in queue.cluster_queues
-        if _has_gpus(cluster_queue) == gpu
+        if any(pool.is_gpu for pool in cluster_queue.pools) == gpu
     ]
-
-
-def _has_gpus(cluster_queue: ClusterQueue) -> bool:
-    return any(pool.is_gpu for pool in cluster_queue.pools)
 
 
 def _devices(pool: Pool) -> list[str]:

@@ -115,6 +115,10 @@ class Pair:
         """The fields that differ: instead of an added or removed map, its scalars and lists."""
         return tuple(leaf for field in self.fields for leaf in leaves(field))
 
+    def holder(self, field: FieldChange) -> Manifest:
+        """Returns the object that has the path of a field: the object before the change if the field is removed."""
+        return self.before if field.after is MISSING and self.before else self.manifest
+
     def changes(self, *prefix: str | int) -> bool:
         """Returns whether a field at a path or below the path differs. False for added and removed objects."""
         return self.is_changed and any(field.is_below(*prefix) for field in self.fields)

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from gpuc.diagnostics.finding import Path
@@ -83,14 +84,11 @@ class Cost:
         return Cost(tuple(replace(part, nodes=part.nodes * share) for part in self.parts))
 
 
-def pool_costs(cluster: Cluster) -> dict[str, Cost]:
-    """Returns the costs of each node pool at its maximum number of nodes, by name."""
-    return {pool.name: _cost(cluster, pool, pool.nodes_max) for pool in cluster.pools}
-
-
-def always_costs(cluster: Cluster) -> dict[str, Cost]:
-    """Returns the costs of the nodes of each node pool that always run, by name."""
-    return {pool.name: _cost(cluster, pool, pool.always_running) for pool in cluster.pools}
+def pool_costs(cluster: Cluster, *, always: bool = False) -> dict[str, Cost]:
+    """Returns the costs of each node pool at its maximum number of nodes, or of its nodes that always run, by name."""
+    return {
+        pool.name: _cost(cluster, pool, pool.always_running if always else pool.nodes_max) for pool in cluster.pools
+    }
 
 
 def tenant_costs(cluster: Cluster) -> dict[str, Cost]:
@@ -224,7 +222,7 @@ def pool_changes(change: Change) -> Iterator[CostChange]:
 
 def always_changes(change: Change) -> Iterator[CostChange]:
     """Yields the node pools whose nodes that always run change their costs, also new and removed pools."""
-    yield from _changes(change, "pools", always_costs, "min")
+    yield from _changes(change, "pools", partial(pool_costs, always=True), "min")
 
 
 def described_changes(change: Change) -> Iterator[tuple[str, CostChange]]:

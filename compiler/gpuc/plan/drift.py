@@ -13,6 +13,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
+from itertools import chain
 from typing import Any
 
 from gpuc.cluster.node_class import NodeClass
@@ -22,7 +23,7 @@ from gpuc.emit.component import components
 from gpuc.kubernetes.api_groups import KARPENTER_AWS
 from gpuc.manifest.manifest import Manifest
 from gpuc.model.names import MIG_CONFIG_LABEL, MODE_KEY, PLUGIN_CONFIG_LABEL
-from gpuc.objects.object_set import dig, items
+from gpuc.objects.object_set import by_first, dig, items
 from gpuc.plan.change import Change, Pair, PoolPair
 from gpuc.plan.differences import MISSING, FieldChange
 from gpuc.plan.node_hash import hashed_fields
@@ -201,15 +202,11 @@ def drifts(change: Change, scope: Scope) -> list[PoolDrift]:
 def _reasons(change: Change, pair: PoolPair) -> dict[Scope, list[Reason]]:
     node_class = change.pair(*pair.new.node_class) if pair.new and pair.new.node_class else None
     changed_class = node_class if node_class is not None and node_class.is_changed else None
-    found: dict[Scope, list[Reason]] = {}
-    for reason in _hashed_reasons(change, pair, changed_class):
-        found.setdefault(Scope.ALL, []).append(reason)
-    for reason, scope in (*_requirement_reasons(pair), *_class_reasons(changed_class)):
-        found.setdefault(scope, []).append(reason)
-    return found
+    hashed, of_class = _hashed_reasons(change, pair, changed_class), _class_reasons(changed_class)
+    return by_first(chain(hashed, _requirement_reasons(pair), of_class))
 
 
-def _hashed_reasons(change: Change, pool: Pair, node_class: Pair | None) -> Iterator[Reason]:
+def _hashed_reasons(change: Change, pool: Pair, node_class: Pair | None) -> Iterator[tuple[Scope, Reason]]:
     """Yields the changes of the hash of the NodePool or of the EC2NodeClass.
 
     The hash of each EC2NodeClass also has the certificates of the API server.
@@ -219,8 +216,8 @@ def _hashed_reasons(change: Change, pool: Pair, node_class: Pair | None) -> Iter
     """
     for pair in (pool, *([node_class] if node_class else [])):
         for field in hashed_fields(pair):
-            manifest = pair.before if field.after is MISSING and pair.before else pair.manifest
-            yield Reason(field_words(change, pair, field), manifest, field.path, misfit_words(pair, field))
+            words = field_words(change, pair, field)
+            yield Scope.ALL, Reason(words, pair.holder(field), field.path, misfit_words(pair, field))
     for component in components():
         values = change.values_of(component.name)
         if values is None or not values.is_changed:
@@ -230,10 +227,10 @@ def _hashed_reasons(change: Change, pool: Pair, node_class: Pair | None) -> Iter
             before, after = values.values(*path)
             if (before or "") != (after or ""):
                 manifest = values.before if after is None and values.before else values.manifest
-                yield Reason(words, manifest, path)
+                yield Scope.ALL, Reason(words, manifest, path)
 
 
-def _requirement_reasons(pair: PoolPair) -> Iterator[tuple[Reason, Scope]]:
+def _requirement_reasons(pair: PoolPair) -> Iterator[tuple[Scope, Reason]]:
     """Yields the requirements that nodes no longer meet: a node keeps the labels with which it started.
 
     A node without a label meets only the operators NotIn and DoesNotExist.
@@ -248,15 +245,15 @@ def _requirement_reasons(pair: PoolPair) -> Iterator[tuple[Reason, Scope]]:
         old_values, new_values = old and old.allowed, new.allowed
         if old_values is None or new_values is None:
             text = f"{new.operator} {', '.join(new.values)}".rstrip()
-            yield Reason(f"{name} {text}", pair.manifest, path), Scope.UNKNOWN
+            yield Scope.UNKNOWN, Reason(f"{name} {text}", pair.manifest, path)
         elif removed := old_values - new_values:
             scope = Scope.SOME if old_values & new_values else Scope.ALL
             values = ", ".join(sorted(removed))
             words, misfits = f"{name} without {values}", f"need {name} {values}"
-            yield Reason(words, pair.manifest, (*path, "values"), misfits), scope
+            yield scope, Reason(words, pair.manifest, (*path, "values"), misfits)
 
 
-def _class_reasons(pair: Pair | None) -> Iterator[tuple[Reason, Scope]]:
+def _class_reasons(pair: Pair | None) -> Iterator[tuple[Scope, Reason]]:
     """Yields the changed selectors of an EC2NodeClass. Which resources match tags is known only to AWS."""
     if pair is None:
         return
@@ -264,14 +261,14 @@ def _class_reasons(pair: Pair | None) -> Iterator[tuple[Reason, Scope]]:
     if set(before) != set(after):
         is_exact = not before.keys() & after.keys() and all((*before.values(), *after.values()))
         words = f"image {', '.join(before)} -> {', '.join(after)}"
-        yield Reason(words, pair.manifest, ("spec", "amiSelectorTerms")), Scope.ALL if is_exact else Scope.UNKNOWN
+        yield Scope.ALL if is_exact else Scope.UNKNOWN, Reason(words, pair.manifest, ("spec", "amiSelectorTerms"))
     for field, name in _TERMS.items():
         old, new = pair.values("spec", field)
         if old != new:
             yield from _selected(pair, field, name)
 
 
-def _selected(pair: Pair, field: str, name: str) -> Iterator[tuple[Reason, Scope]]:
+def _selected(pair: Pair, field: str, name: str) -> Iterator[tuple[Scope, Reason]]:
     """Yields the change of a selector of subnets, security groups or reservations.
 
     A node has all security groups, and one subnet. A node that is in no reservation does not drift.
@@ -279,15 +276,15 @@ def _selected(pair: Pair, field: str, name: str) -> Iterator[tuple[Reason, Scope
     path = ("spec", field)
     old, new = (NodeClass(KARPENTER_AWS, manifest).ids(field) for manifest in (pair.before, pair.after))
     if old is None or new is None:
-        yield Reason(f"another selector of {name}", pair.manifest, path), Scope.UNKNOWN
+        yield Scope.UNKNOWN, Reason(f"another selector of {name}", pair.manifest, path)
     elif field == "securityGroupSelectorTerms":
         if old != new:
-            yield Reason(f"{name} {', '.join(sorted(new))}", pair.manifest, path), Scope.ALL
+            yield Scope.ALL, Reason(f"{name} {', '.join(sorted(new))}", pair.manifest, path)
     elif removed := old - new:
         is_all = field == "subnetSelectorTerms" and not old & new
         words = f"{name} without {', '.join(sorted(removed))}"
         manifest = pair.manifest if pair.values(*path)[1] is not None or pair.before is None else pair.before
-        yield Reason(words, manifest, path), Scope.ALL if is_all else Scope.SOME
+        yield Scope.ALL if is_all else Scope.SOME, Reason(words, manifest, path)
 
 
 def _images(terms: Any) -> dict[str, bool]:

@@ -15,7 +15,7 @@ from gpuc.model.names import GPU, mig_profile
 from gpuc.objects.object_set import dig, group, grouped
 from gpuc.plan.applications import chart_of, component_of
 from gpuc.plan.change import Change, Pair
-from gpuc.plan.differences import IDENTITIES, MISSING, FieldChange
+from gpuc.plan.differences import IDENTITIES, FieldChange
 from gpuc.spec.reference import effects, field_at, path_text
 
 _COMPONENTS = ("spec", "components")
@@ -170,7 +170,7 @@ class ChangedField:
     @property
     def place(self) -> str:
         """The path of the field in words: items of lists have the name of the item instead of a number."""
-        return _place(_holder(self.pair, self.field).document(), self.field.path)
+        return _place(self.pair.holder(self.field).document(), self.field.path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +201,7 @@ class CauseGroup:
 def changed_fields(change: Change, pairs: tuple[Pair, ...]) -> tuple[ChangedField, ...]:
     """Returns the fields that differ, in the order of the objects."""
     return tuple(
-        ChangedField(pair, field, *place_of(change, _holder(pair, field), field.path))
+        ChangedField(pair, field, *place_of(change, pair.holder(field), field.path))
         for pair in pairs
         for field in pair.fields
     )
@@ -217,11 +217,6 @@ def groups_by_cause(change: Change, pairs: tuple[Pair, ...]) -> list[CauseGroup]
         for (cause, _), group in groups.items()
     ]
     return sorted(found, key=lambda group: group.order)
-
-
-def _holder(pair: Pair, field: FieldChange) -> Manifest:
-    """Returns the object that has the path of a field: before the change if the field is removed."""
-    return pair.before if field.after is MISSING and pair.before else pair.manifest
 
 
 def _place(document: Any, path: Path) -> str:

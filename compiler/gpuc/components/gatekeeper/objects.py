@@ -55,33 +55,17 @@ def _expansions(cluster: Cluster) -> Iterator[Manifest]:
 
 
 def _template(cluster: Cluster, policy: Policy) -> Manifest:
-    return Manifest(
-        file=cluster.out(f"policies/templates/{policy.name}.yaml"),
-        origin=policy_origin(cluster, policy),
-        api=f"{TEMPLATES}/v1",
-        kind="ConstraintTemplate",
-        name=policy.kind.lower(),
-        annotations=wave(TEMPLATE_WAVE) | {"metadata.gatekeeper.sh/title": policy.title, "description": policy.why},
-        body={
-            "spec": {
-                "crd": {
-                    "spec": {
-                        "names": {"kind": policy.kind},
-                        "validation": {"openAPIV3Schema": _parameter_schema(policy)},
-                    }
-                },
-                # No `operations`: the default is that of the webhook, CREATE and UPDATE. Gatekeeper writes operations
-                # of a template in random order, and would rewrite its ValidatingAdmissionPolicy forever.
-                # Source: gatekeeper v3.23.0 pkg/drivers/k8scel/transform/make_vap_objects.go, UnsortedList
-                "targets": [
-                    {
-                        "target": "admission.k8s.gatekeeper.sh",
-                        "code": [{"engine": "K8sNativeValidation", "source": template_source(policy)}],
-                    }
-                ],
-            }
-        },
-    )
+    file, origin = cluster.out(f"policies/templates/{policy.name}.yaml"), policy_origin(cluster, policy)
+    names, schema = {"kind": policy.kind}, {"openAPIV3Schema": _parameter_schema(policy)}
+    # No `operations`: the default is that of the webhook, CREATE and UPDATE. Gatekeeper writes operations of a template
+    # in random order, and would rewrite its ValidatingAdmissionPolicy forever.
+    # Source: gatekeeper v3.23.0 pkg/drivers/k8scel/transform/make_vap_objects.go, UnsortedList
+    code = [{"engine": "K8sNativeValidation", "source": template_source(policy)}]
+    targets = [{"target": "admission.k8s.gatekeeper.sh", "code": code}]
+    body: Body = {"spec": {"crd": {"spec": {"names": names, "validation": schema}}, "targets": targets}}
+    annotations = wave(TEMPLATE_WAVE) | {"metadata.gatekeeper.sh/title": policy.title, "description": policy.why}
+    name = policy.kind.lower()
+    return Manifest(file, origin, f"{TEMPLATES}/v1", "ConstraintTemplate", name, body, annotations=annotations)
 
 
 def _parameter_schema(policy: Policy) -> Body:
@@ -114,15 +98,9 @@ def _constraint(cluster: Cluster, policy: Policy, name: str, selector: Body, par
     spec: Body = {"enforcementAction": cluster.policy_stage(policy.name), "match": policy.match(selector)}
     if parameters:
         spec["parameters"] = parameters
-    return Manifest(
-        file=cluster.out(f"policies/constraints/{policy.name}.yaml"),
-        origin=policy_origin(cluster, policy),
-        api=CONSTRAINT_API,
-        kind=policy.kind,
-        name=name,
-        annotations=wave(CONSTRAINT_WAVE) | skip_dry_run | {WHY: policy.why},
-        body={"spec": spec},
-    )
+    file, origin = cluster.out(f"policies/constraints/{policy.name}.yaml"), policy_origin(cluster, policy)
+    annotations = wave(CONSTRAINT_WAVE) | skip_dry_run | {WHY: policy.why}
+    return Manifest(file, origin, CONSTRAINT_API, policy.kind, name, {"spec": spec}, annotations=annotations)
 
 
 def _parameters(cluster: Cluster, policy: Policy, tenant: Tenant) -> Body:

@@ -48,15 +48,8 @@ def cluster_policy(cluster: Cluster) -> Manifest:
         "nodeStatusExporter": {"enabled": False},
         "sandboxWorkloads": {"enabled": False},
     }
-    return Manifest(
-        file=cluster.out(f"gpu-operator/config/{NAME}.yaml"),
-        origin=("spec", "pools"),
-        api="nvidia.com/v1",
-        kind="ClusterPolicy",
-        name=NAME,
-        annotations=wave(1),
-        body={"spec": spec},
-    )
+    file, body = cluster.out(f"gpu-operator/config/{NAME}.yaml"), {"spec": spec}
+    return Manifest(file, ("spec", "pools"), "nvidia.com/v1", "ClusterPolicy", NAME, body, annotations=wave(1))
 
 
 def _validator(cluster: Cluster) -> Body:

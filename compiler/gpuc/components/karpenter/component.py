@@ -141,15 +141,9 @@ def _flow_schema(cluster: Cluster, name: str, precedence: int, level: str, rules
         "priorityLevelConfiguration": {"name": level},
         "rules": [{"subjects": subjects, **rules}],
     }
-    return Manifest(
-        file=cluster.out("karpenter/config/flow-schemas.yaml"),
-        origin=("spec", "cloud", "aws"),
-        api="flowcontrol.apiserver.k8s.io/v1",
-        kind="FlowSchema",
-        name=f"karpenter-{name}",
-        annotations=wave(0),
-        body={"spec": spec},
-    )
+    file, api = cluster.out("karpenter/config/flow-schemas.yaml"), "flowcontrol.apiserver.k8s.io/v1"
+    origin, body = ("spec", "cloud", "aws"), {"spec": spec}
+    return Manifest(file, origin, api, "FlowSchema", f"karpenter-{name}", body, annotations=wave(0))
 
 
 def _ignored_hash(group: str, kind: str, name: str) -> Body:

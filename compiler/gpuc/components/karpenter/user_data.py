@@ -64,15 +64,11 @@ def _al2023(cluster: Cluster, pool: Pool) -> str:
     return render(
         FOLDER,
         "al2023.j2",
+        pool=pool,
         has_part=has_part,
-        own_script=pool.own_user_data,
         boundary=BOUNDARY,
         result=NO_TAINT_REMOVAL if pool.is_gpu else NO_JOIN,
         stops_kubelet=not pool.is_gpu,
-        pool=pool.name,
-        has_gpus=pool.is_gpu,
-        has_efa=pool.has_efa,
-        pins_cpus=pool.pins_cpus,
         topology_policy=TOPOLOGY_POLICY,
         topology_option=TOPOLOGY_OPTION,
         layouts=_gpus_by_layout(pool) if pool.mig_by_user_data else (),
@@ -131,14 +127,7 @@ def _bottlerocket(cluster: Cluster, pool: Pool) -> str:
     if not pool.is_gpu:
         return pool.own_user_data
     replicas = pool.sharing.replicas if pool.sharing and pool.sharing.kind == "timeSlicing" else 0
-    return render(
-        FOLDER,
-        "bottlerocket.j2",
-        replicas=replicas,
-        pins_cpus=pool.pins_cpus,
-        topology_policy=TOPOLOGY_POLICY,
-        own_settings=pool.own_user_data,
-    )
+    return render(FOLDER, "bottlerocket.j2", pool=pool, replicas=replicas, topology_policy=TOPOLOGY_POLICY)
 
 
 def _ubuntu(cluster: Cluster, pool: Pool) -> str:
@@ -160,8 +149,7 @@ def _ubuntu(cluster: Cluster, pool: Pool) -> str:
     return render(
         FOLDER,
         "ubuntu.j2",
-        own_script=pool.own_user_data,
-        pool=pool.name,
+        pool=pool,
         result=NO_JOIN,
         stops_kubelet=False,
         boundary=BOUNDARY,
