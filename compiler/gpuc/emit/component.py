@@ -102,7 +102,10 @@ class Monitor:
     """The labels of the Services or, for a PodMonitor, of the pods."""
     kind: str = "ServiceMonitor"
     build_metric: str = ""
-    """A metric that always exists: without it, an alert fires. Empty if another alert fires without metrics."""
+    """A metric that always exists, perhaps with a selector: without it, an alert fires.
+
+    Empty if another alert fires without metrics.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,7 +141,7 @@ class Component:
     may_need_refresh: bool
     """Whether the Application can stay Progressing after its sync, until the next comparison, because of its CRDs."""
     keeps_definitions: bool
-    """Whether the chart's templates contain CRDs. Argo CD then prunes nothing.
+    """Whether the chart's templates contain CRDs, not only its folder crds/. Argo CD then prunes nothing.
 
     Argo CD prunes a CRD only if it tracks resources by label, or if the template has a namespace. A deleted CRD deletes
     all objects of its kind, so Argo CD may not delete it in these cases either.
@@ -195,15 +198,18 @@ class Component:
     chapter: Chapter | None
     """The chapter in the README of a cluster that needs the component."""
     member_rights: tuple[PolicyRule, ...]
-    """Rules of the roles of all members of tenants, about the kinds of the chart."""
+    """Rules of the roles of all members of tenants, about the kinds of the chart, also in clusters without the chart.
+
+    Members have rights on the kinds of `kueue.frameworks` without this field.
+    """
     auditor_rights: tuple[PolicyRule, ...]
-    """Rules of the role of auditors, about the kinds of the chart."""
+    """Rules of the role of auditors, about the kinds of the chart, as for member_rights."""
     rehearsal: Rehearsal | None
     """What `gpuc rehearse` runs of the chart. None if it runs nothing, and installs the definitions from the tables."""
     needs: Needs
     """What the program of the chart needs from outside of the output, because of its Helm values."""
     frameworks: Mapping[str, str]
-    """The frameworks of Kueue whose controller the chart installs, each with the ServiceAccount, as namespace/name."""
+    """The frameworks of Kueue whose controller the chart installs, each with the name of the ServiceAccount."""
 
     @property
     def folder(self) -> File:

@@ -35,7 +35,11 @@ def controllers(cluster: Cluster) -> list[str]:
 
 def brought_controllers(cluster: Cluster) -> dict[str, str]:
     """Returns the ServiceAccount of the controller of each framework that a component of the cluster installs."""
-    return {name: account for component in needed_components(cluster) for name, account in component.frameworks.items()}
+    return {
+        framework: f"{component.release(cluster).namespace}/{account}"
+        for component in needed_components(cluster)
+        for framework, account in component.frameworks.items()
+    }
 
 
 def kueue_user(cluster: Cluster) -> str:

@@ -142,7 +142,6 @@ COMPONENT = Component(
         "fullnameOverride": NAMES,
         "controller.leaderElection.enable": "without a leader, both replicas would create jobs",
         "certManager.enable": "the controller writes the certificate of its webhooks without cert-manager",
-        "prometheus.enable": "gpuc emits the ServiceMonitor",
     },
     ineffective={},
     ineffective_because="",
@@ -157,6 +156,7 @@ COMPONENT = Component(
     config_maps=(),
     ready_check=None,
     chapter=None,
+    preparation=None,
     # Members have rights for JobSets if `kueue.frameworks` contains JobSet, and auditors too.
     member_rights=(),
     auditor_rights=(),
@@ -164,5 +164,5 @@ COMPONENT = Component(
     rehearsal=None,
     needs=nothing,
     # Source: kubernetes-sigs/jobset v0.12.0 charts/jobset/templates/controller/_helpers.tpl (release name jobset)
-    frameworks={"jobset.x-k8s.io/jobset": "jobset-system/jobset-controller"},
+    frameworks={"jobset.x-k8s.io/jobset": "jobset-controller"},
 )  # fmt: skip

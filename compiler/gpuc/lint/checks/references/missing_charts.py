@@ -24,11 +24,8 @@ NO_CHART = declare_rule(
     "plugin no node has the resource.",
     "Argo CD v3.5, docs/user-guide/helm.md",
 )  # fmt: skip
-FURTHER_GROUPS: dict[str, tuple[str, ...]] = {"jobset": ("jobset.x-k8s.io",), "lws": ("leaderworkerset.x-k8s.io",)}
-"""API groups by chart, for charts that no component of gpuc installs.
-
-Source: charts of jobset v0.12 and lws v0.9
-"""
+FURTHER_GROUPS: dict[str, tuple[str, ...]] = {"lws": ("leaderworkerset.x-k8s.io",)}
+"""API groups by chart, for charts that no component of gpuc installs. Source: chart of lws v0.9"""
 FURTHER_PLUGINS = (DevicePlugin("aws.amazon.com/neuron", ("neuron-helm-chart",), "neuron-device-plugin"),)
 """Device plugins of charts that are not in the catalog. Source: aws-neuron/neuron-helm-charts"""
 _KINDS_MAX = 4
