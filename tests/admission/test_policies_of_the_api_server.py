@@ -144,3 +144,20 @@ def test_a_mutating_policy_is_unknown_where_it_applies() -> None:
 def test_policies_of_kyverno_are_unknown(rule: Object, spec: Object, outcome: list[str]) -> None:
     kyverno = Manifest("k.yaml", (), "kyverno.io/v1", "ClusterPolicy", "k", {"spec": {**spec, "rules": [rule]}})
     assert outcomes(kyverno) == outcome
+
+
+@pytest.mark.parametrize(
+    ("api", "kinds", "outcome"),
+    [
+        ("batch/v1", ["batch/v1/Job"], ["unknown"]),
+        ("batch/v1", ["Pod"], ["unknown"]),
+        ("batch/v1", ["batch.*/*/Job", "v1/ConfigMap"], []),
+        ("batch.example.com/v1", ["batch/v1/Job"], []),
+        ("batch.example.com/v1", ["Pod"], []),
+        ("batch.example.com/v1", ["Job"], ["unknown"]),
+    ],
+)
+def test_kyverno_generates_rules_only_for_kinds_of_kubernetes(api: str, kinds: list[str], outcome: list[str]) -> None:
+    rule = {"match": {"any": [{"resources": {"kinds": kinds}}]}, "mutate": {}}
+    kyverno = Manifest("k.yaml", (), "kyverno.io/v1", "ClusterPolicy", "k", {"spec": {"rules": [rule]}})
+    assert outcomes(kyverno, document={**POD, "apiVersion": api, "kind": "Job"}) == outcome

@@ -27,6 +27,7 @@ from gpuc.rehearse.client import ApiError, Client, is_true
 from gpuc.rehearse.programs import Programs, find_programs
 from tests.admission.validation.bases import BASES, Case, put
 from tests.admission.validation.pod_cases import POD_CASES, UNCHECKED
+from tests.admission.validation.volcano_cases import VOLCANO
 from tests.admission.validation.workload_cases import WEBHOOK_CASES, WORKLOAD_CASES
 from tests.conformance.bare_api_server import READY_SECONDS, bare_api_server, dry_run
 from tests.conformance.check_result import CheckResult, report
@@ -79,20 +80,20 @@ def checks(programs: Programs, crds: Path | None) -> Iterator[CheckResult]:
 
 
 def _install(client: Client, crds: Path) -> set[str]:
-    """Installs the CustomResourceDefinitions of the kinds that the cases contain, and returns the kinds."""
-    wanted = {kind for kind, base in BASES.items() if "." in base["apiVersion"]}
+    """Installs the CustomResourceDefinitions of the kinds that the cases contain, and returns their keys of `BASES`."""
+    wanted = {(base["apiVersion"], base["kind"]): name for name, base in BASES.items() if "." in base["apiVersion"]}
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     installed = set()
     for file in sorted(crds.glob("*/*/*.yaml")):
         text = file.read_text(encoding="utf-8")
-        if not any(f"kind: {kind}\n" in text for kind in wanted):
+        if not any(f"kind: {kind}\n" in text for _, kind in wanted):
             continue
         for document in yaml.load_all(text, loader):
             kind = (document or {}).get("spec", {}).get("names", {}).get("kind")
             versions = (
                 {f"{document['spec']['group']}/{v['name']}" for v in document["spec"]["versions"]} if kind else ()
             )
-            if kind in wanted and BASES[kind]["apiVersion"] in versions:
+            if names := [wanted[version, kind] for version in versions if (version, kind) in wanted]:
                 document["spec"].pop("conversion", None)
                 client.send("POST", client.path(*_CRD), json.dumps(document).encode(), "application/json")
                 client.wait_for(
@@ -101,12 +102,12 @@ def _install(client: Client, crds: Path) -> set[str]:
                 client.wait_for(
                     *_CRD, document["metadata"]["name"], partial(is_true, kind="NamesAccepted"), READY_SECONDS
                 )
-                installed.add(kind)
+                installed.update(names)
     return installed
 
 
 def _refusal_differences(client: Client, custom: set[str], counts: Counter[str]) -> Iterator[str]:
-    for case in (*POD_CASES, *WORKLOAD_CASES, *WEBHOOK_CASES, *UNCHECKED):
+    for case in (*POD_CASES, *WORKLOAD_CASES, *WEBHOOK_CASES, *VOLCANO, *UNCHECKED):
         if _is_served(case, custom):
             yield from _difference(client, str(case), case.document(), counts)
 

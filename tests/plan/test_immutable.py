@@ -26,6 +26,7 @@ JOB = "spec: {template: {metadata: {labels: {a: b}}, spec: {nodeSelector: {pool:
 RAY = "{managedBy: BY, rayClusterConfig: {managedBy: BY}, rayClusterSpec: {managedBy: BY}}"
 RAY_A, RAY_B = (RAY.replace("BY", value) for value in ("ray.io/kuberay-operator", "kueue.x-k8s.io/multikueue"))
 QUEUE = "spec: {runPolicy: {schedulingPolicy: {queue: %s}}}"
+VOLCANO = "spec: {minAvailable: 1, tasks: [{name: a, replicas: 1, template: {spec: {nodeName: x}}}]}"
 CLAIM = "spec: {storageClassName: gp3, resources: {requests: {storage: %s}}}"
 
 
@@ -71,6 +72,20 @@ CLAIM = "spec: {storageClassName: gp3, resources: {requests: {storage: %s}}}"
             ["spec.template.spec.network"],
         ),
         ("batch/v1/Job", "spec: {}", "spec: {selector: {matchLabels: {a: b}}}", ["spec.selector"]),
+        ("batch.volcano.sh/v1alpha1/Job", "spec: {}", "spec: {queue: research}", ["spec.queue"]),
+        (
+            "batch.volcano.sh/v1alpha1/Job",
+            VOLCANO,
+            VOLCANO.replace(": x", ": y"),
+            ["spec.tasks.0.template.spec.nodeName"],
+        ),
+        ("batch.volcano.sh/v1alpha1/Job", VOLCANO, VOLCANO.replace("[{", "[{name: b}, {"), ["spec.tasks.0"]),
+        (
+            "batch.volcano.sh/v1alpha1/Job",
+            "spec: {volumes: [{mountPath: /a, volumeClaimName: a}]}",
+            "spec: {volumes: [{mountPath: /a, volumeClaimName: b}]}",
+            ["spec.volumes.0.volumeClaimName"],
+        ),
         ("jobset.x-k8s.io/v1alpha2/JobSet", "spec: {}", "spec: {managedBy: a.b/c}", ["spec.managedBy"]),
         (
             "jobset.x-k8s.io/v1alpha2/JobSet",
@@ -105,6 +120,14 @@ SUSPENDED = JOB.replace("spec: {template", "spec: {suspend: true, template")
             "batch/v1/Job",
             JOB,
             "annotations: {argocd.argoproj.io/hook: PreSync}\n" + JOB.replace("image: a", "image: b"),
+        ),
+        ("batch.volcano.sh/v1alpha1/Job", "spec: {}", "spec: {maxRetry: 3, priorityClassName: a}"),
+        ("batch.volcano.sh/v1alpha1/Job", VOLCANO, VOLCANO.replace(": 1", ": 2")),
+        ("batch.volcano.sh/v1alpha1/Job", VOLCANO, VOLCANO.replace("name: a", "maxRetry: 3, name: a")),
+        (
+            "batch.volcano.sh/v1alpha1/Job",
+            "spec: {volumes: [{mountPath: /a, volumeClaim: {}, volumeClaimName: a}]}",
+            "spec: {volumes: [{mountPath: /a, volumeClaim: {}}]}",
         ),
         ("ray.io/v1/RayService", "spec: {}", "spec: {managedBy: kueue.x-k8s.io/multikueue}"),
         ("kubeflow.org/v2beta1/MPIJob", QUEUE % "a", QUEUE % "b"),

@@ -72,6 +72,7 @@ def test_the_api_server_refuses_objects_without_readable_pods(
         ({"apiVersion": "apps/v1", "kind": "DaemonSet"}, "gpuc does not trace kind DaemonSet"),
         ({"kind": "Jobs"}, "the kind Jobs is unknown (did you mean Job?)"),
         ({"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "spec": {}}, "gpuc finds no pod template"),
+        ({"apiVersion": "batch.volcano.sh/v1alpha1"}, "the scheduler of Volcano starts its pods"),
     ],
 )
 def test_a_skipped_object_is_named(

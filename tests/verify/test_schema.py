@@ -76,6 +76,12 @@ def test_a_kind_of_an_older_version_is_unknown_and_the_newer_version_is_suggeste
     assert '"karpenter.sh/v1 NodePool"' in found.message
 
 
+def test_the_form_of_a_name_depends_on_the_group_and_the_kind() -> None:
+    core, other = (Manifest("o.yaml", ORIGIN, api, "Service", "1a", {}, "a") for api in ("v1", "example.com/v1"))
+    assert "SCH006" in ids(verify_schemas([core], "1.35"))
+    assert "SCH006" not in ids(verify_schemas([other], "1.35"))
+
+
 def test_a_kind_that_is_like_no_other_names_the_command_that_adds_its_schema() -> None:
     strange = Manifest("o.yaml", ORIGIN, "xylophone.example.com/v1", "Zither", "q", {}, "n")
     (found,) = verify_schemas([strange], "1.35")

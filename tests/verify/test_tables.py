@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import sys
 from pathlib import Path
 
 import pytest
 
 from gpuc.catalog import schemas
 from gpuc.catalog.schemas.crds import custom_tables
-from gpuc.catalog.schemas.derive import derived, derived_builtins
+from gpuc.catalog.schemas.derive import derived_builtins, derived_charts, derived_kinds, main
 
 FOLDER = Path(schemas.__file__).parent
 WITHOUT_REFERENCE = [("cilium.io/v2", "CiliumNetworkPolicy")]
 """Kinds whose CRD is not among the reference data. Source of the table: cilium/cilium v1.20.2."""
 
 
-def committed(*patterns: str) -> dict[str, str]:
-    return {
-        path.relative_to(FOLDER).as_posix(): path.read_text(encoding="utf-8")
-        for pattern in patterns
-        for path in FOLDER.glob(pattern)
-    }
+def committed(*patterns: str) -> dict[Path, str]:
+    """Returns the text of the committed tables whose paths below the package match a pattern, by file."""
+    files = (path for pattern in patterns for path in FOLDER.parents[1].glob(pattern))
+    return {path: path.read_text(encoding="utf-8") for path in files}
 
 
 def test_tables_of_crds_and_charts_are_fresh() -> None:
@@ -30,13 +29,23 @@ def test_tables_of_crds_and_charts_are_fresh() -> None:
         pytest.skip("GPUC_SHARED is not set: upstream's CRDs and charts are not at hand")
     upstream = Path(os.environ["GPUC_SHARED"]) / "upstream"
     kinds = {kind for kind in schemas.custom_kinds() if kind not in WITHOUT_REFERENCE}
-    texts = derived(upstream / "crds", upstream / "charts", kinds)
-    known = {file for file in committed("crds/*/*.json", "charts/*.json") if "cilium.io" not in file}
-    assert set(texts) == known
-    assert [file for file, text in texts.items() if committed(file)[file] != text] == []
+    texts = {**derived_kinds(upstream / "crds", kinds), **derived_charts(upstream / "charts", ())}
+    known = committed("catalog/schemas/crds/*/*.json", f"components/*/{schemas.VALUES}")
+    assert {*texts} == {file for file in known if "cilium.io" not in file.parts}
+    assert [file for file, text in texts.items() if known[file] != text] == []
 
 
-def test_a_kind_and_a_chart_without_a_file_are_named(tmp_path: Path) -> None:
+def test_the_tables_of_the_named_kinds_need_only_their_crds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["derive", "--crds", str(tmp_path), "--kind", "karpenter.sh/v1", "NodePool"]
+    monkeypatch.setattr(sys, "argv", arguments)
+    with pytest.raises(SystemExit):
+        main()
+    assert capsys.readouterr().err.endswith(f"below {tmp_path} for karpenter.sh/v1 NodePool\n")
+
+
+def test_a_kind_without_a_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(LookupError, match=r"no CustomResourceDefinition below .* for karpenter\.sh/v1 NodePool"):
         custom_tables(tmp_path, [("karpenter.sh/v1", "NodePool")])
 
@@ -44,14 +53,13 @@ def test_a_kind_and_a_chart_without_a_file_are_named(tmp_path: Path) -> None:
 def test_table_of_core_kinds_is_fresh() -> None:
     if importlib.util.find_spec("kubernetes_validate") is None:
         pytest.skip("kubernetes-validate is not installed: it is a tool of the tables' maintainers")
-    assert derived_builtins() == committed("kubernetes*.json")
+    assert derived_builtins() == committed("catalog/schemas/kubernetes*.json")
 
 
 def test_tables_are_compact_and_without_prose_or_expressions() -> None:
-    texts = committed("**/*.json")
-    upstream = {file: text for file, text in texts.items() if file.startswith(("crds/", "charts/"))}
-    assert [file for file, text in upstream.items() if "x-kubernetes-validations" in text] == []
-    assert [file for file, text in upstream.items() if '"description":"' in text] == []
+    texts = committed("catalog/schemas/crds/*/*.json", f"components/*/{schemas.VALUES}")
+    assert [file for file, text in texts.items() if "x-kubernetes-validations" in text] == []
+    assert [file for file, text in texts.items() if '"description":"' in text] == []
 
 
 @pytest.mark.parametrize(

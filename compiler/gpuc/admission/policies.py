@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fnmatch import fnmatchcase
 from functools import cache
 from typing import Any
 
@@ -45,12 +46,12 @@ _WITHOUT_EFFECT = frozenset(("CleanupPolicy", "ClusterCleanupPolicy", "PolicyExc
 
 
 @cache
-def _pod_controllers() -> frozenset[str]:
+def _pod_controllers() -> frozenset[tuple[str, str]]:
     """Returns the kinds for which Kyverno generates rules from the rules for pods.
 
     Source: https://kyverno.io/docs/policy-types/cluster-policy/autogen/
     """
-    return frozenset(kind.kind for kind in workload_kinds() if kind.is_builtin and kind.controller)
+    return frozenset((kind.group, kind.kind) for kind in workload_kinds() if kind.is_builtin and kind.controller)
 
 
 class OtherPolicies:
@@ -84,7 +85,7 @@ def _has_expressions(spec: Any, review: Review) -> bool:
     resources = [
         name for _, rule in items(dig(constraints, "resourceRules")) for name in strings(dig(rule, "resources"))
     ]
-    return review.kind in _pod_controllers() and "pods" in resources
+    return (review.group, review.kind) in _pod_controllers() and "pods" in resources
 
 
 def _has_rule(rule: Any, spec: Any, review: Review) -> bool:
@@ -99,6 +100,17 @@ def _has_rule(rule: Any, spec: Any, review: Review) -> bool:
         return False
     match = dig(rule, "match")
     blocks = [dig(row, "resources") for key in ("any", "all") for _, row in items(dig(match, key))]
-    kinds = {kind for block in (*blocks, dig(match, "resources")) for kind in strings(dig(block, "kinds"))}
-    names = {kind.rpartition("/")[2] for kind in kinds}
-    return not kinds or bool({"*", review.kind} & names) or (review.kind in _pod_controllers() and "Pod" in names)
+    selectors = {kind for block in (*blocks, dig(match, "resources")) for kind in strings(dig(block, "kinds"))}
+    kinds = [(review.group, review.kind)]
+    if (review.group, review.kind) in _pod_controllers():
+        kinds.append(("", "Pod"))
+    return not selectors or any(_selects(selector, *kind) for selector in selectors for kind in kinds)
+
+
+def _selects(selector: str, api_group: str, kind: str) -> bool:
+    """Returns whether Kind, version/Kind or group/version/Kind selects a kind; a selector without a group has no limit.
+
+    Source: kyverno/kyverno commit 0462d85 pkg/utils/kube/kind.go (GetKindFromGVK)
+    """
+    *prefix, name = selector.split("/")
+    return name in ("*", kind) and (len(prefix) < 2 or fnmatchcase(api_group, prefix[0]))

@@ -20,7 +20,7 @@ from gpuc.kubernetes.quantity import parse_quantity
 from gpuc.lint.load.load_objects import LoadedObjects, load_objects
 from gpuc.manifest.manifest import Locate, Manifest
 from gpuc.model.names import EFA, GPU
-from gpuc.objects.object_set import ObjectSet
+from gpuc.objects.object_set import ObjectSet, group
 from gpuc.parts.workload_kinds import workload_kinds
 from gpuc.trace import ClusterIndex, Stage, Step, Workload, trace_workload, workload_of
 from gpuc.trace.described import described_workload
@@ -141,7 +141,9 @@ def _read_workloads(index: ClusterIndex, options: TraceOptions, loaded: LoadedOb
     for sentence in unread:
         write_message(sentence)
     if not known:
-        kinds = ", ".join(sorted({manifest.kind for manifest in loaded.manifests})) or "no object that can be read"
+        found = {(manifest.kind, group(manifest)) for manifest in loaded.manifests}
+        names = [f"{kind} of {api_group}" if "." in api_group else kind for kind, api_group in sorted(found)]
+        kinds = ", ".join(names) or "no object that can be read"
         traced = ", ".join(sorted(kind.kind for kind in workload_kinds() if kind.is_traced))
         raise UsageError(f"no workload in {options.file}: it contains {kinds}; gpuc trace supports {traced}")
     return known, unread

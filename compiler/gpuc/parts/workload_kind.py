@@ -142,7 +142,8 @@ class Traits(NamedTuple):
     is_rehearsed: bool
     """Whether the rehearsal serves the kind, although no chart of gpuc installs its CustomResourceDefinition."""
     why_not_traced: str
-    """Why gpuc does not trace an object without pod templates; empty for other kinds."""
+    """Why gpuc does not trace the objects of a kind without `pod_set`, if their pods come from an object that gpuc
+    does not read, or if a program that gpuc does not evaluate starts the pods or chooses their nodes; else empty."""
     placement: Callable[[Body, Path, int], tuple[Path, str] | None]
     """Returns a rule about the nodes of the pods that the trace does not evaluate: its field and the reason; else None.
 
@@ -173,7 +174,7 @@ class WorkloadKind:
     pod_set: Callable[[Body, Path], tuple[str, int]] | None
     """Returns the name of the pod set and the number of pods for the object and the path of a template.
 
-    None if Kueue does not manage the kind, or if gpuc does not trace it.
+    None if gpuc does not trace the kind, for example because Kueue does not manage it.
 
     Source: kubernetes-sigs/kueue v0.19.2 pkg/controller/jobs, PodSets of each kind
     """

@@ -116,13 +116,15 @@ class Policy:
             namespaces: a label selector of namespaces.
         """
         match: dict[str, Any] = {"scope": "Namespaced", "kinds": list(self.kinds), "namespaceSelector": namespaces}
-        kinds = {kind for entry in self.kinds for kind in entry["kinds"]}
-        if {"Pod", "Job"} <= kinds or self.reads_user:
+        if (self._includes("", "Pod") and self._includes("batch", "Job")) or self.reads_user:
             # The policy compares the pod template of a Job with the old Job. Gatekeeper treats a pod that it expands
             # from the Job as new, so the policy would deny updates of the Job that it must allow. A pod that Gatekeeper
             # expands also has the user of the Job, not the user of the controller that creates the pod.
             match["source"] = "Original"
         return match
+
+    def _includes(self, group: str, kind: str) -> bool:
+        return any(group in entry["apiGroups"] and kind in entry["kinds"] for entry in self.kinds)
 
 
 @cache

@@ -70,7 +70,11 @@ BASES: dict[str, Object] = {
         "kubeflow.org/v2beta1", "MPIJob", {"mpiReplicaSpecs": {"Launcher": _REPLICA, "Worker": _REPLICA}}
     ),
     "TrainJob": _object("trainer.kubeflow.org/v1alpha1", "TrainJob", {"runtimeRef": {"name": "torch"}}),
+    "batch.volcano.sh/Job": _object(
+        "batch.volcano.sh/v1alpha1", "Job", {"tasks": [{"name": "worker", "replicas": 2, "template": TEMPLATE}]}
+    ),
 }
+"""The objects by kind; with the API group if Kubernetes has a kind with the same name."""
 Steps = tuple[str | int, ...]
 
 

@@ -32,6 +32,11 @@ from tests.admission.validation.bases import BASES
         ("JobSet", ("spec", "network", "enableDNSHostnames"), True),
         ("LeaderWorkerSet", ("spec", "rolloutStrategy", "type"), "RollingUpdate"),
         ("LeaderWorkerSet", ("spec", "startupPolicy"), "LeaderCreated"),
+        ("batch.volcano.sh/Job", ("spec", "queue"), "default"),
+        ("batch.volcano.sh/Job", ("spec", "schedulerName"), "volcano"),
+        ("batch.volcano.sh/Job", ("spec", "minAvailable"), 2),
+        ("batch.volcano.sh/Job", ("spec", "tasks", 0, "minAvailable"), 2),
+        ("batch.volcano.sh/Job", ("spec", "tasks", 0, "template", "spec", "schedulerName"), None),
     ],
 )
 def test_sets_defaults_and_does_not_change_the_input(kind: str, path: tuple[str | int, ...], value: object) -> None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 import gpuc
+from gpuc.admission.validation import all_tables
 from gpuc.admission.validation.all_tables import tables
 from gpuc.admission.validation.changes import ChangedField
 from gpuc.admission.validation.field import Field
@@ -80,6 +82,34 @@ def test_an_unknown_constraint_is_an_error(tmp_path: Path) -> None:
     file.write_text("[pod]\nname  DNS lable\n", encoding="utf-8")
     with pytest.raises(ValueError, match="DNS lable"):
         Tables([file], {}).problems("pod", Field((), {}))
+
+
+def test_the_name_of_a_function_can_begin_like_a_sentence(tmp_path: Path) -> None:
+    file = tmp_path / "a.rows"
+    file.write_text("[pod]\nname  default name\n", encoding="utf-8")
+    (problem,) = Tables([file], {"default name": lambda name: [name.problem("called")]}).problems(
+        "pod", Field((), {"name": "a"})
+    )
+    assert (problem.field, problem.message) == (("name",), "called")
+
+
+def test_two_tables_with_the_same_name_are_an_error(tmp_path: Path) -> None:
+    for name in "ab":
+        (tmp_path / f"{name}.rows").write_text(f"[{name}, pod]\nname  DNS label\n", encoding="utf-8")
+    with pytest.raises(ValueError, match='two tables have the name "pod"'):
+        Tables(sorted(tmp_path.iterdir()), {})
+
+
+def test_two_functions_with_the_same_name_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = ModuleType("gpuc.workloads.a.checks")
+
+    def same(field: Field) -> None: ...
+
+    same.__module__ = module.__name__
+    monkeypatch.setattr(module, "_sysctls_of_host", same, raising=False)
+    monkeypatch.setattr(all_tables, "family_modules", lambda _: iter((module,)))
+    with pytest.raises(ValueError, match=r"pods and gpuc\.workloads\.a\.checks have the function"):
+        tables.__wrapped__()
 
 
 class NoChange:

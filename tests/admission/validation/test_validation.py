@@ -9,11 +9,12 @@ import pytest
 from gpuc.admission.validation import validation_errors, with_defaults
 from tests.admission.validation.bases import BASES, Case
 from tests.admission.validation.pod_cases import POD_CASES, UNCHECKED
+from tests.admission.validation.volcano_cases import UNCHECKED_QUEUE, VOLCANO
 from tests.admission.validation.workload_cases import WEBHOOK_CASES, WORKLOAD_CASES
 from tests.values import changed, paths
 
 
-@pytest.mark.parametrize("case", [*POD_CASES, *WORKLOAD_CASES, *WEBHOOK_CASES], ids=str)
+@pytest.mark.parametrize("case", [*POD_CASES, *WORKLOAD_CASES, *WEBHOOK_CASES, *VOLCANO], ids=str)
 def test_refuses_the_wrong_field(case: Case) -> None:
     document = case.document()
     before = deepcopy(document)
@@ -27,7 +28,7 @@ def test_refuses_the_wrong_field(case: Case) -> None:
         assert all(decision.message for decision in denied)
 
 
-@pytest.mark.parametrize("case", UNCHECKED, ids=str)
+@pytest.mark.parametrize("case", [*UNCHECKED, UNCHECKED_QUEUE], ids=str)
 def test_reports_fields_that_it_does_not_check(case: Case) -> None:
     decisions = list(validation_errors(case.document()))
     assert case.expected() in [decision.field for decision in decisions if decision.outcome == "unknown"]
@@ -46,6 +47,6 @@ def test_any_wrong_type_is_a_refusal_and_no_exception(kind: str) -> None:
             document = changed(BASES[kind], path, value)
             decisions = list(validation_errors(document))
             assert all(decision.message and decision.outcome in ("denied", "unknown") for decision in decisions)
-            assert with_defaults(document)["kind"] == kind
+            assert with_defaults(document)["kind"] == BASES[kind]["kind"]
             if path == ("spec",) and not isinstance(value, dict | None):
                 assert any(decision.outcome == "denied" for decision in decisions), value

@@ -11,6 +11,7 @@ are two fields, and "a[],b[]" two lists. A name with dots has quotes.
     volumeMounts[].subPathExpr          if some subPath and some this: subPath and subPathExpr are both set
 
 A constraint is the name of another table, of a function or of one of `CONSTRAINTS`, or a sentence; see `sentences`.
+All files share these names. The words of a name are those of the function: `_names_of_pods` is "names of pods".
 It is about a field that is present, and with ", missing as 0" also about a missing field. After " when ", it can have
 a condition; after " after ", the function that first changes a copy of the field, as a controller does. Relations are
 sentences that compare a field with other fields; only "if" needs a field that is present.
@@ -53,6 +54,9 @@ class Tables:
 
         Args:
             functions: the functions that rows name, by name.
+
+        Raises:
+            ValueError: when two tables have the same name.
         """
         self.functions: dict[str, Callable[..., Any]] = {**CONSTRAINTS, **functions}
         self._programs: dict[str, str] = {}
@@ -63,6 +67,8 @@ class Tables:
             if heading := _HEADING.fullmatch(line):
                 rows = []
                 for table in heading[1].split(", "):
+                    if table in self._rows:
+                        raise ValueError(f'two tables have the name "{table}"')
                     self._rows[table], self._programs[table] = rows, heading[2]
             elif line.startswith(" "):
                 rows[-1] += f" {line.strip()}"
@@ -119,6 +125,8 @@ class Tables:
             owner.relations.append((names, relation))
 
     def _relation(self, constraint: str) -> Relation | None:
+        if constraint in self.functions:
+            return None
         for pattern, relation in RELATIONS.items():
             if match := re.fullmatch(pattern, constraint):
                 return relation(*match.groups())

@@ -1,7 +1,7 @@
 """`python -m gpuc.catalog.schemas.derive` writes schema tables of kinds and of Helm values; `--help` lists its options.
 
-It writes the tables of the charts of the newest release set or of the components that --component names, of all kinds
-that already have a table, and of the kinds in --kind.
+It writes the tables of the charts of the newest release set or of the components that --component names, and of the
+kinds in --kind or else of all kinds that already have a table.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from gpuc.catalog.schemas.crds import CustomKind, custom_tables
 
 _HERE = Path(__file__).parent
 _HELP = """\
-Write the schema tables from files of the upstream projects: tables of the kinds that already have a table, of the
-kinds in --kind, and of the Helm values of the newest release set. Existing files are replaced; review the diff.
+Write the schema tables from files of the upstream projects: tables of the kinds in --kind or else of all kinds that
+already have a table, and of the Helm values of the newest release set. Existing files are replaced; review the diff.
 
   helm pull CHART --repo URL --version VERSION --untar --untardir FOLDER
       downloads a chart; move FOLDER/CHART to CHARTS/CHART/VERSION
@@ -77,7 +77,8 @@ def main() -> None:
     )
     parser.add_argument(
         "--crds", type=Path,
-        help="folder of <project>/<version>/*.yaml, the CustomResourceDefinitions of every kind that has a table",
+        help="folder of <project>/<version>/*.yaml, the CustomResourceDefinitions of the kinds in --kind, or else of "
+        "every kind that has a table",
     )  # fmt: skip
     parser.add_argument(
         "--charts", type=Path,
@@ -98,8 +99,8 @@ def main() -> None:
     added = {(api, kind) for api, kind in chosen.kind}
     try:
         if chosen.crds:
-            # With a component, the folder has only the definitions of this component.
-            _write(derived_kinds(chosen.crds, added if chosen.component else {*custom_kinds(), *added}))
+            # With a kind or a component, the folder has only the definitions of its project.
+            _write(derived_kinds(chosen.crds, added if added or chosen.component else {*custom_kinds()}))
         if chosen.charts:
             _write(derived_charts(chosen.charts, chosen.component))
     except LookupError as error:

@@ -9,23 +9,29 @@ from gpuc.admission.validation.metadata import labels_and_annotations, structure
 from gpuc.catalog.schemas import DERIVE, builtin_kinds, custom_kinds
 from gpuc.catalog.schemas.schema_errors import ErrorKind
 from gpuc.diagnostics.spelling import nearest
-from gpuc.kubernetes.api_groups import CONSTRAINT_API
+from gpuc.kubernetes.api_groups import CONSTRAINT_API, RBAC
 from gpuc.kubernetes.dns_name import LABEL, LABEL_1035, MAX_LABEL, MAX_NAME, PATH_SEGMENT, SUBDOMAIN
+from gpuc.kubernetes.kueue import GROUP as KUEUE
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.objects.object_set import ObjectSet
+from gpuc.objects.object_set import ObjectSet, group
 from gpuc.parts.workload_kinds import workload_kinds
 from gpuc.verify import Findings, check
 from gpuc.verify.subject import Subject
 
 _NAMES = {
-    "Namespace": (LABEL, "a DNS label (RFC 1123)"),
-    "Service": (LABEL_1035, "a DNS label that starts with a letter (RFC 1035)"),
-    **dict.fromkeys(("Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"), (PATH_SEGMENT, "a path segment")),
+    ("", "Namespace"): (LABEL, "a DNS label (RFC 1123)"),
+    ("", "Service"): (LABEL_1035, "a DNS label that starts with a letter (RFC 1035)"),
+    **dict.fromkeys(
+        ((RBAC, kind) for kind in ("Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding")),
+        (PATH_SEGMENT, "a path segment"),
+    ),
 }
 _SUBDOMAIN_NAME = (SUBDOMAIN, "a DNS subdomain (RFC 1123)")
-_LABEL_VALUED = frozenset(("ClusterQueue", "LocalQueue", "NodePool", "ResourceFlavor", "WorkloadPriorityClass")) | {
-    kind.kind for kind in workload_kinds() if kind.labels.known
+_LABEL_VALUED = {
+    *((KUEUE, kind) for kind in ("ClusterQueue", "LocalQueue", "ResourceFlavor", "WorkloadPriorityClass")),
+    ("karpenter.sh", "NodePool"),
+    *((kind.group, kind.kind) for kind in workload_kinds() if kind.labels.known),
 }
 """Kinds whose controllers copy the name into a label value, which has at most 63 characters."""
 
@@ -130,8 +136,9 @@ def verify_metadata(manifest: Manifest, *, namespaced: bool, as_written: bool = 
 
 
 def _name(manifest: Manifest) -> Iterator[tuple[str, str]]:
-    pattern, form = _NAMES.get(manifest.kind, _SUBDOMAIN_NAME)
-    most = MAX_LABEL if manifest.kind in _LABEL_VALUED else MAX_NAME
+    kind = group(manifest), manifest.kind
+    pattern, form = _NAMES.get(kind, _SUBDOMAIN_NAME)
+    most = MAX_LABEL if kind in _LABEL_VALUED else MAX_NAME
     if not pattern.fullmatch(manifest.name) or len(manifest.name) > most:
         yield "name", f'"{manifest.name}" is not {form} of at most {most} characters'
 

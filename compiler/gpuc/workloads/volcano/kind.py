@@ -1,0 +1,47 @@
+"""The record of Jobs of Volcano. Kueue v0.19.2 has no integration for them.
+
+Source: volcano-sh/volcano v1.15.1 staging/src/volcano.sh/apis/pkg/apis/batch/v1alpha1/{job,labels}.go,
+pkg/controllers/job/job_controller_util.go (createJobPod), pkg/controllers/job/plugins/svc/svc.go (Service),
+pkg/webhooks/admission/jobs/mutate/mutate_job.go (default names), installer/volcano-development.yaml (ServiceAccount)
+"""
+
+from __future__ import annotations
+
+from gpuc.diagnostics.finding import Path
+from gpuc.manifest.manifest import Body
+from gpuc.objects.object_set import dig
+from gpuc.parts import workload_kind as parts
+
+_GROUP = "batch.volcano.sh"
+_REASON = "the scheduler of Volcano starts its pods when its Queue has room, and gpuc does not evaluate this scheduler"
+
+
+def _task(document: Body, path: Path) -> str:
+    return str(dig(document, *path[:3], "name") or f"default{path[2]}")
+
+
+def _queue(document: Body, _: Path) -> str:
+    return str(dig(document, "spec", "queue") or "default")
+
+
+def _sample(queue: str) -> Body:
+    task = {"name": "worker", "replicas": 2, "template": parts.sample_template("Never")}
+    return parts.sample(f"{_GROUP}/v1alpha1", "Job", queue, {"tasks": [task]})
+
+
+KINDS = (
+    parts.WorkloadKind(
+        group=_GROUP, kind="Job", version="v1alpha1", templates=("spec.tasks[].template",), pod_set=None,
+        queueing=parts.NOT_QUEUED, controller=parts.Controller("Volcano", "volcano-system/volcano-controllers", ()),
+        child=None,
+        labels=parts.PodLabels(
+            {
+                "volcano.sh/job-name": parts.name_of,
+                "volcano.sh/task-spec": _task,
+                "volcano.sh/queue-name": _queue,
+            },
+            ("volcano.sh/",),
+        ),
+        start=parts.AT_ONCE, traits=parts.NO_TRAITS._replace(has_service=True, why_not_traced=_REASON), sample=_sample,
+    ),
+)  # fmt: skip
