@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import re
 import tomllib
 
@@ -13,8 +14,11 @@ from gpuc.catalog.schemas.structural import Schema
 from gpuc.emit.argocd import argocd
 from gpuc.emit.component import Component, components, needed_components
 from gpuc.emit.prerequisites import CHAPTERS
+from gpuc.model import Cluster, resolve
 from gpuc.parts.workload_kinds import installed_controllers
-from tests.conftest import EXAMPLES, HUB_CLUSTERS, example
+from gpuc.source import read
+from gpuc.spec.cluster import ClusterSpec
+from tests.conftest import EXAMPLES, HUB_CLUSTERS, REFERENCE, ROOT, example
 from tests.emit import fleet
 
 CLUSTERS = (*EXAMPLES, *HUB_CLUSTERS, "custom-euc1")
@@ -35,8 +39,13 @@ WITHOUT_SCHEMA = {
 each_component = pytest.mark.parametrize("component", components(), ids=lambda component: component.name)
 
 
-def clusters_with(component: Component) -> list[str]:
-    return [name for name in CLUSTERS if component in needed_components(example(name))]
+def clusters_with(component: Component) -> list[Cluster]:
+    """Returns the example clusters with the component, or the reference cluster with an optional component."""
+    if RELEASES[component.name].optional:
+        tree = copy.deepcopy(read(ROOT, REFERENCE).tree)
+        tree["spec"].setdefault("components", {})[component.name] = {}
+        return [resolve(ClusterSpec.model_validate(tree), REFERENCE, load())]
+    return [cluster for cluster in map(example, CLUSTERS) if component in needed_components(cluster)]
 
 
 @each_component
@@ -49,8 +58,8 @@ def test_the_readme_has_the_chapter_of_the_component_or_there_is_none(component:
     file = component.folder / "chapter.md.j2"
     assert file.is_file() == (component.chapter is not None)
     titles = re.findall(r"^#+ [^{\n]+$", file.read_text(), re.MULTILINE) if component.chapter else []
-    for name in clusters_with(component):
-        readme = fleet.readme(argocd(example(name)))
+    for cluster in clusters_with(component):
+        readme = fleet.readme(argocd(cluster))
         assert [title for title in titles if title not in readme] == []
         assert component.ready_check is None or f". {component.ready_check.statement}:" in readme
 
@@ -58,9 +67,9 @@ def test_the_readme_has_the_chapter_of_the_component_or_there_is_none(component:
 @each_component
 def test_the_readme_has_what_an_engineer_prepares_for_the_component_or_there_is_nothing(component: Component) -> None:
     assert (component.folder / "preparation.md.j2").is_file() == (component.preparation is not None)
-    for name in clusters_with(component) if component.preparation else ():
+    for cluster in clusters_with(component) if component.preparation else ():
         assert component.preparation.place not in CHAPTERS
-        assert f". {component.preparation.chapter(example(name)).title}\n" in fleet.readme(argocd(example(name)))
+        assert f". {component.preparation.chapter(cluster).title}\n" in fleet.readme(argocd(cluster))
 
 
 @each_component
@@ -101,9 +110,9 @@ def test_each_alert_of_the_table_is_one_of_the_component(component: Component) -
     named = set(tomllib.loads(file.read_text())) if file.is_file() else set()
     yielded = {
         alert.name
-        for name in clusters_with(component)
+        for cluster in clusters_with(component)
         for function in component.alerts.values()
-        for alert in function(example(name))
+        for alert in function(cluster)
     }
     assert named == yielded
 

@@ -84,6 +84,16 @@ def test_a_skipped_object_is_named(
     assert (code, f"is not traced: {reason}" in output) == (2, True), output
 
 
+def test_what_the_api_server_refuses_of_a_skipped_object_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    task = {"name": "worker", "replicas": 3, "template": job()["spec"]["template"]}
+    spec = {"minAvailable": 5, "tasks": [task]}
+    _, output = report(tmp_path, capsys, {**job(), "apiVersion": "batch.volcano.sh/v1alpha1", "spec": spec})
+    assert "the webhook of Volcano refuses Job" in output
+    assert "minAvailable" in output
+
+
 def test_an_object_without_pods_is_not_mentioned(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     config_map = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "assistants-serving"}}
     code, output = report(tmp_path, capsys, job(), config_map)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path as File
 from typing import Any, NamedTuple
 
+from gpuc.admission.validation import validation_errors
 from gpuc.cli.objects import objects_in
 from gpuc.cli.reports import errors_of
 from gpuc.cli.specs import current_catalog, find_root, is_in_specs, only_spec, select
@@ -138,6 +139,7 @@ def _read_workloads(index: ClusterIndex, options: TraceOptions, loaded: LoadedOb
             known.append(read)
         elif reason := why_not_traced(manifest):
             unread.append(f"{loaded.locate(manifest, ())}: {manifest} is not traced: {reason}")
+            unread += _refusals(loaded, manifest)
     for sentence in unread:
         write_message(sentence)
     if not known:
@@ -147,6 +149,13 @@ def _read_workloads(index: ClusterIndex, options: TraceOptions, loaded: LoadedOb
         traced = ", ".join(sorted(kind.kind for kind in workload_kinds() if kind.is_traced))
         raise UsageError(f"no workload in {options.file}: it contains {kinds}; gpuc trace supports {traced}")
     return known, unread
+
+
+def _refusals(loaded: LoadedObjects, manifest: Manifest) -> Iterator[str]:
+    """Yields a sentence for each field for which the API server or a webhook refuses an object that is not traced."""
+    for error in validation_errors(loaded.document(manifest)):
+        if error.outcome == "denied":
+            yield f"{loaded.locate(manifest, error.field)}: the {error.check} refuses {manifest}: {error.message}"
 
 
 def _with_objects_of_file(index: ClusterIndex, loaded: LoadedObjects, namespaces: set[str]) -> ClusterIndex:
