@@ -9,6 +9,7 @@ import pytest
 from gpuc.kubernetes.amounts import amount
 from gpuc.kubernetes.node_pool import CAPACITY_TYPE, INSTANCE_TYPE, ZONE
 from gpuc.model import Cluster
+from gpuc.rehearse.client import address_of
 from gpuc.rehearse.suites.jobs import DO_NOT_DISRUPT
 from gpuc.rehearse.transition.filling import NODES, Filling, fillings
 from tests.conftest import EXAMPLES, example
@@ -78,5 +79,5 @@ def keeps(filling: Filling) -> bool:
 
 
 def test_names_are_unique(prod: Cluster) -> None:
-    addresses = [filling.address for filling in fillings(prod)]
+    addresses = [address_of(filling.document) for filling in fillings(prod)]
     assert len(addresses) == len(set(addresses))

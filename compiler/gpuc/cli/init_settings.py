@@ -54,9 +54,8 @@ class Question(NamedTuple):
         """Returns why a value is wrong; an empty string for a correct value."""
         if self.choices:
             return "" if value in self.choices else f"expected {self.expected}"
-        return self._problem_in_spec(value) if self.model else requirement_problem(value)
-
-    def _problem_in_spec(self, value: str) -> str:
+        if not self.model:
+            return requirement_problem(value)
         from importlib import import_module
 
         from pydantic import TypeAdapter, ValidationError

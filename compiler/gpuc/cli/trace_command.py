@@ -224,21 +224,15 @@ def _workload_of_options(index: ClusterIndex, options: TraceOptions) -> _Read:
         except ValueError as error:
             raise UsageError(f"{name}: {error}") from None
     namespace = options.namespace or _first_namespace(index, options.queue)
-    node_labels = _node_labels(index, options.pool) if options.pool else {}
+    if options.pool and options.pool not in index.flavors:
+        flavors = sorted(index.flavors)
+        suggestion = did_you_mean(options.pool, flavors)
+        raise UsageError(f"no flavor {options.pool}{suggestion}; existing: {', '.join(flavors)}")
+    node_labels = index.flavors[options.pool].labels if options.pool else {}
     workload = described_workload(
         index, namespace, options.queue, requests, node_labels, pods=options.pods, priority=options.priority
     )
     return workload, "", lambda path: None
-
-
-def _node_labels(index: ClusterIndex, flavor_name: str) -> dict[str, str]:
-    """Returns the node labels of a ResourceFlavor, for the node selector of a pod."""
-    flavor = index.flavors.get(flavor_name)
-    if flavor is None:
-        flavors = sorted(index.flavors)
-        suggestion = did_you_mean(flavor_name, flavors)
-        raise UsageError(f"no flavor {flavor_name}{suggestion}; existing: {', '.join(flavors)}")
-    return flavor.labels
 
 
 def _first_namespace(index: ClusterIndex, queue: str) -> str:

@@ -23,6 +23,10 @@ Source: k8s.io/apiserver v0.35.4 pkg/admission/plugin/policy/generic/policy_sour
 """
 
 
+_Answer = tuple[int, bytes, float | None]
+"""The status code, the body, and the seconds after which the request should be sent again."""
+
+
 class Connection:
     """A connection to one API server for each thread."""
 
@@ -52,19 +56,14 @@ class Connection:
         code, body, _ = self._exchange(verb, address, data, headers)
         return code, body
 
-    def _exchange(
-        self, verb: str, address: str, data: bytes | None, headers: dict[str, str]
-    ) -> tuple[int, bytes, float | None]:
-        """Returns the response, and the seconds after which the request should be sent again."""
+    def _exchange(self, verb: str, address: str, data: bytes | None, headers: dict[str, str]) -> _Answer:
         try:
             return self._send(verb, address, data, headers)
         except (http.client.RemoteDisconnected, ConnectionError, ssl.SSLEOFError):
             self._thread.connection.close()  # the server closed the idle connection; all requests are safe to retry
             return self._send(verb, address, data, headers)
 
-    def _send(
-        self, verb: str, address: str, data: bytes | None, headers: dict[str, str]
-    ) -> tuple[int, bytes, float | None]:
+    def _send(self, verb: str, address: str, data: bytes | None, headers: dict[str, str]) -> _Answer:
         connection: http.client.HTTPSConnection | None = getattr(self._thread, "connection", None)
         if connection is None:
             connection = http.client.HTTPSConnection(

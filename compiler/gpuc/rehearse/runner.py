@@ -133,11 +133,14 @@ def run_cases(
     progress: receives the result after every test case.
     """
     slow = replace(context, poll_s=CACHE_SECONDS)
+    static = {pool.static_node_pool for pool in context.cluster.pools}
     results: list[CaseResult] = []
     with ThreadPoolExecutor(MAX_PARALLEL) as pool:
         for batch in schedule(context.spec, cases):
             results += pool.map(lambda case: _run(slow, case, progress), batch)
-            slow.clear(nodes=bool(_scaled_up_node_pools(slow)))
+            # The nodes of static NodePools stay.
+            claims = (claim["metadata"]["labels"][NODE_POOL] for claim in context.client.list_all(*CLAIM))
+            slow.clear(nodes=any(name not in static for name in claims))
     return results
 
 
@@ -152,9 +155,3 @@ def _run(context: RehearsalContext, case: Case, progress: Callable[[CaseResult],
     result = CaseResult(case, actual, time.monotonic() - started)
     progress(result)
     return result
-
-
-def _scaled_up_node_pools(context: RehearsalContext) -> set[str]:
-    """Returns the names of the NodePools for which Karpenter has started nodes, without static NodePools."""
-    static = {pool.static_node_pool for pool in context.cluster.pools}
-    return {str(claim["metadata"]["labels"][NODE_POOL]) for claim in context.client.list_all(*CLAIM)} - static

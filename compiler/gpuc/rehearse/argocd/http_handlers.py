@@ -34,16 +34,10 @@ class Chart:
     """A chart in an archive."""
 
     file: Path
+    name: str
+    version: str
     metadata: Mapping[str, Any]
     """The content of Chart.yaml."""
-
-    @property
-    def name(self) -> str:
-        return str(self.metadata["name"])
-
-    @property
-    def version(self) -> str:
-        return str(self.metadata["version"])
 
 
 @dataclass(frozen=True)
@@ -112,7 +106,7 @@ def read_chart(file: Path) -> Chart:
                     content = archive.extractfile(member)
                     metadata = load_yaml(content.read().decode()) if content else None
                     if isinstance(metadata, dict) and {"name", "version"} <= metadata.keys():
-                        return Chart(file, metadata)
+                        return Chart(file, str(metadata["name"]), str(metadata["version"]), metadata)
     except (OSError, EOFError, zlib.error, tarfile.TarError, ValueError) as error:
         raise ChartError(f"{file} is not a chart: {error}") from None
     raise ChartError(f"{file} is not a chart: Chart.yaml with name and version is missing")

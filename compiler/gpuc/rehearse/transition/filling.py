@@ -69,11 +69,6 @@ class Filling:
     def local_queue(self) -> str:
         return str(self.document["metadata"].get("labels", {}).get(QUEUE_LABEL, ""))
 
-    @property
-    def address(self) -> tuple[str, str, str, str]:
-        """The positional arguments of Client.find and Client.delete."""
-        return self.document["apiVersion"], self.kind, self.name, self.namespace
-
     def __str__(self) -> str:
         return f"{self.kind} {self.namespace}/{self.name}"
 

@@ -169,7 +169,7 @@ def stop_work(client: Client, work: Iterable[Filling], timeout_s: float = START_
     """Deletes workloads, and waits until they and their Workloads and pods are gone."""
     stopped = list(work)
     with ThreadPoolExecutor(_WORK_THREADS) as pool:
-        list(pool.map(lambda filling: client.delete(*filling.address), stopped))
+        list(pool.map(lambda filling: client.delete_object(filling.document), stopped))
         names = {(filling.kind, filling.namespace, filling.name) for filling in stopped}
         deadline = time.monotonic() + timeout_s
         while time.monotonic() < deadline:

@@ -9,6 +9,12 @@ from gpuc.rules.nodes.images import has_ami_id
 from gpuc.rules.versions.kubernetes import published_form, release_set
 
 
+def _versions(cluster: Cluster) -> dict[str, str]:
+    """Returns the versions in the spec, without those of optional components that the cluster does not have."""
+    versions = cluster.spec.releases.components
+    return {name: version for name, version in versions.items() if name in cluster.components}
+
+
 @rule(
     "VER106",
     source="aws/karpenter-provider-aws v1.14.1 website/content/en/docs/upgrading/upgrade-guide.md, CRD Upgrades",
@@ -41,7 +47,7 @@ def version_in_other_form(cluster: Cluster) -> Findings:
     Some projects publish charts with versions such as v26.7.0, others with versions such as 1.14.1. Argo CD finds no
     chart with the other form in an OCI registry, and gpuc has no tables of the version.
     """
-    for name, version in cluster.spec.releases.components.items():
+    for name, version in _versions(cluster).items():
         published = published_form(cluster, name)
         if version != published:
             form = "with v" if published.startswith("v") else "without v"
@@ -68,7 +74,7 @@ def version_without_schemas(cluster: Cluster) -> Findings:
     Kubernetes versions. Then test the component in a cluster that is not in production.
     """
     released = cluster.catalog.releases[cluster.spec.releases.set]
-    for name, version in cluster.spec.releases.components.items():
+    for name, version in _versions(cluster).items():
         known = released[name].version
         if published_form(cluster, name) != known:
             message = f"{name} is {version}; gpuc has schemas for {known}, from release set {cluster.spec.releases.set}"

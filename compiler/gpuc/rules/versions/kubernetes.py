@@ -71,10 +71,12 @@ def supported_versions(cluster: Cluster) -> list[str]:
 def _unsupported(cluster: Cluster, kubernetes: str, certain: bool) -> list[str]:
     """Returns a sentence for each component whose supported Kubernetes versions do not include a version."""
     sentences = []
-    for name, released in cluster.catalog.releases[cluster.spec.releases.set].items():
+    released_components = cluster.catalog.releases[cluster.spec.releases.set]
+    for name, component in cluster.components.items():
+        released = released_components[name]
         low, high = released.kubernetes_min, released.kubernetes_max
         # The catalog has no range for an overridden version.
-        if cluster.components[name].version != released.version or certain != (released.confidence != "low"):
+        if component.version != released.version or certain != (released.confidence != "low"):
             continue
         if (low and numbers(kubernetes) < numbers(low)) or (high and numbers(kubernetes) > numbers(high)):
             bounds = f"{low or 'any'} to {high}" if high else f"{low} and later"

@@ -1,0 +1,168 @@
+"""JobSet: the controller of JobSets, which are groups of jobs that start and restart together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpuc.components.jobset.alerts import LEADER, leader_alerts
+from gpuc.diagnostics.finding import Path
+from gpuc.emit.component import (
+    CLUSTER_ROLES,
+    CONTROLLER,
+    CRD,
+    PLATFORM,
+    SYSTEM_NODES,
+    SYSTEM_PODS,
+    SYSTEM_TOLERATIONS,
+    Component,
+    Monitor,
+    webhook_certificate,
+)
+from gpuc.emit.component_facts import HELM_LABELS, INSTANCE_LABEL, ChartLabels, Restarts, named, nothing
+from gpuc.kubernetes.api_groups import ADMISSION_REGISTRATION
+from gpuc.manifest.manifest import Artifact, Body, RunsOn, Values
+from gpuc.model import Cluster
+
+SECTION: Path = ("spec", "components", "jobset")
+NAMES = "policies name the ServiceAccount jobset-controller, and Argo CD keeps the Secret jobset-webhook-server-cert"
+"""The reason for the names of the chart's objects."""
+
+
+def jobset(cluster: Cluster) -> Iterator[Artifact]:
+    """Yields the Helm values of JobSet."""
+    other_node: Body = {
+        "topologyKey": "kubernetes.io/hostname",
+        "labelSelector": {"matchLabels": {"app.kubernetes.io/name": "jobset"}},
+    }
+    anti_affinity: Body = {
+        "preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 100, "podAffinityTerm": other_node}]
+    }
+    body: Body = {
+        # In the repository, the chart has an image of a staging registry with the tag main. The script that packages a
+        # release writes these values into the chart.
+        # Source: kubernetes-sigs/jobset v0.12.0 charts/jobset/values.yaml, hack/helm-chart-package.sh
+        "image": {
+            "repository": "registry.k8s.io/jobset/jobset",
+            "tag": f"v{cluster.components['jobset'].version.removeprefix('v')}",
+            "pullPolicy": "IfNotPresent",
+        },
+        "controller": {
+            "replicas": 2,
+            "affinity": {**SYSTEM_NODES, "podAntiAffinity": anti_affinity},
+            "tolerations": SYSTEM_TOLERATIONS,
+            "podDisruptionBudget": {"enabled": True, "minAvailable": 1},
+        },
+    }
+    pods: dict[Path, RunsOn] = {("controller",): "system nodes"}
+    yield Values(cluster.values_file("jobset"), SECTION, "jobset", body, pods=pods)
+
+
+METRICS: Body = {
+    "endpoints": [
+        {
+            "port": "https",
+            "scheme": "https",
+            "path": "/metrics",
+            "bearerTokenFile": "/var/run/secrets/kubernetes.io/serviceaccount/token",
+            "tlsConfig": {"insecureSkipVerify": True},
+        }
+    ]
+}
+"""Prometheus authenticates with the token of its service account, and does not verify the self-signed certificate.
+
+Source: kubernetes-sigs/jobset v0.12.0 charts/jobset/templates/prometheus, main.go (SecureServing,
+WithAuthenticationAndAuthorization)
+"""
+METRICS_SERVICE = {"app.kubernetes.io/name": "jobset", "app.kubernetes.io/component": "controller"}
+"""Labels of the Service with the metrics. The Service of the webhooks has the component webhook."""
+CERTIFICATE: Body = {"kind": "Secret", "name": "jobset-webhook-server-cert", "jsonPointers": ["/data"]}
+"""The entry of ignoreDifferences for the certificate of the webhooks.
+
+The chart renders the Secret with four empty keys, and the controller writes the certificate into these keys. Without
+this entry, each sync would empty the keys, and the API server would refuse JobSets until it has the next certificate.
+
+Source: kubernetes-sigs/jobset v0.12.0 charts/jobset/templates/internalcert/secret.yaml, pkg/util/cert/cert.go
+"""
+
+RESTARTS = Restarts(
+    in_pods=None,
+    in_no_pod=(
+        "certManager.issuerRef", "controller.annotations", "controller.podDisruptionBudget", "controller.replicas",
+        "kubernetesClusterDomain", "prometheus",
+    ),
+    partial=(),
+    effect=lambda values: (
+        "until a new replica leads, JobSets start no jobs and do not restart after a failure; pods that run continue"
+    ),
+)  # fmt: skip
+"""Source: kubernetes-sigs/jobset v0.12.0 charts/jobset/templates/controller/deployment.yaml (config-hash)"""
+_COMPONENTS = frozenset(("controller", "webhook"))
+CHART_LABELS = ChartLabels(
+    services=named("jobset", INSTANCE_LABEL, {"app.kubernetes.io/component": _COMPONENTS}),
+    pods=named("jobset", HELM_LABELS, {"app.kubernetes.io/component": frozenset(("controller",))}),
+    relabelling=("nameOverride", "commonLabels"),
+)
+"""Source: kubernetes-sigs/jobset v0.12.0 charts/jobset/templates: _helpers.tpl, controller, prometheus, webhook"""
+
+COMPONENT = Component(
+    name="jobset",
+    title="JobSet",
+    section=SECTION,
+    # Kueue, in wave 10, does not manage JobSets until their definition exists.
+    # Source: kubernetes-sigs/kueue v0.19.2 pkg/controller/jobframework/setup.go (WaitForAPI)
+    wave=0,
+    artifacts=jobset,
+    is_needed=lambda cluster: "jobset" in cluster.components,
+    may_need_refresh=True,
+    # The definition is in the folder crds of the chart, not in the templates.
+    keeps_definitions=False,
+    chart_cluster_kinds=(
+        CRD, *CLUSTER_ROLES, (ADMISSION_REGISTRATION, "MutatingWebhookConfiguration"),
+        (ADMISSION_REGISTRATION, "ValidatingWebhookConfiguration"),
+    ),
+    chart_kinds=(
+        *CONTROLLER, ("", "Service"), ("", "Secret"), ("", "ConfigMap"), ("policy", "PodDisruptionBudget"),
+    ),
+    cluster_kinds=(),
+    kinds=(),
+    folders=(),
+    ignored=(
+        webhook_certificate("MutatingWebhookConfiguration"),
+        webhook_certificate("ValidatingWebhookConfiguration"),
+        CERTIFICATE,
+    ),
+    reasons={
+        "image": "the released image: the chart in the repository of JobSet names an image of a staging registry",
+        "controller": SYSTEM_PODS,
+        "controller.replicas": "a second replica continues if a node fails",
+        "controller.podDisruptionBudget": "one replica answers the webhooks while nodes are replaced",
+    },
+    relied_defaults={
+        "nameOverride": NAMES,
+        "fullnameOverride": NAMES,
+        "controller.leaderElection.enable": "without a leader, both replicas would create jobs",
+        "certManager.enable": "the controller writes the certificate of its webhooks without cert-manager",
+        "prometheus.enable": "gpuc emits the ServiceMonitor",
+    },
+    ineffective={},
+    ineffective_because="",
+    namespace_labels=PLATFORM,
+    monitor=Monitor(METRICS, METRICS_SERVICE, build_metric=LEADER),
+    alerts={"jobset": leader_alerts},
+    alert_labels=lambda cluster: (),
+    restarts=RESTARTS,
+    hashed_values={},
+    chart_labels=CHART_LABELS,
+    device_plugin=None,
+    config_maps=(),
+    ready_check=None,
+    chapter=None,
+    # Members have rights for JobSets if `kueue.frameworks` contains JobSet, and auditors too.
+    member_rights=(),
+    auditor_rights=(),
+    # `gpuc tools` builds the controller only for the tests of gpuc, not with the control plane of the rehearsal.
+    rehearsal=None,
+    needs=nothing,
+    # Source: kubernetes-sigs/jobset v0.12.0 charts/jobset/templates/controller/_helpers.tpl (release name jobset)
+    frameworks={"jobset.x-k8s.io/jobset": "jobset-system/jobset-controller"},
+)  # fmt: skip
