@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import chain
@@ -19,7 +18,7 @@ from gpuc.kubernetes.ports import Ports, described, without
 from gpuc.kubernetes.selector import Selector
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.network_policies import GROUP, Policy
-from gpuc.objects.object_set import NAMESPACE_NAME, grouped
+from gpuc.objects.object_set import NAMESPACE_NAME, by_first, grouped
 from gpuc.objects.other_policies import CILIUM, enforced_policies
 from gpuc.objects.other_policies import KIND as CILIUM_POLICY
 from gpuc.plan.change import Change
@@ -64,14 +63,16 @@ def isolation_that_stays(change: Change) -> Iterator[tuple[str, tuple[str, ...],
     """
     state, intended = network_after(change), _isolating(change.after)
     owners = labelled_tenancy(with_left(change, _KINDS[2:]).objects).tenants
-    found: dict[tuple[str, str, str], dict[str, Manifest]] = defaultdict(dict)
-    for (direction, name), policy in _isolating(state).items():
-        is_lost = _allows(change.before, name) and not _allows(state, name)
-        if name in owners and (direction, name) not in intended and is_lost:
-            found[owners[name], policy.manifest.kind, policy.manifest.name][name] = policy.manifest
-    for (tenant, _, _), manifests in found.items():
-        names = tuple(sorted(manifests))
-        yield tenant, names, manifests[names[0]]
+    staying = (
+        policy
+        for (direction, name), policy in _isolating(state).items()
+        if name in owners and (direction, name) not in intended
+        if _allows(change.before, name) and not _allows(state, name)
+    )
+    groups = grouped(staying, lambda policy: (owners[policy.namespace], policy.manifest.kind, policy.manifest.name))
+    for (tenant, _, _), policies in groups.items():
+        manifests = {policy.namespace: policy.manifest for policy in policies}
+        yield tenant, tuple(sorted(manifests)), manifests[min(manifests)]
 
 
 def unisolated(state: State) -> dict[str, frozenset[str]]:
@@ -256,34 +257,20 @@ def _grouped(paths: Iterable[OutsidePath], verb: str) -> Iterator[Raised]:
 
     For example "pods of namespace a can connect to 10.0.0.0/24 on TCP 443 (why: models)".
     """
-    places: dict[tuple[_Group, str], dict[str, OutsidePath]] = defaultdict(dict)
-    for path in paths:
-        group = _Group(path.tenant, path.direction, path.ports, path.pods, path.why, ())
-        for peer in path.peers:
-            places[group, peer].setdefault(path.namespace, path)
-    groups: dict[_Group, list[tuple[str, OutsidePath]]] = defaultdict(list)
-    for (group, peer), found in places.items():
-        groups[group._replace(namespaces=tuple(sorted(found)))].append((peer, next(iter(found.values()))))
-    for group, rows in groups.items():
+    places = by_first(
+        (((path.tenant, path.direction, path.ports, path.pods, path.why), peer), path)
+        for path in paths
+        for peer in path.peers
+    )
+    groups = by_first(
+        ((common, tuple(sorted({path.namespace for path in found}))), (peer, found[0]))
+        for (common, peer), found in places.items()
+    )
+    for (_, namespaces), rows in groups.items():
         _, first = rows[0]
-        message = group.words(verb, [peer for peer, _ in rows])
-        yield Raised(f"tenant {group.tenant}", message, first.manifest, first.path)
-
-
-class _Group(NamedTuple):
-    """What paths have in common that one message describes."""
-
-    tenant: str
-    direction: str
-    ports: Ports
-    pods: str
-    why: str
-    namespaces: tuple[str, ...]
-
-    def words(self, verb: str, peers: list[str]) -> str:
-        """Returns the paths to or from some peers in words."""
-        pods = f"pods {self.pods}" if self.pods else "pods"
-        action = "connect to" if self.direction == EGRESS else "get connections from"
-        why = f" ({self.why})" if self.why else ""
-        paths = f"{action} {first_names(peers, _PEERS)} on {described(self.ports)}{why}"
-        return f"{pods} of {kind_of(self.namespaces, 'namespace')} {verb} {paths}"
+        pods = f"pods {first.pods}" if first.pods else "pods"
+        action = "connect to" if first.direction == EGRESS else "get connections from"
+        why = f" ({first.why})" if first.why else ""
+        peers = f"{first_names([peer for peer, _ in rows], _PEERS)} on {described(first.ports)}{why}"
+        message = f"{pods} of {kind_of(namespaces, 'namespace')} {verb} {action} {peers}"
+        yield Raised(f"tenant {first.tenant}", message, first.manifest, first.path)

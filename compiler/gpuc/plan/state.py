@@ -19,7 +19,7 @@ from gpuc.documents.reader import DUPLICATE_KEY, read
 from gpuc.lint.load.load_objects import load_objects
 from gpuc.manifest.manifest import Artifact, Locate, Manifest, Text, Values, Written, manifest_of
 from gpuc.manifest.output_file import OutputFile, output_files
-from gpuc.objects.object_set import ObjectSet
+from gpuc.objects.object_set import ObjectSet, grouped
 from gpuc.write.filesystem import RefusedError, SafeDir
 from gpuc.write.lockfile import is_output, lock_file, parse
 
@@ -90,31 +90,24 @@ def no_state(name: str) -> State:
 
 def state_of(name: str, artifacts: Iterable[Artifact], cluster: Cluster | None, source: Source | None) -> State:
     """Returns the state of a cluster with these artifacts."""
-    synced: list[Manifest] = []
-    templates: list[Manifest] = []
-    first_sync: list[Manifest] = []
-    values: list[Manifest] = []
-    texts: dict[str, str] = {}
-    for artifact in artifacts:
-        if isinstance(artifact, Values):
-            chart = Manifest(artifact.file, artifact.origin, "", HELM_VALUES, artifact.component, artifact.body)
-            values.append(replace(chart, overrides=artifact.overrides))
-        elif isinstance(artifact, Text):
-            texts[artifact.file] = artifact.text
-        elif artifact.file.startswith(f"out/{name}/workloads/"):
-            templates.append(artifact)
-        else:
-            (synced if artifact.file.startswith("out/") else first_sync).append(artifact)
-    catalog = cluster.catalog if cluster else None
-    charts = {manifest.name: manifest.body for manifest in values}
-    objects = ObjectSet(synced, is_complete=True, values=charts, catalog=catalog)
+    found = list(artifacts)
+    values = tuple(
+        Manifest(chart.file, chart.origin, "", HELM_VALUES, chart.component, chart.body, overrides=chart.overrides)
+        for chart in found
+        if isinstance(chart, Values)
+    )
+    folders = f"out/{name}/workloads/", "out/", ""
+    manifests = (artifact for artifact in found if isinstance(artifact, Manifest))
+    by_folder = grouped(manifests, lambda manifest: next(filter(manifest.file.startswith, folders)))
+    templates, synced, first_sync = (tuple(by_folder.get(folder, ())) for folder in folders)
+    charts, catalog = {manifest.name: manifest.body for manifest in values}, cluster.catalog if cluster else None
     return State(
         name,
-        objects,
-        tuple(templates),
-        tuple(first_sync),
-        tuple(values),
-        texts,
+        ObjectSet(synced, is_complete=True, values=charts, catalog=catalog),
+        templates,
+        first_sync,
+        values,
+        {artifact.file: artifact.text for artifact in found if isinstance(artifact, Text)},
         cluster,
         source,
         lambda manifest, path: manifest.written.locate(path, False) if manifest.written else None,

@@ -72,9 +72,9 @@ def owner_of(change: Change, namespace: str) -> str:
     return f"tenant {tenant}" if tenant else f"namespace {namespace}"
 
 
-def left(change: Change, removed: Sequence[Pair]) -> list[Pair]:
-    """Returns the removed namespaces that Argo CD leaves in the cluster. It deletes the others."""
-    return [pair for pair in removed if is_left(change, pair.manifest)]
+def left(change: Change) -> list[Pair]:
+    """Returns the removed Namespaces that Argo CD leaves in the cluster. It deletes the others."""
+    return [pair for pair in change.pairs("", "Namespace") if pair.is_removed and is_left(change, pair.manifest)]
 
 
 def has_left(change: Change, removed: Sequence[Pair]) -> bool:

@@ -19,6 +19,7 @@ from gpuc.manifest.manifest import Body, Manifest
 from gpuc.model import Cluster, Pool
 from gpuc.model.names import EFA, GPUS_CONDITION, POOL_LABEL
 from gpuc.model.pool import GPU_GATE_CPU_MILLI, GPU_GATE_MEMORY_MIB
+from gpuc.objects.object_set import by_first
 
 NAME = "gpuc-gpu-gate"
 REPORT = "/run/gpuc/node-status.json"
@@ -44,8 +45,8 @@ def gpu_gate(cluster: Cluster) -> Iterator[Manifest]:
         return
     yield from _permissions(cluster)
     for pool in cluster.gpu_pools:
-        groups = _groups(pool)
-        for instances in groups:
+        groups = by_first((tuple(_promised(pool, instance).items()), instance) for instance in pool.instances)
+        for instances in groups.values():
             suffix = pool.name if len(groups) == 1 else f"{pool.name}-{instances[0].type.replace('.', '-')}"
             yield _daemonset(cluster, pool, instances, suffix)
 
@@ -94,14 +95,6 @@ def _own_node_only(user: str) -> Body:
             }
         ],
     }
-
-
-def _groups(pool: Pool) -> list[list[InstanceType]]:
-    """Returns the instance types of a pool, grouped by the resources that their nodes advertise."""
-    groups: dict[tuple[tuple[str, int], ...], list[InstanceType]] = {}
-    for instance in pool.instances:
-        groups.setdefault(tuple(_promised(pool, instance).items()), []).append(instance)
-    return list(groups.values())
 
 
 def _promised(pool: Pool, instance: InstanceType) -> dict[str, int]:

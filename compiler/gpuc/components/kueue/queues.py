@@ -13,13 +13,9 @@ from gpuc.model import Cluster, ClusterQueue, PoolQuota, Queue
 from gpuc.model.names import TENANT_KEY
 
 _STRATEGY = {"best-effort": "BestEffortFIFO", "strict": "StrictFIFO"}
-_WITHIN_QUEUE = {
-    "never": "Never",
-    "lower-priority": "LowerPriority",
-    "lower-or-newer": "LowerOrNewerEqualPriority",
-}
-_RECLAIM = {"never": "Never", "lower-priority": "LowerPriority", "any": "Any"}
-_BORROWING = {"never": "Never", "lower-priority": "LowerPriority"}
+_PREEMPT = {
+    "never": "Never", "lower-priority": "LowerPriority", "lower-or-newer": "LowerOrNewerEqualPriority", "any": "Any",
+}  # fmt: skip
 
 
 def queue_objects(cluster: Cluster, queue: Queue) -> Iterator[Manifest]:
@@ -56,9 +52,9 @@ def _spec(cluster: Cluster, queue: Queue, cluster_queue: ClusterQueue) -> Body:
         # Kueue tries the next flavor before it borrows or preempts.
         "flavorFungibility": {"whenCanBorrow": "TryNextFlavor", "whenCanPreempt": "TryNextFlavor"},
         "preemption": {
-            "withinClusterQueue": _WITHIN_QUEUE[preempt.within_queue],
-            "reclaimWithinCohort": _RECLAIM[preempt.reclaim],
-            "borrowWithinCohort": {"policy": _BORROWING[preempt.borrowing]},
+            "withinClusterQueue": _PREEMPT[preempt.within_queue],
+            "reclaimWithinCohort": _PREEMPT[preempt.reclaim],
+            "borrowWithinCohort": {"policy": _PREEMPT[preempt.borrowing]},
         },
         **fair_share(cluster, queue.spec.weight),
         "resourceGroups": [group],

@@ -1,6 +1,5 @@
 """Impacts on network paths of tenants."""
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
@@ -10,6 +9,7 @@ from gpuc.isolation.proof import State as PairState
 from gpuc.isolation.proof import Verdict, unisolated_tenants, verdicts
 from gpuc.kubernetes.network_policy import EGRESS, INGRESS
 from gpuc.kubernetes.ports import described
+from gpuc.objects.object_set import by_first
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, Raised, impact
 from gpuc.plan.path_changes import (
@@ -160,11 +160,13 @@ def _isolation_changes(change: Change, *, ends: bool) -> Iterator[Raised]:
     isolated, other = (change.before, network_after(change)) if ends else (network_after(change), change.before)
     before, after = unisolated(isolated), unisolated(other)
     owners = reachability(isolated).tenancy.tenants
-    found: dict[tuple[str, tuple[str, ...]], list[str]] = defaultdict(list)
-    for name in sorted(owners):
-        if directions := tuple(direction for direction in after if name in after[direction] - before[direction]):
-            found[owners[name], directions].append(name)
-    for (tenant, directions), names in found.items():
+    begun = by_first(
+        ((owners[name], tuple(direction for direction in after if name in after[direction] - before[direction])), name)
+        for name in sorted(owners)
+    )
+    for (tenant, directions), names in begun.items():
+        if not directions:
+            continue
         effects = " and ".join(_EFFECTS[direction] for direction in directions)
         effect = f"can {effects}" if ends else "have only the connections that NetworkPolicies allow"
         namespace = change.after.objects.find("", "Namespace", names[0])

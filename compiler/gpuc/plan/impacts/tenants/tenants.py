@@ -31,7 +31,7 @@ def tenant_removed(change: Change) -> Impacts:
     Argo CD does not prune the namespaces: they stay in the cluster with the pods that run in them.
     """
     for tenant in tenants(change):
-        removed = left(change, [pair for pair in tenant.pairs if pair.is_removed])
+        removed = [pair for pair in tenant.pairs if pair in left(change)]
         if tenant.is_removed and removed and not has_left(change, removed):
             names = ", ".join(pair.name for pair in removed)
             raised = removal(change, removed, f"tenant {tenant.tenant}", f"is removed with namespaces {names}")
@@ -89,7 +89,7 @@ def namespace_removed(change: Change) -> Impacts:
     not prune the namespace: it stays in the cluster with the pods that run in it.
     """
     gone = {tenant.tenant for tenant in tenants(change) if tenant.is_removed}
-    for pair in left(change, [pair for pair in change.pairs("", "Namespace") if pair.is_removed]):
+    for pair in left(change):
         tenant = tenant_of(pair, 0)
         if tenant and tenant not in gone and not has_left(change, [pair]):
             yield removal(change, [pair], f"namespace {pair.name}", f"is removed from tenant {tenant}")
@@ -102,8 +102,7 @@ def left_namespace_removed(change: Change) -> Impacts:
     Their queues admit no workloads already. Members lose their access. The namespaces stay in the cluster with the pods
     that run in them.
     """
-    removed = left(change, [pair for pair in change.pairs("", "Namespace") if pair.is_removed])
-    removed = [pair for pair in removed if has_left(change, [pair])]
+    removed = [pair for pair in left(change) if has_left(change, [pair])]
     for owner, pairs in grouped(removed, lambda pair: owner_of(change, pair.name)).items():
         names = kind_of([pair.name for pair in pairs], "namespace")
         yield removal(change, pairs, owner, f"removal of {names}")
@@ -116,7 +115,7 @@ def namespace_deleted(change: Change) -> Impacts:
     Kubernetes deletes all objects in the namespace: pods that run, jobs, Secrets, and PersistentVolumeClaims with their
     data, if the volumes are deleted together with their claims.
     """
-    removed = [pair for pair in change.pairs("", "Namespace") if pair.is_removed and not left(change, [pair])]
+    removed = [pair for pair in change.pairs("", "Namespace") if pair.is_removed and pair not in left(change)]
     for owner, pairs in grouped(removed, lambda pair: owner_of(change, pair.name)).items():
         names = [pair.name for pair in pairs]
         message = f"Argo CD deletes {kind_of(names, 'namespace')}, with all pods and PersistentVolumeClaims"

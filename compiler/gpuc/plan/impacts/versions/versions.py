@@ -145,8 +145,8 @@ def kubernetes_changes(change: Change) -> Impacts:
     Source: aws/karpenter-provider-aws v1.14.1 pkg/providers/amifamily/al2023.go, DescribeImageQuery;
     pkg/controllers/nodeclass/ami.go, Reconcile; awsdocs/amazon-eks-user-guide, update-cluster
     """
-    before, after = change.before.cluster, change.after.cluster
-    if before is None or after is None or numbers(after.spec.kubernetes) <= numbers(before.spec.kubernetes):
+    before, after = _versions(change)
+    if numbers(after) <= numbers(before):
         return
     images = {
         manifest.name: dig(manifest.body, "spec", "amiSelectorTerms") or ()
@@ -156,12 +156,9 @@ def kubernetes_changes(change: Change) -> Impacts:
     aliases = [name for name, terms in images.items() if any("alias" in term for term in terms)]
     others = [name for name in images if name not in aliases]
     replaces = "; after its upgrade, Karpenter replaces nodes" if aliases else ""
-    message = (
-        f"Kubernetes {after.spec.kubernetes} instead of {before.spec.kubernetes}: neither gpuc nor Argo CD upgrades "
-        f"the control plane{replaces}"
-    )
+    message = f"Kubernetes {after} instead of {before}: neither gpuc nor Argo CD upgrades the control plane{replaces}"
     details: list[str] = []
-    steps = numbers(after.spec.kubernetes)[-1] - numbers(before.spec.kubernetes)[-1]
+    steps = numbers(after)[-1] - numbers(before)[-1]
     if steps > 1:
         details.append(f"EKS upgrades by one minor version at a time: {steps} upgrades")
     if aliases:
@@ -187,11 +184,11 @@ def kubernetes_older(change: Change) -> Impacts:
     Source: docs.aws.amazon.com/eks/latest/userguide/rollback-cluster.html; aws/karpenter-provider-aws v1.14.1
     pkg/providers/amifamily/ami.go, DescribeImageQueries
     """
-    before, after = change.before.cluster, change.after.cluster
-    if before is None or after is None or numbers(after.spec.kubernetes) >= numbers(before.spec.kubernetes):
+    before, after = _versions(change)
+    if numbers(after) >= numbers(before):
         return
     message = (
-        f"Kubernetes {after.spec.kubernetes} instead of {before.spec.kubernetes}: EKS rolls back by one minor version, "
+        f"Kubernetes {after} instead of {before}: EKS rolls back by one minor version, "
         "within seven days after the upgrade, and later not at all"
     )
     details = (
@@ -201,3 +198,9 @@ def kubernetes_older(change: Change) -> Impacts:
         "if the cluster never had the newer version, only the output of gpuc changes",
     )
     yield Raised(f"cluster {change.after.name}", message, path=("spec", "kubernetes"), details=details)
+
+
+def _versions(change: Change) -> tuple[str, str]:
+    """Returns the versions of Kubernetes of the specs before and after the change; empty without both specs."""
+    before, after = change.before.cluster, change.after.cluster
+    return (before.spec.kubernetes, after.spec.kubernetes) if before and after else ("", "")
