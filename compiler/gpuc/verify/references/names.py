@@ -200,7 +200,7 @@ for _row in REFERENCES:
 @CHECKS.finds(*_ROWS, needs=Needs.OBJECTS, when=When.BOTH)
 def references(subject: Subject) -> Findings:
     """Yields a finding for every reference to an object that does not exist."""
-    for reference in object_references(subject.index):
+    for reference in sorted(object_references(subject.index), key=lambda reference: reference.rule.id):
         yield from check_reference(reference, subject.index)
 
 
