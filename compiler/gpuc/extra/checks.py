@@ -20,7 +20,7 @@ from gpuc.manifest.manifest import Artifact, Manifest
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, emitted, group
 from gpuc.objects.other_policies import can_allow, other_policies, policy_generators
-from gpuc.verify.fields.schema import quantity_not_canonical, schema_findings, unknown_kind
+from gpuc.verify.fields.schema import QUANTITY_NOT_CANONICAL, schema_findings, unknown_kind
 
 TWICE = declare_rule("MAN009", Severity.ERROR,
     "A manifest describes an object that another file of the output already has.",
@@ -86,7 +86,7 @@ def _schemas(artifacts: Sequence[Artifact], manifests: Sequence[Manifest], kuber
     reported: set[tuple[str, str]] = set()
     for finding in schema_findings([*templates, *manifests], kubernetes, as_written=True):
         manifest = finding.manifest
-        if manifest.written is None or finding.rule is quantity_not_canonical.rule:
+        if manifest.written is None or finding.rule is QUANTITY_NOT_CANONICAL:
             continue
         if finding.rule is not unknown_kind.rule:
             yield finding.to_finding()

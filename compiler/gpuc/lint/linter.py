@@ -30,7 +30,7 @@ from gpuc.lint.unchecked import Unchecked
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, pairs
-from gpuc.verify.fields.schema import quantity_not_canonical, schema_findings, unknown_kind
+from gpuc.verify.fields.schema import QUANTITY_NOT_CANONICAL, schema_findings, unknown_kind
 
 NOT_TEXT = declare_rule("LNT005", Severity.ERROR, "A file cannot be read.",
     "The file does not exist, is not UTF-8 text or is not a regular file, "
@@ -125,7 +125,7 @@ class Linter:
                 if finding.manifest.kind != "Event":
                     self.unchecked.kinds[f"{finding.manifest.api} {finding.manifest.kind}"] += 1
             # The canonical form of a quantity matters only in gpuc's output.
-            elif finding.rule is not quantity_not_canonical.rule:
+            elif finding.rule is not QUANTITY_NOT_CANONICAL:
                 yield finding
 
     def _unnamed_findings(self, files: LoadedFiles) -> Iterator[Finding]:

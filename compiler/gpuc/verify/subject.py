@@ -11,10 +11,8 @@ from gpuc.catalog.schemas import Table, table
 from gpuc.catalog.schemas.schema_errors import ErrorKind, SchemaError, schema_errors, validator
 from gpuc.catalog.schemas.structural import Schema
 from gpuc.catalog.schemas.written import written
-from gpuc.diagnostics.finding import Rule
 from gpuc.kubernetes.api_groups import CONSTRAINT_API
 from gpuc.manifest.manifest import Manifest, Values
-from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet
 from gpuc.verify.templates import declared_parameters, parameter_errors, template_errors
 from gpuc.verify.values import value_errors
@@ -56,20 +54,15 @@ class Subject:
         """All objects, with the tables that contain the schemas of their kinds; None for an unknown kind."""
         return tuple((manifest, self._table(manifest)) for manifest in self.objects.manifests)
 
-    def schema_findings(self, rule: Rule, kind: ErrorKind) -> Iterator[ObjectFinding]:
-        """Yields the findings of a rule about one kind of schema errors in all objects."""
-        is_unknown = kind is ErrorKind.UNKNOWN
-        for manifest, error in self._schema_errors:
-            if error.kind is kind:
-                yield ObjectFinding(rule, manifest, error.path, error.message, error.fix, on_key=is_unknown)
+    @property
+    def schema_errors(self) -> Iterator[tuple[Manifest, SchemaError]]:
+        """The errors of all objects of known kinds in the schemas of their kinds."""
+        known = ((manifest, table) for manifest, table in self.tables if table is not None)
+        return ((manifest, error) for manifest, table in known for error in self._errors_of(manifest, table))
 
     def value_errors(self, *kinds: ErrorKind) -> Iterator[tuple[Values, SchemaError]]:
         """Yields the schema errors of some kinds in all Helm values, with the values."""
         return ((values, item) for values, item in self._value_errors if item.kind in kinds)
-
-    def unresolved(self, rule: Rule) -> Iterator[ObjectFinding]:
-        """Yields the findings about references to objects that do not exist, of the references with a rule."""
-        return (finding for of_reference, finding in self._unresolved if of_reference is rule)
 
     @cached_property
     def _parameters(self) -> dict[str, str]:
@@ -79,11 +72,6 @@ class Subject:
         if manifest.api == CONSTRAINT_API and manifest.kind not in self._parameters:
             return None
         return table(manifest.api, manifest.kind, self.kubernetes)
-
-    @cached_property
-    def _schema_errors(self) -> tuple[tuple[Manifest, SchemaError], ...]:
-        known = [(manifest, table) for manifest, table in self.tables if table is not None]
-        return tuple((manifest, error) for manifest, table in known for error in self._errors_of(manifest, table))
 
     def _errors_of(self, manifest: Manifest, table: Table) -> Iterator[SchemaError]:
         key = (table.api, table.kind, self.kubernetes, self.as_written)
@@ -96,12 +84,6 @@ class Subject:
     @cached_property
     def _value_errors(self) -> tuple[tuple[Values, SchemaError], ...]:
         return tuple((values, item) for values in self.values for item in value_errors(values))
-
-    @cached_property
-    def _unresolved(self) -> tuple[tuple[Rule, ObjectFinding], ...]:
-        from gpuc.verify.references import names
-
-        return tuple(names.unresolved(self.index))
 
 
 def _without_schemas(objects: ObjectSet) -> Subject:

@@ -146,7 +146,7 @@ def test_no_family_replaces_a_table_or_a_function_of_another() -> None:
     folder = Path(gpuc.__file__).parent
     rows, modules = (
         folder.rglob("*.rows"),
-        (*folder.glob("admission/validation/*.py"), *folder.glob("workloads/*/*.py")),
+        (*folder.glob("admission/validation/*.py"), *folder.glob("workloads/*/checks.py")),
     )
     headings = [re.findall(r"^\[(.+)\]", file.read_text(encoding="utf-8"), re.MULTILINE) for file in rows]
     tables_of_files = Counter(table for found in headings for heading in found for table in heading.split(", "))

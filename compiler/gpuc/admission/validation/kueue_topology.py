@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from gpuc.admission.validation.constraints import label_key
-from gpuc.admission.validation.field import Field, Problems, count_or_one, number, shown, text
+from gpuc.admission.validation.field import Field, Problems, number, shown, text
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.kueue import GROUP, PREFERRED_TOPOLOGY, REQUIRED_TOPOLOGY, UNCONSTRAINED_TOPOLOGY
-from gpuc.objects.object_set import dig
+from gpuc.objects.object_set import dig, grouped
+from gpuc.objects.paths import matching_values, pattern
+from gpuc.parts.workload_kinds import workload_kind
 
 LABELS: Path = ("metadata", "labels")
 ANNOTATIONS: Path = ("metadata", "annotations")
@@ -42,32 +44,25 @@ class PodSetTemplate(NamedTuple):
     """The number of pods of the pod set; None if Kueue does not compare a number."""
 
 
-def pod_set(template: Field, pods: int | None) -> PodSetTemplate:
-    """Returns the pod set of a pod template; `PodSetTemplate` explains the number of pods."""
-    return PodSetTemplate(template.at(*ANNOTATIONS), pods)
-
-
-def topology_of_groups(templates: Iterable[PodSetTemplate]) -> Problems:
-    """Checks the topology annotations of the pod templates of an object whose pod sets can be in groups."""
-    known = list(templates)
-    for template in known:
-        yield from topology(template)
-    yield from _groups(known)
-
-
-def _topology_of_replicas(specs: Field) -> Problems:
-    for template in _replicas(specs):
+def _topology_of_pod_sets(document: Field) -> Problems:
+    for template in _pod_sets(document):
         yield from topology(template)
 
 
-def _topology_of_replicas_and_groups(specs: Field) -> Problems:
-    return topology_of_groups(_replicas(specs))
+def _topology_of_pod_sets_and_groups(document: Field) -> Problems:
+    yield from _topology_of_pod_sets(document)
+    yield from _groups(list(_pod_sets(document)))
 
 
-def _replicas(specs: Field) -> Iterator[PodSetTemplate]:
-    """Yields the pod templates of the replicas by role of a job of Kubeflow."""
-    for _, replica in specs.entries():
-        yield pod_set(replica.at("template"), count_or_one(replica.get("replicas")))
+def _pod_sets(document: Field) -> Iterator[PodSetTemplate]:
+    """Yields the pod templates of an object, each with the number of pods of its pod set."""
+    record = workload_kind(str(document.get("apiVersion")).rpartition("/")[0], str(document.get("kind")))
+    if record.pod_set is not None:
+        paths = [
+            path for template in record.templates for path, _ in matching_values(document.value, pattern(template))
+        ]
+        for path in paths:
+            yield PodSetTemplate(document.at(*path, *ANNOTATIONS), record.pod_set(document.value, path)[1])
 
 
 def topology(template: PodSetTemplate) -> Problems:
@@ -93,12 +88,8 @@ def topology(template: PodSetTemplate) -> Problems:
 
 def _groups(templates: list[PodSetTemplate]) -> Problems:
     """Checks the groups of pod sets that Kueue places together: two pod sets, one of them with a single pod."""
-    groups: dict[str, list[PodSetTemplate]] = {}
-    for template in templates:
-        name = template.annotations.get(GROUP_NAME)
-        if isinstance(name, str):
-            groups.setdefault(name, []).append(template)
-    for name, members in groups.items():
+    named = (template for template in templates if isinstance(template.annotations.get(GROUP_NAME), str))
+    for name, members in grouped(named, lambda template: template.annotations.get(GROUP_NAME)).items():
         field = members[0].annotations.at(GROUP_NAME)
         if len(members) != 2:
             yield field.problem(f"the group {name} has {len(members)} pod sets; expected 2")
@@ -157,9 +148,3 @@ def _constraints(field: Field, count: int | None) -> Problems:
         yield field.problem(f"the sizes of the layers are {shown(sizes)}; each must divide the size before it")
     elif count is not None and sizes[0] > count:
         yield field.problem(f"the size of the first layer is {sizes[0]}; the pod set has {count} pods")
-
-
-def pods_of_job(spec: Any) -> int:
-    """Returns the number of pods of a Job's spec that run at the same time."""
-    parallelism, completions = count_or_one(dig(spec, "parallelism")), number(dig(spec, "completions"))
-    return parallelism if completions is None else min(parallelism, completions)

@@ -16,9 +16,7 @@ from gpuc.diagnostics.usage import UsageError
 from gpuc.lint.crds.tables import are_names
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.verify.fields.schema import missing_field, unknown_field, verify_metadata, wrong_value
-
-_CHECKS = {ErrorKind.UNKNOWN: unknown_field, ErrorKind.VALUE: wrong_value, ErrorKind.MISSING: missing_field}
+from gpuc.verify.fields.schema import RULES, verify_metadata
 
 
 def imported_table(folder: Path, api: str, kind: str) -> Table | None:
@@ -48,7 +46,7 @@ def crd_findings(folder: Path, manifests: Sequence[Manifest], unchecked: Counter
             if error.kind is not ErrorKind.QUANTITY:  # the API server accepts every spelling of a quantity
                 fits_schema = False
                 on_key = error.kind is ErrorKind.UNKNOWN
-                yield ObjectFinding(_CHECKS[error.kind].rule, manifest, error.path, error.message, error.fix, on_key)
+                yield ObjectFinding(RULES[error.kind], manifest, error.path, error.message, error.fix, on_key)
         yield from verify_metadata(manifest, namespaced=table.namespaced, as_written=True)
         if rules and fits_schema:  # the API server too evaluates rules only if the object fits the schema
             from gpuc.lint.crds.cel_rules import broken_rules

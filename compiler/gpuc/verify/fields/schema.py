@@ -8,6 +8,8 @@ from gpuc.admission.validation.field import Field
 from gpuc.admission.validation.metadata import labels_and_annotations, structure_of_metadata
 from gpuc.catalog.schemas import DERIVE, builtin_kinds, custom_kinds
 from gpuc.catalog.schemas.schema_errors import ErrorKind
+from gpuc.diagnostics.contract import Needs, When
+from gpuc.diagnostics.finding import Severity, declare_rule
 from gpuc.diagnostics.spelling import nearest
 from gpuc.kubernetes.api_groups import CONSTRAINT_API, RBAC
 from gpuc.kubernetes.dns_name import LABEL, LABEL_1035, MAX_LABEL, MAX_NAME, PATH_SEGMENT, SUBDOMAIN
@@ -16,7 +18,7 @@ from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, group
 from gpuc.parts.workload_kinds import workload_kinds
-from gpuc.verify import Findings, check
+from gpuc.verify import CHECKS, Findings, check
 from gpuc.verify.subject import Subject
 
 _NAMES = {
@@ -34,33 +36,38 @@ _LABEL_VALUED = {
     *((kind.group, kind.kind) for kind in workload_kinds() if kind.labels.known),
 }
 """Kinds whose controllers copy the name into a label value, which has at most 63 characters."""
+UNKNOWN_FIELD = declare_rule(
+    "SCH001", Severity.ERROR, "An object has a field that its kind does not have.",
+    "The API server drops the field, and the setting has no effect; or the API server refuses the object.",
+)  # fmt: skip
+WRONG_VALUE = declare_rule(
+    "SCH002", Severity.ERROR, "A field has a value of the wrong type, out of range, or not among the allowed values.",
+    "The API server refuses the object, and its Application does not sync.",
+)  # fmt: skip
+MISSING_FIELD = declare_rule(
+    "SCH003", Severity.ERROR, "An object lacks a field that its kind requires.",
+    "The API server refuses the object, and its Application does not sync.",
+)  # fmt: skip
+QUANTITY_NOT_CANONICAL = declare_rule(
+    "SCH005", Severity.ERROR, "A quantity is not in the canonical form, in which Kubernetes stores quantities.",
+    "Argo CD compares the text with the stored quantity and reports OutOfSync forever.",
+    "k8s.io/apimachinery v0.35, pkg/api/resource/quantity.go",
+)  # fmt: skip
+RULES = {
+    ErrorKind.UNKNOWN: UNKNOWN_FIELD,
+    ErrorKind.VALUE: WRONG_VALUE,
+    ErrorKind.MISSING: MISSING_FIELD,
+    ErrorKind.QUANTITY: QUANTITY_NOT_CANONICAL,
+}
+"""The rules about errors of a schema."""
 
 
-@check("SCH001")
-def unknown_field(subject: Subject) -> Findings:
-    """An object has a field that its kind does not have.
-
-    The API server drops the field, and the setting has no effect; or the API server refuses the object.
-    """
-    return subject.schema_findings(unknown_field.rule, ErrorKind.UNKNOWN)
-
-
-@check("SCH002")
-def wrong_value(subject: Subject) -> Findings:
-    """A field has a value of the wrong type, out of range, or not among the allowed values.
-
-    The API server refuses the object, and its Application does not sync.
-    """
-    return subject.schema_findings(wrong_value.rule, ErrorKind.VALUE)
-
-
-@check("SCH003")
-def missing_field(subject: Subject) -> Findings:
-    """An object lacks a field that its kind requires.
-
-    The API server refuses the object, and its Application does not sync.
-    """
-    return subject.schema_findings(missing_field.rule, ErrorKind.MISSING)
+@CHECKS.finds(*RULES.values(), needs=Needs.OBJECTS, when=When.COMPILE)
+def fields(subject: Subject) -> Findings:
+    """Yields the findings about fields that the schema of the kind does not allow."""
+    for manifest, error in sorted(subject.schema_errors, key=lambda row: RULES[row[1].kind].id):
+        on_key = error.kind is ErrorKind.UNKNOWN
+        yield ObjectFinding(RULES[error.kind], manifest, error.path, error.message, error.fix, on_key)
 
 
 @check("SCH004")
@@ -73,15 +80,6 @@ def unknown_kind(subject: Subject) -> Findings:
         # REF008 reports a constraint of the output without a template.
         if known is None and (subject.as_written or manifest.api != CONSTRAINT_API):
             yield ObjectFinding(unknown_kind.rule, manifest, ("kind",), _reason(manifest, subject.kubernetes))
-
-
-@check("SCH005", source="k8s.io/apimachinery v0.35, pkg/api/resource/quantity.go")
-def quantity_not_canonical(subject: Subject) -> Findings:
-    """A quantity is not in the canonical form, in which Kubernetes stores quantities.
-
-    Argo CD compares the text with the stored quantity and reports OutOfSync forever.
-    """
-    return subject.schema_findings(quantity_not_canonical.rule, ErrorKind.QUANTITY)
 
 
 @check("SCH006", source="https://kubernetes.io/docs/concepts/overview/working-with-objects/names/")
@@ -103,8 +101,7 @@ def schema_findings(manifests: Iterable[Manifest], kubernetes: str, *, as_writte
         as_written: whether people wrote the objects. Then quantities may be numbers, and the namespace may be missing.
     """
     subject = Subject(ObjectSet(manifests, is_complete=False), kubernetes, as_written=as_written)
-    checks = (unknown_field, wrong_value, missing_field, unknown_kind, quantity_not_canonical, illegal_metadata)
-    return [finding for check in checks for finding in check.find(subject)]
+    return [finding for check in (fields, unknown_kind, illegal_metadata) for finding in check.find(subject)]
 
 
 def _reason(manifest: Manifest, kubernetes: str) -> str:

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from gpuc.diagnostics.contract import When
-from gpuc.diagnostics.finding import Path, Rule
+from gpuc.diagnostics.contract import Needs, When
+from gpuc.diagnostics.finding import Path, Rule, Severity, declare_rule
 from gpuc.kubernetes.api_groups import CONSTRAINTS, RBAC
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import group
 from gpuc.objects.paths import Pattern, matching_values, pattern
 from gpuc.objects.pods import CONFIG_MAPS
 from gpuc.parts.workload_kinds import workload_kinds
-from gpuc.verify import Findings, check
+from gpuc.verify import CHECKS, Findings
 from gpuc.verify.references.reference import (
     ANY,
     ANY_NAMESPACE,
@@ -34,7 +32,6 @@ from gpuc.verify.subject import Subject
 if TYPE_CHECKING:
     from gpuc.cluster.index import Index
 
-_check = partial(check, when=When.BOTH)
 _QUEUE, _PRIORITY = f"{{{GROUP}/queue-name}}", f"{{{GROUP}/priority-class}}"
 _LABELLED = [
     (kind.name, ".".join(path))
@@ -45,115 +42,61 @@ _LABELLED = [
 """Kinds with the labels of Kueue neither at the object nor at its pods, and the paths of these labels."""
 _CLUSTER_QUEUE, _FLAVOR, _CHECK = f"{GROUP}/ClusterQueue", f"{GROUP}/ResourceFlavor", f"{GROUP}/AdmissionCheck"
 _PROJECT, _NODE_POOL = "argoproj.io/AppProject", "karpenter.sh/NodePool"
-
-
-@_check(
-    "REF001",
-    source="Kueue v0.19.2, pkg/cache/scheduler/clusterqueue.go (FlavorNotFound, AdmissionCheckNotFound, "
-    "TopologyNotFound)",
-)
-def inactive_queue(subject: Subject) -> Findings:
-    """A queue, flavor or admission check of Kueue refers to an object that does not exist.
-
-    Kueue keeps the queue inactive and admits no workload of the queue. The workloads wait without an event.
-    """
-    return subject.unresolved(inactive_queue.rule)
-
-
-@_check(
-    "REF002",
-    source="Kueue v0.19.2, pkg/controller/core/workload_controller.go (LocalQueue does not exist)",
-)
-def unknown_local_queue(subject: Subject) -> Findings:
-    """A workload names a LocalQueue that does not exist in the namespace of the workload.
-
-    Kueue suspends the workload and never admits it.
-    """
-    return subject.unresolved(unknown_local_queue.rule)
-
-
-@_check("REF004", source="Karpenter v1.14.1, pkg/controllers/nodepool/readiness/controller.go")
-def unknown_node_class(subject: Subject) -> Findings:
-    """A NodePool or NodeOverlay refers to an object that does not exist.
-
-    The NodePool is not ready and starts no node. A NodeOverlay for a missing NodePool has no effect.
-    """
-    return subject.unresolved(unknown_node_class.rule)
-
-
-@_check(
-    "REF003",
-    source="Kueue v0.19.2, pkg/util/priority/priority.go; kubernetes v1.35, plugin/pkg/admission/priority",
-)
-def unknown_priority(subject: Subject) -> Findings:
-    """A workload names a priority class that does not exist.
-
-    Without the WorkloadPriorityClass, Kueue creates no Workload. Without the PriorityClass, the API server refuses the
-    pods.
-    """
-    return subject.unresolved(unknown_priority.rule)
-
-
-@_check("REF009", source="Argo CD v3.5, docs/user-guide/projects.md")
-def unknown_project(subject: Subject) -> Findings:
-    """An Application names an AppProject that does not exist.
-
-    Argo CD reports InvalidSpecError and does not sync the Application.
-    """
-    return subject.unresolved(unknown_project.rule)
-
-
-@_check(
-    "REF005",
-    source="https://kubernetes.io/docs/reference/access-authn-authz/rbac/#rolebinding-and-clusterrolebinding",
-)
-def unknown_role(subject: Subject) -> Findings:
-    """A binding refers to a role or a service account that does not exist.
-
-    The API server accepts the binding, but the binding grants no permissions.
-    """
-    return subject.unresolved(unknown_role.rule)
-
-
-@_check("REF006", source="https://kubernetes.io/docs/concepts/configuration/configmap/")
-def unknown_source(subject: Subject) -> Findings:
-    """A pod refers to a ConfigMap, Secret, claim, ServiceAccount or class that does not exist.
-
-    The API server refuses the pod, or the pod stays in ContainerCreating. The other pods of the workload wait and
-    occupy GPUs.
-    """
-    return subject.unresolved(unknown_source.rule)
-
-
-@_check("REF010", source="https://kubernetes.io/docs/tasks/run-application/horizontal-pod-autoscale/")
-def unknown_target(subject: Subject) -> Findings:
-    """A scaler, route or training job refers to an object that does not exist.
-
-    The scaler, route or training job has no effect. Only its status, or an error of clients, shows the reason.
-    """
-    return subject.unresolved(unknown_target.rule)
-
-
-@_check("PLC005")
-def unknown_parameter(subject: Subject) -> Findings:
-    """A parameter of a constraint names an object that does not exist.
-
-    The policy compares names. With a misspelled name, the policy refuses valid workloads or admits invalid ones.
-    """
-    return subject.unresolved(unknown_parameter.rule)
-
-
-@_check("REF008", source="Gatekeeper v3.23, website/docs/howto.md")
-def unknown_template(subject: Subject) -> Findings:
-    """A constraint has no ConstraintTemplate, or a ValidatingAdmissionPolicyBinding has no policy.
-
-    The policy is not enforced: the API server refuses the constraint, or the binding has no effect.
-    """
-    return subject.unresolved(unknown_template.rule)
-
-
+INACTIVE_QUEUE = declare_rule(
+    "REF001", Severity.ERROR, "A queue, flavor or admission check of Kueue refers to an object that does not exist.",
+    "Kueue keeps the queue inactive and admits no workload of the queue. The workloads wait without an event.",
+    "Kueue v0.19.2, pkg/cache/scheduler/clusterqueue.go (FlavorNotFound, AdmissionCheckNotFound, TopologyNotFound)",
+)  # fmt: skip
+UNKNOWN_LOCAL_QUEUE = declare_rule(
+    "REF002", Severity.ERROR, "A workload names a LocalQueue that does not exist in the namespace of the workload.",
+    "Kueue suspends the workload and never admits it.",
+    "Kueue v0.19.2, pkg/controller/core/workload_controller.go (LocalQueue does not exist)",
+)  # fmt: skip
+UNKNOWN_NODE_CLASS = declare_rule(
+    "REF004", Severity.ERROR, "A NodePool or NodeOverlay refers to an object that does not exist.",
+    "The NodePool is not ready and starts no node. A NodeOverlay for a missing NodePool has no effect.",
+    "Karpenter v1.14.1, pkg/controllers/nodepool/readiness/controller.go",
+)  # fmt: skip
+UNKNOWN_PRIORITY = declare_rule(
+    "REF003", Severity.ERROR, "A workload names a priority class that does not exist.",
+    "Without the WorkloadPriorityClass, Kueue creates no Workload. Without the PriorityClass, the API server refuses "
+    "the pods.",
+    "Kueue v0.19.2, pkg/util/priority/priority.go; kubernetes v1.35, plugin/pkg/admission/priority",
+)  # fmt: skip
+UNKNOWN_PROJECT = declare_rule(
+    "REF009", Severity.ERROR, "An Application names an AppProject that does not exist.",
+    "Argo CD reports InvalidSpecError and does not sync the Application.",
+    "Argo CD v3.5, docs/user-guide/projects.md",
+)  # fmt: skip
+UNKNOWN_ROLE = declare_rule(
+    "REF005", Severity.ERROR, "A binding refers to a role or a service account that does not exist.",
+    "The API server accepts the binding, but the binding grants no permissions.",
+    "https://kubernetes.io/docs/reference/access-authn-authz/rbac/#rolebinding-and-clusterrolebinding",
+)  # fmt: skip
+UNKNOWN_SOURCE = declare_rule(
+    "REF006", Severity.ERROR,
+    "A pod refers to a ConfigMap, Secret, claim, ServiceAccount or class that does not exist.",
+    "The API server refuses the pod, or the pod stays in ContainerCreating. The other pods of the workload wait and "
+    "occupy GPUs.",
+    "https://kubernetes.io/docs/concepts/configuration/configmap/",
+)  # fmt: skip
+UNKNOWN_TARGET = declare_rule(
+    "REF010", Severity.ERROR, "A scaler, route or training job refers to an object that does not exist.",
+    "The scaler, route or training job has no effect. Only its status, or an error of clients, shows the reason.",
+    "https://kubernetes.io/docs/tasks/run-application/horizontal-pod-autoscale/",
+)  # fmt: skip
+UNKNOWN_IN_PARAMETER = declare_rule(
+    "PLC005", Severity.ERROR, "A parameter of a constraint names an object that does not exist.",
+    "The policy compares names. With a misspelled name, the policy refuses valid workloads or admits invalid ones.",
+)  # fmt: skip
+UNKNOWN_TEMPLATE = declare_rule(
+    "REF008", Severity.ERROR,
+    "A constraint has no ConstraintTemplate, or a ValidatingAdmissionPolicyBinding has no policy.",
+    "The policy is not enforced: the API server refuses the constraint, or the binding has no effect.",
+    "Gatekeeper v3.23, website/docs/howto.md",
+)  # fmt: skip
 _ROWS: dict[Rule, tuple[Reference, ...]] = {
-    inactive_queue.rule: (
+    INACTIVE_QUEUE: (
         Reference(LOCAL_QUEUE, "spec.clusterQueue", _CLUSTER_QUEUE),
         Reference(_CLUSTER_QUEUE, "spec.resourceGroups[].flavors[].name", _FLAVOR),
         Reference(f"{GROUP}/Cohort", "spec.resourceGroups[].flavors[].name", _FLAVOR),
@@ -164,12 +107,12 @@ _ROWS: dict[Rule, tuple[Reference, ...]] = {
         Reference(_CHECK, "spec.parameters", TYPED),
         Reference(f"{GROUP}/MultiKueueConfig", "spec.clusters[]", f"{GROUP}/MultiKueueCluster"),
     ),
-    unknown_local_queue.rule: (
+    UNKNOWN_LOCAL_QUEUE: (
         Reference(ANY, f"metadata.labels.{_QUEUE}", LOCAL_QUEUE),
         Reference(POD, f"metadata.labels.{_QUEUE}", LOCAL_QUEUE),
         *(Reference(kind, f"{labels}.{_QUEUE}", LOCAL_QUEUE) for kind, labels in _LABELLED),
     ),
-    unknown_node_class.rule: (
+    UNKNOWN_NODE_CLASS: (
         Reference(_NODE_POOL, "spec.template.spec.nodeClassRef", TYPED),
         Reference(
             "karpenter.sh/NodeOverlay",
@@ -178,17 +121,17 @@ _ROWS: dict[Rule, tuple[Reference, ...]] = {
             when=("key", "karpenter.sh/nodepool"),
         ),
     ),
-    unknown_priority.rule: (
+    UNKNOWN_PRIORITY: (
         Reference(ANY, f"metadata.labels.{_PRIORITY}", PRIORITY_CLASS),
         Reference(POD, f"metadata.labels.{_PRIORITY}", PRIORITY_CLASS),
         *(Reference(kind, f"{labels}.{_PRIORITY}", PRIORITY_CLASS) for kind, labels in _LABELLED),
         Reference(POD, "spec.priorityClassName", "scheduling.k8s.io/PriorityClass"),
     ),
-    unknown_project.rule: (
+    UNKNOWN_PROJECT: (
         Reference("argoproj.io/Application", "spec.project", _PROJECT, ANY_NAMESPACE),
         Reference("argoproj.io/ApplicationSet", "spec.template.spec.project", _PROJECT, ANY_NAMESPACE),
     ),
-    unknown_role.rule: (
+    UNKNOWN_ROLE: (
         Reference(f"{RBAC}/RoleBinding", "roleRef", TYPED),
         Reference(f"{RBAC}/ClusterRoleBinding", "roleRef", TYPED),
         *(
@@ -196,7 +139,7 @@ _ROWS: dict[Rule, tuple[Reference, ...]] = {
             for kind in ("RoleBinding", "ClusterRoleBinding")
         ),
     ),
-    unknown_source.rule: (
+    UNKNOWN_SOURCE: (
         Reference(POD, "spec.serviceAccountName", "ServiceAccount"),
         Reference(POD, "spec.imagePullSecrets[].name", "Secret"),
         Reference(POD, "spec.runtimeClassName", "node.k8s.io/RuntimeClass"),
@@ -216,7 +159,7 @@ _ROWS: dict[Rule, tuple[Reference, ...]] = {
         Reference("nvidia.com/ClusterPolicy", "spec.migManager.config.name", "ConfigMap", ANY_NAMESPACE),
         Reference("nvidia.com/ClusterPolicy", "spec.dcgmExporter.config.name", "ConfigMap", ANY_NAMESPACE),
     ),
-    unknown_parameter.rule: (
+    UNKNOWN_IN_PARAMETER: (
         Reference(f"{CONSTRAINTS}/GpucQueueRequired", "spec.parameters.queues[].queues[]", LOCAL_QUEUE, ANY_NAMESPACE),
         Reference(f"{CONSTRAINTS}/GpucQueueRequired", "spec.parameters.priorities[]", PRIORITY_CLASS),
         Reference(f"{CONSTRAINTS}/GpucQueueRequired", "spec.parameters.pools[].pool", _NODE_POOL),
@@ -229,7 +172,7 @@ _ROWS: dict[Rule, tuple[Reference, ...]] = {
         Reference(f"{CONSTRAINTS}/GpucGpuLimits", "spec.parameters.limits[].pool", _NODE_POOL),
         Reference(f"{CONSTRAINTS}/GpucNcclProfile", "spec.parameters.profiles[].configMap", "ConfigMap", "namespace"),
     ),
-    unknown_target.rule: (
+    UNKNOWN_TARGET: (
         Reference("autoscaling/HorizontalPodAutoscaler", "spec.scaleTargetRef", TYPED),
         Reference("keda.sh/ScaledObject", "spec.scaleTargetRef", TYPED),
         Reference("autoscaling.k8s.io/VerticalPodAutoscaler", "spec.targetRef", TYPED),
@@ -237,7 +180,7 @@ _ROWS: dict[Rule, tuple[Reference, ...]] = {
         Reference("networking.k8s.io/Ingress", "spec.rules[].http.paths[].backend.service.name", "Service"),
         Reference("trainer.kubeflow.org/TrainJob", "spec.runtimeRef", TYPED),
     ),
-    unknown_template.rule: (
+    UNKNOWN_TEMPLATE: (
         Reference(f"{CONSTRAINTS}/*", "kind", "templates.gatekeeper.sh/ConstraintTemplate"),
         Reference(
             "admissionregistration.k8s.io/ValidatingAdmissionPolicyBinding",
@@ -254,11 +197,11 @@ for _row in REFERENCES:
     _BY_SOURCE.setdefault(_row.source, []).append((_row, pattern(_row.path)))
 
 
-def unresolved(index: Index) -> Iterator[tuple[Rule, ObjectFinding]]:
-    """Yields a finding for every reference to an object that does not exist, with the rule of the reference."""
-    for reference in object_references(index):
-        for finding in check_reference(reference, index):
-            yield reference.rule, finding
+@CHECKS.finds(*_ROWS, needs=Needs.OBJECTS, when=When.BOTH)
+def references(subject: Subject) -> Findings:
+    """Yields a finding for every reference to an object that does not exist."""
+    for reference in sorted(object_references(subject.index), key=lambda reference: reference.rule.id):
+        yield from check_reference(reference, subject.index)
 
 
 def object_references(index: Index) -> Iterator[ObjectReference]:

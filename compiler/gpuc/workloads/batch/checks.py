@@ -15,13 +15,14 @@ from gpuc.admission.validation.changes import ChangedObject, Refusals
 from gpuc.admission.validation.constraints import at_least, dns_label
 from gpuc.admission.validation.field import Field, Problems, number, text
 from gpuc.admission.validation.kueue import ELASTIC, is_count
-from gpuc.admission.validation.kueue_topology import ANNOTATIONS, BOOLEANS, pod_set, pods_of_job, topology
+from gpuc.admission.validation.kueue_topology import ANNOTATIONS, BOOLEANS, PodSetTemplate, topology
 from gpuc.catalog import load
 from gpuc.diagnostics.finding import Path
 from gpuc.diagnostics.spelling import nearest
 from gpuc.kubernetes.controllers import JOB_NAME
 from gpuc.kubernetes.cron import schedule_error
 from gpuc.kubernetes.kueue import GROUP, MIN_PARALLELISM, PREFERRED_TOPOLOGY, REQUIRED_TOPOLOGY
+from gpuc.workloads.batch.kind import parallel_pods
 
 CONTROLLER_IDS = ("controller-uid", "batch.kubernetes.io/controller-uid")
 NEW_UID = "00000000-0000-0000-0000-000000000000"
@@ -163,7 +164,7 @@ def _time_zone(field: Field) -> Problems:
 def _sizes_for_kueue(document: Field) -> Problems:
     """Checks the annotations of Kueue about the number of pods of a Job."""
     spec, annotations = document.at("spec"), document.at(*ANNOTATIONS)
-    minimum, pods = annotations.at(MIN_PARALLELISM), pods_of_job(spec.value)
+    minimum, pods = annotations.at(MIN_PARALLELISM), parallel_pods(spec.value)
     if minimum.value is not None:
         if not (is_count(minimum.value) and int(minimum.text) < pods):
             yield minimum.invalid(f"a number as text, above 0 and below the {pods} pods of the Job")
@@ -181,10 +182,9 @@ def _sizes_for_kueue(document: Field) -> Problems:
 
 
 def _topology_of_job(document: Field) -> Problems:
-    template, spec = document.at("spec", "template"), document.get("spec")
-    problems = list(topology(pod_set(template, pods_of_job(spec))))
+    annotations = document.at("spec", "template", *ANNOTATIONS)
+    problems = list(topology(PodSetTemplate(annotations, parallel_pods(document.get("spec")))))
     yield from problems
-    annotations = template.at(*ANNOTATIONS)
     if not problems and document.get(*ANNOTATIONS, ELASTIC) == "true":
         for name in (REQUIRED_TOPOLOGY, PREFERRED_TOPOLOGY):
             if annotations.get(name) is not None:

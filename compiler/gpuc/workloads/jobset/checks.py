@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from gpuc.admission.validation.changes import ChangedObject, Refusals
 from gpuc.admission.validation.field import INT32_MAX, Field, Problems, count_or_one, number, text
-from gpuc.admission.validation.kueue_topology import pod_set, pods_of_job, topology_of_groups
 from gpuc.kubernetes.dns_name import LABEL_1035, MAX_LABEL, is_label_value
 
 _TEMPLATE = ("template", "spec", "template")
@@ -103,16 +102,6 @@ def _order_of_jobs(policy: Field) -> Problems:
     has_needs = any(job.get("dependsOn") is not None for job in policy.root.rows("spec", "replicatedJobs"))
     if policy.get("startupPolicyOrder") == "InOrder" and has_needs:
         yield policy.problem("startupPolicyOrder InOrder and dependsOn are both set", "remove dependsOn")
-
-
-def _topology_of_replicated_jobs(jobs: Field) -> Problems:
-    yield from topology_of_groups(
-        pod_set(
-            job.at("template", "spec", "template"),
-            count_or_one(job.get("replicas")) * pods_of_job(job.get("template", "spec")),
-        )
-        for job in jobs.rows()
-    )
 
 
 def _generate_names_of_rules(rules: Field) -> Problems:

@@ -9,8 +9,7 @@ from math import ceil
 from typing import Any
 
 from gpuc.admission.validation.constraints import percentage
-from gpuc.admission.validation.field import INT32_MAX, Field, Problems, count_or_one, number
-from gpuc.admission.validation.kueue_topology import pod_set, topology_of_groups
+from gpuc.admission.validation.field import INT32_MAX, Field, Problems, number
 
 SUBGROUP_TOPOLOGY = "leaderworkerset.sigs.k8s.io/subgroup-exclusive-topology"
 
@@ -55,9 +54,3 @@ def _sub_groups(document: Field) -> Problems:
         yield field.invalid(f"a divisor of the size, {size}, or of the number of workers, {size - 1}")
     elif template.get("subGroupPolicy", "subGroupPolicyType") == "LeaderExcluded" and (size - 1) % own:
         yield field.invalid(f"a divisor of the number of workers, {size - 1}, with LeaderExcluded")
-
-
-def _topology_of_leader_and_workers(template: Field) -> Problems:
-    leaders = [pod_set(template.at("leaderTemplate"), 1)] if template.get("leaderTemplate") is not None else []
-    workers = count_or_one(template.get("size")) - len(leaders)
-    yield from topology_of_groups([*leaders, pod_set(template.at("workerTemplate"), workers)])

@@ -10,7 +10,7 @@ from gpuc.admission.pod_defaults import set_default_requests
 from gpuc.admission.validation.constraints import dns_subdomain
 from gpuc.admission.validation.field import Field, Problems, text
 from gpuc.admission.validation.kueue import PREBUILT, is_count
-from gpuc.admission.validation.kueue_topology import ANNOTATIONS, LABELS, pod_set, topology
+from gpuc.admission.validation.kueue_topology import ANNOTATIONS, LABELS, PodSetTemplate, topology
 from gpuc.kubernetes.kueue import GROUP, MANAGED_LABEL
 
 POD_GROUP, POD_GROUP_TOTAL = f"{GROUP}/pod-group-name", f"{GROUP}/pod-group-total-count"
@@ -37,7 +37,7 @@ def _groups_of_pods(document: Field) -> Problems:
 
 
 def _topology_of_pod(document: Field) -> Problems:
-    yield from topology(pod_set(document, None))
+    yield from topology(PodSetTemplate(document.at(*ANNOTATIONS), None))
 
 
 def _ports_and_requests(spec: Field) -> Problems:

@@ -5,9 +5,9 @@ Source: ray-project/kuberay v1.6.2 ray-operator/apis/ray/v1; kubernetes-sigs/kue
 
 from __future__ import annotations
 
-from gpuc.admission.validation.field import Field, Problems, count_or_one
+from gpuc.admission.validation.field import Field, Problems
 from gpuc.admission.validation.kueue import ELASTIC
-from gpuc.admission.validation.kueue_topology import ANNOTATIONS, pod_set, topology_of_groups
+from gpuc.admission.validation.kueue_topology import ANNOTATIONS
 
 _POD_SETS_MAX = 18
 
@@ -28,11 +28,3 @@ def _number_of_groups(field: Field) -> Problems:
     count = len(list(field.rows()))
     if count + 1 > _POD_SETS_MAX:
         yield field.problem(f"{count} groups; Kueue allows at most {_POD_SETS_MAX - 1}")
-
-
-def _topology_of_cluster(cluster: Field) -> Problems:
-    pod_sets = [pod_set(cluster.at("headGroupSpec", "template"), 1)]
-    for group in cluster.rows("workerGroupSpecs"):
-        count = count_or_one(group.get("replicas")) * count_or_one(group.get("numOfHosts"))
-        pod_sets.append(pod_set(group.at("template"), count))
-    yield from topology_of_groups(pod_sets)

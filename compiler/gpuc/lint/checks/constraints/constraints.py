@@ -12,7 +12,7 @@ from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, items
 from gpuc.objects.paths import texts
 from gpuc.parts.workload_kinds import workload_kinds
-from gpuc.verify.references.names import reference_paths, unknown_parameter
+from gpuc.verify.references.names import UNKNOWN_IN_PARAMETER, reference_paths
 
 EXPANSION = "expansion.gatekeeper.sh"
 DENYING = (None, "deny")
@@ -72,7 +72,7 @@ _SELECTING_MIN = 3
 
 
 @check(
-    DENIES_EVERYWHERE, NO_KINDS, NOT_SELECTED, DIFFERENT_KINDS, unknown_parameter.rule, WITHOUT_CONSTRAINT,
+    DENIES_EVERYWHERE, NO_KINDS, NOT_SELECTED, DIFFERENT_KINDS, UNKNOWN_IN_PARAMETER, WITHOUT_CONSTRAINT,
     NOT_EXPANDED, NOTHING_EXCLUDED, WARNS_EVERYWHERE, needs=Needs.CLUSTER,
     kinds=("Namespace", f"{CONSTRAINTS}/*", f"{TEMPLATES}/*", f"{EXPANSION}/*", "config.gatekeeper.sh/*",
            "kueue.x-k8s.io/LocalQueue", "karpenter.sh/NodePool"),
@@ -231,7 +231,7 @@ def _parameter_names(objects: ObjectSet, constraints: list[Manifest]) -> Finding
             if value and known and value not in known and not is_foreign:
                 suggestion = misspelt(value, known)
                 message = missing(f"the {kind}", value, known, suggestion)
-                yield ObjectFinding(unknown_parameter.rule, constraint, path, message, write(suggestion))
+                yield ObjectFinding(UNKNOWN_IN_PARAMETER, constraint, path, message, write(suggestion))
 
 
 def _unused_templates(objects: ObjectSet, kinds: set[str]) -> Findings:
