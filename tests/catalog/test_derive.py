@@ -24,7 +24,7 @@ def test_fields_of_pods_have_their_types_without_any_definition(tmp_path: Path) 
     values = tmp_path / "jobset" / "0.12.0" / "values.yaml"
     values.parent.mkdir(parents=True)
     values.write_text("controller: {replicas: 1, tolerations: [], labels: {}}\n", encoding="utf-8")
-    fields = chart_table("jobset", "jobset", tmp_path)["properties"]["controller"]["properties"]
+    fields = chart_table("without-exceptions", "jobset", tmp_path)["properties"]["controller"]["properties"]
     assert fields["replicas"] == {"type": "integer"}
     assert "operator" in fields["tolerations"]["items"]["properties"]
     assert fields["labels"] == {"type": "object", "additionalProperties": {"type": "string"}}

@@ -131,7 +131,7 @@ def test_a_wrong_key_or_type_causes_no_finding_of_a_later_stage(tmp_path: Path) 
 
 def test_a_wrong_name_causes_no_finding_of_a_rule(tmp_path: Path) -> None:
     both = 0
-    for first, two in pairs(tmp_path, (other_name,), 3 * PAIRS):  # few places have a name
+    for first, two in pairs(tmp_path, (other_name,), 8 * PAIRS):  # few places have a name
         if shape(two):
             continue
         alone, together = keys(independent_findings(first, INPUTS)), keys(independent_findings(two, INPUTS))

@@ -51,7 +51,7 @@ def definitions(
         outside_charts: omits the definitions that Argo CD or the charts of a cluster install.
     """
     not_run = [component.name for component in components() if component.rehearsal is None]
-    of_charts = {row.component: row.groups for row in load().all_releases}
+    of_charts = {row.component: row.groups for row in load().all_releases if not row.optional}
     without_controller = chain.from_iterable(of_charts.get(name, ()) for name in not_run)
     groups = {*_OF_PLATFORM, *without_controller, *framework_groups(frameworks)}
     bundled = dict(_files(path for row in REHEARSALS for path in _yaml_below(programs.data(row.definitions))))
