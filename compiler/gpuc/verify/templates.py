@@ -47,16 +47,10 @@ def template_errors(manifest: Manifest) -> Iterator[SchemaError]:
     The CRD of ConstraintTemplates does not validate these fields. A policy with a misspelled key in the CEL source
     admits everything.
     """
-    if manifest.name != _kind(manifest).lower():
-        fix = _kind(manifest).lower()
-        yield SchemaError(
-            ErrorKind.VALUE,
-            ("metadata", "name"),
-            f'the name must be "{fix}", the kind of the constraints in lower case',
-            fix,
-        )
-    error = _invalid_schema(_declared(manifest))
-    if error:
+    if (fix := _kind(manifest).lower()) != manifest.name:
+        message = f'the name must be "{fix}", the kind of the constraints in lower case'
+        yield SchemaError(ErrorKind.VALUE, ("metadata", "name"), message, fix)
+    if error := _invalid_schema(_declared(manifest)):
         yield SchemaError(ErrorKind.VALUE, _PARAMETERS, error)
     for t, target in items(dig(manifest.body, "spec", "targets")):
         for c, code in items(dig(target, "code")):

@@ -64,11 +64,7 @@ def findings(index: Index) -> Findings:
 
 def _known_keys(candidates: list[Manifest], namespace: str) -> set[str]:
     """Returns the keys of the candidate in a pod's namespace; empty if none or several are in the namespace."""
-    matching = [
-        manifest
-        for manifest in candidates
-        if not namespace or not manifest.namespace or manifest.namespace == namespace
-    ]
+    matching = [row for row in candidates if not namespace or row.namespace in ("", namespace)]
     only = matching if len(matching) == 1 else ()
     fields = (dig(row.body, field) for row in only for field in ("data", "binaryData", "stringData"))
     return {key for field in fields for key, _ in pairs(field)}
