@@ -35,7 +35,8 @@ class Unchecked:
         kinds_without_schema = {kind: count for kind, count in self.kinds.items() if not kind.startswith(_SPEC_API)}
         if kinds_without_schema:
             kinds = ", ".join(_counted(kind, count) for kind, count in sorted(kinds_without_schema.items()))
-            wants_crds = self._has_custom_kind and not has_crds
+            groups = (kind.partition("/")[0] for kind in kinds_without_schema)
+            wants_crds = not has_crds and any("." in group and not group.endswith(".k8s.io") for group in groups)
             hint = "; import the CRDs with `gpuc crds import`, add --crds" if wants_crds else ""
             yield f"the fields of kinds for which gpuc has no schema: {kinds}{hint}"
         for reason, count in sorted(self.reasons.items()):
@@ -46,12 +47,6 @@ class Unchecked:
             listed = ", ".join(files[:_MAX_FILES])
             names = f"{len(files)} files, such as {listed}" if len(files) > _MAX_FILES else listed
             yield f"documents that are not Kubernetes objects, in {names}; for Helm values add --chart NAME=VERSION"
-
-    @property
-    def _has_custom_kind(self) -> bool:
-        """Whether one of the kinds comes from a CustomResourceDefinition, not from Kubernetes itself."""
-        groups = [kind.partition("/")[0] for kind in self.kinds if not kind.startswith(_SPEC_API)]
-        return any("." in group and not group.endswith(".k8s.io") for group in groups)
 
 
 def _counted(text: str, count: int) -> str:

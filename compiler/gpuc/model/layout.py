@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from gpuc.catalog.records import MigProfile, MigProfileSet
+from gpuc.objects.object_set import by_first
 
 
 def place(layout: Mapping[str, int], profiles: MigProfileSet) -> dict[str, list[int]] | None:
@@ -22,10 +23,7 @@ def place(layout: Mapping[str, int], profiles: MigProfileSet) -> dict[str, list[
     starts = _search(instances, frozenset(), profiles.placement_units)
     if starts is None:
         return None
-    placed: dict[str, list[int]] = {}
-    for profile, start in zip(instances, starts, strict=True):
-        placed.setdefault(profile.profile, []).append(start)
-    return placed
+    return by_first((profile.profile, start) for profile, start in zip(instances, starts, strict=True))
 
 
 def _search(instances: Sequence[MigProfile], taken: frozenset[int], units: int) -> list[int] | None:

@@ -107,7 +107,7 @@ class Policy:
         Args:
             verdict: an element of VERDICTS.
         """
-        return _examples()[self.name][verdict] if self.own_examples is None else self.own_examples[verdict]
+        return _read(EXAMPLES)[self.name][verdict] if self.own_examples is None else self.own_examples[verdict]
 
     def match(self, namespaces: dict[str, Any]) -> dict[str, Any]:
         """Returns the match block of a constraint.
@@ -130,30 +130,24 @@ class Policy:
 @cache
 def policies() -> dict[str, Policy]:
     """Returns the library policies by name, sorted."""
-    return {name: policy_of(name, content) for name, content in _table()["policies"].items()}
+    return {name: policy_of(name, content) for name, content in _read(TABLE)["policies"].items()}
 
 
 @cache
-def _table() -> dict[str, Any]:
-    table: dict[str, Any] = json.loads(TABLE.read_text(encoding="utf-8"))
-    return table
+def _read(file: Path) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    return content
 
 
 def subjects() -> dict[str, Any]:
     """Returns the subjects of subjects.yaml by name. A subject has kinds, and CEL variables for these kinds."""
-    rows: dict[str, Any] = _table()["subjects"]
+    rows: dict[str, Any] = _read(TABLE)["subjects"]
     return rows
 
 
 def is_shipped(name: str, data: bytes) -> bool:
     """Returns whether the bytes of a policy.yaml are those of the library policy with this name."""
-    return bool(_table()["digests"].get(name) == hashlib.sha256(data).hexdigest())
-
-
-@cache
-def _examples() -> dict[str, dict[str, str]]:
-    texts: dict[str, dict[str, str]] = json.loads(EXAMPLES.read_text(encoding="utf-8"))
-    return texts
+    return bool(_read(TABLE)["digests"].get(name) == hashlib.sha256(data).hexdigest())
 
 
 def table_text() -> str:
@@ -168,16 +162,11 @@ def table_text() -> str:
 
 def examples_text() -> str:
     """Returns the text of examples.json, with one policy on each line, from the folders in SOURCES."""
-    folders = [file.parent for file in sorted(SOURCES.glob("*/policy.yaml"))]
-    return (
-        _rows(
-            {
-                folder.name: {verdict: (folder / f"{verdict}.yaml").read_text(encoding="utf-8") for verdict in VERDICTS}
-                for folder in folders
-            }
-        )
-        + "\n"
-    )
+    rows: dict[str, dict[str, str]] = {}
+    for file in sorted(SOURCES.glob("*/policy.yaml")):
+        texts = {verdict: file.with_name(f"{verdict}.yaml").read_text(encoding="utf-8") for verdict in VERDICTS}
+        rows[file.parent.name] = texts
+    return _rows(rows) + "\n"
 
 
 def _rows(entries: dict[str, Any]) -> str:

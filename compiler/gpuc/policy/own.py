@@ -90,9 +90,7 @@ def _read(root: Path, name: str) -> tuple[OwnPolicy | None, list[Finding]]:
     if not (root / file).exists():
         message = f"{FOLDER}/{name} has no policy.yaml"
         return None, [BROKEN.at((), message, mark=start)]
-    if not is_within(root / file, root / FOLDER):
-        return None, [BROKEN.at((), f"{file} is outside of {FOLDER}/", mark=start)]
-    text, remarks = text_of(root / file, file)
+    text, remarks = _text(root, file)
     if is_shipped(name, (root / file).read_bytes()):
         return None, []
     return _checked(root, name, text, remarks)
@@ -102,14 +100,16 @@ def _checked(root: Path, name: str, text: str, findings: list[Finding]) -> tuple
     from gpuc.policy.examples import created_titles
     from gpuc.policy.folder import check_policy_file
 
-    examples = {}
-    for verdict in VERDICTS:
+    examples = dict.fromkeys(VERDICTS, "")
+    files = {verdict: policy_path(name, f"{verdict}.yaml") for verdict in VERDICTS}
+    missing = [file for file in files.values() if not os.path.lexists(root / file)]
+    for verdict in (verdict for verdict, file in files.items() if file not in missing):
         try:
-            examples[verdict] = _example_text(root, name, verdict, findings)
+            examples[verdict], remarks = _text(root, files[verdict])
+            findings += remarks
         except StageError as error:
             findings += error.findings
-            examples[verdict] = ""
-    if missing := [file for verdict in VERDICTS if not os.path.lexists(root / (file := _examples(name, verdict)))]:
+    if missing:
         message = f"the policy is without examples: {' and '.join(missing)} not found"
         findings.append(NO_EXAMPLES.at((), message, mark=Mark(policy_path(name), 1, 1)))
     checked = check_policy_file(text, policy_path(name), subjects(), created_titles(examples["denied"]))
@@ -119,24 +119,15 @@ def _checked(root: Path, name: str, text: str, findings: list[Finding]) -> tuple
     return OwnPolicy(policy_of(name, checked.source.tree, examples), checked.source), findings
 
 
-def _examples(name: str, verdict: str) -> str:
-    return policy_path(name, f"{verdict}.yaml")
-
-
-def _example_text(root: Path, name: str, verdict: str, findings: list[Finding]) -> str:
-    """Returns the text of a file of examples; an empty text if the file does not exist.
+def _text(root: Path, file: str) -> tuple[str, list[Finding]]:
+    """Returns the text of a file of a policy, and the findings about the text.
 
     Raises:
-        StageError: when the file cannot be read.
+        StageError: when the file is outside of policies/, or cannot be read.
     """
-    file = _examples(name, verdict)
-    if not os.path.lexists(root / file):
-        return ""
     if not is_within(root / file, root / FOLDER):
         raise StageError([BROKEN.at((), f"{file} is outside of {FOLDER}/", mark=Mark(file, 1, 1))])
-    text, remarks = text_of(root / file, file)
-    findings += remarks
-    return text
+    return text_of(root / file, file)
 
 
 def _wrong_name(name: str, mark: Mark) -> list[Finding]:

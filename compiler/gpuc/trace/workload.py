@@ -139,7 +139,8 @@ def workload_of(manifest: Manifest, document: Body | None = None) -> Workload | 
     if not declared:
         return None
     sets = tuple(pods for pods in declared if pods.count)
-    labels = _labels(manifest, record)
+    written = manifest.document()
+    labels = {key: value for path in record.queueing.labels for key, value in pairs(dig(written, *path))}
     replicas = count_or(dig(manifest.body, "spec", "replicas"), 1) if record.queueing.is_per_replica else 1
     return Workload(
         pod_sets=sets,
@@ -150,14 +151,8 @@ def workload_of(manifest: Manifest, document: Body | None = None) -> Workload | 
         name=manifest.name,
         priority=str(labels.get(PRIORITY_LABEL) or ""),
         copies=replicas,
-        object=manifest.document() if document is None else document,
+        object=written if document is None else document,
     )
-
-
-def _labels(manifest: Manifest, record: WorkloadKind) -> dict[str, Any]:
-    """Returns the labels from which Kueue reads the queue name."""
-    document = manifest.document()
-    return {key: value for path in record.queueing.labels for key, value in pairs(dig(document, *path))}
 
 
 def _pod_sets(manifest: Manifest, record: WorkloadKind) -> Iterator[PodSet]:

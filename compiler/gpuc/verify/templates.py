@@ -11,7 +11,7 @@ from gpuc.catalog.schemas import cel_source
 from gpuc.catalog.schemas.schema_errors import ErrorKind, SchemaError, schema_errors, validator
 from gpuc.catalog.schemas.structural import Schema, strict
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.object_set import dig, items
+from gpuc.objects.object_set import by_first, dig, items
 
 if TYPE_CHECKING:
     from jsonschema_rs import Draft202012Validator
@@ -28,11 +28,9 @@ def declared_parameters(manifests: Sequence[Manifest]) -> dict[str, str]:
     The result has no invalid schemas, which `template_errors` reports. If several ConstraintTemplates of a kind declare
     different schemas, for example templates of several clusters in one folder, the schema accepts any parameters.
     """
-    declared: dict[str, set[str]] = {}
-    for template in manifests:
-        if template.kind == "ConstraintTemplate":
-            declared.setdefault(_kind(template), set()).add(_declared(template))
-    texts = {kind: schemas.pop() if len(schemas) == 1 else _ANY_PARAMETERS for kind, schemas in declared.items()}
+    templates = (manifest for manifest in manifests if manifest.kind == "ConstraintTemplate")
+    declared = by_first((_kind(template), _declared(template)) for template in templates)
+    texts = {kind: text[0] if len(set(text)) == 1 else _ANY_PARAMETERS for kind, text in declared.items()}
     return {kind: text for kind, text in texts.items() if not _invalid_schema(text)}
 
 
@@ -49,16 +47,10 @@ def template_errors(manifest: Manifest) -> Iterator[SchemaError]:
     The CRD of ConstraintTemplates does not validate these fields. A policy with a misspelled key in the CEL source
     admits everything.
     """
-    if manifest.name != _kind(manifest).lower():
-        fix = _kind(manifest).lower()
-        yield SchemaError(
-            ErrorKind.VALUE,
-            ("metadata", "name"),
-            f'the name must be "{fix}", the kind of the constraints in lower case',
-            fix,
-        )
-    error = _invalid_schema(_declared(manifest))
-    if error:
+    if (fix := _kind(manifest).lower()) != manifest.name:
+        message = f'the name must be "{fix}", the kind of the constraints in lower case'
+        yield SchemaError(ErrorKind.VALUE, ("metadata", "name"), message, fix)
+    if error := _invalid_schema(_declared(manifest)):
         yield SchemaError(ErrorKind.VALUE, _PARAMETERS, error)
     for t, target in items(dig(manifest.body, "spec", "targets")):
         for c, code in items(dig(target, "code")):

@@ -78,8 +78,9 @@ def _as_cel(value: Any, schema: Any, root: Schema, formats: Schema) -> Any:
         result = {}
         for key, child in value.items():
             converted = _as_cel(child, known.get(key, others), root, known_formats.get(key, other_format))
-            for name in _names(key) if key in known else (key,):
-                result[name] = converted
+            result[escaped(key) if key in known else key] = converted
+            if key in _RESERVED:  # since Kubernetes 1.31, a reserved word is valid escaped and unescaped
+                result[key] = converted
         return result
     if isinstance(value, list):
         return [_as_cel(child, schema.get("items"), root, formats.get("items", {})) for child in value]
@@ -88,12 +89,6 @@ def _as_cel(value: Any, schema: Any, root: Schema, formats: Schema) -> Any:
     if schema.get("type") == "number" and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     return value
-
-
-@cache
-def _names(field: str) -> tuple[str, ...]:
-    """Returns the names of a field in a rule. Since Kubernetes 1.31 a reserved word is valid escaped and unescaped."""
-    return (escaped(field), field) if field in _RESERVED else (escaped(field),)
 
 
 def _converted(text: str, text_format: str) -> Any:

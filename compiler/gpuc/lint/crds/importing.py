@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from gpuc.diagnostics.usage import UsageError
 from gpuc.documents.reader import read
 from gpuc.lint.crds.tables import ImportedTable, imported_tables
 from gpuc.lint.load.files import UnreadableError, files_below, text_of
 from gpuc.lint.load.loaded_files import objects_of
+from gpuc.objects.object_set import dig
 from gpuc.write.filesystem import BusyError, RefusedError, SafeDir
 
 _WAIT_SECONDS = 5.0
@@ -59,7 +59,9 @@ def _import_file(file: Path, imported: Imported) -> None:
                 for table in imported_tables(definition):
                     _add(table, file, imported)
             except (ValueError, RecursionError) as error:
-                imported.problems.append(f"{file}: {_definition_name(definition)}: {error}")
+                name = dig(definition, "metadata", "name")
+                name = name if isinstance(name, str) else "a CustomResourceDefinition without a name"
+                imported.problems.append(f"{file}: {name}: {error}")
 
 
 def _add(table: ImportedTable, file: Path, imported: Imported) -> None:
@@ -69,12 +71,6 @@ def _add(table: ImportedTable, file: Path, imported: Imported) -> None:
             f"{file}: {table.file} differs from an earlier definition; gpuc uses the later definition"
         )
     imported.tables[table.file] = table
-
-
-def _definition_name(definition: dict[str, Any]) -> str:
-    metadata = definition.get("metadata")
-    name = metadata.get("name") if isinstance(metadata, dict) else None
-    return name if isinstance(name, str) else "a CustomResourceDefinition without a name"
 
 
 def write_tables(imported: Imported, into: Path) -> tuple[int, int]:

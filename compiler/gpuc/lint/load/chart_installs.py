@@ -217,11 +217,8 @@ def _release(manifest: Manifest, loaded: _Input) -> Iterator[ChartInstall]:
         sources.append(_source_in(manifest, ("spec", "values"), dig(spec, "values")))
     chart, version = (_text(dig(spec, "chart", "spec", key)) for key in ("chart", "version"))
     if dig(spec, "chartRef", "kind") == "OCIRepository":
-        named = [
-            row
-            for row in loaded.manifests
-            if (row.kind, row.name) == ("OCIRepository", _text(dig(spec, "chartRef", "name")))
-        ]
+        wanted = "OCIRepository", _text(dig(spec, "chartRef", "name"))
+        named = [row for row in loaded.manifests if (row.kind, row.name) == wanted]
         repository = dig(named[0].body, "spec") if named else None
         chart, version = _text(dig(repository, "url")), _text(dig(repository, "ref", "tag"))
     if local := _chart_at(chart, loaded) if "/" in chart else None:

@@ -33,17 +33,12 @@ def resolve_tenants(
     cohorts: tuple[Cohort, ...], findings: list[Finding],
 ) -> tuple[Tenant, ...]:  # fmt: skip
     """Resolves the tenants and returns the tenants in the order of the spec."""
-    ceilings = known(lambda: _ceilings(queues, cohorts))
+    nodes = known(lambda: quota_nodes(queues, cohorts))
+    ceilings = known(lambda: {queue.name: ceiling(nodes, queue) for queue in queues})
     return elements(
         _tenant(name, tenant_spec, spec, pools, profiles, queues, ceilings, findings)
         for name, tenant_spec in spec.tenants.items()
     )
-
-
-def _ceilings(queues: tuple[Queue, ...], cohorts: tuple[Cohort, ...]) -> dict[str, Amounts]:
-    """Returns the most that each queue can use."""
-    nodes = quota_nodes(queues, cohorts)
-    return {queue.name: ceiling(nodes, queue) for queue in queues}
 
 
 @none_if_unknown

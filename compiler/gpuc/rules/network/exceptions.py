@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from ipaddress import IPv4Network
-from typing import NamedTuple
 
 from gpuc.diagnostics.finding import Path, Related, Severity
 from gpuc.kubernetes.addresses import ipv4_network
@@ -36,14 +35,6 @@ def exceptions_without_policies(tenant: Tenant) -> Findings:
         yield Found(path, f"{message}; expected isolation network or dedicated", related=related)
 
 
-class _Range(NamedTuple):
-    """A range of an egress entry."""
-
-    path: Path
-    entry: Allowed
-    network: IPv4Network
-
-
 @rule("NET107", Severity.WARNING)
 def redundant_egress(cluster: Cluster) -> Findings:
     """The egress of a tenant has a range that another range, or the internet, already includes for the same ports.
@@ -55,16 +46,14 @@ def redundant_egress(cluster: Cluster) -> Findings:
         internet = tenant.spec.network.internet
         for index, (path, entry, network) in enumerate(ranges):
             wider = [
-                other
-                for number, other in enumerate(ranges)
-                if _includes(other.entry, entry)
-                and network.subnet_of(other.network)
-                and (network != other.network or number < index)
+                (place, other)
+                for number, (place, other_entry, other) in enumerate(ranges)
+                if _includes(other_entry, entry) and network.subnet_of(other) and (network != other or number < index)
             ]
             if wider:
-                first = wider[0].network
+                place, first = wider[0]
                 relation = "is repeated" if first == network else f"is part of the egress to {first}"
-                related = [Related(f"egress to {first}", wider[0].path)]
+                related = [Related(f"egress to {first}", place)]
                 expected = "expected ranges that do not contain each other"
             elif (
                 internet
@@ -80,12 +69,13 @@ def redundant_egress(cluster: Cluster) -> Findings:
             yield Found(path, message, f"remove {network}", related)
 
 
-def _ranges(tenant: Tenant) -> Iterator[_Range]:
+def _ranges(tenant: Tenant) -> Iterator[tuple[Path, Allowed, IPv4Network]]:
+    """Yields the path, the entry and the range of each valid range of the egress of a tenant."""
     for index, entry in enumerate(tenant.spec.network.egress):
         for path, cidr in entry.range_paths.items():
             network = ipv4_network(cidr)
             if network is not None:
-                yield _Range((*tenant.path, "network", "egress", index, *path), entry, network)
+                yield (*tenant.path, "network", "egress", index, *path), entry, network
 
 
 def _includes(wider: Allowed, entry: Allowed) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from gpuc.diagnostics.finding import Related, Severity
 from gpuc.diagnostics.spelling import nearest
 from gpuc.model import Cluster
+from gpuc.objects.object_set import grouped
 from gpuc.parts.workload_kinds import pod_frameworks
 from gpuc.rules import Findings, Found, rule
 
@@ -25,11 +26,9 @@ def not_at_deny(cluster: Cluster, policies: Iterable[str]) -> dict[str, list[str
     A policy whose name is probably misspelled in the spec is left out, because POL001 reports the wrong name.
     """
     misspelled = {meant for _, meant in unknown_names(cluster)}
-    by_key: dict[str, list[str]] = {}
-    for policy in policies:
-        if policy in cluster.policies and policy not in misspelled and cluster.policy_stage(policy) != "deny":
-            by_key.setdefault(policy if policy in cluster.policy_specs else "default", []).append(policy)
-    return by_key
+    known = (policy for policy in policies if policy in cluster.policies and policy not in misspelled)
+    found = (policy for policy in known if cluster.policy_stage(policy) != "deny")
+    return grouped(found, lambda policy: policy if policy in cluster.policy_specs else "default")
 
 
 def set_to_deny(key: str, policies: Sequence[str]) -> str:

@@ -22,15 +22,10 @@ def host_of_two_tenants(cluster: Cluster) -> Findings:
     for tenant, namespace, host, path in hosts:
         others = {name: (other, place) for other, _, name, place in hosts if other is not tenant}
         for shared, (other, place) in others.items():
-            if _overlap(host, shared):
+            if host == shared or _covers(host, shared) or _covers(shared, host):
                 actual = f"tenant {tenant.name} may use the host {host} in namespace {namespace.name}"
                 message = f"{actual}, and tenant {other.name} the host {shared}"
                 yield Found(path, message, related=[Related(f"the host of tenant {other.name}", place)])
-
-
-def _overlap(host: str, other: str) -> bool:
-    """Returns whether a host name matches both hosts, which can be wildcards."""
-    return host == other or _covers(host, other) or _covers(other, host)
 
 
 def _covers(wildcard: str, host: str) -> bool:

@@ -97,17 +97,12 @@ def driver_for_other_gpus(cluster: Cluster) -> Findings:
             version = next(filter(None, (release.default_driver for release in cluster.components.values())), "")
             yield from _check_branch(pool, version, "the GPU Operator installs")
         elif not has_ami_id(pool):
-            unsupported = list(_unsupported_types(pool))
-            yield from unsupported
+            families, message = pool.image.unsupported_families, f"the driver of {pool.image.id} AMIs does not support"
+            unsupported = [row for row in enumerate(pool.instances) if row[1].family in families]
+            for index, instance in unsupported:
+                yield Found((*pool.path, "instances", index), f"{message} the GPUs of {instance.type}")
             if not unsupported and pool.image.driver_version:
                 yield from _check_branch(pool, pool.image.driver_version, f"{pool.image.id} AMIs have")
-
-
-def _unsupported_types(pool: GpuPool) -> Findings:
-    for index, instance in enumerate(pool.instances):
-        if instance.family in pool.image.unsupported_families:
-            message = f"the driver of {pool.image.id} AMIs does not support the GPUs of {instance.type}"
-            yield Found((*pool.path, "instances", index), message)
 
 
 def _check_branch(pool: GpuPool, version: str, source: str) -> Findings:

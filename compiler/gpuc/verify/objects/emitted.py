@@ -101,11 +101,7 @@ def _interleaved(manifests: Sequence[Manifest]) -> Findings:
     for manifest in manifests:
         if manifest.file != current:
             if manifest.file in ended:
-                yield ObjectFinding(
-                    object_twice.rule,
-                    manifest,
-                    (),
-                    f"objects of {current} separate this object from the other objects of its file",
-                )
+                message = f"objects of {current} separate this object from the other objects of its file"
+                yield ObjectFinding(object_twice.rule, manifest, (), message)
             ended.add(current)
             current = manifest.file

@@ -8,7 +8,7 @@ from gpuc.diagnostics.finding import Path
 from gpuc.diagnostics.spelling import missing, misspelt, write
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.objects.object_set import dig, pairs
+from gpuc.objects.object_set import dig, grouped, pairs
 from gpuc.objects.paths import matching_values, pattern
 from gpuc.verify import Findings, check
 from gpuc.verify.subject import Subject
@@ -49,10 +49,8 @@ def findings(index: Index) -> Findings:
 
     An object without any key causes no finding, because a program adds the keys.
     """
-    objects: dict[tuple[str, str], list[Manifest]] = {}
-    for kind in ("ConfigMap", "Secret"):
-        for manifest in index.tree.of("", kind):
-            objects.setdefault((kind, manifest.name), []).append(manifest)
+    manifests = (manifest for kind in ("ConfigMap", "Secret") for manifest in index.tree.of("", kind))
+    objects = grouped(manifests, lambda manifest: (manifest.kind, manifest.name))
     for pods in index.pods:
         for reference_path, name_field, keys_path, kind in READS:
             for path, reference in matching_values(pods.template, pattern(reference_path)):
@@ -66,16 +64,10 @@ def findings(index: Index) -> Findings:
 
 def _known_keys(candidates: list[Manifest], namespace: str) -> set[str]:
     """Returns the keys of the candidate in a pod's namespace; empty if none or several are in the namespace."""
-    matching = [
-        manifest
-        for manifest in candidates
-        if not namespace or not manifest.namespace or manifest.namespace == namespace
-    ]
-    return _keys(matching[0]) if len(matching) == 1 else set()
-
-
-def _keys(manifest: Manifest) -> set[str]:
-    return {key for field in ("data", "binaryData", "stringData") for key, _ in pairs(dig(manifest.body, field))}
+    matching = [row for row in candidates if not namespace or row.namespace in ("", namespace)]
+    only = matching if len(matching) == 1 else ()
+    fields = (dig(row.body, field) for row in only for field in ("data", "binaryData", "stringData"))
+    return {key for field in fields for key, _ in pairs(field)}
 
 
 def _key_finding(manifest: Manifest, path: Path, key: Any, known: set[str], target: str) -> Findings:

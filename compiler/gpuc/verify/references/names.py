@@ -10,7 +10,7 @@ from gpuc.diagnostics.finding import Path, Rule, Severity, declare_rule
 from gpuc.kubernetes.api_groups import CONSTRAINTS, RBAC
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.object_set import group
+from gpuc.objects.object_set import by_first, group
 from gpuc.objects.paths import Pattern, matching_values, pattern
 from gpuc.objects.pods import CONFIG_MAPS
 from gpuc.parts.workload_kinds import workload_kinds
@@ -192,9 +192,7 @@ _ROWS: dict[Rule, tuple[Reference, ...]] = {
 REFERENCES = {row: rule for rule, rows in _ROWS.items() for row in rows}
 """All fields in which objects refer to other objects, with the rules about missing objects."""
 
-_BY_SOURCE: dict[str, list[tuple[Reference, Pattern]]] = {}
-for _row in REFERENCES:
-    _BY_SOURCE.setdefault(_row.source, []).append((_row, pattern(_row.path)))
+_BY_SOURCE = by_first((row.source, (row, pattern(row.path))) for row in REFERENCES)
 
 
 @CHECKS.finds(*_ROWS, needs=Needs.OBJECTS, when=When.BOTH)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from gpuc.cluster.monitor import MONITORING, TARGETS, Monitor, monitors
+from gpuc.cluster.monitor import MONITORING, Monitor, monitors
 from gpuc.cluster.namespace import ALWAYS
 from gpuc.diagnostics.finding import Severity, declare_rule
 from gpuc.diagnostics.spelling import missing, misspelt, write
@@ -12,7 +12,7 @@ from gpuc.emit.component_facts import ANY, Labels
 from gpuc.lint.checks import Findings, check
 from gpuc.lint.checks.monitoring.chart_labels import InstalledCharts
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.objects.object_set import ObjectSet, group, home_namespace, labels
+from gpuc.objects.object_set import ObjectSet, by_first, group, home_namespace, labels
 from gpuc.objects.pods import pods
 
 WRONG_NAMESPACES = declare_rule(
@@ -93,12 +93,9 @@ class _Targets:
     @cached_property
     def _labels_in_input(self) -> Mapping[str, Mapping[str, list[dict[str, str]]]]:
         """Labels of the services and pods of the input, by kind of monitor and namespace."""
-        result: dict[str, dict[str, list[dict[str, str]]]] = {kind: {} for kind in TARGETS}
-        for service in self.objects.of("", "Service"):
-            result["ServiceMonitor"].setdefault(service.namespace, []).append(labels(service.labels))
-        for workload in pods(self.objects):
-            result["PodMonitor"].setdefault(workload.manifest.namespace, []).append(workload.labels)
-        return result
+        services = ((service.namespace, labels(service.labels)) for service in self.objects.of("", "Service"))
+        of_pods = ((workload.manifest.namespace, workload.labels) for workload in pods(self.objects))
+        return {"ServiceMonitor": by_first(services), "PodMonitor": by_first(of_pods)}
 
     @cached_property
     def _namespaces_with_workloads(self) -> frozenset[str]:

@@ -17,7 +17,7 @@ from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, UNLIMI
 from gpuc.lint.checks import QUEUES_AND_POOLS, Findings, check
 from gpuc.lint.checks.quotas.outside_kueue import COUNTED_TWICE, Hard, NamespaceQuota, outside_kueue
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.objects.object_set import NAMESPACE_NAME, ObjectSet, dig, items, pairs
+from gpuc.objects.object_set import NAMESPACE_NAME, ObjectSet, by_first, dig, items, pairs
 
 QUOTA_OUT_OF_REACH = declare_rule(
     "QTA012", Severity.WARNING,
@@ -87,10 +87,7 @@ def _quotas(
 
     Namespaces with a ClusterQueue that does not exist are left out.
     """
-    queues_of: dict[str, list[str]] = defaultdict(list)
-    for name, served in members.items():
-        for namespace in served:
-            queues_of[namespace].append(name)
+    queues_of = by_first((namespace, name) for name, served in members.items() for namespace in served)
     for namespace in dict.fromkeys((*queues_of, *hard)):
         names = queues_of.get(namespace, [])
         if not all(name in queues for name in names):

@@ -13,7 +13,7 @@ from gpuc.kubernetes.selector import matches
 from gpuc.lint.checks import Findings, check
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.objects.object_set import ObjectSet, dig, home_namespace, items, labels, pairs
+from gpuc.objects.object_set import ObjectSet, dig, grouped, home_namespace, items, labels, pairs
 from gpuc.objects.pods import Pods
 from gpuc.objects.selectors import equal_labels
 
@@ -34,9 +34,8 @@ def findings(objects: ObjectSet) -> Findings:
     """Yields findings about the amounts of containers, and about names of ports."""
     index = objects.once(Index)
     defaults = _defaults(index)
-    workloads: dict[str, list[Pods]] = {}
+    workloads = grouped(index.pods, lambda pods: home_namespace(pods.manifest))
     for pods in index.pods:
-        workloads.setdefault(home_namespace(pods.manifest), []).append(pods)
         for path, container in pods.containers():
             yield from _amounts(pods, path, container, defaults.get(pods.manifest.namespace, {}))
             yield from _probes(pods, path, container)

@@ -12,7 +12,7 @@ from gpuc.kubernetes.selector import Selector, matches
 from gpuc.lint.checks import Findings, check
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.objects.object_set import NAMESPACE_NAME, ObjectSet, group, home_namespace, labels
+from gpuc.objects.object_set import NAMESPACE_NAME, ObjectSet, by_first, group, home_namespace, labels
 from gpuc.objects.paths import matching_values, pattern
 from gpuc.objects.selectors import equal_labels, selector, wanted_labels
 from gpuc.objects.symbol_table import kind_of
@@ -118,12 +118,9 @@ class _Candidates(NamedTuple):
 
 
 def _pods(index: Index) -> Findings:
-    by_namespace: dict[str, list[dict[str, str]]] = {}
-    for pods in index.pods:
-        by_namespace.setdefault(home_namespace(pods.manifest), []).append(pods.labels)
-    kinds: dict[str, set[tuple[str, str]]] = {}
-    for manifest in index.tree.manifests:
-        kinds.setdefault(home_namespace(manifest), set()).add((group(manifest), manifest.kind))
+    by_namespace = by_first((home_namespace(pods.manifest), pods.labels) for pods in index.pods)
+    rows = ((home_namespace(manifest), (group(manifest), manifest.kind)) for manifest in index.tree.manifests)
+    kinds = {namespace: set(found) for namespace, found in by_first(rows).items()}
     for kind, field_path in POD_SELECTORS:
         for manifest in index.tree.of(*kind_of(kind)):
             namespace = home_namespace(manifest)

@@ -5,7 +5,7 @@ Source: the decisions of gpuc.admission
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from itertools import chain
 
 from gpuc.diagnostics.contract import PODS
 from gpuc.diagnostics.finding import Severity, declare_rule
@@ -14,8 +14,8 @@ from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet
 from gpuc.trace.admission_steps import object_steps, pod_steps
 from gpuc.trace.cluster_index import ClusterIndex
-from gpuc.trace.steps import Stage, Step
-from gpuc.trace.workload import Workload, workload_of
+from gpuc.trace.steps import Stage
+from gpuc.trace.workload import workload_of
 
 REFUSED = declare_rule(
     "SCD010", Severity.ERROR, "A policy, Pod Security or a LimitRange refuses the pods of a workload.",
@@ -34,13 +34,10 @@ def findings(objects: ObjectSet) -> Findings:
     cluster = objects.once(ClusterIndex)
     for manifest in objects.manifests:
         workload = workload_of(manifest) if manifest.namespace in objects.namespaces else None
-        for step in _steps(cluster, workload) if workload else ():
+        if workload is None:
+            continue
+        of_pods = (pod_steps(cluster, workload, pods, ()) for pods in workload.pod_sets)
+        for step in chain(object_steps(cluster, workload), *of_pods):
             if step.failed and step.stage in _STAGES and step.manifest is not None:
                 yield ObjectFinding(REFUSED, manifest, step.field or ("spec",), f"{step.manifest}: {step.message}")
                 break
-
-
-def _steps(cluster: ClusterIndex, workload: Workload) -> Iterator[Step]:
-    yield from object_steps(cluster, workload)
-    for pods in workload.pod_sets:
-        yield from pod_steps(cluster, workload, pods, ())
