@@ -7,6 +7,7 @@ every question about its kind, also if the answer is none.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -186,8 +187,8 @@ class WorkloadKind:
     labels: PodLabels
     start: Start
     traits: Traits
-    sample: Callable[[str], Body]
-    """Returns a small valid object named "sample" for a LocalQueue."""
+    sample_fields: Body
+    """The fields of a small valid object, without apiVersion, kind and metadata."""
 
     @property
     def name(self) -> str:
@@ -219,13 +220,22 @@ class WorkloadKind:
         """Whether gpuc can trace the objects of the kind."""
         return self.pod_set is not None
 
+    def sample(self, queue: str) -> Body:
+        """Returns a small valid object named "sample" for a LocalQueue."""
+        metadata: Body = {"name": "sample", "namespace": "default", "labels": {QUEUE_LABEL: queue}}
+        document = {"apiVersion": self.api, "kind": self.kind, "metadata": metadata, **deepcopy(self.sample_fields)}
+        labels = document
+        for key in self.queueing.labels[-1]:
+            labels = labels.setdefault(key, {})
+        labels[QUEUE_LABEL] = queue
+        return document
+
 
 def unknown_kind(group: str, kind: str) -> WorkloadKind:
     """Returns the record of a kind about which gpuc knows nothing."""
     return WorkloadKind(
         group=group, kind=kind, version="v1", templates=(), pod_set=None, queueing=NOT_QUEUED, controller=None,
-        child=None, labels=NO_LABELS, start=AT_ONCE, traits=NO_TRAITS,
-        sample=lambda queue: sample("v1", kind, queue, {}),
+        child=None, labels=NO_LABELS, start=AT_ONCE, traits=NO_TRAITS, sample_fields={},
     )  # fmt: skip
 
 
@@ -234,18 +244,14 @@ def name_of(document: Body, _: Path = ()) -> str:
     return str(document["metadata"].get("name") or "")
 
 
-def sample(api: str, kind: str, queue: str, spec: Body) -> Body:
-    """Returns an object with the label of a queue."""
-    metadata = {"name": "sample", "namespace": "default", "labels": {QUEUE_LABEL: queue}}
-    return {"apiVersion": api, "kind": kind, "metadata": metadata, "spec": spec}
-
-
-def sample_template(restart_policy: str, *labels: str) -> Body:
+def sample_template(restart_policy: str, *labels: str, name: str = "main") -> Body:
     """Returns a pod template with one container.
 
     Args:
+        restart_policy: the restartPolicy of the pods.
         labels: labels of the pods, each with the value "sample".
+        name: the name of the container.
     """
-    container = {"name": "main", "image": "registry.example.com/work:1"}
+    container = {"name": name, "image": "registry.example.com/work:1"}
     spec = {"restartPolicy": restart_policy, "containers": [container]}
     return {"metadata": {"labels": dict.fromkeys(labels, "sample")}, "spec": spec}

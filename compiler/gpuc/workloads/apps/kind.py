@@ -9,16 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
 
 from gpuc.diagnostics.finding import Path
-from gpuc.kubernetes.kueue import DEPLOYMENT, POD, QUEUE_LABEL
+from gpuc.kubernetes.kueue import DEPLOYMENT, POD
 from gpuc.manifest.manifest import Body
 from gpuc.objects.object_set import count_or, dig, pairs
 from gpuc.parts import workload_kind as parts
 
 _OF_PODS = ("spec", "template", *parts.LABELS)
-_APP = "app"
 
 
 def _replica_sets(document: Body) -> Iterator[parts.ChildTemplate]:
@@ -32,18 +30,7 @@ def _all_replicas(document: Body, _: Path) -> tuple[str, int]:
     return "main", count_or(dig(document, "spec", "replicas"), 1)
 
 
-def _sample(kind: str, fields: Body, queue: str) -> Body:
-    template = parts.sample_template("Always", _APP)
-    spec = {"selector": {"matchLabels": {_APP: "sample"}}, "template": template, **fields}
-    return parts.sample("apps/v1", kind, queue, spec)
-
-
-def _replica_set_sample(queue: str) -> Body:
-    document = _sample("ReplicaSet", {}, queue)
-    document["spec"]["template"]["metadata"]["labels"][QUEUE_LABEL] = queue
-    return document
-
-
+_SPEC = {"selector": {"matchLabels": {"app": "sample"}}, "template": parts.sample_template("Always", "app")}
 _QUEUEING = parts.Queueing(
     DEPLOYMENT, 9, holds_pods=True, is_pod_group=False, is_per_replica=True, labels=(_OF_PODS, parts.LABELS)
 )
@@ -53,7 +40,7 @@ _DEPLOYMENT = parts.WorkloadKind(
     queueing=_QUEUEING, controller=parts.Controller("", "kube-system/deployment-controller", ()),
     child=parts.Child(("apps", "ReplicaSet"), "-0000000000", _replica_sets),
     labels=parts.PodLabels({}, ("pod-template-hash",)), start=parts.AT_ONCE, traits=_TRAITS._replace(is_expanded=True),
-    sample=partial(_sample, "Deployment", {}),
+    sample_fields={"spec": _SPEC},
 )  # fmt: skip
 KINDS = (
     _DEPLOYMENT,
@@ -63,17 +50,16 @@ KINDS = (
         controller=parts.Controller("", "kube-system/statefulset-controller", ()), child=None,
         labels=parts.PodLabels({}, ("apps.kubernetes.io/", "controller-", "statefulset.kubernetes.io/")),
         traits=_TRAITS._replace(claims=("spec", "volumeClaimTemplates"), keeps_data=True, is_expanded=True),
-        sample=partial(_sample, "StatefulSet", {"serviceName": "sample"}),
+        sample_fields={"spec": {**_SPEC, "serviceName": "sample"}},
     ),
     replace(
         _DEPLOYMENT, kind="ReplicaSet", queueing=_QUEUEING._replace(framework=POD, place=None, labels=(_OF_PODS,)),
         controller=parts.Controller("", "kube-system/replicaset-controller", ()), child=None, traits=_TRAITS,
-        sample=_replica_set_sample,
     ),
     replace(
         _DEPLOYMENT, kind="DaemonSet", pod_set=None, queueing=parts.NOT_QUEUED,
         controller=parts.Controller("", "kube-system/daemon-set-controller", ()), child=None,
         labels=parts.PodLabels({}, ("controller-", "pod-template-generation")),
-        traits=parts.NO_TRAITS._replace(is_per_node=True), sample=partial(_sample, "DaemonSet", {}),
+        traits=parts.NO_TRAITS._replace(is_per_node=True),
     ),
 )  # fmt: skip

@@ -46,16 +46,7 @@ def _jobs(document: Body) -> Iterator[parts.ChildTemplate]:
     yield parts.ChildTemplate("", dig(document, *_JOB_TEMPLATE), {}, _JOB_TEMPLATE)
 
 
-def _sample(queue: str) -> Body:
-    return parts.sample("batch/v1", "Job", queue, {"template": parts.sample_template("Never")})
-
-
-def _cron_sample(queue: str) -> Body:
-    job = _sample(queue)
-    template = {"metadata": {"labels": job["metadata"]["labels"]}, "spec": job["spec"]}
-    return parts.sample("batch/v1", "CronJob", queue, {"schedule": "0 3 * * *", "jobTemplate": template})
-
-
+_SAMPLE_FIELDS = {"spec": {"template": parts.sample_template("Never")}}
 _JOB = parts.WorkloadKind(
     group="batch", kind="Job", version="v1", templates=("spec.template",), pod_set=_of_job,
     queueing=parts.suspended(BATCH_JOB, 0), controller=parts.Controller("", JOB_CONTROLLER, ()), child=None,
@@ -63,7 +54,7 @@ _JOB = parts.WorkloadKind(
         dict.fromkeys(JOB_NAME, parts.name_of), ("batch.kubernetes.io/", "controller-", "job-name")
     ),
     start=parts.Start(("spec",), schedule=None, deadline=("spec", _DEADLINE), managers=_MANAGERS),
-    traits=parts.NO_TRAITS._replace(is_expanded=True), sample=_sample,
+    traits=parts.NO_TRAITS._replace(is_expanded=True), sample_fields=_SAMPLE_FIELDS,
 )  # fmt: skip
 KINDS = (
     _JOB,
@@ -76,6 +67,6 @@ KINDS = (
             (*_JOB_TEMPLATE, "spec"), schedule=("spec", "schedule"), deadline=(*_JOB_TEMPLATE, "spec", _DEADLINE),
             managers=_MANAGERS,
         ),
-        sample=_cron_sample,
+        sample_fields={"spec": {"schedule": "0 3 * * *", "jobTemplate": _SAMPLE_FIELDS}},
     ),
 )  # fmt: skip

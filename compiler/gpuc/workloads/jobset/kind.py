@@ -52,11 +52,7 @@ def _exclusive(document: Body, path: Path, count: int) -> tuple[Path, str] | Non
     return None
 
 
-def _sample(queue: str) -> Body:
-    job = {"name": "workers", "template": {"spec": {"template": parts.sample_template("Never")}}}
-    return parts.sample(f"{_GROUP}/v1alpha2", "JobSet", queue, {"replicatedJobs": [job]})
-
-
+_SAMPLE_JOB = {"name": "workers", "template": {"spec": {"template": parts.sample_template("Never")}}}
 KINDS = (
     parts.WorkloadKind(
         group=_GROUP, kind="JobSet", version="v1alpha2", templates=("spec.replicatedJobs[].template.spec.template",),
@@ -71,6 +67,7 @@ KINDS = (
             ("jobset.sigs.k8s.io/",),
         ),
         start=parts.AT_ONCE._replace(managers=("jobset.sigs.k8s.io/jobset-controller",)),
-        traits=parts.NO_TRAITS._replace(has_service=True, is_rehearsed=True, placement=_exclusive), sample=_sample,
+        traits=parts.NO_TRAITS._replace(has_service=True, is_rehearsed=True, placement=_exclusive),
+        sample_fields={"spec": {"replicatedJobs": [_SAMPLE_JOB]}},
     ),
 )  # fmt: skip

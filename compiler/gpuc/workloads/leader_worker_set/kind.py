@@ -23,12 +23,7 @@ def _pod_set(document: Body, path: Path) -> tuple[str, int]:
     return "worker" if has_leader else "main", count_or(dig(document, *_TEMPLATE, "size"), 1) - has_leader
 
 
-def _sample(queue: str) -> Body:
-    pods = parts.sample_template("Always")
-    template = {"size": 2, "leaderTemplate": pods, "workerTemplate": pods}
-    return parts.sample(f"{_GROUP}/v1", "LeaderWorkerSet", queue, {"leaderWorkerTemplate": template})
-
-
+_PODS = parts.sample_template("Always")
 KINDS = (
     parts.WorkloadKind(
         group=_GROUP, kind="LeaderWorkerSet", version="v1",
@@ -42,6 +37,6 @@ KINDS = (
         child=parts.Child(("apps", "StatefulSet"), "", lambda _: iter(())),
         labels=parts.PodLabels({}, ("leaderworkerset.sigs.k8s.io/",)), start=parts.AT_ONCE,
         traits=parts.NO_TRAITS._replace(claims=(*_TEMPLATE, "volumeClaimTemplates"), is_scaled=True, has_service=True),
-        sample=_sample,
+        sample_fields={"spec": {"leaderWorkerTemplate": {"size": 2, "leaderTemplate": _PODS, "workerTemplate": _PODS}}},
     ),
 )  # fmt: skip

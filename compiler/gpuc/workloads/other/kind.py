@@ -7,47 +7,34 @@ pkg/controller/jobs/{appwrapper,sparkapplication}
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 
-from gpuc.manifest.manifest import Body
 from gpuc.parts import workload_kind as parts
 
 _TEMPLATE = ("spec.template",)
 
 
-def _sample(api: str, kind: str, selector: Body, queue: str) -> Body:
-    return parts.sample(api, kind, queue, {"template": parts.sample_template("Always", "app"), **selector})
-
-
-def _template_sample(queue: str) -> Body:
-    document = parts.sample("v1", "PodTemplate", queue, {})
-    del document["spec"]
-    return {**document, "template": parts.sample_template("Always")}
-
-
+_SAMPLE_TEMPLATE = {"template": parts.sample_template("Always", "app")}
 KINDS = (
     replace(
         parts.unknown_kind("argoproj.io", "Rollout"), version="v1alpha1", templates=_TEMPLATE,
         controller=parts.Controller("Argo Rollouts", "argo-rollouts/argo-rollouts", ()),
-        sample=partial(_sample, "argoproj.io/v1alpha1", "Rollout", {"selector": {"matchLabels": {"app": "sample"}}}),
+        sample_fields={"spec": {**_SAMPLE_TEMPLATE, "selector": {"matchLabels": {"app": "sample"}}}},
     ),
     replace(
         parts.unknown_kind("serving.knative.dev", "Service"), templates=_TEMPLATE,
         controller=parts.Controller("Knative Serving", "knative-serving/controller", ()),
-        traits=parts.NO_TRAITS._replace(has_service=True),
-        sample=partial(_sample, "serving.knative.dev/v1", "Service", {}),
+        traits=parts.NO_TRAITS._replace(has_service=True), sample_fields={"spec": _SAMPLE_TEMPLATE},
     ),
-    replace(parts.unknown_kind("", "PodTemplate"), templates=("template",), sample=_template_sample),
+    replace(parts.unknown_kind("", "PodTemplate"), templates=("template",), sample_fields=_SAMPLE_TEMPLATE),
     replace(
         parts.unknown_kind("", "ReplicationController"), templates=_TEMPLATE,
         controller=parts.Controller("", "kube-system/replication-controller", ()),
-        sample=partial(_sample, "v1", "ReplicationController", {"selector": {"app": "sample"}}),
+        sample_fields={"spec": {**_SAMPLE_TEMPLATE, "selector": {"app": "sample"}}},
     ),
     *(
         replace(
             parts.unknown_kind(group, kind), version="v1beta2",
-            queueing=parts.suspended(f"{group}/{kind.lower()}", None),
-            sample=partial(parts.sample, f"{group}/v1beta2", kind, spec={}),
+            queueing=parts.suspended(f"{group}/{kind.lower()}", None), sample_fields={"spec": {}},
         )
         for group, kind in (("workload.codeflare.dev", "AppWrapper"), ("sparkoperator.k8s.io", "SparkApplication"))
     ),

@@ -13,6 +13,6 @@ KINDS = (
         group="", kind="Pod", version="v1", templates=("",), pod_set=lambda _, __: ("main", 1),
         queueing=parts.suspended(POD, 8)._replace(holds_pods=True), controller=None, child=None, labels=parts.NO_LABELS,
         start=parts.AT_ONCE, traits=parts.NO_TRAITS,
-        sample=lambda queue: parts.sample("v1", "Pod", queue, parts.sample_template("Never")["spec"]),
+        sample_fields={"spec": parts.sample_template("Never")["spec"]},
     ),
 )  # fmt: skip

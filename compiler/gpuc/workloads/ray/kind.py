@@ -7,9 +7,8 @@ has the name of the release, and upstream names no namespace; ray-operator/contr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
 
 from gpuc.diagnostics.finding import Path
 from gpuc.manifest.manifest import Body
@@ -46,41 +45,31 @@ def _clusters(document: Body) -> Iterator[parts.ChildTemplate]:
     yield parts.ChildTemplate("", {"spec": dig(document, *path)}, {}, path)
 
 
-def _cluster_sample() -> Body:
-    head = {"rayStartParams": {}, "template": parts.sample_template("Always")}
-    return {"headGroupSpec": head, "workerGroupSpecs": [{**head, "groupName": "workers", "replicas": 1}]}
-
-
-def _sample(kind: str, spec: Callable[[], Body], queue: str) -> Body:
-    return parts.sample(f"{_GROUP}/v1", kind, queue, spec())
-
-
-def _job_sample() -> Body:
-    return {"entrypoint": "python train.py", "shutdownAfterJobFinishes": True, "rayClusterSpec": _cluster_sample()}
-
-
+_HEAD: Body = {"rayStartParams": {}, "template": parts.sample_template("Always")}
+_SPEC: Body = {"headGroupSpec": _HEAD, "workerGroupSpecs": [{**_HEAD, "groupName": "workers", "replicas": 1}]}
+_JOB_SPEC: Body = {"entrypoint": "python train.py", "shutdownAfterJobFinishes": True, "rayClusterSpec": _SPEC}
 _CLUSTER = parts.WorkloadKind(
     group=_GROUP, kind="RayCluster", version="v1", templates=_templates("spec"), pod_set=_pod_set,
     queueing=parts.suspended(f"{_GROUP}/raycluster", 6), child=None,
     controller=parts.Controller("KubeRay", "kuberay-operator/kuberay-operator", ()),
     labels=parts.PodLabels({}, ("ray.io/",)), start=parts.AT_ONCE._replace(managers=("ray.io/kuberay-operator",)),
-    traits=_TRAITS, sample=partial(_sample, "RayCluster", _cluster_sample),
+    traits=_TRAITS, sample_fields={"spec": _SPEC},
 )  # fmt: skip
 KINDS = (
     replace(
         _CLUSTER, kind="RayJob", templates=_templates("spec.rayClusterSpec"),
         queueing=parts.suspended(f"{_GROUP}/rayjob", 5), traits=_TRAITS._replace(further_pods=_submitter),
         child=parts.Child((_GROUP, "RayCluster"), parts.RANDOM_SUFFIX, _clusters),
-        sample=partial(_sample, "RayJob", _job_sample),
+        sample_fields={"spec": _JOB_SPEC},
     ),
     _CLUSTER,
     replace(
         _CLUSTER, kind="RayService", templates=_templates("spec.rayClusterConfig"), pod_set=None,
         queueing=parts.suspended(f"{_GROUP}/rayservice", None),
-        sample=partial(_sample, "RayService", lambda: {"rayClusterConfig": _cluster_sample()}),
+        sample_fields={"spec": {"rayClusterConfig": _SPEC}},
     ),
     replace(
         _CLUSTER, kind="RayCronJob", templates=(), pod_set=None, queueing=parts.NOT_QUEUED,
-        sample=partial(_sample, "RayCronJob", lambda: {"schedule": "0 3 * * *", "jobTemplate": _job_sample()}),
+        sample_fields={"spec": {"schedule": "0 3 * * *", "jobTemplate": _JOB_SPEC}},
     ),
 )  # fmt: skip

@@ -5,8 +5,6 @@ Source: kubeflow/trainer v2.2.1 manifests/overlays/manager/kustomization.yaml, m
 
 from __future__ import annotations
 
-from functools import partial
-
 from gpuc.kubernetes.controllers import JOBSET
 from gpuc.parts import workload_kind as parts
 
@@ -20,6 +18,6 @@ KINDS = (
         controller=parts.Controller("Kubeflow Trainer", _ACCOUNT, (JOBSET,)),
         labels=parts.PodLabels({}, ("trainer.kubeflow.org/",)), start=parts.AT_ONCE,
         traits=parts.NO_TRAITS._replace(is_rehearsed=True, why_not_traced=_REASON),
-        sample=partial(parts.sample, f"{_GROUP}/v1alpha1", "TrainJob", spec={"runtimeRef": {"name": "torch"}}),
+        sample_fields={"spec": {"runtimeRef": {"name": "torch"}}},
     ),
 )  # fmt: skip

@@ -6,8 +6,6 @@ manifests/base/rbac/service-account.yaml
 
 from __future__ import annotations
 
-from functools import partial
-
 from gpuc.diagnostics.finding import Path
 from gpuc.manifest.manifest import Body
 from gpuc.objects.object_set import count_or, dig
@@ -23,18 +21,15 @@ def role_pods(document: Body, path: Path) -> tuple[str, int]:
     return str(path[-2]).lower(), count_or(dig(document, *path[:-1], "replicas"), 1)
 
 
-def _sample(kind: str, role: str, container: str, field: str, queue: str) -> Body:
-    template = parts.sample_template("Never")
-    template["spec"]["containers"][0]["name"] = container
-    return parts.sample(f"{GROUP}/v1", kind, queue, {field: {role: {"replicas": 1, "template": template}}})
-
-
 KINDS = tuple(
     parts.WorkloadKind(
         group=GROUP, kind=kind, version="v1", templates=(f"spec.{field}.*.template",), pod_set=role_pods,
         queueing=parts.suspended(f"{GROUP}/{kind.lower()}", place), child=None, labels=LABELS, start=parts.AT_ONCE,
         controller=parts.Controller("the Kubeflow Training Operator", "kubeflow/training-operator", ()),
-        traits=TRAITS._replace(is_rehearsed=place is not None), sample=partial(_sample, kind, role, container, field),
+        traits=TRAITS._replace(is_rehearsed=place is not None),
+        sample_fields={
+            "spec": {field: {role: {"replicas": 1, "template": parts.sample_template("Never", name=container)}}}
+        },
     )
     for kind, place, field, role, container in (
         ("PyTorchJob", 4, "pytorchReplicaSpecs", "Master", "pytorch"),

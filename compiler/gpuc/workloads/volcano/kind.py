@@ -24,11 +24,7 @@ def _queue(document: Body, _: Path) -> str:
     return str(dig(document, "spec", "queue") or "default")
 
 
-def _sample(queue: str) -> Body:
-    task = {"name": "worker", "replicas": 2, "template": parts.sample_template("Never")}
-    return parts.sample(f"{_GROUP}/v1alpha1", "Job", queue, {"tasks": [task]})
-
-
+_SAMPLE_TASK = {"name": "worker", "replicas": 2, "template": parts.sample_template("Never")}
 KINDS = (
     parts.WorkloadKind(
         group=_GROUP, kind="Job", version="v1alpha1", templates=("spec.tasks[].template",), pod_set=None,
@@ -42,6 +38,7 @@ KINDS = (
             },
             ("volcano.sh/",),
         ),
-        start=parts.AT_ONCE, traits=parts.NO_TRAITS._replace(has_service=True, why_not_traced=_REASON), sample=_sample,
+        start=parts.AT_ONCE, traits=parts.NO_TRAITS._replace(has_service=True, why_not_traced=_REASON),
+        sample_fields={"spec": {"tasks": [_SAMPLE_TASK]}},
     ),
 )  # fmt: skip
