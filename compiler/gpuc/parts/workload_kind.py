@@ -125,7 +125,7 @@ class Traits(NamedTuple):
     further_pods: Callable[[Body], Iterator[Template]]
     """Yields the pod sets of one pod whose templates the object perhaps does not have; a Job owns their pods."""
     claims: Path
-    """The path of the templates of PersistentVolumeClaims; empty without such templates."""
+    """The path of the templates of named PersistentVolumeClaims, as in a StatefulSet; empty without such templates."""
     keeps_data: bool
     """Whether the object is a program with data, whose deletion a person should confirm."""
     is_scaled: bool
@@ -133,7 +133,7 @@ class Traits(NamedTuple):
     is_per_node: bool
     """Whether a pod runs on every node, also before the node is ready."""
     has_service: bool
-    """Whether the controller creates the Service for the DNS names of the pods."""
+    """Whether the controller creates the Service for the DNS names of the pods, also if only of some objects."""
     is_expanded: bool
     """Whether Gatekeeper checks the pod template as a pod.
 
