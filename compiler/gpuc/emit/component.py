@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pathlib import Path as File
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gpuc.catalog.records import Release
 from gpuc.diagnostics.finding import Path
@@ -51,6 +51,12 @@ CONTROLLER: tuple[Kind, ...] = (
     (RBAC, "RoleBinding"),
 )
 """Kinds that every chart of a controller renders."""
+WEBHOOK_CONTROLLER: tuple[Kind, ...] = (
+    *CONTROLLER, ("", "Service"), ("", "Secret"), ("", "ConfigMap"), ("policy", "PodDisruptionBudget"),
+)  # fmt: skip
+"""Namespaced kinds that the chart of a controller with webhooks and with several replicas renders."""
+VALIDATING: Kind = (ADMISSION_REGISTRATION, "ValidatingWebhookConfiguration")
+WEBHOOKS: tuple[Kind, ...] = ((ADMISSION_REGISTRATION, "MutatingWebhookConfiguration"), VALIDATING)
 
 SYSTEM_NODES: Body = {
     "nodeAffinity": {
@@ -259,7 +265,17 @@ def by_section(components: Iterable[Component]) -> list[Component]:
     return sorted(components, key=lambda component: component.section)
 
 
-def webhook_certificate(kind: str) -> Body:
-    """Returns the entry of ignoreDifferences for the CA certificate that a controller writes into its webhooks."""
+def webhook_certificates(*kinds: Kind) -> tuple[Body, ...]:
+    """Returns entries of ignoreDifferences for the CA certificate that a controller writes into its webhooks."""
     paths = [".webhooks[]?.clientConfig.caBundle"]
-    return {"group": ADMISSION_REGISTRATION, "kind": kind, "jqPathExpressions": paths}
+    return tuple({"group": group, "kind": kind, "jqPathExpressions": paths} for group, kind in kinds)
+
+
+def secured_metrics(**fields: Any) -> Body:
+    """Returns the endpoints of a ServiceMonitor for metrics that need a token, with further fields of the endpoint.
+
+    Prometheus authenticates with the token of its service account, and does not verify the self-signed certificate.
+    """
+    token = "/var/run/secrets/kubernetes.io/serviceaccount/token"
+    secured = {"bearerTokenFile": token, "tlsConfig": {"insecureSkipVerify": True}}
+    return {"endpoints": [{"port": "https", "scheme": "https", "path": "/metrics", **secured, **fields}]}

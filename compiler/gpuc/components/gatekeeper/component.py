@@ -7,34 +7,10 @@ from collections.abc import Iterator
 from gpuc.components.gatekeeper.alerts import AUDIT_SECONDS, policy_alerts
 from gpuc.components.gatekeeper.objects import policy_objects, policy_origin
 from gpuc.diagnostics.finding import Path
-from gpuc.emit.component import (
-    ADMISSION_POLICIES,
-    CLUSTER_ROLES,
-    CONTROLLER,
-    CRD,
-    ON_SYSTEM_NODES,
-    SYSTEM_PODS,
-    SYSTEM_TOLERATIONS,
-    Component,
-    Folder,
-    Monitor,
-    webhook_certificate,
-)
-from gpuc.emit.component_facts import (
-    ANY,
-    HELM_LABELS,
-    READ,
-    ChartLabels,
-    Labels,
-    PartialRestart,
-    ReadyCheck,
-    Rehearsal,
-    Restarts,
-    named,
-    nothing,
-)
+from gpuc.emit import component as parts
+from gpuc.emit import component_facts as facts
 from gpuc.kubernetes.amounts import CPU, MEMORY, MIB, quantity_text
-from gpuc.kubernetes.api_groups import ADMISSION_REGISTRATION, CONSTRAINTS, TEMPLATES
+from gpuc.kubernetes.api_groups import CONSTRAINTS, TEMPLATES
 from gpuc.manifest.manifest import Artifact, Body, RunsOn, Values
 from gpuc.model import Cluster
 from gpuc.objects.object_set import dig
@@ -65,9 +41,9 @@ def _values(cluster: Cluster) -> Values:
         "disableMutation": True,
         # The hook would run at every sync (PreSync). Argo CD applies the CRDs from the chart's crds/ folder instead.
         "upgradeCRDs": {"enabled": False},
-        "postInstall": {"labelNamespace": {"enabled": True}, "tolerations": SYSTEM_TOLERATIONS},
-        "controllerManager": {"exemptNamespaces": list(cluster.platform_namespaces), **ON_SYSTEM_NODES},
-        "audit": {**ON_SYSTEM_NODES, "resources": _audit_resources(cluster)},
+        "postInstall": {"labelNamespace": {"enabled": True}, "tolerations": parts.SYSTEM_TOLERATIONS},
+        "controllerManager": {"exemptNamespaces": list(cluster.platform_namespaces), **parts.ON_SYSTEM_NODES},
+        "audit": {**parts.ON_SYSTEM_NODES, "resources": _audit_resources(cluster)},
         # All constraints name their kinds. Without this setting, the audit lists the objects of every kind.
         "auditMatchKindOnly": True,
         "auditInterval": AUDIT_SECONDS,
@@ -99,7 +75,7 @@ _AUDIT = (
     "auditPodAnnotations", "constraintViolationsLimit", "exportBackend", "externalCertInjection",
 )  # fmt: skip
 """The values that are only in the audit pod, which answers no requests."""
-RESTARTS = Restarts(
+RESTARTS = facts.Restarts(
     in_pods=None,
     in_no_pod=(
         *(f"{kind}Webhook{field}" for kind in ("mutating", "validating") for field in _WEBHOOK),
@@ -109,7 +85,7 @@ RESTARTS = Restarts(
         "podCountLimit", "postInstall", "postUpgrade", "preInstall", "preUninstall", "rbac", "replicas",
         "resourceQuota", "revisionHistoryLimit", "secretAnnotations", "service", "serviceAccount", "upgradeCRDs",
     ),
-    partial=(PartialRestart(_AUDIT, "audit pod restarts", "Gatekeeper continues to check requests"),),
+    partial=(facts.PartialRestart(_AUDIT, "audit pod restarts", "Gatekeeper continues to check requests"),),
     effect=lambda values: (
         "while no replica answers, the API server refuses requests"
         if dig(values, "validatingWebhookFailurePolicy") == "Fail"
@@ -118,14 +94,14 @@ RESTARTS = Restarts(
 )  # fmt: skip
 """Source: gatekeeper v3.23.0 charts/gatekeeper/templates: gatekeeper-controller-manager-deployment.yaml,
 gatekeeper-audit-deployment.yaml, gatekeeper-validating-webhook-configuration-validatingwebhookconfiguration.yaml"""
-_LABELS: Labels = {
+_LABELS: facts.Labels = {
     "app": frozenset(("gatekeeper",)), "chart": frozenset(("gatekeeper",)), "gatekeeper.sh/system": frozenset(("yes",)),
-    "heritage": frozenset(("Helm",)), "release": ANY,
+    "heritage": frozenset(("Helm",)), "release": facts.ANY,
 }  # fmt: skip
-CHART_LABELS = ChartLabels(
+CHART_LABELS = facts.ChartLabels(
     services=_LABELS,
     pods={
-        **named("gatekeeper", HELM_LABELS, _LABELS),
+        **facts.named("gatekeeper", facts.HELM_LABELS, _LABELS),
         "control-plane": frozenset(("audit-controller", "controller-manager")),
         "gatekeeper.sh/operation": frozenset(("audit", "webhook")),
     },
@@ -133,7 +109,7 @@ CHART_LABELS = ChartLabels(
 )
 """Source: gatekeeper v3.23.0 charts/gatekeeper/templates"""
 
-COMPONENT = Component(
+COMPONENT = parts.Component(
     name="gatekeeper",
     title="Gatekeeper",
     section=("spec", "policies"),
@@ -142,14 +118,14 @@ COMPONENT = Component(
     is_needed=lambda cluster: cluster.spec.policies is not None,
     may_need_refresh=False, keeps_definitions=False,
     chart_cluster_kinds=(
-        CRD, *CLUSTER_ROLES, (ADMISSION_REGISTRATION, "ValidatingWebhookConfiguration"),
+        parts.CRD, *parts.CLUSTER_ROLES, parts.VALIDATING,
     ),
     chart_kinds=(
-        *CONTROLLER, ("", "Service"), ("", "Secret"), ("", "ResourceQuota"), ("batch", "Job"),
+        *parts.CONTROLLER, ("", "Service"), ("", "Secret"), ("", "ResourceQuota"), ("batch", "Job"),
         ("policy", "PodDisruptionBudget"),
     ),
     cluster_kinds=(
-        *ADMISSION_POLICIES,
+        *parts.ADMISSION_POLICIES,
         (CONSTRAINTS, "Gpuc*"), ("expansion.gatekeeper.sh", "ExpansionTemplate"),
         (TEMPLATES, "ConstraintTemplate"),
     ),
@@ -164,8 +140,8 @@ COMPONENT = Component(
         "upgradeCRDs": "Argo CD would run the hook at every sync",
         "postInstall": "the namespace of Gatekeeper is exempt from the policies",
         "controllerManager.exemptNamespaces": "no policy checks the namespaces of the platform",
-        "controllerManager": SYSTEM_PODS,
-        "audit": f"{SYSTEM_PODS}, and have memory for the audit of all nodes",
+        "controllerManager": parts.SYSTEM_PODS,
+        "audit": f"{parts.SYSTEM_PODS}, and have memory for the audit of all nodes",
         "auditMatchKindOnly": "the audit reads only the kinds of the policies",
         "auditInterval": "an audit ends before the next audit starts; the alert GpucAuditLate expects this time",
         "auditChunkSize": "the memory of the audit is for this number of objects",
@@ -183,30 +159,30 @@ COMPONENT = Component(
         "disableAudit": "the audit reports objects that break a policy, and the alert GpucAuditLate expects audits",
     },
     folders=(
-        Folder("policies/templates", "policies", 15),
-        Folder("policies/constraints", "policies", 16),
+        parts.Folder("policies/templates", "policies", 15),
+        parts.Folder("policies/constraints", "policies", 16),
     ),
-    ignored=(webhook_certificate("ValidatingWebhookConfiguration"),),
+    ignored=parts.webhook_certificates(parts.VALIDATING),
     # The chart labels the namespace.
     namespace_labels={}, ineffective={}, ineffective_because="",
-    monitor=Monitor(METRICS, {"gatekeeper.sh/system": "yes"}, "PodMonitor"),
+    monitor=parts.Monitor(METRICS, {"gatekeeper.sh/system": "yes"}, "PodMonitor"),
     alerts={"policies": policy_alerts},
     alert_labels=lambda cluster: (),
-    ready_check=ReadyCheck(
+    ready_check=facts.ReadyCheck(
         "All policies are created",
         "get constrainttemplates -o custom-columns='NAME:.metadata.name,CREATED:.status.created'",
     ),
     preparation=None, chapter=None, member_rights=(),
     auditor_rights=(
-        ("config.gatekeeper.sh", ("configs",), READ),
+        ("config.gatekeeper.sh", ("configs",), facts.READ),
         # The kinds of this group have the names of the ConstraintTemplates.
-        (CONSTRAINTS, ("*",), READ),
-        ("expansion.gatekeeper.sh", ("expansiontemplate",), READ),
-        (TEMPLATES, ("constrainttemplates",), READ),
+        (CONSTRAINTS, ("*",), facts.READ),
+        ("expansion.gatekeeper.sh", ("expansiontemplate",), facts.READ),
+        (TEMPLATES, ("constrainttemplates",), facts.READ),
     ),
     frameworks={}, restarts=RESTARTS, hashed_values={}, chart_labels=CHART_LABELS, device_plugin=None,
     config_maps=(),
-    rehearsal=Rehearsal(
+    rehearsal=facts.Rehearsal(
         program="gatekeeper",
         data=(),
         definitions="gatekeeper-crds",
@@ -214,5 +190,5 @@ COMPONENT = Component(
         unused_groups=("mutations.gatekeeper.sh", "match.gatekeeper.sh"),
         replaced_port="",
     ),
-    needs=nothing,
+    needs=facts.nothing,
 )  # fmt: skip

@@ -16,30 +16,9 @@ from gpuc.components.gpu_operator.cluster_policy import (
 )
 from gpuc.components.gpu_operator.gpu_gate import gpu_gate
 from gpuc.diagnostics.finding import Path
+from gpuc.emit import component as parts
+from gpuc.emit import component_facts as facts
 from gpuc.emit.block import block_yaml
-from gpuc.emit.component import (
-    ADMISSION_POLICIES,
-    CLUSTER_ROLES,
-    CONTROLLER,
-    CRD,
-    ON_SYSTEM_NODES,
-    PLATFORM,
-    PRIVILEGED,
-    SYSTEM_PODS,
-    Component,
-    Folder,
-    Monitor,
-)
-from gpuc.emit.component_facts import (
-    READ,
-    Chapter,
-    ChartLabels,
-    ConfigMapValue,
-    DevicePlugin,
-    ReadyCheck,
-    Restarts,
-    nothing,
-)
 from gpuc.manifest.manifest import Artifact, Body, RunsOn, Values
 from gpuc.model import Cluster, GpuPool
 from gpuc.model.names import GPU
@@ -88,12 +67,12 @@ def gpu_operator(cluster: Cluster) -> Iterator[Artifact]:
         # gpuc emits the ClusterPolicy. Server-side apply rejects the ClusterPolicy that the chart renders.
         "clusterPolicy": {"deployCR": False},
         # The hook would run at every sync (PreSync). Argo CD applies the CRDs from the chart's crds/ folder instead.
-        "operator": {"upgradeCRD": False, **ON_SYSTEM_NODES},
+        "operator": {"upgradeCRD": False, **parts.ON_SYSTEM_NODES},
         **_config_maps(cluster, embedded),
         # The hook would remove the labels of all nodes, and so all operands, when the Application is deleted.
         "node-feature-discovery": {
-            "master": ON_SYSTEM_NODES,
-            "gc": ON_SYSTEM_NODES,
+            "master": parts.ON_SYSTEM_NODES,
+            "gc": parts.ON_SYSTEM_NODES,
             "worker": {"tolerations": agent_tolerations(cluster)},
             "postDeleteCleanup": False,
         },
@@ -211,8 +190,7 @@ METRICS: Body = {
 }
 """Source: NVIDIA/gpu-operator v26.7.0 assets/state-dcgm-exporter (service, service monitor)"""
 
-_IMAGE = ("image", "repository", "version")
-RESTARTS = Restarts(
+RESTARTS = facts.Restarts(
     in_pods=(
         "operator", "nfd.enabled", "node-feature-discovery", *(f"driver.manager.{key}" for key in _IMAGE),
         *(f"validator.{key}" for key in _IMAGE),
@@ -233,7 +211,7 @@ templates/dcgm_exporter_config.yaml, charts/node-feature-discovery/templates
 """
 DCGM = frozenset(("nvidia-dcgm-exporter",))
 
-COMPONENT = Component(
+COMPONENT = parts.Component(
     name="gpu-operator",
     title="the GPU Operator",
     section=("spec", "pools"),
@@ -241,14 +219,14 @@ COMPONENT = Component(
     artifacts=gpu_operator,
     is_needed=lambda cluster: bool(cluster.gpu_pools),
     may_need_refresh=True, keeps_definitions=False,
-    chart_cluster_kinds=(CRD, *CLUSTER_ROLES),
-    chart_kinds=(*CONTROLLER, ("", "ConfigMap"), ("apps", "DaemonSet"), ("batch", "Job")),
-    cluster_kinds=(*CLUSTER_ROLES, *ADMISSION_POLICIES, ("nvidia.com", "ClusterPolicy")),
+    chart_cluster_kinds=(parts.CRD, *parts.CLUSTER_ROLES),
+    chart_kinds=(*parts.CONTROLLER, ("", "ConfigMap"), ("apps", "DaemonSet"), ("batch", "Job")),
+    cluster_kinds=(*parts.CLUSTER_ROLES, *parts.ADMISSION_POLICIES, ("nvidia.com", "ClusterPolicy")),
     kinds=(("", "ServiceAccount"), ("apps", "DaemonSet")),
     reasons={
         "nfd": "the operator finds GPU nodes by the labels of Node Feature Discovery",
         "clusterPolicy": "gpuc emits the ClusterPolicy",
-        "operator": f"{SYSTEM_PODS}; Argo CD would run the hook that upgrades CRDs at every sync",
+        "operator": f"{parts.SYSTEM_PODS}; Argo CD would run the hook that upgrades CRDs at every sync",
         "devicePlugin.config": "the ClusterPolicy and the labels of the pools name these configurations",
         "migManager.config": "the ClusterPolicy and the labels of the pools name these MIG layouts",
         "dcgmExporter.config": "the alerts need these metrics, and the ClusterPolicy names their ConfigMap",
@@ -262,25 +240,25 @@ COMPONENT = Component(
     },
     ineffective=INEFFECTIVE,
     ineffective_because=f"gpuc emits the ClusterPolicy; patch ClusterPolicy {NAME} instead",
-    folders=(Folder("gpu-operator/config", "configuration of the GPU Operator", 5),),
+    folders=(parts.Folder("gpu-operator/config", "configuration of the GPU Operator", 5),),
     ignored=(),
-    namespace_labels={**PLATFORM, **PRIVILEGED},
-    monitor=Monitor(METRICS, {"app": "nvidia-dcgm-exporter"}),
+    namespace_labels={**parts.PLATFORM, **parts.PRIVILEGED},
+    monitor=parts.Monitor(METRICS, {"app": "nvidia-dcgm-exporter"}),
     alerts={"gpu": gpu_alerts, "nodes": node_alerts},
     alert_labels=alert_labels,
-    ready_check=ReadyCheck("The state of the ClusterPolicy is ready", "get clusterpolicies.nvidia.com"),
-    preparation=None, chapter=Chapter("checks", _chapter),
+    ready_check=facts.ReadyCheck("The state of the ClusterPolicy is ready", "get clusterpolicies.nvidia.com"),
+    preparation=None, chapter=facts.Chapter("checks", _chapter),
     member_rights=(),
-    auditor_rights=(("nvidia.com", ("clusterpolicies", "nvidiadrivers"), READ),),
+    auditor_rights=(("nvidia.com", ("clusterpolicies", "nvidiadrivers"), facts.READ),),
     frameworks={}, restarts=RESTARTS, hashed_values={},
     # Source: NVIDIA/gpu-operator v26.7.0 assets/state-dcgm-exporter
-    chart_labels=ChartLabels({"app": DCGM, "app.kubernetes.io/component": DCGM}, {"app": DCGM}, has_all=False),
+    chart_labels=facts.ChartLabels({"app": DCGM, "app.kubernetes.io/component": DCGM}, {"app": DCGM}, has_all=False),
     # Source: NVIDIA/k8s-device-plugin deployments/helm
-    device_plugin=DevicePlugin("nvidia.com/", ("nvidia-device-plugin",), "k8s-device-plugin"),
+    device_plugin=facts.DevicePlugin("nvidia.com/", ("nvidia-device-plugin",), "k8s-device-plugin"),
     config_maps=(
-        ConfigMapValue(("devicePlugin", "config"), has_default_key=True),
-        ConfigMapValue(("migManager", "config"), has_default_key=False),
-        ConfigMapValue(("dcgmExporter", "config"), has_default_key=False),
+        facts.ConfigMapValue(("devicePlugin", "config"), has_default_key=True),
+        facts.ConfigMapValue(("migManager", "config"), has_default_key=False),
+        facts.ConfigMapValue(("dcgmExporter", "config"), has_default_key=False),
     ),
-    rehearsal=None, needs=nothing,
+    rehearsal=None, needs=facts.nothing,
 )  # fmt: skip

@@ -6,20 +6,8 @@ from collections.abc import Iterator
 
 from gpuc.components.jobset.alerts import LEADER, leader_alerts
 from gpuc.diagnostics.finding import Path
-from gpuc.emit.component import (
-    CLUSTER_ROLES,
-    CONTROLLER,
-    CRD,
-    PLATFORM,
-    SYSTEM_NODES,
-    SYSTEM_PODS,
-    SYSTEM_TOLERATIONS,
-    Component,
-    Monitor,
-    webhook_certificate,
-)
-from gpuc.emit.component_facts import HELM_LABELS, INSTANCE_LABEL, ChartLabels, Restarts, named, nothing
-from gpuc.kubernetes.api_groups import ADMISSION_REGISTRATION
+from gpuc.emit import component as parts
+from gpuc.emit import component_facts as facts
 from gpuc.manifest.manifest import Artifact, Body, RunsOn, Values
 from gpuc.model import Cluster
 
@@ -48,8 +36,8 @@ def jobset(cluster: Cluster) -> Iterator[Artifact]:
         },
         "controller": {
             "replicas": 2,
-            "affinity": {**SYSTEM_NODES, "podAntiAffinity": anti_affinity},
-            "tolerations": SYSTEM_TOLERATIONS,
+            "affinity": {**parts.SYSTEM_NODES, "podAntiAffinity": anti_affinity},
+            "tolerations": parts.SYSTEM_TOLERATIONS,
             "podDisruptionBudget": {"enabled": True, "minAvailable": 1},
         },
     }
@@ -57,24 +45,12 @@ def jobset(cluster: Cluster) -> Iterator[Artifact]:
     yield Values(cluster.values_file("jobset"), SECTION, "jobset", body, pods=pods)
 
 
-METRICS: Body = {
-    "endpoints": [
-        {
-            "port": "https",
-            "scheme": "https",
-            "path": "/metrics",
-            "bearerTokenFile": "/var/run/secrets/kubernetes.io/serviceaccount/token",
-            "tlsConfig": {"insecureSkipVerify": True},
-        }
-    ]
-}
-"""Prometheus authenticates with the token of its service account, and does not verify the self-signed certificate.
+METRICS_SERVICE = {"app.kubernetes.io/name": "jobset", "app.kubernetes.io/component": "controller"}
+"""Labels of the Service with the metrics. The Service of the webhooks has the component webhook.
 
 Source: kubernetes-sigs/jobset v0.12.0 charts/jobset/templates/prometheus, main.go (SecureServing,
 WithAuthenticationAndAuthorization)
 """
-METRICS_SERVICE = {"app.kubernetes.io/name": "jobset", "app.kubernetes.io/component": "controller"}
-"""Labels of the Service with the metrics. The Service of the webhooks has the component webhook."""
 CERTIFICATE: Body = {"kind": "Secret", "name": "jobset-webhook-server-cert", "jsonPointers": ["/data"]}
 """The entry of ignoreDifferences for the certificate of the webhooks.
 
@@ -84,7 +60,7 @@ this entry, each sync would empty the keys, and the API server would refuse JobS
 Source: kubernetes-sigs/jobset v0.12.0 charts/jobset/templates/internalcert/secret.yaml, pkg/util/cert/cert.go
 """
 
-RESTARTS = Restarts(
+RESTARTS = facts.Restarts(
     in_pods=None,
     in_no_pod=(
         "certManager.issuerRef", "controller.annotations", "controller.podDisruptionBudget", "controller.replicas",
@@ -97,14 +73,14 @@ RESTARTS = Restarts(
 )  # fmt: skip
 """Source: kubernetes-sigs/jobset v0.12.0 charts/jobset/templates/controller/deployment.yaml (config-hash)"""
 _COMPONENTS = frozenset(("controller", "webhook"))
-CHART_LABELS = ChartLabels(
-    services=named("jobset", INSTANCE_LABEL, {"app.kubernetes.io/component": _COMPONENTS}),
-    pods=named("jobset", HELM_LABELS, {"app.kubernetes.io/component": frozenset(("controller",))}),
+CHART_LABELS = facts.ChartLabels(
+    services=facts.named("jobset", facts.INSTANCE_LABEL, {"app.kubernetes.io/component": _COMPONENTS}),
+    pods=facts.named("jobset", facts.HELM_LABELS, {"app.kubernetes.io/component": frozenset(("controller",))}),
     relabelling=("nameOverride", "commonLabels"),
 )
 """Source: kubernetes-sigs/jobset v0.12.0 charts/jobset/templates: _helpers.tpl, controller, prometheus, webhook"""
 
-COMPONENT = Component(
+COMPONENT = parts.Component(
     name="jobset",
     title="JobSet",
     section=SECTION,
@@ -116,24 +92,12 @@ COMPONENT = Component(
     may_need_refresh=True,
     # The definition is in the folder crds of the chart, not in the templates.
     keeps_definitions=False,
-    chart_cluster_kinds=(
-        CRD, *CLUSTER_ROLES, (ADMISSION_REGISTRATION, "MutatingWebhookConfiguration"),
-        (ADMISSION_REGISTRATION, "ValidatingWebhookConfiguration"),
-    ),
-    chart_kinds=(
-        *CONTROLLER, ("", "Service"), ("", "Secret"), ("", "ConfigMap"), ("policy", "PodDisruptionBudget"),
-    ),
-    cluster_kinds=(),
-    kinds=(),
-    folders=(),
-    ignored=(
-        webhook_certificate("MutatingWebhookConfiguration"),
-        webhook_certificate("ValidatingWebhookConfiguration"),
-        CERTIFICATE,
-    ),
+    chart_cluster_kinds=(parts.CRD, *parts.CLUSTER_ROLES, *parts.WEBHOOKS),
+    chart_kinds=parts.WEBHOOK_CONTROLLER, cluster_kinds=(), kinds=(), folders=(),
+    ignored=(*parts.webhook_certificates(*parts.WEBHOOKS), CERTIFICATE),
     reasons={
         "image": "the released image: the chart in the repository of JobSet names an image of a staging registry",
-        "controller": SYSTEM_PODS,
+        "controller": parts.SYSTEM_PODS,
         "controller.replicas": "a second replica continues if a node fails",
         "controller.podDisruptionBudget": "one replica answers the webhooks while nodes are replaced",
     },
@@ -143,26 +107,17 @@ COMPONENT = Component(
         "controller.leaderElection.enable": "without a leader, both replicas would create jobs",
         "certManager.enable": "the controller writes the certificate of its webhooks without cert-manager",
     },
-    ineffective={},
-    ineffective_because="",
-    namespace_labels=PLATFORM,
-    monitor=Monitor(METRICS, METRICS_SERVICE, build_metric=LEADER),
+    ineffective={}, ineffective_because="", namespace_labels=parts.PLATFORM,
+    monitor=parts.Monitor(parts.secured_metrics(), METRICS_SERVICE, build_metric=LEADER),
     alerts={"jobset": leader_alerts},
     alert_labels=lambda cluster: (),
-    restarts=RESTARTS,
-    hashed_values={},
-    chart_labels=CHART_LABELS,
-    device_plugin=None,
-    config_maps=(),
-    ready_check=None,
-    chapter=None,
-    preparation=None,
+    restarts=RESTARTS, hashed_values={}, chart_labels=CHART_LABELS, device_plugin=None, config_maps=(),
+    ready_check=None, chapter=None, preparation=None,
     # Members have rights for JobSets if `kueue.frameworks` contains JobSet, and auditors too.
-    member_rights=(),
-    auditor_rights=(),
+    member_rights=(), auditor_rights=(),
     # `gpuc tools` builds the controller only for the tests of gpuc, not with the control plane of the rehearsal.
     rehearsal=None,
-    needs=nothing,
+    needs=facts.nothing,
     # Source: kubernetes-sigs/jobset v0.12.0 charts/jobset/templates/controller/_helpers.tpl (release name jobset)
     frameworks={"jobset.x-k8s.io/jobset": "jobset-controller"},
 )  # fmt: skip

@@ -8,31 +8,8 @@ from gpuc.components.karpenter.alerts import capacity_alerts, node_alerts
 from gpuc.components.karpenter.objects import overlay_capacity, pool_objects
 from gpuc.components.karpenter.preparation import iam
 from gpuc.diagnostics.finding import Path
-from gpuc.emit.component import (
-    CLUSTER_ROLES,
-    CONTROLLER,
-    ON_SYSTEM_NODES,
-    PLATFORM,
-    SYSTEM_PODS,
-    Component,
-    Folder,
-    Monitor,
-)
-from gpuc.emit.component_facts import (
-    EKS_CLUSTER,
-    HELM_LABELS,
-    INSTANCE_LABEL,
-    POD_IDENTITY_AGENT,
-    SYSTEM_NODES,
-    Chapter,
-    ChartLabels,
-    InstalledChart,
-    Preparation,
-    ReadyCheck,
-    Rehearsal,
-    Restarts,
-    named,
-)
+from gpuc.emit import component as parts
+from gpuc.emit import component_facts as facts
 from gpuc.emit.sync import wave
 from gpuc.kubernetes.amounts import CPU, GIB, MEMORY, texts
 from gpuc.kubernetes.api_groups import KARPENTER, KARPENTER_AWS
@@ -73,7 +50,7 @@ def _values(cluster: Cluster) -> Body:
         "controller": {"resources": _controller_resources(cluster)},
         "settings": settings,
         # The defaults of the chart. They are explicit, because Karpenter cannot run on the nodes that it starts.
-        **ON_SYSTEM_NODES,
+        **parts.ON_SYSTEM_NODES,
     }
 
 
@@ -163,11 +140,11 @@ def _chapter(cluster: Cluster) -> dict[str, object]:
     }
 
 
-def _needs(chart: InstalledChart) -> Iterator[tuple[str, Path]]:
+def _needs(chart: facts.InstalledChart) -> Iterator[tuple[str, Path]]:
     settings = dig(chart.values, "settings")
-    yield SYSTEM_NODES, ()
-    yield f"{EKS_CLUSTER}/{dig(settings, 'clusterName')}", ("settings", "clusterName")
-    yield POD_IDENTITY_AGENT, ()
+    yield facts.SYSTEM_NODES, ()
+    yield f"{facts.EKS_CLUSTER}/{dig(settings, 'clusterName')}", ("settings", "clusterName")
+    yield facts.POD_IDENTITY_AGENT, ()
     yield f"pod-identity/{chart.namespace}/karpenter", ()
     if queue := dig(settings, "interruptionQueue"):
         yield f"sqs-queue/{queue}", ("settings", "interruptionQueue")
@@ -176,7 +153,7 @@ def _needs(chart: InstalledChart) -> Iterator[tuple[str, Path]]:
 METRICS: Body = {"endpoints": [{"port": "http-metrics", "path": "/metrics"}]}
 """Source: aws/karpenter-provider-aws v1.14.1 charts/karpenter/templates/servicemonitor.yaml, service.yaml"""
 
-RESTARTS = Restarts(
+RESTARTS = facts.Restarts(
     in_pods=None,
     in_no_pod=(
         "additionalAnnotations", "additionalClusterRoleRules", "additionalLabels", "podDisruptionBudget", "replicas",
@@ -187,15 +164,15 @@ RESTARTS = Restarts(
 )  # fmt: skip
 """Source: karpenter-provider-aws v1.14.1 charts/karpenter/templates/deployment.yaml"""
 
-COMPONENT = Component(
+COMPONENT = parts.Component(
     name="karpenter",
     title="Karpenter",
     section=("spec", "cloud", "aws"),
     wave=0,
     artifacts=karpenter,
     is_needed=lambda cluster: True, may_need_refresh=False, keeps_definitions=False,
-    chart_cluster_kinds=CLUSTER_ROLES,
-    chart_kinds=(*CONTROLLER, ("", "Service"), ("policy", "PodDisruptionBudget")),
+    chart_cluster_kinds=parts.CLUSTER_ROLES,
+    chart_kinds=(*parts.CONTROLLER, ("", "Service"), ("policy", "PodDisruptionBudget")),
     cluster_kinds=(
         (KARPENTER_AWS, "EC2NodeClass"), (KARPENTER, "NodeOverlay"), (KARPENTER, "NodePool"),
         ("flowcontrol.apiserver.k8s.io", "FlowSchema"),
@@ -208,8 +185,8 @@ COMPONENT = Component(
         "settings.vmMemoryOverheadPercent": "gpuc calculates quotas and requests with this value",
         "settings.interruptionQueue": "Karpenter drains a node before EC2 takes it back",
         "settings.featureGates": "without a feature gate, Karpenter ignores NodeOverlays, reservations or static nodes",
-        "affinity": SYSTEM_PODS,
-        "tolerations": SYSTEM_PODS,
+        "affinity": parts.SYSTEM_PODS,
+        "tolerations": parts.SYSTEM_PODS,
     },
     relied_defaults={
         "nameOverride": "the ServiceMonitor selects the Service of Karpenter by the name of the chart",
@@ -218,8 +195,8 @@ COMPONENT = Component(
         "serviceAccount.create": SERVICE_ACCOUNT,
     },
     folders=(
-        Folder("karpenter/config", "FlowSchemas", 0),
-        Folder(
+        parts.Folder("karpenter/config", "FlowSchemas", 0),
+        parts.Folder(
             "karpenter/pools", "node pools", 20, is_protected=True,
             ignored=(
                 _ignored_hash(KARPENTER, "NodePool", "nodepool-hash"),
@@ -227,26 +204,26 @@ COMPONENT = Component(
             ),
         ),
     ),
-    ignored=(), ineffective={}, ineffective_because="", namespace_labels=PLATFORM,
-    monitor=Monitor(METRICS, {"app.kubernetes.io/name": "karpenter"}, build_metric="karpenter_build_info"),
+    ignored=(), ineffective={}, ineffective_because="", namespace_labels=parts.PLATFORM,
+    monitor=parts.Monitor(METRICS, {"app.kubernetes.io/name": "karpenter"}, build_metric="karpenter_build_info"),
     alerts={"nodes": node_alerts, "capacity": capacity_alerts},
     alert_labels=lambda cluster: (),
-    ready_check=ReadyCheck(
+    ready_check=facts.ReadyCheck(
         "All node pools, node classes and overlays are ready", "get nodepools,ec2nodeclasses,nodeoverlays"
     ),
-    preparation=Preparation(20, iam), chapter=Chapter("quotas", _chapter),
+    preparation=facts.Preparation(20, iam), chapter=facts.Chapter("quotas", _chapter),
     member_rights=(), auditor_rights=(), frameworks={}, restarts=RESTARTS,
     # The default is the bundle with which Karpenter connects.
     # Source: aws/karpenter-provider-aws v1.14.1 pkg/operator/operator.go (GetCABundle)
     hashed_values={"settings.clusterCABundle": "CA bundle of the API server"},
     # Source: karpenter-provider-aws v1.14.1 charts/karpenter/templates
-    chart_labels=ChartLabels(
-        services=named("karpenter", HELM_LABELS),
-        pods=named("karpenter", INSTANCE_LABEL),
+    chart_labels=facts.ChartLabels(
+        services=facts.named("karpenter", facts.HELM_LABELS),
+        pods=facts.named("karpenter", facts.INSTANCE_LABEL),
         relabelling=("nameOverride", "additionalLabels", "podLabels"),
     ),
     device_plugin=None, config_maps=(),
-    rehearsal=Rehearsal(
+    rehearsal=facts.Rehearsal(
         program="karpenter-kwok",
         data=("karpenter-kwok-crds",),
         definitions="karpenter-crds",

@@ -8,32 +8,9 @@ from gpuc.components.kueue.alerts import queue_alerts
 from gpuc.components.kueue.objects import shared_objects
 from gpuc.components.kueue.queues import queue_objects
 from gpuc.diagnostics.finding import Path
+from gpuc.emit import component as parts
+from gpuc.emit import component_facts as facts
 from gpuc.emit.block import block_yaml
-from gpuc.emit.component import (
-    CLUSTER_ROLES,
-    CONTROLLER,
-    CRD,
-    PLATFORM,
-    SYSTEM_TOLERATIONS,
-    Component,
-    Folder,
-    Monitor,
-    webhook_certificate,
-)
-from gpuc.emit.component_facts import (
-    HELM_LABELS,
-    INSTANCE_LABEL,
-    MANAGER_LABEL,
-    READ,
-    Chapter,
-    ChartLabels,
-    InstalledChart,
-    ReadyCheck,
-    Rehearsal,
-    Restarts,
-    named,
-)
-from gpuc.kubernetes.api_groups import ADMISSION_REGISTRATION
 from gpuc.kubernetes.kueue import GROUP, VISIBILITY
 from gpuc.manifest.manifest import Artifact, Body, RunsOn, Values
 from gpuc.model import Cluster
@@ -78,7 +55,7 @@ def _values(cluster: Cluster) -> Values:
         "enableVisibilityAuthReaderRoleBinding": True,
         "controllerManager": {
             "replicas": 2,
-            "tolerations": SYSTEM_TOLERATIONS,
+            "tolerations": parts.SYSTEM_TOLERATIONS,
             "manager": {"priorityClassName": "system-cluster-critical"},
             "podDisruptionBudget": {"enabled": True, "minAvailable": 1},
             "topologySpreadConstraints": [spread],
@@ -159,35 +136,23 @@ def _chapter(cluster: Cluster) -> dict[str, object]:
     }
 
 
-def _needs(chart: InstalledChart) -> Iterator[tuple[str, Path]]:
+def _needs(chart: facts.InstalledChart) -> Iterator[tuple[str, Path]]:
     text = dig(chart.values, *CONFIGURATION)
     for _, framework in items(dig(chart.documents.get(text, {}), "integrations", "frameworks")):
         if "/" in framework and framework.partition("/")[0] not in ("batch", *chart.groups):
             yield f"job-controller/{framework}", CONFIGURATION
 
 
-METRICS: Body = {
-    "endpoints": [
+METRICS = parts.secured_metrics(
+    relabelings=[
         {
-            "port": "https",
-            "scheme": "https",
-            "path": "/metrics",
-            "bearerTokenFile": "/var/run/secrets/kubernetes.io/serviceaccount/token",
-            "tlsConfig": {"insecureSkipVerify": True},
-            "relabelings": [
-                {
-                    "action": "keep",
-                    "sourceLabels": ["__meta_kubernetes_service_name"],
-                    "regex": "kueue-controller-manager-metrics-service",
-                }
-            ],
+            "action": "keep",
+            "sourceLabels": ["__meta_kubernetes_service_name"],
+            "regex": "kueue-controller-manager-metrics-service",
         }
     ]
-}
-"""Prometheus authenticates with the token of its service account, and does not verify the self-signed certificate.
-
-All Services of Kueue have the same labels and port name, so a relabeling selects the metrics Service by its name.
-"""
+)
+"""All Services of Kueue have the same labels and port name, so a relabeling selects the metrics Service by its name."""
 
 
 def _restart_effect(values: Body) -> str:
@@ -196,7 +161,7 @@ def _restart_effect(values: Body) -> str:
     return f"until a new replica leads, Kueue admits no workload; workloads that run continue{refused}"
 
 
-RESTARTS = Restarts(
+RESTARTS = facts.Restarts(
     in_pods=None,
     in_no_pod=(
         "certManager", "controllerManager.podDisruptionBudget", "controllerManager.replicas",
@@ -212,14 +177,14 @@ RESTARTS = Restarts(
 Source: kueue v0.19.2 charts/kueue/templates/manager/manager.yaml (config-checksum), charts/kueue/templates/webhook
 """
 _SERVICES = frozenset(("metrics-service", "webhook-service", "visibility-service"))
-CHART_LABELS = ChartLabels(
-    services=named("kueue", HELM_LABELS, MANAGER_LABEL, {"app.kubernetes.io/component": _SERVICES}),
-    pods=named("kueue", MANAGER_LABEL, INSTANCE_LABEL),
+CHART_LABELS = facts.ChartLabels(
+    services=facts.named("kueue", facts.HELM_LABELS, facts.MANAGER_LABEL, {"app.kubernetes.io/component": _SERVICES}),
+    pods=facts.named("kueue", facts.MANAGER_LABEL, facts.INSTANCE_LABEL),
     relabelling=("nameOverride", "enableKueueViz"),
 )
 """Source: kueue v0.19.2 charts/kueue/templates"""
 
-COMPONENT = Component(
+COMPONENT = parts.Component(
     name="kueue",
     title="Kueue",
     section=("spec", "kueue"),
@@ -228,12 +193,9 @@ COMPONENT = Component(
     is_needed=lambda cluster: bool(cluster.queues),
     may_need_refresh=True, keeps_definitions=True,
     chart_cluster_kinds=(
-        CRD, *CLUSTER_ROLES, (ADMISSION_REGISTRATION, "MutatingWebhookConfiguration"),
-        (ADMISSION_REGISTRATION, "ValidatingWebhookConfiguration"), ("apiregistration.k8s.io", "APIService"),
+        parts.CRD, *parts.CLUSTER_ROLES, *parts.WEBHOOKS, ("apiregistration.k8s.io", "APIService"),
     ),
-    chart_kinds=(
-        *CONTROLLER, ("", "Service"), ("", "Secret"), ("", "ConfigMap"), ("policy", "PodDisruptionBudget"),
-    ),
+    chart_kinds=parts.WEBHOOK_CONTROLLER,
     cluster_kinds=(
         (GROUP, "ClusterQueue"), (GROUP, "Cohort"), (GROUP, "ResourceFlavor"),
         (GROUP, "Topology"), (GROUP, "WorkloadPriorityClass"),
@@ -247,46 +209,45 @@ COMPONENT = Component(
     },
     relied_defaults={"nameOverride": NAMES, "fullnameOverride": NAMES},
     folders=(
-        Folder("kueue/config", "flavors", 25, is_protected=True, has_subfolders=True),
-        Folder(
+        parts.Folder("kueue/config", "flavors", 25, is_protected=True, has_subfolders=True),
+        parts.Folder(
             "kueue/queues", "queues", 26, is_protected=True,
             # Engineers can stop a ClusterQueue by hand. Argo CD does not undo this.
             ignored=({"group": GROUP, "kind": "ClusterQueue", "jsonPointers": ["/spec/stopPolicy"]},),
         ),
     ),
     ignored=(
-        webhook_certificate("MutatingWebhookConfiguration"),
-        webhook_certificate("ValidatingWebhookConfiguration"),
+        *parts.webhook_certificates(*parts.WEBHOOKS),
         {
             "group": "apiextensions.k8s.io",
             "kind": "CustomResourceDefinition",
             "jsonPointers": ["/spec/conversion/webhook/clientConfig/caBundle"],
         },
     ),
-    ineffective={}, ineffective_because="", namespace_labels=PLATFORM,
-    monitor=Monitor(METRICS, {"app.kubernetes.io/name": "kueue"}, build_metric="kueue_build_info"),
+    ineffective={}, ineffective_because="", namespace_labels=parts.PLATFORM,
+    monitor=parts.Monitor(METRICS, {"app.kubernetes.io/name": "kueue"}, build_metric="kueue_build_info"),
     alerts={"queues": queue_alerts},
     alert_labels=lambda cluster: (),
-    ready_check=ReadyCheck(
+    ready_check=facts.ReadyCheck(
         "All ClusterQueues are active",
         "get clusterqueues -o custom-columns='NAME:.metadata.name,"
         'ACTIVE:.status.conditions[?(@.type=="Active")].status,PENDING:.status.pendingWorkloads\'',
     ),
-    preparation=None, chapter=Chapter("quotas", _chapter),
+    preparation=None, chapter=facts.Chapter("quotas", _chapter),
     member_rights=(
-        (GROUP, ("localqueues", "workloads"), READ),
+        (GROUP, ("localqueues", "workloads"), facts.READ),
         (VISIBILITY, ("localqueues/pendingworkloads",), ("get",)),
     ),
     auditor_rights=(
         (
             GROUP, ("admissionchecks", "clusterqueues", "cohorts", "resourceflavors", "topologies",
-                    "workloadpriorityclasses"), READ,
+                    "workloadpriorityclasses"), facts.READ,
         ),
         (VISIBILITY, ("clusterqueues/pendingworkloads",), ("get",)),
     ),
     frameworks={}, restarts=RESTARTS, hashed_values={}, chart_labels=CHART_LABELS, device_plugin=None,
     config_maps=(),
-    rehearsal=Rehearsal(
+    rehearsal=facts.Rehearsal(
         program="kueue",
         data=("kueue-webhooks.yaml",),
         definitions="kueue-crds",
