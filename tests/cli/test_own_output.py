@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from gpuc.cli.main import main
-from gpuc.emit import artifacts_by_emitter
+from gpuc.emit.emitters import artifacts_by_emitter
 from gpuc.manifest.manifest import Artifact, Manifest
 from gpuc.model import Cluster
 from gpuc.pipeline.stages import compiled_spec

@@ -7,7 +7,7 @@ from functools import cache
 import pytest
 
 from gpuc.cluster.pools import Pools
-from gpuc.emit import emit
+from gpuc.emit.emitters import emit
 from gpuc.kubernetes.node_pool import NODE_POOL
 from gpuc.kubernetes.toleration import Taint
 from gpuc.model.names import GPU

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from gpuc.catalog import load
-from gpuc.emit import emit
+from gpuc.emit.emitters import emit
 from gpuc.model import resolve
 from gpuc.pipeline.stages import CompiledSpec
 from gpuc.rehearse.client import Client, Object

@@ -12,7 +12,7 @@ import yaml
 from gpuc.cli.main import main
 from gpuc.customize.merge import merge_patch
 from gpuc.diagnostics.output_error import OutputError
-from gpuc.emit import artifacts_by_emitter
+from gpuc.emit.emitters import artifacts_by_emitter
 from gpuc.manifest.manifest import Artifact, Body, Manifest, Text
 from gpuc.model import Cluster
 from gpuc.objects.object_set import dig

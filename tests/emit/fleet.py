@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cache
 
-from gpuc.emit import emit
+from gpuc.emit.emitters import emit
 from gpuc.manifest.manifest import Artifact, Manifest, Text
 from tests.conftest import example
 

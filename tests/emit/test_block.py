@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
-from gpuc.emit import emit
 from gpuc.emit.block import block_yaml
+from gpuc.emit.emitters import emit
 from gpuc.manifest.manifest import Values
 from tests.conftest import EXAMPLES, example
 

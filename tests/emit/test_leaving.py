@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gpuc.emit import emit
+from gpuc.emit.emitters import emit
 from gpuc.manifest.manifest import Manifest, Values
 from gpuc.model import Cluster
 from tests.conftest import example

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gpuc.catalog.reserved_keys import reserved_key, reserved_keys
-from gpuc.emit import emit
+from gpuc.emit.emitters import emit
 from gpuc.extra.files import read_files
 from gpuc.manifest.manifest import Manifest
 from gpuc.model import Cluster

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpuc.emit import emit
+from gpuc.emit.emitters import emit
 from gpuc.kubernetes.amounts import CPU
 from gpuc.kubernetes.quantity import parse_quantity
 from gpuc.manifest.manifest import Manifest

@@ -9,7 +9,7 @@ import pytest
 
 from gpuc import isolation, verify
 from gpuc.documents.source_map import SourceMap
-from gpuc.emit import emit
+from gpuc.emit.emitters import emit
 from gpuc.lint.checks import constraints as constraints_topic
 from gpuc.lint.checks.constraints import constraints
 from gpuc.lint.load.loaded_files import LoadedFiles

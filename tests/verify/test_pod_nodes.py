@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from gpuc.cluster.index import Index
-from gpuc.emit import emit
 from gpuc.emit.component import components
+from gpuc.emit.emitters import emit
 from gpuc.lint.checks.references import taints
 from gpuc.manifest.manifest import Artifact, Manifest, Values
 from gpuc.model import Cluster

@@ -19,7 +19,7 @@ from gpuc.diagnostics.finding import Finding, Mark, StageError
 from gpuc.diagnostics.finding import Path as SpecPath
 from gpuc.diagnostics.output_error import OutputError
 from gpuc.diagnostics.suppressions import apply_acceptances
-from gpuc.emit import artifacts_by_emitter
+from gpuc.emit.emitters import artifacts_by_emitter
 from gpuc.extra.files import ManifestFiles, read_files
 from gpuc.extra.user_objects import UserObjects
 from gpuc.manifest.manifest import Artifact, Manifest, Values

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gpuc.cluster.flavors import FlavorCapacity
-from gpuc.emit import emit
+from gpuc.emit.emitters import emit
 from gpuc.lint.checks.quotas import closed_pools
 from gpuc.manifest.manifest import Manifest
 from gpuc.model import resolve

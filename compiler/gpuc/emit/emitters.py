@@ -1,0 +1,31 @@
+"""All emitters of a cluster, in their order. Records of components load without them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpuc.emit.argocd import argocd
+from gpuc.emit.charts import charts
+from gpuc.emit.component import needed_components
+from gpuc.emit.metadata import with_metadata
+from gpuc.emit.monitoring import monitoring
+from gpuc.emit.tenants import tenants
+from gpuc.emit.workloads import workloads
+from gpuc.manifest.manifest import Artifact
+from gpuc.model import Cluster
+
+
+def artifacts_by_emitter(cluster: Cluster) -> Iterator[list[Artifact]]:
+    """Yields the artifacts of one emitter at a time. All artifacts of one file come from the same emitter.
+
+    The emitters of the components come first, then tenants, monitoring, workloads, further charts and argocd. The
+    objects have the labels and annotations of the spec.
+    """
+    emitters = [component.artifacts for component in needed_components(cluster) if component.artifacts]
+    emitters += [tenants, monitoring, workloads, charts, argocd]
+    return (with_metadata(cluster, emitter(cluster)) for emitter in emitters)
+
+
+def emit(cluster: Cluster) -> list[Artifact]:
+    """Returns all artifacts of a cluster, in the order of the emitters."""
+    return [artifact for artifacts in artifacts_by_emitter(cluster) for artifact in artifacts]
