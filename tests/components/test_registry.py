@@ -25,7 +25,7 @@ CLUSTERS = (*EXAMPLES, *HUB_CLUSTERS, "custom-euc1")
 RELEASES = load().releases[max(load().releases)]
 KUEUE_WAVE = 10
 WITHOUT_TABLE = {
-    "match.gatekeeper.sh": "the group of one kind with the schema of `match`, of which nobody creates objects",
+    "match.gatekeeper.sh": "the group of one kind with the schema of `match`, of which no object exists",
     "mutations.gatekeeper.sh": "Gatekeeper runs without mutation",
 }
 """API groups of charts of which gpuc has no schemas, with the reason."""
