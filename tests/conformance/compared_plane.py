@@ -97,7 +97,7 @@ class ComparedPlane:
 
     def __init__(self, spec: CompiledSpec, client: Client, watched: WatchedObjects) -> None:
         self._spec, self._client, self._watched = spec, client, watched
-        self._context = RehearsalContext(spec, client, Timeouts(removal_s=90))
+        self._context = RehearsalContext(spec, client, Timeouts())
         self._members: dict[str, Client] = {}
 
     def answers(self, workloads: Sequence[RandomWorkload], progress: Callable[[str], None]) -> dict[int, Answer]:

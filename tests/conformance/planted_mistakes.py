@@ -32,7 +32,8 @@ from tests.conftest import ROOT
 EXAMPLE = "specs/prod-use1.yaml"
 RETRY_SECONDS = 12
 """Controllers notice a change with a delay, so a test case that still passes is repeated for this long."""
-TIMEOUTS = Timeouts(admission_s=20, node_s=40)
+TIMEOUTS = Timeouts(admission_s=20, node_s=40, completion_s=30, removal_s=60)
+"""A mistake shows when a state never comes, so every limit is spent once."""
 HEALTH_SECONDS = 20
 
 
