@@ -107,7 +107,7 @@ def _gateway_definition(kind: str) -> Object:
 
 def has_cilium(cluster: Cluster) -> bool:
     """Whether Cilium enforces the policies, and not the VPC CNI."""
-    return cluster.aws.network_policy_engine == "cilium"
+    return cluster.network.policy_engine == "cilium"
 
 
 def _object(

@@ -77,7 +77,7 @@ def test_no_rule_opens_everything(reference: Cluster) -> None:
 
 
 def test_nothing_opens_the_instance_metadata_or_pods_by_address(reference: Cluster) -> None:
-    ranges = [ip_network(cidr) for cidr in reference.aws.pod_cidrs]
+    ranges = [ip_network(cidr) for cidr in reference.network.pod_cidrs]
     blocks = [peer["ipBlock"] for _, peer in peers(reference) if "ipBlock" in peer]
     assert len(blocks) > 10
     for block in blocks:
@@ -242,7 +242,7 @@ def test_only_default_deny_stays_until_an_engineer_deletes_it(reference: Cluster
 def test_endpoints_and_credentials_are_reached_on_their_ports_only(reference: Cluster) -> None:
     ((endpoints, https),) = rules(policies(reference)["search-train", "allow-endpoints"])
     assert {peer["ipBlock"]["cidr"] for peer in endpoints} == {
-        *reference.aws.endpoint_cidrs,
+        *reference.network.endpoint_cidrs,
         *reference.aws.s3_gateway_cidrs,
     }
     assert https == [{"port": 443, "protocol": "TCP"}]
@@ -293,7 +293,7 @@ def test_c2_cilium_allows_services_on_the_node_as_entities(variant: Variant) -> 
     assert ("search-train", "allow-api-server") not in found
     blocks = {peer["ipBlock"]["cidr"] for _, peer in peers(cluster) if "ipBlock" in peer}
     assert not [block for block in blocks if block.startswith(("169.254.", "172.20."))]
-    assert not blocks & set(cluster.aws.api_server_cidrs)
+    assert not blocks & set(cluster.network.api_server_cidrs)
     assert not [cidr for cidr in egress_cidrs(cluster, tenant(cluster, "research")) if cidr.startswith("169.254.")]
 
 

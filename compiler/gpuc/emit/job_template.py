@@ -149,7 +149,7 @@ def _grace_seconds(pool: Pool) -> int:
     every = pool.spec.runs.checkpoint_every if pool.spec.runs else None
     if not every:
         return 0
-    return min(every, SPOT_NOTICE_SECONDS) if "spot" in pool.spec.purchase else every
+    return min(every, SPOT_NOTICE_SECONDS) if "spot" in pool.scaling.purchase else every
 
 
 def _command(template: Template) -> list[str]:

@@ -95,19 +95,19 @@ def _destinations(cluster: Cluster, tenant: Tenant) -> Iterator[_Destination]:
 
     Source: gpuc/catalog/datapaths.json
     """
-    aws: Path = ("spec", "cloud", "aws")
+    network: Path = ("spec", "network")
     agent, api_server = (_entity(cluster, subject) for subject in ("node-agent", "api-server"))
     http = (Port(port=80),)
-    if endpoints := tuple(dict.fromkeys([*cluster.aws.endpoint_cidrs, *cluster.aws.s3_gateway_cidrs])):
-        yield _Destination("allow-endpoints", (*aws, "endpointCidrs"), endpoints, _HTTPS, "")
+    if endpoints := tuple(dict.fromkeys([*cluster.network.endpoint_cidrs, *cluster.aws.s3_gateway_cidrs])):
+        yield _Destination("allow-endpoints", (*network, "endpointCidrs"), endpoints, _HTTPS, "")
     yield _Destination("allow-pod-identity", tenant.path, (POD_IDENTITY_AGENT,), http, agent)
-    if cluster.aws.node_local_dns:
-        path = (*aws, "nodeLocalDns")
+    if cluster.network.node_local_dns:
+        path = (*network, "nodeLocalDns")
         yield _Destination("allow-node-local-dns", path, (NODE_LOCAL_DNS,), _DNS_PORTS, agent)
     if tenant.spec.network.api_server:
         path = (*tenant.path, "network", "apiServer")
         service = (f"{cluster.api_server_service}/32",) if cluster.api_server_service else ()
-        cidrs = tuple(dict.fromkeys((*cluster.aws.api_server_cidrs, *service)))
+        cidrs = tuple(dict.fromkeys((*cluster.network.api_server_cidrs, *service)))
         if cidrs or api_server:
             yield _Destination("allow-api-server", path, cidrs, _HTTPS, api_server)
 
@@ -125,7 +125,7 @@ def _dns(cluster: Cluster, tenant: Tenant, namespace: Namespace) -> PolicyPart:
     Source: cilium/cilium v1.20.2 Documentation/network/kubernetes/local-redirect-policy.rst, Node-local DNS cache;
     Documentation/security/policy/layer7.rst, DNS Policy and IP Discovery
     """
-    has_cache_pods = cluster.aws.node_local_dns and _entity(cluster, "node-agent")
+    has_cache_pods = cluster.network.node_local_dns and _entity(cluster, "node-agent")
     apps = ("kube-dns", "node-local-dns") if has_cache_pods else ("kube-dns",)
     if any(egress.names and applies(egress, namespace) for egress in tenant.spec.network.egress):
         labels = [{"k8s:io.kubernetes.pod.namespace": "kube-system", "k8s:k8s-app": app} for app in apps]

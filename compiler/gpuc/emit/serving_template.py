@@ -116,4 +116,4 @@ def _server(port: int) -> Body:
 def _grace_seconds(pool: Pool) -> int:
     """Returns the grace period: at most the limit of the NodePool, and on spot the time of the interruption notice."""
     limits = [GRACE_SECONDS, termination_grace_seconds(pool) or GRACE_SECONDS]
-    return min([*limits, SPOT_NOTICE_SECONDS] if "spot" in pool.spec.purchase else limits)
+    return min([*limits, SPOT_NOTICE_SECONDS] if "spot" in pool.scaling.purchase else limits)

@@ -82,10 +82,10 @@ def _engine(engine: str) -> Assumption:
     """
     claim = "NetworkPolicies are enforced in both directions"
     if engine == "none":
-        return Assumption(claim, Basis.BROKEN, "the spec declares networkPolicyEngine: none")
+        return Assumption(claim, Basis.BROKEN, "the spec declares network.policyEngine: none")
     if engine:
         late = "; outside of strict mode, a new pod permits all connections until the engine applies its policies"
-        reason = f"the spec declares networkPolicyEngine: {engine}{late if engine == 'vpc-cni' else ''}"
+        reason = f"the spec declares network.policyEngine: {engine}{late if engine == 'vpc-cni' else ''}"
         return Assumption(claim, Basis.DECLARED, reason)
     return Assumption(claim, Basis.ASSUMED, "the objects do not show the network plugin of the cluster")
 

@@ -268,11 +268,11 @@ def network(cluster: Cluster | None) -> Network:
     if cluster is None:
         return Network()
     try:
-        pods = read_ranges(cluster.aws.pod_cidrs) or None
+        pods = read_ranges(cluster.network.pod_cidrs) or None
     except Invalid:
         pods = None
-    services = opened_services(cluster.datapath, cluster.aws.service_cidr, cluster.api_server_service)
-    return Network(cluster.aws.network_policy_engine, pods, services)
+    services = opened_services(cluster.datapath, cluster.network.service_cidr, cluster.api_server_service)
+    return Network(cluster.network.policy_engine, pods, services)
 
 
 def unisolated_tenants(cluster: Cluster | None) -> frozenset[str]:

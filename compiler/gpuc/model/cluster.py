@@ -19,8 +19,9 @@ from gpuc.model.pool import Pool
 from gpuc.model.queue import Cohort, Queue, quota_nodes
 from gpuc.model.tenant import Namespace, Profile, Tenant
 from gpuc.policy.library import Policy
-from gpuc.spec.cloud import Aws
 from gpuc.spec.cluster import Spec
+from gpuc.spec.cluster_network import ClusterNetwork
+from gpuc.spec.eks import Aws
 from gpuc.spec.platform import Framework, Stage
 from gpuc.spec.platform import Policy as PolicySpec
 from gpuc.spec.pools import Pool as PoolSpec
@@ -64,27 +65,33 @@ class Cluster:
         return self.spec.cloud.aws
 
     @property
+    def network(self) -> ClusterNetwork:
+        return self.spec.network
+
+    @property
     def api_server_service(self) -> str | None:
         """The address of Service kubernetes, the first address of serviceCidr; None without a valid serviceCidr.
 
         Source: Kubernetes documentation, kube-apiserver, --service-cluster-ip-range
         """
         try:
-            return str(IPv4Network(self.aws.service_cidr, strict=False)[1]) if self.aws.service_cidr else None
+            return str(IPv4Network(self.network.service_cidr, strict=False)[1]) if self.network.service_cidr else None
         except (ValueError, IndexError):
             return None
 
     @cached_property
     def outside_internet(self) -> tuple[IPv4Network, ...]:
         """The ranges that the internet does not include: special ranges, and addresses of the cluster."""
-        services = [self.aws.service_cidr] if self.aws.service_cidr else []
-        aws = self.aws
-        return joined([*SPECIAL_RANGES, *aws.pod_cidrs, *services, *aws.endpoint_cidrs, *aws.api_server_cidrs])
+        services = [self.network.service_cidr] if self.network.service_cidr else []
+        network = self.network
+        return joined(
+            [*SPECIAL_RANGES, *network.pod_cidrs, *services, *network.endpoint_cidrs, *network.api_server_cidrs]
+        )
 
     @property
     def datapath(self) -> Mapping[str, DatapathFact]:
         """What the network policy engine matches, by subject. Engines without verified facts have no facts."""
-        return self.catalog.datapaths.get(self.aws.network_policy_engine, {})
+        return self.catalog.datapaths.get(self.network.policy_engine, {})
 
     @property
     def gpu_pools(self) -> tuple[GpuPool, ...]:

@@ -16,6 +16,7 @@ from gpuc.kubernetes.toleration import Taint
 from gpuc.model.names import EFA, GPUS_TAINT, HUGEPAGES, OPERANDS_LABEL, POOL_LABEL, TENANT_KEY
 from gpuc.model.node import predicted_allocatable
 from gpuc.model.sharing import Kind, Sharing
+from gpuc.spec.eks import EksPool
 from gpuc.spec.pools import Pool as PoolSpec
 
 GPU_GATE_CPU_MILLI, GPU_GATE_MEMORY_MIB = 10, 32
@@ -71,6 +72,16 @@ class Pool:
     kubelet: Kubelet
     sharing: Sharing | None = None
     """GPU sharing; None if the pool has no GPUs."""
+
+    @property
+    def scaling(self) -> EksPool:
+        """What the substrate alone knows about the nodes: how they are bought, their lifetime, image and volume."""
+        return self.spec.eks
+
+    @property
+    def scaling_path(self) -> Path:
+        """The path of `scaling` in the spec."""
+        return (*self.path, "eks")
 
     @property
     def is_gpu(self) -> bool:
@@ -132,8 +143,8 @@ class Pool:
         Karpenter starts the replacement of a drifted node before it removes the node. If the pool only has reserved
         capacity, the reservation needs a place for the replacement.
         """
-        reservations = self.spec.reservations
-        is_reserved_only = set(self.spec.purchase) == {"reserved"}
+        reservations = self.scaling.reservations
+        is_reserved_only = set(self.scaling.purchase) == {"reserved"}
         return not is_reserved_only or (reservations is not None and (reservations.instances or 0) > self.nodes_max)
 
     @property
@@ -151,12 +162,12 @@ class Pool:
         Source: aws/karpenter-provider-aws v1.14.1 pkg/controllers/interruption/controller.go; kubernetes-sigs/karpenter
         v1.14.1 pkg/utils/pod/scheduling.go (IsEvictable)
         """
-        return self.spec.runs is not None and "spot" not in self.spec.purchase
+        return self.spec.runs is not None and "spot" not in self.scaling.purchase
 
     @property
     def hold_at(self) -> datetime | None:
         """The time from which new runs would not end before their capacity block; None without a capacity block."""
-        reservations = self.spec.reservations
+        reservations = self.scaling.reservations
         if reservations is None or reservations.block is None:
             return None
         longest_seconds = self.spec.runs.longest if self.spec.runs else 0
@@ -196,18 +207,18 @@ class Pool:
 
     @property
     def root_volume_bytes(self) -> int:
-        return self.spec.root_volume or (200 if self.is_gpu else 100) * GIB
+        return self.scaling.root_volume or (200 if self.is_gpu else 100) * GIB
 
     @property
     def root_volume_throughput(self) -> int:
         """Throughput of the root volume in MiB/s. At EC2's default of 125, an image of 30 GB needs four minutes."""
         holds_images = self.is_gpu and not self.uses_instance_store
-        return self.spec.root_volume_throughput or (1000 if holds_images else GP3_THROUGHPUT)
+        return self.scaling.root_volume_throughput or (1000 if holds_images else GP3_THROUGHPUT)
 
     @property
     def root_volume_iops(self) -> int:
         """I/O operations per second of the root volume. EC2 refuses more than 0.25 MiB/s for each of them."""
-        return self.spec.root_volume_iops or max(GP3_IOPS, IOPS_PER_MIB * self.root_volume_throughput)
+        return self.scaling.root_volume_iops or max(GP3_IOPS, IOPS_PER_MIB * self.root_volume_throughput)
 
     @property
     def mig_by_operator(self) -> bool:

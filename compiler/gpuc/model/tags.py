@@ -29,7 +29,7 @@ Source: Amazon EC2 User Guide, tags, tag restrictions
 def tag_sections(cluster: Cluster) -> Iterator[tuple[Path, dict[str, str]]]:
     """Yields the spec path and the tags of each map of tags in the spec."""
     yield ("spec", "cloud", "aws", "tags"), cluster.aws.tags
-    yield from (((*pool.path, "tags"), pool.spec.tags) for pool in cluster.pools)
+    yield from (((*pool.scaling_path, "tags"), pool.scaling.tags) for pool in cluster.pools)
     yield from (((*tenant.path, "tags"), tenant.spec.tags) for tenant in cluster.tenants)
 
 
@@ -48,10 +48,10 @@ def node_tags(cluster: Cluster, pool: Pool) -> dict[str, str]:
     tags = dict(cluster.aws.tags)
     for tenant in tenants:
         tags |= tenant.spec.tags
-    tags |= {**pool.spec.tags, CLUSTER_TAG: cluster.name, POOL_LABEL: pool.name}
+    tags |= {**pool.scaling.tags, CLUSTER_TAG: cluster.name, POOL_LABEL: pool.name}
     tags[ENVIRONMENT_LABEL] = cluster.spec.environment
     for tenant in tenants:
         tags |= {TENANT_KEY: tenant.name, COST_LABEL: tenant.spec.cost_centre}
-    if pool.spec.cost_centre is not None:
-        tags[COST_LABEL] = pool.spec.cost_centre
+    if pool.scaling.cost_centre is not None:
+        tags[COST_LABEL] = pool.scaling.cost_centre
     return dict(sorted(tags.items()))

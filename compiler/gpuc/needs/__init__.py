@@ -54,7 +54,7 @@ def needs_of(cluster: Cluster, artifacts: Sequence[Artifact]) -> list[Need]:
     known = cluster.catalog.releases[cluster.spec.releases.set].values()
     public = frozenset(release.repo for release in known)
     objects = emitted(artifacts, cluster.catalog)
-    return list(needs(Output(objects, values, cluster.components, public, cluster.aws.network_policy_engine)))
+    return list(needs(Output(objects, values, cluster.components, public, cluster.network.policy_engine)))
 
 
 def _unnamed(need: Need, named: set[str]) -> ObjectFinding:

@@ -129,13 +129,13 @@ def _cost(cluster: Cluster, pool: Pool, nodes: int) -> Cost:
 def _parts(cluster: Cluster, pool: Pool, nodes: int) -> Iterator[Part]:
     """Yields the nodes by purchase option: reserved nodes come first, as Karpenter prefers them."""
     rest = nodes
-    if "reserved" in pool.spec.purchase:
-        reservations = pool.spec.reservations
+    if "reserved" in pool.scaling.purchase:
+        reservations = pool.scaling.reservations
         reserved = min(nodes, reservations.instances or nodes) if reservations else nodes
-        rest = nodes - reserved if len(pool.spec.purchase) > 1 else 0
+        rest = nodes - reserved if len(pool.scaling.purchase) > 1 else 0
         yield _part(cluster, pool, Fraction(nodes - rest), ("reserved",))
     if rest > 0:
-        others = tuple(purchase for purchase in pool.spec.purchase if purchase != "reserved")
+        others = tuple(purchase for purchase in pool.scaling.purchase if purchase != "reserved")
         yield _part(cluster, pool, Fraction(rest), others)
 
 
@@ -277,12 +277,17 @@ def _changes(
             yield CostChange(name, _cause(change, section, name, size), old, new)
 
 
+def _sets_size(path: Path) -> bool:
+    """Returns whether a path below a pool is of the number, the types or the purchase of its nodes."""
+    return path[:1] in (("nodes",), ("instances",)) or path[:2] in (("eks", "purchase"), ("eks", "reservations"))
+
+
 def _cause(change: Change, section: str, name: str, size: str) -> Path:
     """Returns the path of the value that changes costs: numbers of nodes and quotas first, else the element."""
     element: Path = ("spec", section, name)
     if section == "pools":
         below = change.changed_paths(*element)
-        sizes = [path for path in below if path[3:4] in (("nodes",), ("instances",), ("purchase",), ("reservations",))]
+        sizes = [path for path in below if _sets_size(path[3:])]
         sizes.sort(key=lambda path: path[3:] not in (("nodes", size), ("nodes", "static")))
         return next(iter((*sizes, *below)), element)
     tenants = (tenant for state in (change.after, change.before) if state.cluster for tenant in state.cluster.tenants)

@@ -10,6 +10,7 @@ from pydantic import Field
 from gpuc.spec.base import Accept, Name, Reason, SpecModel
 from gpuc.spec.charts import Chart
 from gpuc.spec.cloud import Cloud
+from gpuc.spec.cluster_network import ClusterNetwork
 from gpuc.spec.components import ComponentSettings
 from gpuc.spec.form import Form
 from gpuc.spec.metadata import Annotations, Labels
@@ -76,6 +77,9 @@ class Spec(SpecModel):
 
     cloud: Cloud
     """The cloud provider of the cluster."""
+
+    network: ClusterNetwork = Field(default_factory=ClusterNetwork)
+    """Facts about the network of the cluster: address ranges, and the program that enforces NetworkPolicies."""
 
     releases: Releases
     """The versions of components."""

@@ -8,9 +8,9 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import AfterValidator, Field, WithJsonSchema
 
 from gpuc.spec.base import SpecModel, TextLine
+from gpuc.spec.eks import Purchase
 from gpuc.spec.form import Form, hyphenated
 from gpuc.spec.platform import NodeAgent
-from gpuc.spec.pools import Purchase
 
 
 def _date(text: str) -> str:

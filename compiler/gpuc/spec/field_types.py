@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from gpuc.spec import base, charts, cloud, metadata, network, node_settings, platform, tenants
+from gpuc.spec import base, charts, cluster_network, metadata, network, node_settings, platform, tenants
 from gpuc.spec.field_type import flat
 from gpuc.spec.form import Form, Words
 
@@ -28,7 +28,7 @@ _WORDS: tuple[tuple[Any, str, str], ...] = (
     (base.Bytes, _SIZE, _SIZE_UNITS),
     (base.VolumeBytes, _SIZE, _SIZE_UNITS),
     (platform.NodeAgent.model_fields["cpu"], "a number of millicores such as 100m", "m (millicores)"),
-    (cloud.Cidr, "an IPv4 address range such as 10.20.0.0/16", ""),
+    (cluster_network.Cidr, "an IPv4 address range such as 10.20.0.0/16", ""),
     (network.Host, "a host name such as api.example.com, or *.example.com", ""),
     (metadata.LabelKey, "a label key such as example.com/team", ""),
     (metadata.LabelValue, "at most 63 letters, digits, -, _ and . that start and end with a letter or digit", ""),

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field, GetJsonSchemaHandler, WithJsonSchema
 from pydantic_core import CoreSchema
 
 from gpuc.spec.base import Name, Reason, SpecModel
-from gpuc.spec.cloud import Cidr, Cidrs
+from gpuc.spec.cluster_network import Cidr, Cidrs
 from gpuc.spec.form import Words, text_error
 from gpuc.spec.metadata import PodLabels
 from gpuc.spec.platform import NamespaceName
@@ -87,7 +87,7 @@ class Internet(Allowed):
     """The internet, to which pods of the tenant may connect: all public IPv4 addresses.
 
     Excluded are private and other special addresses (such as the instance metadata service), and the ranges in
-    `cloud.aws` of pods, Services, endpoints and the API server.
+    `network` of pods, Services, endpoints and the API server.
     """
 
     in_messages: ClassVar[str] = "{ports: [443], why: data sets}"

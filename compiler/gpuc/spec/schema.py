@@ -14,6 +14,7 @@ from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import core_schema
 
 from gpuc.diagnostics.finding import DeclarationError
+from gpuc.source.moved import ANY, MOVES
 from gpuc.spec.cluster import ClusterSpec
 from gpuc.spec.facts import CatalogFile
 from gpuc.spec.layered_schema import layered
@@ -27,6 +28,9 @@ def json_schema() -> dict[str, Any]:
     The schema requires the keys of the spec only in a cluster that extends no layers, see gpuc.spec.layered_schema.
     """
     schema = ClusterSpec.model_json_schema(schema_generator=_WithDocstrings)
+    for old, new in MOVES.items():
+        description = f"Moved to {'.'.join(new[1:])}: `gpuc fix` moves the field."
+        _map_at(schema, old[:-1])[old[-1]] = {"deprecated": True, "description": description, **_type(schema, new)}
     schema["properties"]["kind"] = {
         "enum": ["Cluster", "Layer"],
         "description": "A cluster, or a layer that clusters extend.",
@@ -38,6 +42,23 @@ def json_schema() -> dict[str, Any]:
         "null removes a key that a layer has.",
     }
     return {"$schema": _DRAFT, "title": "gpuc cluster", **layered(schema)}
+
+
+def _map_at(schema: dict[str, Any], path: tuple[str, ...]) -> dict[str, Any]:
+    """Returns the properties of the map at a place of the spec. The step * is any key of a map with free keys."""
+    node = schema
+    for step in (*path, ""):
+        node = schema["$defs"][node["$ref"].rpartition("/")[2]] if "$ref" in node else node
+        if step:
+            node = next(iter(node["patternProperties"].values())) if step == ANY else node["properties"][step]
+    properties: dict[str, Any] = node["properties"]
+    return properties
+
+
+def _type(schema: dict[str, Any], path: tuple[str, ...]) -> dict[str, Any]:
+    """Returns the schema of the field at a place, without its description and default."""
+    field = _map_at(schema, path[:-1])[path[-1]]
+    return {key: value for key, value in field.items() if key not in ("description", "default")}
 
 
 def catalog_schema() -> dict[str, Any]:

@@ -12,7 +12,7 @@ from gpuc.model import Cluster
 def preparation(cluster: Cluster) -> Chapter:
     """Returns the chapter about EFA: the version of the CNI plugin, and the rules of the security group."""
     groups = cluster.aws.security_groups
-    engine = "cilium" if cluster.aws.network_policy_engine == "cilium" else "vpc-cni"
+    engine = "cilium" if cluster.network.policy_engine == "cilium" else "vpc-cni"
     known = {"name": ",".join(names(groups)), "groups": selector(groups, "--group-ids")}
     rows: list[Row] = [
         (f"efa-only-interfaces-{engine}", ("spec", "pools"), {}),

@@ -48,8 +48,8 @@ def _unused_reservation(pool: Pool) -> Iterator[Alert]:
 
     Source: aws/karpenter-provider-aws v1.14.1 pkg/controllers/nodeclass/capacityreservation.go
     """
-    reservations = pool.spec.reservations
-    if reservations is None or set(pool.spec.purchase) == {"reserved"}:
+    reservations = pool.scaling.reservations
+    if reservations is None or set(pool.scaling.purchase) == {"reserved"}:
         return
     reserved = min(reservations.instances or 1, pool.nodes_max)
     nodes = f'karpenter_nodes_allocatable{{nodepool="{pool.name}",capacity_type%s"reserved"}}'
@@ -61,7 +61,7 @@ def _unused_reservation(pool: Pool) -> Iterator[Alert]:
 def _spot(pool: Pool) -> Iterator[Alert]:
     """Yields an alert for spot interruptions that are so frequent that runs lose most of their work."""
     runs = pool.spec.runs
-    if "spot" not in pool.spec.purchase or runs is None:
+    if "spot" not in pool.scaling.purchase or runs is None:
         return
     selector = f'="{pool.name}"' if not pool.warm_nodes else f'=~"{any_of(pool.node_pools)}"'
     counter = f'karpenter_nodeclaims_disrupted_total{{nodepool{selector},reason="spot_interrupted"}}'
@@ -82,7 +82,7 @@ def _capacity_block(cluster: Cluster, pool: Pool) -> Iterator[Alert]:
     The alert ends when the pool is on hold, which removes the rule, or with the block. After the end it fires only
     while Kueue admits workloads to the pool, whose nodes cannot start.
     """
-    reservations = pool.spec.reservations
+    reservations = pool.scaling.reservations
     if pool.hold_at is None or reservations is None or reservations.block is None or not pool.admits_workloads:
         return
     hold, end = int(pool.hold_at.timestamp()), int(datetime.fromisoformat(reservations.block.ends).timestamp())

@@ -58,7 +58,7 @@ def _feature_gates(cluster: Cluster) -> dict[str, bool]:
     """Returns the feature gates that the emitted objects need. Without the feature gate, Karpenter ignores them."""
     needed = {
         "nodeOverlay": any(overlay_capacity(pool, instance) for pool in cluster.pools for instance in pool.instances),
-        "reservedCapacity": any("reserved" in pool.spec.purchase for pool in cluster.pools),
+        "reservedCapacity": any("reserved" in pool.scaling.purchase for pool in cluster.pools),
         "staticCapacity": any(pool.always_running for pool in cluster.pools),
     }
     return {gate: True for gate, is_needed in needed.items() if is_needed}
@@ -132,7 +132,7 @@ def _ignored_hash(group: str, kind: str, name: str) -> Body:
 def _chapter(cluster: Cluster) -> dict[str, object]:
     return {
         "hours": cluster.spec.working_hours,
-        "expiring": [pool for pool in cluster.pools if pool.spec.expire_after],
+        "expiring": [pool for pool in cluster.pools if pool.scaling.expire_after],
         "without_spare": [pool for pool in cluster.pools if pool.is_static and not pool.can_start_spare_node],
         "blocks": [pool for pool in cluster.pools if pool.hold_at],
         "duration": format_duration,

@@ -25,12 +25,12 @@ def expire_after(pool: Pool) -> str:
     Source: kubernetes-sigs/karpenter v1.14.1 pkg/controllers/nodeclaim/expiration/controller.go;
     aws/karpenter-provider-aws v1.14.1 website/content/en/docs/concepts/disruption.md, expiration
     """
-    return "Never" if pool.spec.expire_after is None else format_duration(pool.spec.expire_after)
+    return "Never" if pool.scaling.expire_after is None else format_duration(pool.scaling.expire_after)
 
 
 def disruption(cluster: Cluster, pool: Pool) -> Body:
     """Returns the `disruption` block of a NodePool object."""
-    idle_seconds = pool.spec.idle_after
+    idle_seconds = pool.scaling.idle_after
     if idle_seconds is None:
         idle_seconds = _IDLE_SECONDS.get(pool.spec.purpose, _DEFAULT_IDLE_SECONDS)
     return {

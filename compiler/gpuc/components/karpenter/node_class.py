@@ -9,7 +9,7 @@ from gpuc.manifest.manifest import Body
 from gpuc.model import Cluster, Pool
 from gpuc.model.pool import GP3_IOPS, GP3_THROUGHPUT, SYSTEM_CPU_MILLI
 from gpuc.model.tags import node_tags
-from gpuc.spec.cloud import SecurityGroups, Subnets
+from gpuc.spec.eks import SecurityGroups, Subnets
 
 _BOTTLEROCKET_OS_GIB = 4
 """Size of the volume for the operating system. Pods do not use this volume."""
@@ -66,9 +66,11 @@ def _image(pool: Pool) -> Body:
 
 def _capacity(cluster: Cluster, pool: Pool) -> Body:
     body: Body = {}
-    if pool.spec.reservations is not None:
-        body["capacityReservationSelectorTerms"] = [{"id": reservation} for reservation in pool.spec.reservations.ids]
-    if pool.spec.placement == "cluster":
+    if pool.scaling.reservations is not None:
+        body["capacityReservationSelectorTerms"] = [
+            {"id": reservation} for reservation in pool.scaling.reservations.ids
+        ]
+    if pool.scaling.placement == "cluster":
         body["placementGroupSelector"] = {"name": f"{cluster.name}-{pool.name}"}
     return body
 

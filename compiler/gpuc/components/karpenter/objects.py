@@ -40,7 +40,7 @@ def pool_objects(cluster: Cluster, pool: Pool) -> Iterator[Manifest]:
                 "karpenter.sh/v1alpha1", "NodeOverlay", name, _overlay(pool, instance, capacity), annotations
             )
     annotations = protected_until_leaving(cluster, 2, leaving=pool.spec.leaving) | _reserved_instances(pool)
-    body = _node_pool(cluster, pool, pool.spec.purchase, pool.nodes_max if pool.is_static else None)
+    body = _node_pool(cluster, pool, pool.scaling.purchase, pool.nodes_max if pool.is_static else None)
     yield manifest(KARPENTER_API, "NodePool", pool.name, body, annotations)
     if pool.warm_nodes:
         body, annotations = _warm_node_pool(cluster, pool), prunable(cluster, 2)
@@ -49,7 +49,7 @@ def pool_objects(cluster: Cluster, pool: Pool) -> Iterator[Manifest]:
 
 def _reserved_instances(pool: Pool) -> dict[str, str]:
     """Returns the annotation with which `gpuc trace` knows the number of reserved nodes; empty without a number."""
-    number = pool.spec.reservations.instances if pool.spec.reservations else None
+    number = pool.scaling.reservations.instances if pool.scaling.reservations else None
     return {RESERVED_INSTANCES: str(number)} if number is not None else {}
 
 
@@ -101,7 +101,7 @@ def _warm_node_pool(cluster: Cluster, pool: Pool) -> Body:
 
     Source: kubernetes-sigs/karpenter v1.14.1 pkg/apis/v1/nodepool.go, pkg/controllers/capacitybuffer
     """
-    purchase = [option for option in pool.spec.purchase if option != "spot"] or pool.spec.purchase
+    purchase = [option for option in pool.scaling.purchase if option != "spot"] or pool.scaling.purchase
     return _node_pool(cluster, pool, purchase, pool.warm_nodes)
 
 

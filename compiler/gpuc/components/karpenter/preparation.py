@@ -7,7 +7,7 @@ from pathlib import Path
 
 from gpuc.emit.prerequisites.record import AWS, Chapter, Row, written
 from gpuc.model import Cluster
-from gpuc.spec.cloud import Aws
+from gpuc.spec.eks import Aws
 
 FILES = Path(__file__).with_suffix("")
 
@@ -55,7 +55,7 @@ def _iam_rows(cluster: Cluster) -> Iterator[Row]:
 
 
 def _uses_spot(cluster: Cluster) -> bool:
-    return any("spot" in pool.spec.purchase for pool in cluster.pools)
+    return any("spot" in pool.scaling.purchase for pool in cluster.pools)
 
 
 def _node_role_command(aws: Aws) -> str:

@@ -69,11 +69,12 @@ def _readme_values(cluster: Cluster, components: tuple[Component, ...], folders:
         "cluster": cluster,
         "spec": cluster.spec,
         "aws": cluster.aws,
+        "network": cluster.network,
         "preparation": preparation(cluster, found),
         "reserved_step": titles.index(CAPACITY_TITLE) + 1 if CAPACITY_TITLE in titles else 0,
         **_delivery_values(cluster),
         **_component_values(cluster, components, folders),
-        "reserved": [pool for pool in cluster.pools if pool.spec.reservations],
+        "reserved": [pool for pool in cluster.pools if pool.scaling.reservations],
         "keeps_runs": [pool for pool in cluster.pools if pool.keeps_runs],
         "warm": [pool for pool in cluster.pools if pool.warm_nodes],
         "agents": [_agent(name, agent) for name, agent in cluster.spec.node_agents.items()],
@@ -146,9 +147,9 @@ def _applications(cluster: Cluster, component: Component) -> Iterator[Titled]:
 def _address_ranges(cluster: Cluster) -> str:
     """Returns the address ranges of the spec; empty if the spec has none."""
     ranges = {
-        "pods": cluster.aws.pod_cidrs,
-        "AWS endpoints": cluster.aws.endpoint_cidrs,
-        "API server": cluster.aws.api_server_cidrs,
+        "pods": cluster.network.pod_cidrs,
+        "AWS endpoints": cluster.network.endpoint_cidrs,
+        "API server": cluster.network.api_server_cidrs,
     }
     return "; ".join(f"{name} {', '.join(cidrs)}" for name, cidrs in ranges.items() if cidrs)
 
@@ -167,7 +168,7 @@ def _node_resources(pool: Pool) -> str:
 def _unproved_values(cluster: Cluster) -> dict[str, object]:
     """Returns pools about which the README says what gpuc does not check."""
     return {
-        "uses_spot": any("spot" in pool.spec.purchase for pool in cluster.pools),
+        "uses_spot": any("spot" in pool.scaling.purchase for pool in cluster.pools),
         "shared_pools": [
             pool for pool in cluster.gpu_pools if any("shared" in name for name in pool.gpu_resource_names)
         ],

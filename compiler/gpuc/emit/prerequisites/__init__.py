@@ -52,6 +52,7 @@ def _text(cluster: Cluster, chapter: Chapter) -> str:
         "cluster": cluster,
         "spec": cluster.spec,
         "aws": cluster.aws,
+        "network": cluster.network,
         "is_hub": not cluster.spec.delivery.destination.is_own_cluster,
         "checks": partial(_commands, chapter),
         "item_checks": partial(_commands, chapter, indent=7),

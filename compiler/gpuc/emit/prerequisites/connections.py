@@ -11,13 +11,13 @@ from gpuc.emit.prerequisites.record import AWS, Chapter, Row, written
 from gpuc.model import Cluster
 from gpuc.objects.object_set import home_namespace
 from gpuc.objects.pods import pods_of
-from gpuc.spec.cloud import SecurityGroups, Subnets
+from gpuc.spec.eks import SecurityGroups, Subnets
 from gpuc.spec.network import Network
 
 _WITHOUT_PODS = ("default", "kube-node-lease", "kube-public")
 """Namespaces of Kubernetes in which the platform runs no pods."""
 _TENANTS = ("spec", "tenants")
-_ENGINE = (*AWS, "networkPolicyEngine")
+_ENGINE = ("spec", "network", "policyEngine")
 
 
 def network(cluster: Cluster) -> Chapter:
@@ -44,7 +44,7 @@ def _networks(cluster: Cluster) -> dict[str, Network]:
 
 def _network_rows(cluster: Cluster) -> Iterator[Row]:
     settings = cluster.aws
-    engine, subnets, groups = settings.network_policy_engine, settings.subnets, settings.security_groups
+    engine, subnets, groups = cluster.network.policy_engine, settings.subnets, settings.security_groups
     known = {
         "name": ",".join(names(subnets)),
         "selector": selector(subnets, "--subnet-ids"),
@@ -74,9 +74,9 @@ def _ranges(cluster: Cluster) -> dict[str, str]:
     filters = f"--filters Name=prefix-list-name,Values=com.amazonaws.{settings.region}.s3"
     prefixes = f"describe-prefix-lists --region {settings.region} {filters} --query 'PrefixLists[].Cidrs'"
     return {
-        "check_of_services": services if settings.service_cidr else "",
+        "check_of_services": services if cluster.network.service_cidr else "",
         "check_of_s3": f"aws ec2 {prefixes}",
-        "services": f'; "{settings.service_cidr}"' if settings.service_cidr else "",
+        "services": f'; "{cluster.network.service_cidr}"' if cluster.network.service_cidr else "",
         "s3": ", ".join(settings.s3_gateway_cidrs) or "any list: the spec has no s3GatewayCidrs",
     }
 

@@ -46,24 +46,25 @@ def instance_types(cluster: Cluster) -> Chapter:
 
 def placement(cluster: Cluster) -> Chapter:
     """Returns the chapter about the placement groups of pools."""
-    placed = [pool for pool in cluster.pools if pool.spec.placement]
+    placed = [pool for pool in cluster.pools if pool.scaling.placement]
     # EC2 places the instances of a capacity block close together without a placement group.
-    in_group = [pool for pool in placed if pool.spec.reservations and pool.spec.reservations.block is None]
+    in_group = [pool for pool in placed if pool.scaling.reservations and pool.scaling.reservations.block is None]
     rows: list[Row] = [
-        ("placement-group", (*pool.path, "placement"), {"name": f"{cluster.name}-{pool.name}"}) for pool in placed
+        ("placement-group", (*pool.scaling_path, "placement"), {"name": f"{cluster.name}-{pool.name}"})
+        for pool in placed
     ]
     return written(cluster, "placement", "Placement groups", rows, placed=placed, reserved_in_group=in_group)
 
 
 def capacity(cluster: Cluster) -> Chapter:
     """Returns the chapter about the capacity reservations of pools."""
-    ids_of = [(pool, pool.spec.reservations.ids) for pool in cluster.pools if pool.spec.reservations]
+    ids_of = [(pool, pool.scaling.reservations.ids) for pool in cluster.pools if pool.scaling.reservations]
     reserved = [pool for pool, _ in ids_of]
     ids = " ".join(name for _, listed in ids_of for name in listed)
     rows: list[Row] = [
         (
             "capacity-reservation",
-            (*pool.path, "reservations"),
+            (*pool.scaling_path, "reservations"),
             {"name": name, "ids": ids, "types": _types(pool), "zones": ", ".join(pool.zones)},
         )
         for pool, listed in ids_of
@@ -71,8 +72,8 @@ def capacity(cluster: Cluster) -> Chapter:
     ]
     values = {
         "reserved": reserved,
-        "reserved_only": [pool for pool in reserved if pool.spec.purchase == ["reserved"]],
-        "reserved_and_other": [pool for pool in reserved if pool.spec.purchase != ["reserved"]],
+        "reserved_only": [pool for pool in reserved if pool.scaling.purchase == ["reserved"]],
+        "reserved_and_other": [pool for pool in reserved if pool.scaling.purchase != ["reserved"]],
         "types": _types,
     }
     return written(cluster, "capacity", CAPACITY_TITLE, rows, **values)

@@ -16,7 +16,7 @@ from gpuc.model.pool import Pool
 from gpuc.model.resolve.instances import resolve_instances
 from gpuc.model.sharing import LayoutError, Sharing, layouts_by_gpu
 from gpuc.spec.cluster import Spec
-from gpuc.spec.pools import Image as ImageSpec
+from gpuc.spec.eks import Image as ImageSpec
 from gpuc.spec.pools import Pool as PoolSpec
 
 LAYOUT = declare_rule("MIG001", Severity.ERROR, "The GPUs of a node pool do not support its MIG layout.",
@@ -58,7 +58,7 @@ def _pool(
     if not instances or len(findings) > count_before:
         return None
     findings += [*_hardware_findings(pool_spec, instances, path)]
-    image, ami = _image(pool_spec.image or spec.cloud.aws.image, catalog)
+    image, ami = _image(pool_spec.eks.image or spec.cloud.aws.image, catalog)
     general = Pool(
         name=name,
         path=path,
@@ -66,10 +66,10 @@ def _pool(
         instances=tuple({instance.type: instance for instance in instances}.values()),
         image=image,
         ami=ami,
-        own_user_data=pool_spec.user_data or spec.cloud.aws.user_data or "",
-        zones=tuple(pool_spec.zones or spec.cloud.aws.zones),
+        own_user_data=pool_spec.eks.user_data or spec.cloud.aws.user_data or "",
+        zones=tuple(pool_spec.eks.zones or spec.cloud.aws.zones),
         dedicated_to=_dedicated_to(name, spec),
-        network_policy_engine=spec.cloud.aws.network_policy_engine,
+        network_policy_engine=spec.network.policy_engine,
         daemonsets=_daemonsets(spec, pool_spec, components, catalog),
         kubelet=catalog.kubelet,
     )

@@ -118,7 +118,7 @@ def _selector(pool: Pool, index: int) -> dict[str, str]:
     """Returns a node selector that makes the nodes of a pool different. Static pools have nodes of one form already."""
     if pool.always_running:
         return {}
-    values = ((ZONE, pool.zones), (CAPACITY_TYPE, pool.spec.purchase))
+    values = ((ZONE, pool.zones), (CAPACITY_TYPE, pool.scaling.purchase))
     types = tuple(instance.type for instance in pool.instances)
     return {
         key: str(choices[index % len(choices)])

@@ -33,8 +33,8 @@ def efa_across_zones(pool: Pool) -> Findings:
     if len(set(pool.zones)) > 1:
         path: Path = (*pool.path, "fabric")
         related = [Related("node pools without zones are in all zones of the cluster", ZONES, on_key=True)]
-        if pool.spec.zones:
-            path, related = (*pool.path, "zones", 1), [Related("fabric of the node pool is efa", path)]
+        if pool.scaling.zones:
+            path, related = (*pool.scaling_path, "zones", 1), [Related("fabric of the node pool is efa", path)]
         message = f"node pool {pool.name} has fabric efa in zones {', '.join(pool.zones)}; expected one zone"
         yield Found(path, message, f"name one zone under zones of node pool {pool.name}", related)
 

@@ -46,8 +46,8 @@ def same_reservation(spec: Spec) -> Iterator[Owned]:
     starts no nodes or buys on-demand nodes.
     """
     for name, pool in spec.pools.items():
-        for index, id_ in enumerate(pool.reservations.ids if pool.reservations else []):
-            yield Owned(("spec", "pools", name, "reservations", "ids", index), (id_,), f"reservation {id_}")
+        for index, id_ in enumerate(pool.eks.reservations.ids if pool.eks.reservations else []):
+            yield Owned(("spec", "pools", name, "eks", "reservations", "ids", index), (id_,), f"reservation {id_}")
 
 
 @fleet_rule(

@@ -6,7 +6,7 @@ from gpuc.diagnostics.finding import Path, Related
 from gpuc.model import Cluster
 from gpuc.rules import Findings, Found, rule
 
-ENGINE: Path = ("spec", "cloud", "aws", "networkPolicyEngine")
+ENGINE: Path = ("spec", "network", "policyEngine")
 REASONS = {
     "calico": "gpuc has no verified facts about the packets that policies of Calico match",
     "cilium-on-vpc-cni": "gpuc has verified Cilium only as the single CNI plugin, not chained on the VPC CNI",
@@ -21,9 +21,9 @@ def engine_without_facts(cluster: Cluster) -> Findings:
     Without facts about the engine, the policies can block DNS, credentials or the API server, and the proof that
     tenants are isolated can be wrong.
     """
-    engine = cluster.aws.network_policy_engine
+    engine = cluster.network.policy_engine
     if engine in REASONS:
-        message = f"networkPolicyEngine is {engine}; {REASONS[engine]}; expected vpc-cni, cilium or none"
+        message = f"policyEngine is {engine}; {REASONS[engine]}; expected vpc-cni, cilium or none"
         yield Found(ENGINE, message)
 
 
@@ -34,9 +34,9 @@ def unenforced_isolation(cluster: Cluster) -> Findings:
     The API server accepts the NetworkPolicies, but every pod can still connect to every other pod.
     """
     tenants = [tenant for tenant in cluster.tenants if tenant.isolates_network]
-    if cluster.aws.network_policy_engine == "none" and tenants:
+    if cluster.network.policy_engine == "none" and tenants:
         isolated = ", ".join(f"{tenant.name} ({tenant.spec.isolation})" for tenant in tenants)
-        message = f"cloud.aws.networkPolicyEngine is none, but these tenants need NetworkPolicies: {isolated}"
+        message = f"network.policyEngine is none, but these tenants need NetworkPolicies: {isolated}"
         related = [Related(f"isolation of tenant {tenant.name}", (*tenant.path, "isolation")) for tenant in tenants]
         yield Found(ENGINE, message, related=related)
 
@@ -52,14 +52,14 @@ def api_server_without_service_range(cluster: Cluster) -> Findings:
     packet before kube-proxy replaces this address, so rules for other addresses of the API server do not match.
     """
     fact = cluster.datapath.get("api-server")
-    if fact is None or "ip-block" not in fact.matched_by or cluster.aws.service_cidr is not None:
+    if fact is None or "ip-block" not in fact.matched_by or cluster.network.service_cidr is not None:
         return
     for tenant in cluster.tenants:
         if tenant.spec.network.api_server and tenant.isolates_network:
-            actual = f"tenant {tenant.name} has apiServer: true, but cloud.aws has no serviceCidr"
-            effect = f"with networkPolicyEngine {fact.engine}, pods cannot connect to Service kubernetes"
+            actual = f"tenant {tenant.name} has apiServer: true, but network has no serviceCidr"
+            effect = f"with policyEngine {fact.engine}, pods cannot connect to Service kubernetes"
             fix = (
-                f"set cloud.aws.serviceCidr to the output of aws eks describe-cluster --name {cluster.aws.eks_cluster} "
+                f"set network.serviceCidr to the output of aws eks describe-cluster --name {cluster.aws.eks_cluster} "
                 "--query cluster.kubernetesNetworkConfig.serviceIpv4Cidr"
             )
             yield Found((*tenant.path, "network", "apiServer"), f"{actual}; {effect}", fix)
@@ -102,6 +102,6 @@ def names_without_cilium(cluster: Cluster) -> Findings:
 
 def _without_cilium(cluster: Cluster, path: Path, actual: str, expected: str) -> Found:
     """Returns the finding about something that only Cilium has."""
-    engine = cluster.aws.network_policy_engine
-    message = f"{actual}, but networkPolicyEngine is {engine}; expected {expected}, or networkPolicyEngine cilium"
+    engine = cluster.network.policy_engine
+    message = f"{actual}, but network.policyEngine is {engine}; expected {expected}, or policyEngine cilium"
     return Found(path, message, related=[Related(f"the engine is {engine}", ENGINE)])

@@ -23,6 +23,11 @@ def egress_ranges(cluster: Cluster) -> Iterator[SpecRange]:
                 yield (*tenant.path, "network", "egress", index, *path), cidr
 
 
+NETWORK: Path = ("spec", "network")
+SECTIONS: dict[str, Path] = {"s3GatewayCidrs": ("spec", "cloud", "aws")}
+"""The sections of address ranges that are not in the section network."""
+
+
 def ingress_ranges(cluster: Cluster) -> Iterator[SpecRange]:
     """Yields the address ranges from which clients and health checks may connect to pods of tenants."""
     for tenant in cluster.tenants:
@@ -32,24 +37,24 @@ def ingress_ranges(cluster: Cluster) -> Iterator[SpecRange]:
                     yield (*tenant.path, "network", "ingress", index, key, number), cidr
 
 
-def aws_ranges(cluster: Cluster, *keys: str) -> Iterator[SpecRange]:
-    """Yields the address ranges of the given keys of cloud.aws, such as podCidrs or s3GatewayCidrs."""
+def declared_ranges(cluster: Cluster, *keys: str) -> Iterator[SpecRange]:
+    """Yields the address ranges of the given keys, such as podCidrs of network or s3GatewayCidrs of cloud.aws."""
     lists = {
-        "podCidrs": cluster.aws.pod_cidrs,
-        "endpointCidrs": cluster.aws.endpoint_cidrs,
+        "podCidrs": cluster.network.pod_cidrs,
+        "endpointCidrs": cluster.network.endpoint_cidrs,
         "s3GatewayCidrs": cluster.aws.s3_gateway_cidrs,
-        "apiServerCidrs": cluster.aws.api_server_cidrs,
+        "apiServerCidrs": cluster.network.api_server_cidrs,
     }
     for key in keys:
         for index, text in enumerate(lists[key]):
-            yield ("spec", "cloud", "aws", key, index), text
+            yield (*SECTIONS.get(key, NETWORK), key, index), text
 
 
 def with_pods(cluster: Cluster, ranges: Iterable[SpecRange]) -> Iterator[tuple[Path, str, str, list[Related]]]:
     """Yields the ranges that overlap a range of podCidrs, with the first of these ranges of podCidrs and its place."""
     for path, text in ranges:
         given = ipv4_network(text)
-        for place, pod_text in aws_ranges(cluster, "podCidrs"):
+        for place, pod_text in declared_ranges(cluster, "podCidrs"):
             pod_range = ipv4_network(pod_text)
             if given is not None and pod_range is not None and given.overlaps(pod_range):
                 yield path, text, pod_text, [Related("addresses of pods", place)]
@@ -63,9 +68,9 @@ def invalid_range(cluster: Cluster) -> Findings:
     The API server refuses an invalid range. A range that begins with another address, such as 10.0.250.1/28, also
     includes the earlier addresses of 10.0.250.0/28.
     """
-    lists = aws_ranges(cluster, "podCidrs", "endpointCidrs", "s3GatewayCidrs", "apiServerCidrs")
-    services = cluster.aws.service_cidr
-    single = [(("spec", "cloud", "aws", "serviceCidr"), services)] if services is not None else []
+    lists = declared_ranges(cluster, "podCidrs", "endpointCidrs", "s3GatewayCidrs", "apiServerCidrs")
+    services = cluster.network.service_cidr
+    single = [(("spec", "network", "serviceCidr"), services)] if services is not None else []
     for path, text in (*lists, *single, *egress_ranges(cluster), *ingress_ranges(cluster)):
         address_range = ipv4_network(text)
         if address_range is None:
@@ -146,14 +151,14 @@ def range_among_services(cluster: Cluster) -> Findings:
     connect to the Services of all namespaces, unless an ingress policy denies the connection. Cilium judges the packet
     after the address is replaced, so that the range has no effect.
     """
-    services = ipv4_network(cluster.aws.service_cidr or "")
+    services = ipv4_network(cluster.network.service_cidr or "")
     keys = ("podCidrs", "endpointCidrs", "s3GatewayCidrs", "apiServerCidrs")
-    for path, text in (*aws_ranges(cluster, *keys), *egress_ranges(cluster)):
+    for path, text in (*declared_ranges(cluster, *keys), *egress_ranges(cluster)):
         address_range = ipv4_network(text)
         if services is not None and address_range is not None and address_range.overlaps(services):
             name = f"egress of tenant {path[2]} to {text}" if path[1] == "tenants" else f"{path[3]} {text}"
             message = f"{name} overlaps serviceCidr {services}; expected a range without addresses of Services"
-            related = [Related("addresses of Services", ("spec", "cloud", "aws", "serviceCidr"))]
+            related = [Related("addresses of Services", ("spec", "network", "serviceCidr"))]
             yield Found(path, message, related=related)
 
 
@@ -164,7 +169,7 @@ def endpoints_among_pods(cluster: Cluster) -> Findings:
     Pods of tenants may connect to these ranges on port 443. With such a range, pods of a tenant can also connect to
     pods of all other tenants.
     """
-    ranges = aws_ranges(cluster, "endpointCidrs", "s3GatewayCidrs", "apiServerCidrs")
+    ranges = declared_ranges(cluster, "endpointCidrs", "s3GatewayCidrs", "apiServerCidrs")
     for path, text, pod_range, related in with_pods(cluster, ranges):
         message = f"{path[3]} {text} overlaps podCidrs {pod_range}; expected ranges without addresses of pods"
         yield Found(path, message, related=related)
@@ -181,7 +186,7 @@ def range_cut_by_internet(cluster: Cluster) -> Findings:
 
     The VPC CNI denies the excluded ranges of all policies of a pod, unless a rule names the same or a smaller range.
     """
-    if cluster.aws.network_policy_engine != "vpc-cni":
+    if cluster.network.policy_engine != "vpc-cni":
         return
     for tenant in cluster.tenants:
         for direction, (path, text) in _ranges_beside_internet(cluster, tenant):
@@ -189,7 +194,7 @@ def range_cut_by_internet(cluster: Cluster) -> Findings:
             for cut in cluster.outside_internet:
                 if network and network != cut and cut.subnet_of(network):
                     actual = f"{direction} of tenant {tenant.name} has {text}, which contains {cut}"
-                    effect = f"with networkPolicyEngine vpc-cni, {cut} stays closed, because the internet excludes it"
+                    effect = f"with policyEngine vpc-cni, {cut} stays closed, because the internet excludes it"
                     yield Found(path, f"{actual}; {effect}; expected {cut}, or ranges without it")
                     break
 
@@ -210,15 +215,15 @@ def isolation_without_ranges(cluster: Cluster) -> Findings:
     Without endpointCidrs, pods reach no AWS service. Without apiServerCidrs, pods do not reach the API server. Without
     podCidrs, gpuc cannot check that other ranges contain no pods of other tenants.
     """
-    ranges = {"podCidrs": cluster.aws.pod_cidrs, "endpointCidrs": cluster.aws.endpoint_cidrs}
+    ranges = {"podCidrs": cluster.network.pod_cidrs, "endpointCidrs": cluster.network.endpoint_cidrs}
     for tenant in cluster.tenants:
         if not tenant.isolates_network:
             continue
         if tenant.spec.network.api_server:
-            ranges["apiServerCidrs"] = cluster.aws.api_server_cidrs
+            ranges["apiServerCidrs"] = cluster.network.api_server_cidrs
         missing = [key for key, cidrs in ranges.items() if not cidrs]
         if missing:
             needed = f"isolation of tenant {tenant.name} is {tenant.spec.isolation}"
-            message = f"{needed}, but cloud.aws has no {', '.join(missing)}"
-            yield Found((*tenant.path, "isolation"), message, f"add {', '.join(missing)} to cloud.aws")
+            message = f"{needed}, but network has no {', '.join(missing)}"
+            yield Found((*tenant.path, "isolation"), message, f"add {', '.join(missing)} to network")
             return

@@ -9,7 +9,7 @@ from gpuc.rules import Findings, Found, gpu_rule, rule
 
 def image_path(pool: Pool) -> Path:
     """Returns the path of the AMI in the spec: in the node pool, or in the cluster if the node pool names no AMI."""
-    return (*pool.path, "image") if pool.spec.image else ("spec", "cloud", "aws", "image")
+    return (*pool.scaling_path, "image") if pool.scaling.image else ("spec", "cloud", "aws", "image")
 
 
 def has_ami_id(pool: Pool) -> bool:
@@ -49,7 +49,7 @@ def image_of_two_architectures(cluster: Cluster) -> Findings:
         other = first.setdefault(pool.ami, pool)
         arch, other_arch = pool.instances[0].arch, other.instances[0].arch
         if arch != other_arch:
-            path = (*pool.path, "image") if pool.spec.image else (*pool.path, "instances", 0)
+            path = (*pool.scaling_path, "image") if pool.scaling.image else (*pool.path, "instances", 0)
             actual = f"node pool {other.name} with the same AMI {pool.ami} is {other_arch}"
             expected = f"expected an AMI for {arch} in image of node pool {pool.name}"
             related = [Related(f"node pool {other.name} is {other_arch}", (*other.path, "instances", 0))]
@@ -70,7 +70,7 @@ def incompatible_images(cluster: Cluster) -> Findings:
     if not cluster.gpu_pools:
         return
     # The reference is a pool with the cluster's AMI, or the first pool if every pool has another AMI.
-    reference = min(cluster.gpu_pools, key=lambda pool: pool.spec.image is not None)
+    reference = min(cluster.gpu_pools, key=lambda pool: pool.scaling.image is not None)
     for path, pool in {image_path(pool): pool for pool in cluster.gpu_pools}.items():
         for attribute, component in COMPONENTS.items():
             source, expected = getattr(pool.image, attribute), getattr(reference.image, attribute)

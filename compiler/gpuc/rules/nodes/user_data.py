@@ -15,8 +15,8 @@ from gpuc.spec.node_settings import BOUNDARY
 def pools_with_user_data(cluster: Cluster) -> Iterator[tuple[Path, Pool]]:
     """Yields the pools whose nodes get user data of the spec, each with the path of the text in the spec."""
     for pool in cluster.pools:
-        if pool.spec.user_data is not None:
-            yield (*pool.path, "userData"), pool
+        if pool.scaling.user_data is not None:
+            yield (*pool.scaling_path, "userData"), pool
         elif pool.own_user_data:
             yield ("spec", "cloud", "aws", "userData"), pool
 

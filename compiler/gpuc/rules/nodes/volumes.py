@@ -39,9 +39,9 @@ def root_volume_without_use(pool: Pool) -> Findings:
     operating system.
     """
     for name, attribute in _FIELDS.items():
-        if pool.uses_instance_store and getattr(pool.spec, attribute) is not None:
+        if pool.uses_instance_store and getattr(pool.scaling, attribute) is not None:
             message = f"{name} of node pool {pool.name} has no effect on pods: images and data are on local disks"
-            yield Found((*pool.path, name), message, "remove the field", on_key=True)
+            yield Found((*pool.scaling_path, name), message, "remove the field", on_key=True)
 
 
 @pool_rule("KRP117", source="compiler/gpuc/catalog/images.json, root_volume_min_gib")
@@ -56,7 +56,7 @@ def small_root_volume(pool: Pool) -> Findings:
         actual = format_quantity(pool.root_volume_bytes, "binary")
         message = f"rootVolume of node pool {pool.name} is {actual}; {pool.image.id} AMIs need {least}Gi or more"
         fix = f"set rootVolume of node pool {pool.name} to {least}Gi or more"
-        yield Found((*pool.path, "rootVolume"), message, fix)
+        yield Found((*pool.scaling_path, "rootVolume"), message, fix)
 
 
 @pool_rule("KRP127", source="Amazon EBS User Guide, general purpose SSD volumes, gp3 volume performance")
@@ -69,4 +69,6 @@ def throughput_without_iops(pool: Pool) -> Findings:
     if pool.root_volume_iops < least:
         actual = f"rootVolumeIops of node pool {pool.name} is {pool.root_volume_iops}"
         message = f"{actual}; a throughput of {pool.root_volume_throughput} MiB/s needs {least} or more"
-        yield Found((*pool.path, "rootVolumeIops"), message, f"set rootVolumeIops to {least}, or remove the field")
+        yield Found(
+            (*pool.scaling_path, "rootVolumeIops"), message, f"set rootVolumeIops to {least}, or remove the field"
+        )

@@ -30,10 +30,10 @@ def expiring_nodes(pool: Pool) -> Findings:
     that started together expire together, so all replicas of a service can stop at the same time. A node with a run
     starts no other pods of the run until the run has ended.
     """
-    expire_after = pool.spec.expire_after
+    expire_after = pool.scaling.expire_after
     if expire_after is not None and (pool.spec.purpose == "inference" or pool.spec.runs):
         message = f"expireAfter of node pool {pool.name} is {format_duration(expire_after)}; expected no expireAfter"
-        yield Found((*pool.path, "expireAfter"), message, f"remove expireAfter from node pool {pool.name}")
+        yield Found((*pool.scaling_path, "expireAfter"), message, f"remove expireAfter from node pool {pool.name}")
 
 
 @pool_rule(
@@ -47,14 +47,14 @@ def interruptible_runs(pool: Pool) -> Findings:
     the beginning.
     """
     runs = pool.spec.runs
-    if runs and runs.checkpoint_every is None and "spot" in pool.spec.purchase:
+    if runs and runs.checkpoint_every is None and "spot" in pool.scaling.purchase:
         longest = format_duration(runs.longest)
         message = (
             f"node pool {pool.name} buys spot capacity for runs of up to {longest}, but has no runs.checkpointEvery"
         )
         fix = f"add checkpointEvery to runs of node pool {pool.name}, or remove spot from purchase"
         related = [Related("runs without checkpoints", (*pool.path, "runs"), on_key=True)]
-        yield Found((*pool.path, "purchase", pool.spec.purchase.index("spot")), message, fix, related)
+        yield Found((*pool.scaling_path, "purchase", pool.scaling.purchase.index("spot")), message, fix, related)
 
 
 @rule("KRP125", Severity.WARNING, source="aws/karpenter-provider-aws v1.14.1 docs/concepts/disruption, budgets")
@@ -92,6 +92,6 @@ def unannounced_interruptions(cluster: Cluster) -> Findings:
     if cluster.aws.interruption_queue is not None:
         return
     for pool in cluster.pools:
-        if "spot" in pool.spec.purchase:
-            path = (*pool.path, "purchase", pool.spec.purchase.index("spot"))
+        if "spot" in pool.scaling.purchase:
+            path = (*pool.scaling_path, "purchase", pool.scaling.purchase.index("spot"))
             yield Found(path, f"node pool {pool.name} buys spot capacity, but cloud.aws.interruptionQueue is missing")

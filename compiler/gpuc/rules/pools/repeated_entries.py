@@ -33,8 +33,8 @@ def _lists(cluster: Cluster) -> Iterator[tuple[Path, Sequence[str]]]:
     yield ("spec", "kueue", "frameworks"), cluster.spec.kueue.frameworks
     for pool in cluster.pools:
         yield (*pool.path, "instances"), pool.spec.instances
-        yield (*pool.path, "purchase"), pool.spec.purchase
-        yield (*pool.path, "zones"), pool.spec.zones or []
+        yield (*pool.scaling_path, "purchase"), pool.scaling.purchase
+        yield (*pool.scaling_path, "zones"), pool.scaling.zones or []
     for queue in cluster.queues:
         yield (*queue.path, "tenants"), queue.spec.tenants
     for tenant in cluster.tenants:

@@ -17,17 +17,17 @@ def incomplete_reservation(pool: Pool) -> Findings:
     Since version 1.6 Karpenter uses reservations only if the node pool has both settings. Otherwise Karpenter starts
     on-demand nodes, although the reserved capacity is paid for, or starts no nodes.
     """
-    is_reserved = "reserved" in pool.spec.purchase
-    if is_reserved and pool.spec.reservations is None:
-        path = (*pool.path, "purchase", pool.spec.purchase.index("reserved"))
+    is_reserved = "reserved" in pool.scaling.purchase
+    if is_reserved and pool.scaling.reservations is None:
+        path = (*pool.scaling_path, "purchase", pool.scaling.purchase.index("reserved"))
         message = f"node pool {pool.name} buys reserved capacity, but has no reservations"
         yield Found(path, message, f"add reservations: {{ids: [...]}} to node pool {pool.name}")
-    elif pool.spec.reservations and not is_reserved:
-        bought = ", ".join(pool.spec.purchase)
+    elif pool.scaling.reservations and not is_reserved:
+        bought = ", ".join(pool.scaling.purchase)
         message = f"node pool {pool.name} has reservations, but purchase is {bought}; expected reserved"
         fix = f"add reserved to purchase of node pool {pool.name}"
-        related = [Related(f"purchase is {bought}", (*pool.path, "purchase"), on_key=True)]
-        yield Found((*pool.path, "reservations", "ids"), message, fix, related)
+        related = [Related(f"purchase is {bought}", (*pool.scaling_path, "purchase"), on_key=True)]
+        yield Found((*pool.scaling_path, "reservations", "ids"), message, fix, related)
 
 
 @pool_rule("KRP121", source="aws/karpenter-provider-aws v1.14.1 docs/tasks/odcrs")
@@ -36,12 +36,12 @@ def more_nodes_than_reserved(pool: Pool) -> Findings:
 
     EC2 cannot start the last nodes of the node pool. Workloads that Kueue admits to these nodes wait without end.
     """
-    instances = pool.spec.reservations.instances if pool.spec.reservations else None
-    if instances is not None and set(pool.spec.purchase) == {"reserved"} and instances < pool.nodes_max:
+    instances = pool.scaling.reservations.instances if pool.scaling.reservations else None
+    if instances is not None and set(pool.scaling.purchase) == {"reserved"} and instances < pool.nodes_max:
         key = "static" if pool.is_static else "max"
         actual = f"nodes.{key} of node pool {pool.name} is {pool.nodes_max}"
         message = f"{actual}, but its reservations have {instances} instances; expected at most {instances} nodes"
-        related = [Related(f"{instances} reserved instances", (*pool.path, "reservations", "instances"))]
+        related = [Related(f"{instances} reserved instances", (*pool.scaling_path, "reservations", "instances"))]
         yield Found((*pool.path, "nodes", key), message, related=related)
 
 
@@ -56,20 +56,20 @@ def other_capacity_beside_reservation(pool: Pool) -> Findings:
     If the id of a reservation is wrong, or another workload uses the reservation, Karpenter buys all nodes as on-demand
     or spot nodes. Karpenter does not report a reservation that does not exist.
     """
-    reservations = pool.spec.reservations
-    if reservations is None or reservations.block or "reserved" not in pool.spec.purchase:
+    reservations = pool.scaling.reservations
+    if reservations is None or reservations.block or "reserved" not in pool.scaling.purchase:
         return
-    others = [bought for bought in pool.spec.purchase if bought != "reserved"]
+    others = [bought for bought in pool.scaling.purchase if bought != "reserved"]
     if not others or (reservations.instances or pool.nodes_max) < pool.nodes_max:
         return
-    path = (*pool.path, "purchase", pool.spec.purchase.index(others[0]))
+    path = (*pool.scaling_path, "purchase", pool.scaling.purchase.index(others[0]))
     buys = f"node pool {pool.name} also buys {' and '.join(others)} capacity"
     if reservations.instances is None:
         message = f"{buys}, but reservations.instances is missing; expected less than {pool.nodes_max}"
         yield Found(path, message)
     else:
         message = f"{buys}, but {reservations.instances} instances are reserved for {pool.nodes_max} nodes"
-        where = (*pool.path, "reservations", "instances")
+        where = (*pool.scaling_path, "reservations", "instances")
         related = [Related(f"{reservations.instances} reserved instances", where)]
         yield Found(path, message, f"set purchase of node pool {pool.name} to [reserved]", related)
 
@@ -83,8 +83,8 @@ def reservation_used_twice(cluster: Cluster) -> Findings:
     """
     owners: dict[str, tuple[str, Path]] = {}
     for pool in cluster.pools:
-        for index, id_ in enumerate(pool.spec.reservations.ids if pool.spec.reservations else []):
-            path = (*pool.path, "reservations", "ids", index)
+        for index, id_ in enumerate(pool.scaling.reservations.ids if pool.scaling.reservations else []):
+            path = (*pool.scaling_path, "reservations", "ids", index)
             owner, first = owners.setdefault(id_, (pool.name, path))
             if owner != pool.name:
                 message = f"node pool {pool.name} and node pool {owner} use reservation {id_}; expected one node pool"
@@ -98,13 +98,13 @@ def block_with_other_capacity(pool: Pool) -> Findings:
     When the capacity block ends, Karpenter replaces the nodes of the block: with on-demand nodes at the full price, or
     with spot nodes that EC2 can take back with two minutes of notice.
     """
-    if pool.spec.reservations and pool.spec.reservations.block:
-        for index, bought in enumerate(pool.spec.purchase):
-            if bought != "reserved" and "reserved" in pool.spec.purchase:
+    if pool.scaling.reservations and pool.scaling.reservations.block:
+        for index, bought in enumerate(pool.scaling.purchase):
+            if bought != "reserved" and "reserved" in pool.scaling.purchase:
                 actual = f"node pool {pool.name} has a capacity block, but also buys {bought} capacity"
-                related = [Related("the capacity block", (*pool.path, "reservations", "block"), on_key=True)]
+                related = [Related("the capacity block", (*pool.scaling_path, "reservations", "block"), on_key=True)]
                 fix = f"set purchase of node pool {pool.name} to [reserved]"
-                yield Found((*pool.path, "purchase", index), f"{actual}; expected only reserved", fix, related)
+                yield Found((*pool.scaling_path, "purchase", index), f"{actual}; expected only reserved", fix, related)
 
 
 @pool_rule("KRP128", Severity.WARNING)
@@ -116,13 +116,13 @@ def ended_block(pool: Pool) -> Findings:
     later remove the node pool. The finding appears on the day after the end, by the clock of the machine in UTC;
     SOURCE_DATE_EPOCH sets another date. The output does not depend on the date.
     """
-    reservations = pool.spec.reservations
+    reservations = pool.scaling.reservations
     if reservations is None or reservations.block is None or pool.spec.leaving or pool.spec.hold:
         return
     ends = reservations.block.ends
     if datetime.fromisoformat(ends).date() < today():
         message = f"the capacity block of node pool {pool.name} ended at {ends}; expected an end in the future"
-        yield Found((*pool.path, "reservations", "block", "ends"), message)
+        yield Found((*pool.scaling_path, "reservations", "block", "ends"), message)
 
 
 @pool_rule("KRP148", source="kubernetes-sigs/karpenter v1.14.1 pkg/apis/v1/nodepool.go, replicas")
@@ -132,8 +132,8 @@ def warm_reserved_nodes(pool: Pool) -> Findings:
     The minimum keeps a node that is paid for only while it runs. Reserved instances are paid for all the time: a static
     node pool keeps all of them running. Two NodePools would also compete for the instances of one reservation.
     """
-    if pool.warm_nodes and "reserved" in pool.spec.purchase:
+    if pool.warm_nodes and "reserved" in pool.scaling.purchase:
         message = f"nodes.min of node pool {pool.name} is {pool.warm_nodes}, but the node pool buys reserved capacity"
-        place = (*pool.path, "purchase", pool.spec.purchase.index("reserved"))
+        place = (*pool.scaling_path, "purchase", pool.scaling.purchase.index("reserved"))
         related = [Related("reserved capacity", place)]
         yield Found((*pool.path, "nodes", "min"), f"{message}; expected no min, or nodes.static", related=related)

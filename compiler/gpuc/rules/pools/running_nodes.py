@@ -13,11 +13,11 @@ def idle_after_on_static_nodes(pool: Pool) -> Findings:
 
     Karpenter never removes the idle nodes of a static node pool, so idleAfter has no effect.
     """
-    if pool.is_static and pool.spec.idle_after is not None:
+    if pool.is_static and pool.scaling.idle_after is not None:
         message = f"idleAfter has no effect, because node pool {pool.name} is static"
         fix = f"remove idleAfter from node pool {pool.name}"
         related = [Related("the number of nodes is static", (*pool.path, "nodes", "static"))]
-        yield Found((*pool.path, "idleAfter"), message, fix, related)
+        yield Found((*pool.scaling_path, "idleAfter"), message, fix, related)
 
 
 @rule("KRP149")
@@ -44,17 +44,17 @@ def static_pool_without_spare_node(pool: Pool) -> Findings:
     replaces no node for a new AMI or a security update. You then replace the nodes one by one, as the README of the
     cluster describes.
     """
-    reservations = pool.spec.reservations
+    reservations = pool.scaling.reservations
     if pool.is_static and reservations and not pool.can_start_spare_node:
         expected = f"expected instances: {pool.nodes_max + 1} or more"
         if reservations.instances is None:
             message = f"reservations.instances of node pool {pool.name} is missing; {expected}"
-            yield Found((*pool.path, "reservations"), message)
+            yield Found((*pool.scaling_path, "reservations"), message)
         elif reservations.instances == pool.nodes_max:
             actual = f"node pool {pool.name} has {pool.nodes_max} static nodes"
             message = f"{actual}, and its reservations have {reservations.instances} instances; {expected}"
             related = [Related(f"{pool.nodes_max} static nodes", (*pool.path, "nodes", "static"))]
-            yield Found((*pool.path, "reservations", "instances"), message, related=related)
+            yield Found((*pool.scaling_path, "reservations", "instances"), message, related=related)
 
 
 @pool_rule(
@@ -68,9 +68,9 @@ def static_spot(pool: Pool) -> Findings:
     They are the nodes of a static node pool, or the nodes of nodes.min if the node pool buys only spot capacity. EC2
     can take spot nodes back at any time. If EC2 has no spot capacity, Karpenter requests new nodes again and again.
     """
-    is_only_spot = set(pool.spec.purchase) == {"spot"}
-    if (pool.is_static and "spot" in pool.spec.purchase) or (pool.warm_nodes and is_only_spot):
-        path = (*pool.path, "purchase", pool.spec.purchase.index("spot"))
+    is_only_spot = set(pool.scaling.purchase) == {"spot"}
+    if (pool.is_static and "spot" in pool.scaling.purchase) or (pool.warm_nodes and is_only_spot):
+        path = (*pool.scaling_path, "purchase", pool.scaling.purchase.index("spot"))
         actual = "is static" if pool.is_static else f"has nodes.min {pool.warm_nodes}"
         message = f"node pool {pool.name} {actual}, but buys spot capacity; expected on-demand or reserved"
         nodes = (*pool.path, "nodes", "static" if pool.is_static else "min")

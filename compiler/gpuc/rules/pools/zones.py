@@ -15,12 +15,12 @@ def placement_across_zones(pool: Pool) -> Findings:
 
     A placement group with the cluster strategy is in one zone. EC2 cannot start nodes in the other zones.
     """
-    if pool.spec.placement and len(pool.zones) > 1:
-        actual = f"node pool {pool.name} has placement {pool.spec.placement} in zones {', '.join(pool.zones)}"
+    if pool.scaling.placement and len(pool.zones) > 1:
+        actual = f"node pool {pool.name} has placement {pool.scaling.placement} in zones {', '.join(pool.zones)}"
         message = f"{actual}; expected one zone"
-        zones = (*pool.path, "zones") if pool.spec.zones else ZONES
+        zones = (*pool.scaling_path, "zones") if pool.scaling.zones else ZONES
         fix = f"name one zone under zones of node pool {pool.name}"
-        yield Found((*pool.path, "placement"), message, fix, [Related("the zones", zones, on_key=True)])
+        yield Found((*pool.scaling_path, "placement"), message, fix, [Related("the zones", zones, on_key=True)])
 
 
 @rule("KRP114")
@@ -30,12 +30,12 @@ def zone_outside_cluster(cluster: Cluster) -> Findings:
     Karpenter finds no subnet in the zone and starts no node there.
     """
     for pool in cluster.pools:
-        for index, zone in enumerate(pool.spec.zones or []):
+        for index, zone in enumerate(pool.scaling.zones or []):
             if zone not in cluster.aws.zones:
                 zones = ", ".join(cluster.aws.zones)
                 message = f"zone {zone} of node pool {pool.name} is not a zone of the cluster; expected one of {zones}"
                 related = [Related("zones of the cluster", ZONES, on_key=True)]
-                yield Found((*pool.path, "zones", index), message, related=related)
+                yield Found((*pool.scaling_path, "zones", index), message, related=related)
 
 
 @rule("KRP115")
