@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpuc.components.gpu_operator.alerts import metric_resource
-from gpuc.components.karpenter.alerts import NODE_MINUTES, NOT_REGISTERED
 from gpuc.model import Cluster
+from gpuc.substrates.eks.karpenter.alerts import NODE_MINUTES, NOT_REGISTERED
 from tests.alerts.case import Case, Fired
 from tests.alerts.series import (
     KARPENTER,

@@ -6,17 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from gpuc.catalog.schemas import VALUES, folder
+from gpuc.catalog.schemas import VALUES
 from gpuc.catalog.schemas.charts import chart_table
 from gpuc.catalog.schemas.derive import derived_charts
 from gpuc.emit.component import components
+from gpuc.parts.folders import component_folder
 
 NAMES = [component.name for component in components()]
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_committed_schema_is_that_of_the_chart(name: str, shared: Path) -> None:
-    file = folder(name) / VALUES
+    file = component_folder(name) / VALUES
     assert derived_charts(shared / "upstream/charts", [name]) == {file: file.read_text(encoding="utf-8")}
 
 

@@ -221,7 +221,7 @@ def test_a_terminal_is_asked_for_missing_options_until_the_answers_are_correct(t
     assert "The version of Kubernetes" not in output
     spec = yaml.safe_load((tmp_path / "fleet" / "specs" / "lab.yaml").read_text())["spec"]
     assert spec["kubernetes"] == "1.36"
-    assert (spec["cloud"]["aws"]["region"], spec["cloud"]["aws"]["networkPolicyEngine"]) == ("eu-west-1", "cilium")
+    assert (spec["cloud"]["aws"]["region"], spec["network"]["policyEngine"]) == ("eu-west-1", "cilium")
     assert spec["delivery"]["destination"]["server"] == "https://abc.example.com"
     assert (tmp_path / "fleet" / "requirements.txt").read_text() == "gpuc==0.1.0\n"
 

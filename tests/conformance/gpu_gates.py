@@ -24,10 +24,10 @@ from gpuc.rehearse.client import Client, Object
 from gpuc.rehearse.plane.site import Site
 from gpuc.rehearse.programs import find_programs
 from gpuc.tools.selection import OTHERS
-from tests.components.karpenter.gpu_node import Node
 from tests.conformance.bare_api_server import bare_plane
 from tests.conformance.check_result import CheckResult, report
 from tests.conftest import example
+from tests.substrates.eks.karpenter.gpu_node import Node
 
 POOLS = (("prod-use1", "serve-a100"), ("prod-use1", "train-h100"), ("infer-euw1", "models-a100"))
 """MIG by user data; complete GPUs with EFA; MIG by the GPU Operator."""

@@ -18,11 +18,11 @@ from pathlib import Path
 
 import yaml
 
-from gpuc.components.karpenter.user_data import user_data
+from gpuc.substrates.eks.karpenter.user_data import user_data
 from gpuc.tools.selection import OTHERS
-from tests.components.karpenter.gpu_node import parts
 from tests.conformance.check_result import CheckResult, report
 from tests.conftest import EXAMPLES, HUB_CLUSTERS, example
+from tests.substrates.eks.karpenter.gpu_node import parts
 
 CONTENT_TYPE = "application/node.eks.aws"
 KARPENTER = {

@@ -127,7 +127,7 @@ def test_a_prediction_without_nodes_or_work_is_not_simulated(before: CompiledSpe
 
 
 def test_a_changed_node_class_is_not_simulated(before: CompiledSpec) -> None:
-    tree = merged(source(CLUSTER).tree, {"spec": {"pools": {"general": {"rootVolume": "300Gi"}}}})
+    tree = merged(source(CLUSTER).tree, {"spec": {"pools": {"general": {"eks": {"rootVolume": "300Gi"}}}}})
     after = example_state(CLUSTER, tree).compiled()
     assert isinstance(after, CompiledSpec)
     result = compare([impact("nodes of pool general", "replaced")], (), before, after, fillings(before.cluster))

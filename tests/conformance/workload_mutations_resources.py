@@ -168,7 +168,7 @@ RESOURCES: dict[str, Mutation] = {
     "no tolerations": _toleration_missing,
     "node label that no node has": _select("example.com/disk", "fast"),
     "zone that no pool has": _select(ZONE, "us-east-1f"),
-    "zone of the region": for_all(lambda d: _select(ZONE, d.random.choice(d.cluster.aws.zones))(d)),
+    "zone of the region": for_all(lambda d: _select(ZONE, d.random.choice(d.cluster.pools[0].zones))(d)),
     "instance type of no pool": _select(TYPE, "c5.large"),
     "arm64": _select("kubernetes.io/arch", "arm64"),
     "windows": _select("kubernetes.io/os", "windows"),

@@ -211,9 +211,9 @@ def test_a_service_account_has_a_token_for_the_api_server_only_if_the_tenant_may
     _, artifacts = compiled()
     (account,) = manifests(artifacts, "ServiceAccount", "nlp-train")
     assert (account.name, account.body) == ("trainer", {"automountServiceAccountToken": False})
-    aws = source(CLUSTER).tree["spec"]["cloud"]["aws"]
-    cloud = {"aws": {**aws, "apiServerCidrs": ["10.40.250.0/28"], "serviceCidr": "172.20.0.0/16"}}
-    _, artifacts = compiled(cloud=cloud, tenants=tenants_with("nlp", network={"apiServer": True}))
+    known = source(CLUSTER).tree["spec"]["network"]
+    network = {**known, "apiServerCidrs": ["10.40.250.0/28"], "serviceCidr": "172.20.0.0/16"}
+    _, artifacts = compiled(network=network, tenants=tenants_with("nlp", network={"apiServer": True}))
     (account,) = manifests(artifacts, "ServiceAccount", "nlp-train")
     assert account.body == {"automountServiceAccountToken": True}
 

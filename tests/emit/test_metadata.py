@@ -36,7 +36,7 @@ def labelled(spec: dict[str, Any]) -> None:
         section["annotations"] = {OWNER: f"see {owner}"}
     spec["cloud"]["aws"]["tags"] = {"owner": "cluster", "team": "cluster", "type": "cluster"}
     spec["tenants"]["platform-ml"]["tags"] = {"team": "tenant", "type": "tenant"}
-    spec["pools"]["embed-l40s"]["tags"] = {"type": "pool", "gpuc.dev/pool": "other"}
+    spec["pools"]["embed-l40s"].setdefault("eks", {})["tags"] = {"type": "pool", "gpuc.dev/pool": "other"}
 
 
 def objects(cluster: Cluster) -> list[Manifest]:
@@ -79,7 +79,8 @@ def test_labels_and_annotations_start_no_pods_and_replace_no_nodes(reference: Cl
 
 
 def without_tags(spec: dict[str, Any]) -> Iterator[object]:
-    for section in (spec["cloud"]["aws"], *spec["pools"].values(), *spec["tenants"].values()):
+    pools = (pool.get("eks", {}) for pool in spec["pools"].values())
+    for section in (spec["cloud"]["aws"], *pools, *spec["tenants"].values()):
         yield section.pop("tags", None)
 
 

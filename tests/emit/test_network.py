@@ -126,7 +126,7 @@ def test_c2_the_dns_cache_is_allowed_where_the_spec_declares_it(reference: Clust
     ((some, ports),) = rules(policies(reference)["search-train", "allow-node-local-dns"])
     assert some == [{"ipBlock": {"cidr": "169.254.20.10/32"}}]
     assert {(port["port"], port["protocol"]) for port in ports} == {(53, "UDP"), (53, "TCP")}
-    without = variant(lambda spec: spec["cloud"]["aws"].pop("nodeLocalDns"))
+    without = variant(lambda spec: spec["network"].pop("nodeLocalDns"))
     assert not [name for _, name in policies(without) if name == "allow-node-local-dns"]
     assert "169.254.20.10/32" not in egress_cidrs(without, without.tenants[0])
 
@@ -196,7 +196,7 @@ def test_policies_for_some_pods_and_for_all_pods_are_separate(variant: Variant) 
 
 def test_the_internet_excludes_public_addresses_of_the_cluster(variant: Variant) -> None:
     def change(spec: dict[str, Any]) -> None:
-        spec["cloud"]["aws"] |= {"podCidrs": ["5.0.0.0/16"], "apiServerCidrs": ["52.1.1.0/28"]}
+        spec["network"] |= {"podCidrs": ["5.0.0.0/16"], "apiServerCidrs": ["52.1.1.0/28"]}
 
     (rule,) = policies(variant(change))["search-train", "allow-internet"].body["spec"]["egress"]
     excluded = rule["to"][0]["ipBlock"]["except"]
@@ -272,7 +272,7 @@ def test_c25_s3_behind_a_gateway_endpoint_is_a_declared_range(reference: Cluster
 
 
 def on_cilium(spec: dict[str, Any]) -> None:
-    spec["cloud"]["aws"]["networkPolicyEngine"] = "cilium"
+    spec.setdefault("network", {})["policyEngine"] = "cilium"
 
 
 def test_c2_cilium_allows_services_on_the_node_as_entities(variant: Variant) -> None:

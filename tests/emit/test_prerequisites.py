@@ -139,7 +139,7 @@ def test_s2_the_controller_may_read_exactly_the_queue_in_use(variant: Variant) -
 
 @pytest.mark.parametrize("engine", get_args(Aws.model_fields["network_policy_engine"].annotation))
 def test_each_network_policy_engine_is_a_prerequisite(engine: str, variant: Variant) -> None:
-    cluster = variant(lambda spec: spec["cloud"]["aws"].update(networkPolicyEngine=engine))
+    cluster = variant(lambda spec: spec["network"].update(policyEngine=engine))
     (record,) = (item for item in prerequisites(cluster) if item.id == f"network-policy-engine/{engine}")
     assert bool(record.checks) == (engine != "none")
     assert all(command in readme(cluster) for command in record.checks[-1:])
@@ -187,7 +187,7 @@ def test_t3_all_paths_are_relative_to_one_folder(name: str) -> None:
 
 def test_t7_without_a_range_of_services_nothing_is_compared(variant: Variant) -> None:
     def change(spec: dict[str, Any]) -> None:
-        spec["cloud"]["aws"].pop("serviceCidr", None)
+        spec["network"].pop("serviceCidr", None)
         for tenant in spec["tenants"].values():
             tenant.get("network", {}).pop("apiServer", None)
 

@@ -235,7 +235,7 @@ def test_nccl_environment_is_in_the_namespaces_that_name_it(reference: Cluster) 
 def test_huge_pages_are_turned_off_only_where_nodes_have_none(variant: Variant) -> None:
     def change(spec: dict[str, Any]) -> None:
         for pool in ("train-h100", "batch-a100"):
-            spec["pools"][pool]["image"] = {"family": "Ubuntu", "id": "ami-0123456789abcdef0"}
+            spec["pools"][pool].setdefault("eks", {})["image"] = {"family": "Ubuntu", "id": "ami-0123456789abcdef0"}
 
     cluster = variant(change)
     assert not any(pool.hugepages_bytes for pool in cluster.efa_pools)

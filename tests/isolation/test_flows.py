@@ -175,7 +175,7 @@ HUB_INGRESS: list[tuple[str, Mapping[str, str], str, int, bool]] = [
 @cache
 def manifests(root: Path, file: str, engine: str) -> tuple[Manifest, ...]:
     tree = copy.deepcopy(read(root, file).tree)
-    tree["spec"]["cloud"]["aws"]["networkPolicyEngine"] = engine
+    tree["spec"].setdefault("network", {})["policyEngine"] = engine
     cluster = resolve(ClusterSpec.model_validate(tree), file, load())
     return tuple(manifest for manifest in tenants(cluster) if isinstance(manifest, Manifest))
 

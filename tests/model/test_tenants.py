@@ -34,5 +34,5 @@ def test_c26_an_exception_for_an_unknown_namespace_is_a_finding(direction: str) 
 )
 def test_c3_service_kubernetes_has_the_first_address_of_the_range(service_cidr: str, expected: str | None) -> None:
     tree = copy.deepcopy(read(ROOT, FILE).tree)
-    tree["spec"]["cloud"]["aws"]["serviceCidr"] = service_cidr
+    tree["spec"].setdefault("network", {})["serviceCidr"] = service_cidr
     assert resolve(ClusterSpec.model_validate(tree), FILE, load()).api_server_service == expected

@@ -72,7 +72,7 @@ _POOL = ("spec", "pools", "train-h100")
 _TENANT = ("spec", "tenants", "search")
 UNSET: dict[str, tuple[str, Path, Any]] = {
     "cloud.aws.addOnRegistry": (_PROD, ("spec", "cloud", "aws", "addOnRegistry"), "registry.example.com/eks"),
-    "pools.*.image.alias": (_PROD, (*_POOL, "image"), "al2023@v20260701"),
+    "pools.*.eks.image.alias": (_PROD, (*_POOL, "eks", "image"), "al2023@v20260701"),
     "pools.*.hold": (_PROD, (*_POOL, "hold"), True),
     "pools.*.leaving": (_PROD, (*_POOL, "leaving"), True),
     "tenants.*.leaving": (_PROD, (*_TENANT, "leaving"), True),
@@ -89,8 +89,8 @@ UNSET: dict[str, tuple[str, Path, Any]] = {
     ),
     "charts.*.wave": ("custom-euc1", ("spec", "charts", "cert-manager", "wave"), 36),
     "charts.*.namespaces": ("custom-euc1", ("spec", "charts", "cert-manager", "namespaces"), ["issuers"]),
-    "pools.*.image.family": (_PROD, (*_POOL, "image"), {"family": "AL2023", "id": "ami-0c3f1a2b4d5e6f708"}),
-    "pools.*.image.id": (_PROD, (*_POOL, "image"), {"family": "AL2023", "id": "ami-0c3f1a2b4d5e6f708"}),
+    "pools.*.eks.image.family": (_PROD, (*_POOL, "eks", "image"), {"family": "AL2023", "id": "ami-0c3f1a2b4d5e6f708"}),
+    "pools.*.eks.image.id": (_PROD, (*_POOL, "eks", "image"), {"family": "AL2023", "id": "ami-0c3f1a2b4d5e6f708"}),
     "tenants.*.namespaces.*.queues": (
         _PROD,
         ("spec", "tenants", "research", "namespaces", "research-lab", "queues"),

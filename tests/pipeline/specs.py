@@ -70,8 +70,8 @@ def specs(draw: st.DrawFn) -> Tree:
     spec["nccl"] = {"profiles": {}}
     spec["environment"] = draw(st.sampled_from(["dev", "staging", "prod"]))
     spec["kubernetes"] = draw(st.sampled_from(["1.33", "1.34", "1.35"]))
-    spec["cloud"]["aws"]["networkPolicyEngine"] = draw(st.sampled_from(["vpc-cni", "cilium"]))
-    spec["cloud"]["aws"] |= {"nodeLocalDns": draw(st.booleans()), "serviceCidr": "172.20.0.0/16"}
+    spec["network"]["policyEngine"] = draw(st.sampled_from(["vpc-cni", "cilium"]))
+    spec["network"] |= {"nodeLocalDns": draw(st.booleans()), "serviceCidr": "172.20.0.0/16"}
     for tenant in spec["tenants"].values():
         tenant.setdefault("network", {})["apiServer"] = draw(st.booleans())
     spec["policies"] = {

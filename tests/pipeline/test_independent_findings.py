@@ -173,7 +173,7 @@ def test_mistakes_of_four_stages_are_reported_in_one_run(fleet: Path) -> None:
     egress = "tenants.search.network.egress.1.cidr"
     assert found(fleet) == [
         ("YAML007", ""),
-        ("SPC003", "pools.general.expireAfter"),
+        ("SPC003", "pools.general.eks.expireAfter"),
         ("KRP130", "pools.batch-a100.instances.0"),
         ("NET002", egress),
     ]

@@ -19,7 +19,7 @@ spec:
 """
 ONE_TENANT = """extends: [minimal.yaml]
 spec:
-  cloud: {aws: {networkPolicyEngine: vpc-cni, podCidrs: [10.0.0.0/17], endpointCidrs: [10.0.240.0/24]}}
+  network: {policyEngine: vpc-cni, podCidrs: [10.0.0.0/17], endpointCidrs: [10.0.240.0/24]}
   delivery: {prune: PRUNE}
   tenants:
     red:

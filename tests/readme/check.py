@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from pathlib import Path
 
-from tests.components.karpenter.test_user_data_programs import judged
 from tests.readme.aws import aws_problems, aws_reads
 from tests.readme.blocks import blocks, hidden_commands, mentions, program
 from tests.readme.kubectl import context_problem, kubectl_problems, kubectl_reads
@@ -22,6 +21,7 @@ from tests.readme.other_programs import (
     subcommand_problems,
 )
 from tests.readme.recording import Command, record
+from tests.substrates.eks.karpenter.test_user_data_programs import judged
 
 
 def readme_problems(readme: str, root: Path) -> list[str]:

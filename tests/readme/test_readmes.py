@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.components.karpenter.test_user_data_programs import program as installed
 from tests.conftest import EXAMPLES, HUB_CLUSTERS, root_of
 from tests.readme.blocks import blocks, mentions, program
 from tests.readme.check import program_problems, readme_problems
 from tests.readme.recording import PLACEHOLDER, record
+from tests.substrates.eks.karpenter.test_user_data_programs import program as installed
 
 CLUSTERS = (*EXAMPLES, *HUB_CLUSTERS, "custom-euc1")
 README = """

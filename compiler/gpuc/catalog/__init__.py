@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
-from gpuc.catalog.records import EKS, FLEET
+from gpuc.catalog.records import FLEET
 from gpuc.catalog.rows import by_key, typed
 
 if TYPE_CHECKING:
@@ -176,8 +176,11 @@ class Catalog:
         return tuple(row for _, row in sorted(self._daemonsets.items()))
 
     def daemonsets_of(self, components: Iterable[str]) -> list[Daemonset]:
-        """Returns the DaemonSets of EKS, of the fleet and of components, sorted by name."""
-        installed = {EKS, FLEET, *components}
+        """Returns the DaemonSets of the fleet, of components and of a substrate, sorted by name.
+
+        components: names of components, and the folder of the substrate.
+        """
+        installed = {FLEET, *components}
         return [row for row in self.daemonsets if row.component in installed]
 
     @cached_property

@@ -172,6 +172,8 @@ class Release:
     """The last supported Kubernetes version; empty if the project does not publish a last version."""
     default_driver: str = ""
     """Only for the GPU Operator: the driver version that the operator installs."""
+    substrate: str = ""
+    """The folder of the substrate whose clusters have the component; empty for all clusters."""
     optional: bool = False
     """Whether a cluster has the component only if its spec names the component in `components`."""
     confidence: Confidence = "high"
@@ -229,7 +231,7 @@ class NullField:
     """The default, in the chart, of the value that `object_if` names."""
 
 
-EKS, FLEET, NODE_AGENT = "eks", "fleet", "spec"
+FLEET, NODE_AGENT = "fleet", "spec"
 """Components of DaemonSets that no component of gpuc installs."""
 
 
@@ -239,8 +241,9 @@ class Daemonset:
 
     name: str
     component: str
-    """The component that installs the DaemonSet, or EKS for DaemonSets of every EKS cluster, FLEET for those of a fleet
-    in all of its clusters, and NODE_AGENT for an entry of nodeAgents in the spec."""
+    """The component that installs the DaemonSet. For DaemonSets of all clusters of a substrate, the folder of the
+    substrate; FLEET for those of a fleet in all of its clusters; and NODE_AGENT for an entry of nodeAgents in the spec.
+    """
     nodes: Literal["all", "gpu", "efa"]
     """The nodes of the DaemonSet. efa: nodes with an instance type that the EFA device plugin supports."""
     cpu_milli: int

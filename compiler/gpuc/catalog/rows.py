@@ -13,10 +13,11 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from gpuc.diagnostics.finding import DeclarationError
 from gpuc.diagnostics.spelling import nearest
+from gpuc.parts.folders import component_folders, substrate_folder
 
 FOLDER = Path(__file__).parent
 _RELEASES = "releases"
-"""The file whose tables also have the rows of all files components/*/release.json."""
+"""The file whose tables also have the rows of the files release.json of all components."""
 
 _TABLES = {
     ("datapaths", "datapaths"): ("operations.DatapathFact", ("engine", "subject")),
@@ -101,9 +102,11 @@ def read(file: str) -> dict[str, Any]:
         DeclarationError: when the file is not JSON.
     """
     tables = _json(FOLDER / f"{file}.json")
-    for path in sorted(FOLDER.parent.glob("components/*/release.json")) if file == _RELEASES else ():
-        for name, rows in _json(path).items():
-            tables[name] = {**tables[name], **rows} if name == "sources" else [*tables.get(name, ()), *rows]
+    for folder in component_folders().values() if file == _RELEASES else ():
+        for name, rows in _json(folder / "release.json").items():
+            own = {"substrate": substrate_folder(folder)} if name == "components" else {}
+            listed = () if name == "sources" else ({**row, **own} for row in rows)
+            tables[name] = {**tables[name], **rows} if name == "sources" else [*tables.get(name, ()), *listed]
     return tables
 
 
@@ -150,7 +153,7 @@ def _key_errors(file: str, table: str, row: dict[str, Any]) -> Iterator[str]:
 
 def _location(file: str, table: str, row: dict[str, Any]) -> str:
     name = " ".join(str(row.get(key, "")) for key in _table(file, table)[1]).strip()
-    place = f"catalog/{file}.json" + (" or components/*/release.json" if file == _RELEASES else "")
+    place = f"catalog/{file}.json" + (" or release.json of a component" if file == _RELEASES else "")
     return f'{place}, table "{table}", row {name or json.dumps(row)}'
 
 

@@ -34,6 +34,8 @@ from gpuc.objects.object_set import ObjectSet
 if TYPE_CHECKING:
     from gpuc.catalog.records import InstanceType
 
+SUBSTRATE_OF_KARPENTER = "eks"
+"""The folder of the substrate whose DaemonSets run on nodes of Karpenter."""
 GPUS = ("nvidia.com/gpu", "nvidia.com/mig-", "amd.com/gpu", "gpu.intel.com/")
 """Prefixes of the resources for GPUs, MIG slices and GPU shares."""
 _RESERVED = frozenset(("reserved",))

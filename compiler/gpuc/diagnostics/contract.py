@@ -15,6 +15,7 @@ from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from importlib import import_module
+from importlib.util import find_spec
 from types import ModuleType
 from typing import Generic, TypeVar
 
@@ -50,7 +51,6 @@ EVERY_KIND = ("*",)
 """The kinds of a check that reads objects of every kind, and Helm values."""
 PODS = "pods"
 """Objects with pod templates, in the kinds of a check."""
-_COMPONENTS = "gpuc.components"
 HELM_VALUES = "Helm values of "
 """The prefix of the Helm values of a chart, in the kinds of a check."""
 
@@ -73,6 +73,12 @@ class Check(Generic[Subject, RawFinding]):
         """The only rule, or the first one."""
         return self.rules[0]
 
+    @property
+    def substrate(self) -> str:
+        """The folder of the substrate that the check is about; empty for all substrates."""
+        _, _, place = self.find.__module__.partition("gpuc.substrates.")
+        return place.partition(".")[0]
+
     def reads(self, kinds: Container[str]) -> bool:
         """Returns whether the check reads objects of one of the kinds."""
         return any(kind in kinds for kind in self.kinds)
@@ -84,7 +90,7 @@ class Check(Generic[Subject, RawFinding]):
 class Checks(Generic[Subject, RawFinding]):
     """All checks of a package. Each folder of the package is a topic.
 
-    Checks that speak of one component are in the folder of the component, below a folder with the name of the package.
+    Checks that speak of one component or substrate are in its folder, below a folder with the name of the package.
     """
 
     def __init__(self, package: str) -> None:
@@ -130,10 +136,17 @@ class Checks(Generic[Subject, RawFinding]):
 
     def discover(self) -> list[Check[Subject, RawFinding]]:
         """Imports the modules of all topics and returns their checks, sorted by the first rule id."""
-        name = self._package.rpartition(".")[2]
-        for folder in (*_folders(self._package), *_folders(_COMPONENTS, name)):
+        for folder in (*_folders(self._package), *part_folders(self._package.rpartition(".")[2])):
             list(modules(folder))
         return sorted(self._checks, key=lambda check: check.rule.id)
+
+
+def part_folders(name: str) -> Iterator[str]:
+    """Yields the packages with a name in the folders of components and substrates."""
+    yield from _folders("gpuc.components", name)
+    for substrate in _folders("gpuc.substrates"):
+        yield from (package for package in (f"{substrate}.{name}",) if find_spec(package))
+        yield from _folders(substrate, name)
 
 
 def _folders(package: str, name: str = "") -> Iterator[str]:

@@ -1,8 +1,9 @@
 """Component: a Helm chart, its Argo CD settings, and the objects that gpuc emits for it.
 
-Each folder of gpuc.components is a component: its module component.py has the variable COMPONENT. There is no central
-list. Beside the module are release.json, with repository, chart, version, namespace and DaemonSet requests, and the
-schema of the Helm values, which `python -m gpuc.catalog.schemas.derive` derives.
+Each folder of gpuc.components is a component, and each folder with a component.py of a substrate: the module has the
+variable COMPONENT. There is no central list. Beside the module are release.json, with repository, chart, version,
+namespace and DaemonSet requests, and the schema of the Helm values, which `python -m gpuc.catalog.schemas.derive`
+derives.
 """
 
 from __future__ import annotations
@@ -32,12 +33,11 @@ from gpuc.kubernetes.api_groups import ADMISSION_REGISTRATION, RBAC
 from gpuc.manifest.manifest import Artifact, Body, Kind
 from gpuc.model import Cluster
 from gpuc.model.names import SYSTEM_TAINT
+from gpuc.parts.folders import component_folder, component_folders, module_name, substrate_folder
 
 if TYPE_CHECKING:
     from gpuc.emit.alerts.alert import Alert
 
-FOLDER = File(__file__).parents[1] / "components"
-"""The folder of the components."""
 CRD: Kind = ("apiextensions.k8s.io", "CustomResourceDefinition")
 CLUSTER_ROLES: tuple[Kind, ...] = ((RBAC, "ClusterRole"), (RBAC, "ClusterRoleBinding"))
 ADMISSION_POLICIES: tuple[Kind, ...] = (
@@ -220,7 +220,7 @@ class Component:
     @property
     def folder(self) -> File:
         """The folder of the component."""
-        return FOLDER / self.name.replace("-", "_")
+        return component_folder(self.name)
 
     @property
     def has_controller(self) -> bool:
@@ -245,8 +245,8 @@ class Component:
 @cache
 def components() -> tuple[Component, ...]:
     """Returns all components, in sync order."""
-    names = [f"gpuc.components.{file.parent.name}.component" for file in FOLDER.glob("*/component.py")]
-    all_components: list[Component] = [import_module(name).COMPONENT for name in names]
+    names = [module_name(folder) for folder in component_folders().values()]
+    all_components: list[Component] = [import_module(f"{name}.component").COMPONENT for name in names]
     return tuple(sorted(all_components, key=lambda component: (component.wave, component.name)))
 
 
@@ -257,7 +257,9 @@ def component_named(name: str) -> Component | None:
 
 def needed_components(cluster: Cluster) -> tuple[Component, ...]:
     """Returns the components that the cluster needs, in sync order."""
-    return tuple(component for component in components() if component.is_needed(cluster))
+    places = ("", cluster.spec.cloud.substrate.folder)
+    there = (component for component in components() if substrate_folder(component.folder) in places)
+    return tuple(component for component in there if component.is_needed(cluster))
 
 
 def by_section(components: Iterable[Component]) -> list[Component]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gpuc.emit.cuda_commands import open_contexts
 from gpuc.emit.gang_restart import NO_PROGRESS_CODE, RESTARTS, STOPPED_CODE, restart_in_place
-from gpuc.emit.workload_template import SPOT_NOTICE_SECONDS, USAGE, Template
+from gpuc.emit.workload_template import USAGE, Template
 from gpuc.kubernetes.kueue import PREFERRED_TOPOLOGY
 from gpuc.manifest.manifest import Body, Manifest
 from gpuc.model import Pool
@@ -115,9 +115,7 @@ def _retries(template: Template) -> Body:
 
 
 def _pod_metadata(template: Template) -> Body:
-    annotations: dict[str, str] = {}
-    if template.pool.keeps_runs:
-        annotations["karpenter.sh/do-not-disrupt"] = "true"
+    annotations = dict(template.pool.scaling.run_annotations) if template.pool.scaling else {}
     levels = template.pool.spec.topology
     if levels:
         level = "block" if "block" in levels else levels[0]
@@ -145,11 +143,12 @@ def _pod(template: Template) -> Body:
 
 
 def _grace_seconds(pool: Pool) -> int:
-    """Returns the grace period: one checkpoint interval, but on spot at most the time of the interruption notice."""
+    """Returns the grace period: one checkpoint interval, but at most the time of an interruption notice."""
     every = pool.spec.runs.checkpoint_every if pool.spec.runs else None
     if not every:
         return 0
-    return min(every, SPOT_NOTICE_SECONDS) if "spot" in pool.scaling.purchase else every
+    notice_seconds = pool.scaling.notice_seconds if pool.scaling else None
+    return min(every, notice_seconds) if notice_seconds else every
 
 
 def _command(template: Template) -> list[str]:

@@ -88,19 +88,19 @@ def needs_cilium_policies(cluster: Cluster) -> bool:
 
 
 def _destinations(cluster: Cluster, tenant: Tenant) -> Iterator[_Destination]:
-    """Yields AWS services, the services on the own node, and the API server if the tenant declares it.
+    """Yields the endpoints, the services on the own node, and the API server if the tenant declares it.
 
-    The addresses of AWS services are interface endpoints, and S3 behind a gateway endpoint. A rule without addresses
-    would allow all addresses.
+    A rule without addresses would allow all addresses.
 
     Source: gpuc/catalog/datapaths.json
     """
     network: Path = ("spec", "network")
     agent, api_server = (_entity(cluster, subject) for subject in ("node-agent", "api-server"))
     http = (Port(port=80),)
-    if endpoints := tuple(dict.fromkeys([*cluster.network.endpoint_cidrs, *cluster.aws.s3_gateway_cidrs])):
+    if endpoints := cluster.endpoint_cidrs:
         yield _Destination("allow-endpoints", (*network, "endpointCidrs"), endpoints, _HTTPS, "")
-    yield _Destination("allow-pod-identity", tenant.path, (POD_IDENTITY_AGENT,), http, agent)
+    for name, address in cluster.substrate.node_services.items():
+        yield _Destination(name, tenant.path, (address,), http, agent)
     if cluster.network.node_local_dns:
         path = (*network, "nodeLocalDns")
         yield _Destination("allow-node-local-dns", path, (NODE_LOCAL_DNS,), _DNS_PORTS, agent)

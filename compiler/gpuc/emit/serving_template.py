@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpuc.emit.cuda_commands import serve
-from gpuc.emit.workload_template import SPOT_NOTICE_SECONDS, USAGE, Template
+from gpuc.emit.workload_template import USAGE, Template
 from gpuc.manifest.manifest import Body, Manifest
 from gpuc.model import Pool, Tenant
-from gpuc.model.time_limits import MODEL_LOAD_SECONDS, termination_grace_seconds
+from gpuc.model.time_limits import MODEL_LOAD_SECONDS
 
 NAME_LABEL = "app.kubernetes.io/name"
 DEFAULT_PORT = 8000
@@ -114,6 +114,6 @@ def _server(port: int) -> Body:
 
 
 def _grace_seconds(pool: Pool) -> int:
-    """Returns the grace period: at most the limit of the NodePool, and on spot the time of the interruption notice."""
-    limits = [GRACE_SECONDS, termination_grace_seconds(pool) or GRACE_SECONDS]
-    return min([*limits, SPOT_NOTICE_SECONDS] if "spot" in pool.scaling.purchase else limits)
+    """Returns the grace period: at most the time to drain a node, and the time of an interruption notice."""
+    limits = (pool.scaling.grace_seconds, pool.scaling.notice_seconds) if pool.scaling else ()
+    return min(GRACE_SECONDS, *(seconds for seconds in limits if seconds))

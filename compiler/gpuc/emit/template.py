@@ -16,13 +16,15 @@ if TYPE_CHECKING:
     from jinja2.bccache import Bucket, BytecodeCache
 
 
-def render(folder: Path, template: str, /, **values: object) -> str:
-    """Renders a template in a folder. The filter `shell` quotes values for the shell.
+def render(folder: Path, template: str, /, *more: Path, **values: object) -> str:
+    """Renders a template in a folder, which can extend templates in more folders.
+
+    The filter `shell` quotes values for the shell.
 
     Raises:
         ValueError: if a value that the template quotes for the shell has a line break or a control character.
     """
-    return _environment(folder).get_template(template).render(**values)
+    return _environment(folder, *more).get_template(template).render(**values)
 
 
 def shell_quoted(value: object) -> str:
@@ -40,11 +42,11 @@ def shell_quoted(value: object) -> str:
 
 
 @cache
-def _environment(folder: Path) -> Environment:
+def _environment(*folders: Path) -> Environment:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(
-        loader=FileSystemLoader(folder),
+        loader=FileSystemLoader(folders),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

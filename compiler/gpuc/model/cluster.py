@@ -17,11 +17,11 @@ from gpuc.manifest.manifest import Manifest
 from gpuc.model.gpu_pool import GpuPool
 from gpuc.model.pool import Pool
 from gpuc.model.queue import Cohort, Queue, quota_nodes
+from gpuc.model.substrate import Substrate, substrate_of
 from gpuc.model.tenant import Namespace, Profile, Tenant
 from gpuc.policy.library import Policy
 from gpuc.spec.cluster import Spec
 from gpuc.spec.cluster_network import ClusterNetwork
-from gpuc.spec.eks import Aws
 from gpuc.spec.platform import Framework, Stage
 from gpuc.spec.platform import Policy as PolicySpec
 from gpuc.spec.pools import Pool as PoolSpec
@@ -61,12 +61,18 @@ class Cluster:
     """Who has objects in manifests/: names of tenants, and an empty text for the platform."""
 
     @property
-    def aws(self) -> Aws:
-        return self.spec.cloud.aws
-
-    @property
     def network(self) -> ClusterNetwork:
         return self.spec.network
+
+    @property
+    def substrate(self) -> Substrate:
+        return substrate_of(self.spec)
+
+    @property
+    def endpoint_cidrs(self) -> tuple[str, ...]:
+        """The address ranges of object store, image registry and token service, without duplicates."""
+        of_substrate = (cidr for _, cidrs in self.substrate.endpoint_ranges(self.spec) for cidr in cidrs)
+        return tuple(dict.fromkeys([*self.network.endpoint_cidrs, *of_substrate]))
 
     @property
     def api_server_service(self) -> str | None:
@@ -100,12 +106,6 @@ class Cluster:
     @property
     def efa_pools(self) -> tuple[Pool, ...]:
         return tuple(pool for pool in self.pools if pool.has_efa)
-
-    @property
-    def add_on_registry(self) -> str:
-        """The registry with the images of EKS add-ons; empty if the catalog has none for the region."""
-        row = self.catalog.eks_registries.get(self.aws.region)
-        return self.aws.add_on_registry or (row.host if row else "")
 
     @cached_property
     def platform_namespaces(self) -> tuple[str, ...]:

@@ -2,48 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Literal
 
-from gpuc.catalog.operations import Kubelet
 from gpuc.catalog.records import Daemonset, Image, InstanceType
 from gpuc.diagnostics.finding import Path
-from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, GIB, MEMORY, MIB, Amounts, round_down, scale, smallest
+from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, MEMORY, MIB, Amounts, round_down, scale, smallest
 from gpuc.kubernetes.kueue import LEVEL_LABELS, level_label, topology_name
 from gpuc.kubernetes.toleration import Taint
 from gpuc.model.names import EFA, GPUS_TAINT, HUGEPAGES, OPERANDS_LABEL, POOL_LABEL, TENANT_KEY
-from gpuc.model.node import predicted_allocatable
+from gpuc.model.scaling import Scaling
 from gpuc.model.sharing import Kind, Sharing
-from gpuc.spec.eks import EksPool
 from gpuc.spec.pools import Pool as PoolSpec
 
 GPU_GATE_CPU_MILLI, GPU_GATE_MEMORY_MIB = 10, 32
 """Requests of the GPU gate, a DaemonSet on all GPU nodes."""
-JOIN_MINUTES = 4
-"""The maximum time from the launch of a node until the node joins the cluster.
-
-Nothing that user data does with GPUs is part of this time. Karpenter deletes a NodeClaim whose node has not joined
-after 15 minutes.
-
-Source: kubernetes-sigs/karpenter v1.14.1 pkg/controllers/nodeclaim/lifecycle/liveness.go (registrationTimeout)
-"""
-BLOCK_DRAIN_MINUTES = 40
-"""The time before the end of a capacity block at which Karpenter drains its nodes, 10 minutes before EC2 ends them.
-
-Source: aws/karpenter-provider-aws v1.14.1 website/content/en/docs/tasks/odcrs.md, capacity blocks
-"""
-SYSTEM_CPU_MILLI = 1000
-"""CPU that training nodes reserve for the system, because pinned cores of pods need complete cores."""
-
-
-GP3_THROUGHPUT, GP3_IOPS, IOPS_PER_MIB = 125, 3000, 4
-"""Defaults of EC2 for a gp3 volume, and the least I/O operations per second for each MiB/s of throughput.
-
-Source: Amazon EBS User Guide, general purpose SSD volumes, gp3 volume performance
-"""
-
 
 CILIUM_TAINT = Taint("node.cilium.io/agent-not-ready", "true", "NoExecute")
 """Startup taint of nodes until the Cilium agent is ready."""
@@ -58,8 +33,10 @@ class Pool:
     spec: PoolSpec
     instances: tuple[InstanceType, ...]
     image: Image
-    ami: str
-    """The image alias with its version, or the id of an AMI."""
+    is_own_image: bool
+    """Whether the image is one of the user, whose driver version gpuc does not know."""
+    image_path: Path
+    """The path of the image in the spec."""
     own_user_data: str
     """The user data of the spec: a script, or settings of Bottlerocket. It may be empty."""
     zones: tuple[str, ...]
@@ -69,19 +46,17 @@ class Pool:
     """The program that enforces NetworkPolicies. On some clusters it also provides the pod network."""
     daemonsets: tuple[Daemonset, ...]
     """DaemonSets that run on the nodes."""
-    kubelet: Kubelet
+    allocatable_of: Callable[[InstanceType], Amounts]
+    """Returns allocatable cpu, memory and ephemeral storage of a node of an instance type. Huge pages are in memory."""
+    scaling: Scaling | None
+    """How the substrate starts, replaces and ends the nodes; None for nodes that exist already."""
     sharing: Sharing | None = None
     """GPU sharing; None if the pool has no GPUs."""
 
     @property
-    def scaling(self) -> EksPool:
-        """What the substrate alone knows about the nodes: how they are bought, their lifetime, image and volume."""
-        return self.spec.eks
-
-    @property
-    def scaling_path(self) -> Path:
-        """The path of `scaling` in the spec."""
-        return (*self.path, "eks")
+    def keeps_runs(self) -> bool:
+        """Whether no node of the pool drains while a run is on it."""
+        return self.spec.runs is not None if self.scaling is None else self.scaling.keeps_runs
 
     @property
     def is_gpu(self) -> bool:
@@ -122,57 +97,9 @@ class Pool:
         return self.nodes_max if self.is_static else self.warm_nodes
 
     @property
-    def warm_node_pool(self) -> str:
-        """The name of the static NodePool object of the warm nodes; empty without warm nodes."""
-        return f"{self.name}-warm" if self.warm_nodes else ""
-
-    @property
-    def node_pools(self) -> tuple[str, ...]:
-        """The names of the NodePool objects of the pool. The first has the name of the pool."""
-        return tuple(filter(None, (self.name, self.warm_node_pool)))
-
-    @property
-    def static_node_pool(self) -> str:
-        """The name of the NodePool object whose nodes always run; empty if there is none."""
-        return self.name if self.is_static else self.warm_node_pool
-
-    @property
-    def can_start_spare_node(self) -> bool:
-        """Whether a static pool can start a node in addition to its static number of nodes.
-
-        Karpenter starts the replacement of a drifted node before it removes the node. If the pool only has reserved
-        capacity, the reservation needs a place for the replacement.
-        """
-        reservations = self.scaling.reservations
-        is_reserved_only = set(self.scaling.purchase) == {"reserved"}
-        return not is_reserved_only or (reservations is not None and (reservations.instances or 0) > self.nodes_max)
-
-    @property
     def admits_workloads(self) -> bool:
         """Whether queues admit new workloads to the pool."""
         return not (self.spec.leaving or self.spec.hold)
-
-    @property
-    def keeps_runs(self) -> bool:
-        """Whether Karpenter drains no node of the pool while a run is on it.
-
-        Spot nodes are not kept: Karpenter would not stop the pods after an interruption notice, and EC2 would end the
-        instance before the pods have written a checkpoint.
-
-        Source: aws/karpenter-provider-aws v1.14.1 pkg/controllers/interruption/controller.go; kubernetes-sigs/karpenter
-        v1.14.1 pkg/utils/pod/scheduling.go (IsEvictable)
-        """
-        return self.spec.runs is not None and "spot" not in self.scaling.purchase
-
-    @property
-    def hold_at(self) -> datetime | None:
-        """The time from which new runs would not end before their capacity block; None without a capacity block."""
-        reservations = self.scaling.reservations
-        if reservations is None or reservations.block is None:
-            return None
-        longest_seconds = self.spec.runs.longest if self.spec.runs else 0
-        needed = timedelta(seconds=longest_seconds, minutes=BLOCK_DRAIN_MINUTES + self.boot_minutes)
-        return datetime.fromisoformat(reservations.block.ends) - needed
 
     @property
     def counted(self) -> Literal["kueue", "quota"]:
@@ -194,31 +121,6 @@ class Pool:
     def gpus_per_node(self) -> int:
         """GPUs of the smallest node."""
         return min(instance.gpu_count for instance in self.instances)
-
-    @property
-    def pins_cpus(self) -> bool:
-        """Whether the kubelet pins cores and aligns them with GPUs: true for training pools with exclusive GPUs."""
-        return self.spec.purpose == "training" and self.sharing_kind == "exclusive"
-
-    @property
-    def uses_instance_store(self) -> bool:
-        """Whether pods use local NVMe storage: all instance types have NVMe disks, and the image formats them."""
-        return self.image.ami_family != "Custom" and all(instance.local_nvme_gb for instance in self.instances)
-
-    @property
-    def root_volume_bytes(self) -> int:
-        return self.scaling.root_volume or (200 if self.is_gpu else 100) * GIB
-
-    @property
-    def root_volume_throughput(self) -> int:
-        """Throughput of the root volume in MiB/s. At EC2's default of 125, an image of 30 GB needs four minutes."""
-        holds_images = self.is_gpu and not self.uses_instance_store
-        return self.scaling.root_volume_throughput or (1000 if holds_images else GP3_THROUGHPUT)
-
-    @property
-    def root_volume_iops(self) -> int:
-        """I/O operations per second of the root volume. EC2 refuses more than 0.25 MiB/s for each of them."""
-        return self.scaling.root_volume_iops or max(GP3_IOPS, IOPS_PER_MIB * self.root_volume_throughput)
 
     @property
     def mig_by_operator(self) -> bool:
@@ -270,10 +172,8 @@ class Pool:
         return self.image.efa_hugepages_2mi * 2 * MIB if self.has_efa else 0
 
     def allocatable(self, instance: InstanceType) -> Amounts:
-        """Returns the allocatable resources of a node of the instance type, as Karpenter predicts them."""
-        disk_bytes = instance.local_nvme_gb * 10**9 if self.uses_instance_store else self.root_volume_bytes
-        reserved = {"systemReserved": {CPU: f"{SYSTEM_CPU_MILLI}m"}} if self.pins_cpus else None
-        amounts = predicted_allocatable(instance, self.kubelet, disk_bytes, reserved)
+        """Returns the allocatable resources of a node of the instance type."""
+        amounts = dict(self.allocatable_of(instance))
         amounts[MEMORY] -= self.hugepages_bytes
         return amounts | self.advertised(instance)
 
@@ -368,4 +268,5 @@ class Pool:
 
         Source: kubernetes-sigs/kueue issues 2215 and 2732, the longest reported times
         """
-        return JOIN_MINUTES + 10 + (1 if self.has_efa else 0)  # image pull of up to 30 GB, EFA
+        join_minutes = self.scaling.join_minutes if self.scaling else 0
+        return join_minutes + 10 + (1 if self.has_efa else 0)  # image pull of up to 30 GB, EFA

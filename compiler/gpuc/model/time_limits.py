@@ -12,7 +12,6 @@ MODEL_LOAD_SECONDS = 900
 A model with 70B parameters of 16 bits has 140 GB, which load in 280 s at 500 MB/s. Compilation and CUDA graphs take up
 to 300 s more. The limit is 1.5 times the sum, rounded up to full minutes.
 """
-_HOUR_SECONDS = 3600
 
 
 def queued_pools(cluster: Cluster) -> tuple[Pool, ...]:
@@ -36,16 +35,3 @@ def pods_ready_minutes(cluster: Cluster) -> int:
     slowest = max((pool.boot_minutes for pool in queued_pools(cluster)), default=10)
     load_minutes = MODEL_LOAD_SECONDS // 60 if manages_pods(cluster) else 0
     return -(-slowest * 3 // 2) + load_minutes
-
-
-def termination_grace_seconds(pool: Pool) -> int | None:
-    """Returns `terminationGracePeriod`, the time limit to drain a node; None for pools with runs.
-
-    Without the limit, a draining node waits until all pods with the annotation karpenter.sh/do-not-disrupt have ended.
-    With the limit, Karpenter also replaces drifted nodes with such pods: it starts a new node at once, and the new node
-    is empty until the run on the old node has ended. Pools with runs therefore have no limit, and Karpenter replaces
-    their drifted nodes between two runs.
-
-    Source: kubernetes-sigs/karpenter v1.14.1 pkg/controllers/disruption/types.go (NewCandidate), queue.go
-    """
-    return None if pool.spec.runs else _HOUR_SECONDS

@@ -127,23 +127,16 @@ def _cost(cluster: Cluster, pool: Pool, nodes: int) -> Cost:
 
 
 def _parts(cluster: Cluster, pool: Pool, nodes: int) -> Iterator[Part]:
-    """Yields the nodes by purchase option: reserved nodes come first, as Karpenter prefers them."""
-    rest = nodes
-    if "reserved" in pool.scaling.purchase:
-        reservations = pool.scaling.reservations
-        reserved = min(nodes, reservations.instances or nodes) if reservations else nodes
-        rest = nodes - reserved if len(pool.scaling.purchase) > 1 else 0
-        yield _part(cluster, pool, Fraction(nodes - rest), ("reserved",))
-    if rest > 0:
-        others = tuple(purchase for purchase in pool.scaling.purchase if purchase != "reserved")
-        yield _part(cluster, pool, Fraction(rest), others)
+    """Yields the nodes by purchase option. Nodes that exist already have no price."""
+    for count, purchases in pool.scaling.bought(nodes) if pool.scaling else ():
+        yield _part(cluster, pool, Fraction(count), purchases)
 
 
 def _part(cluster: Cluster, pool: Pool, nodes: Fraction, purchases: tuple[Purchase, ...]) -> Part:
     """Returns nodes with the highest price of all instance types and purchase options."""
     prices: list[Price] = []
     missing: dict[str, None] = {}
-    region = cluster.aws.region
+    region = cluster.substrate.region(cluster.spec)
     for instance in pool.instances:
         for purchase in purchases:
             # Spot capacity without a price costs at most the on-demand price.

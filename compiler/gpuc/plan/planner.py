@@ -247,7 +247,7 @@ def with_other_names(changes: Iterable[Change]) -> list[Change]:
     return [replace(change, other_name=others.get(change.after.name or change.before.name, "")) for change in found]
 
 
-def _identity(cluster: Cluster) -> tuple[str, str, str]:
-    """Returns the region, the name of the EKS cluster, and the destination of Argo CD."""
+def _identity(cluster: Cluster) -> tuple[str, ...]:
+    """Returns the identity of the cluster, and the destination of Argo CD."""
     destination = cluster.spec.delivery.destination
-    return cluster.aws.region, cluster.aws.eks_cluster, str(destination.server or destination.name)
+    return *cluster.substrate.identity(cluster.spec), str(destination.server or destination.name)

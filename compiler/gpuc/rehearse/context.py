@@ -153,7 +153,9 @@ class RehearsalContext:
 
     def _remove_nodes(self) -> None:
         """Deletes nodes without Karpenter's draining, which takes time and has no effect on nodes without pods."""
-        static = ",".join(sorted(filter(None, (pool.static_node_pool for pool in self.cluster.pools))))
+        static = ",".join(
+            sorted(filter(None, (pool.scaling.static_node_pool for pool in self.cluster.pools if pool.scaling)))
+        )
         selector = NODE_POOL + (f",{NODE_POOL} notin ({static})" if static else "")
 
         def remaining() -> list[Object]:

@@ -64,7 +64,9 @@ def predict(spec: CompiledSpec, document: Object, usage: Usage = NOTHING, *, pol
     flavor, borrowed = "".join(placement.flavors[:1]), tuple(texts(placement.borrowed).items())
     if result.verdict == "pending":
         return Outcome("pending", by=result.by, flavor=flavor, borrowed=borrowed)
-    pools = (pool.name for pool in spec.cluster.pools if set(pool.node_pools) & set(placement.pools))
+    pools = (
+        pool.name for pool in spec.cluster.pools if pool.scaling and set(pool.scaling.node_pools) & set(placement.pools)
+    )
     return Outcome(
         "admitted",
         flavor=flavor,

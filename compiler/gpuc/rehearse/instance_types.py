@@ -44,7 +44,7 @@ def instance_types(cluster: Cluster, zones: Iterable[str]) -> list[Body]:
 
 def zones_of(cluster: Cluster) -> list[str]:
     """Returns the zones of a cluster and of its pools, sorted."""
-    return sorted({*cluster.aws.zones, *(zone for pool in cluster.pools for zone in pool.zones)})
+    return sorted({*cluster.substrate.zones(cluster.spec), *(zone for pool in cluster.pools for zone in pool.zones)})
 
 
 def reserve_daemon_sets(cluster: Cluster) -> Iterator[Body]:

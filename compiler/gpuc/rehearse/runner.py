@@ -133,7 +133,7 @@ def run_cases(
     progress: receives the result after every test case.
     """
     slow = replace(context, poll_s=CACHE_SECONDS)
-    static = {pool.static_node_pool for pool in context.cluster.pools}
+    static = {pool.scaling.static_node_pool for pool in context.cluster.pools if pool.scaling}
     results: list[CaseResult] = []
     with ThreadPoolExecutor(MAX_PARALLEL) as pool:
         for batch in schedule(context.spec, cases):

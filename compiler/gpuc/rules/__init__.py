@@ -110,4 +110,6 @@ def check(cluster: Cluster) -> list[Finding]:
 
     A rule ends where it reads a value that is unknown because of an error in the spec.
     """
-    return [found.in_spec(item.rule) for item in RULES.discover() for found in until_unknown(item.find(cluster))]
+    substrate = cluster.spec.cloud.substrate.folder
+    checks = [item for item in RULES.discover() if item.substrate in ("", substrate)]
+    return [found.in_spec(item.rule) for item in checks for found in until_unknown(item.find(cluster))]

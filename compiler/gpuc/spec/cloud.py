@@ -1,13 +1,40 @@
-"""The cloud provider of the cluster."""
+"""The place where the cluster lives: one of the substrates."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Self
+
+from pydantic import BaseModel, model_validator
+
 from gpuc.spec.base import SpecModel
-from gpuc.spec.eks import Aws
+from gpuc.spec.substrate import Sections, substrates, with_cloud_sections
 
 
-class Cloud(SpecModel):
-    """The cloud provider of the cluster: `aws`."""
+class AnyCloud(SpecModel):
+    """The place where the cluster lives. Exactly one key, which chooses the substrate."""
 
-    aws: Aws
-    """An EKS cluster."""
+    @model_validator(mode="after")
+    def _has_one(self) -> Self:
+        names = [part.name for part in substrates() if getattr(self, part.name) is not None]
+        if len(names) != 1:
+            known = ", ".join(part.name for part in substrates())
+            problem = f"{' and '.join(names)} exclude each other" if names else "the substrate is missing"
+            raise ValueError(f"{problem}; expected one of {known}")
+        return self
+
+    @property
+    def substrate(self) -> Sections:
+        """The substrate of the cluster."""
+        return next(part for part in substrates() if getattr(self, part.name) is not None)
+
+    @property
+    def section(self) -> BaseModel:
+        """The section of the substrate."""
+        section: BaseModel = getattr(self, self.substrate.name)
+        return section
+
+
+if TYPE_CHECKING:
+    Cloud = AnyCloud
+else:
+    Cloud = with_cloud_sections(AnyCloud)

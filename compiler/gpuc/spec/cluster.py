@@ -76,7 +76,7 @@ class Spec(SpecModel):
     """The minor version of Kubernetes in the cluster, in quotes. gpuc does not upgrade the cluster."""
 
     cloud: Cloud
-    """The cloud provider of the cluster."""
+    """The place where the cluster lives."""
 
     network: ClusterNetwork = Field(default_factory=ClusterNetwork)
     """Facts about the network of the cluster: address ranges, and the program that enforces NetworkPolicies."""

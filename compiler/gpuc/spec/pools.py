@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
 from gpuc.spec.base import Accept, Count, OneOf, Seconds, SpecModel
-from gpuc.spec.eks import EksPool
 from gpuc.spec.form import Form
 from gpuc.spec.metadata import Annotations, Labels
 from gpuc.spec.node_settings import NodeLabels, NodeTaint
 from gpuc.spec.sharing import Sharing
+from gpuc.spec.substrate import with_pool_sections
 
 Purpose = Literal["general", "training", "inference", "interactive"]
 Level = Literal["zone", "block", "host"]
@@ -68,7 +68,7 @@ class Runs(SpecModel):
     """The time between checkpoints. Absent if runs save no checkpoints."""
 
 
-class Pool(SpecModel):
+class AnyPool(SpecModel):
     """A node pool."""
 
     in_messages: ClassVar[str] = "{purpose: general, instances: [m7i.2xlarge], nodes: {max: 4}}"
@@ -81,10 +81,6 @@ class Pool(SpecModel):
         Field(min_length=1),
     ]
     """EC2 instance types that Karpenter may start. Nodes of all types must advertise the same resource names."""
-
-    eks: EksPool = Field(default_factory=EksPool)
-    """What only EKS with Karpenter knows: purchase, reservations, zones, lifetime, image, volume and tags of nodes."""
-
     nodes: Nodes
     """The number of nodes: `max`, `max` with `min`, or `static`."""
 
@@ -156,3 +152,9 @@ class Pool(SpecModel):
 
     accept: Accept = {}
     """Reasons by id for findings, and for impacts of `gpuc plan`, that are accepted for the pool."""
+
+
+if TYPE_CHECKING:
+    Pool = AnyPool
+else:
+    Pool = with_pool_sections(AnyPool)

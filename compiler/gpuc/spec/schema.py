@@ -86,7 +86,8 @@ class _WithDocstrings(GenerateJsonSchema):
 
 def docstrings_of(model: type[BaseModel]) -> dict[str, str]:
     """Returns the docstrings of the attributes of a model and of its base classes, by attribute."""
-    docstrings: dict[str, str] = {}
+    fields = model.model_fields.items()
+    docstrings = {name: field.description for name, field in fields if field.description is not None}
     for owner in reversed(model.__mro__):
         docstrings |= _module_docstrings(owner.__module__).get(owner.__name__, {})
     return docstrings

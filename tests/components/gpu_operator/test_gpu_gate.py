@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from gpuc.components.gpu_operator.gpu_gate import REPORT, gpu_gate
-from gpuc.components.karpenter.user_data import user_data
 from gpuc.manifest.manifest import Body
 from gpuc.model import Cluster
+from gpuc.substrates.eks.karpenter.user_data import user_data
 from tests.conftest import EXAMPLES, example
 
 Variant = Callable[[Callable[[dict[str, Any]], object]], Cluster]

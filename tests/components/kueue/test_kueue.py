@@ -9,7 +9,6 @@ import pytest
 import yaml
 from ruamel.yaml import YAML
 
-from gpuc.components.karpenter.component import karpenter
 from gpuc.components.kueue.component import kueue
 from gpuc.emit.tenants import tenants
 from gpuc.kubernetes.quantity import parse_quantity
@@ -17,6 +16,7 @@ from gpuc.manifest.manifest import Manifest, Values
 from gpuc.model import Cluster
 from gpuc.model.names import POOL_LABEL, TENANT_KEY
 from gpuc.model.time_limits import MODEL_LOAD_SECONDS, queued_pools
+from gpuc.substrates.eks.karpenter.component import karpenter
 from tests.conftest import EXAMPLES, HUB_CLUSTERS, example
 from tests.verify.findings import verify_schemas, verify_values
 
@@ -51,7 +51,7 @@ def static_with_topology(spec: dict[str, Any]) -> None:
 
 
 def mig_by_operator(spec: dict[str, Any]) -> None:
-    spec["pools"]["serve-a100"]["image"] = {"family": "Ubuntu", "id": "ami-0123456789abcdef0"}
+    spec["pools"]["serve-a100"].setdefault("eks", {})["image"] = {"family": "Ubuntu", "id": "ami-0123456789abcdef0"}
 
 
 def without_cohort(spec: dict[str, Any]) -> None:

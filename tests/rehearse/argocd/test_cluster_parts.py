@@ -12,7 +12,6 @@ import pytest
 
 from gpuc.cluster.application import application_in, applications
 from gpuc.components.gatekeeper.rehearsal import start as gatekeeper
-from gpuc.components.karpenter.rehearsal import start as karpenter
 from gpuc.components.kueue.rehearsal import start as kueue
 from gpuc.pipeline.stages import CompiledSpec, compiled_spec
 from gpuc.rehearse.argocd.cluster import required_namespaces, system_nodes
@@ -24,6 +23,7 @@ from gpuc.rehearse.certificates import Authority
 from gpuc.rehearse.client import ApiError, Client
 from gpuc.rehearse.process import ProgramError
 from gpuc.rehearse.programs import Programs
+from gpuc.substrates.eks.karpenter.rehearsal import start as karpenter
 
 FLEET = Path(__file__).parents[3]
 

@@ -11,9 +11,9 @@ from typing import Any
 from gpuc.catalog.records import EmbeddedDocument
 from gpuc.catalog.schemas.structural import Schema
 from gpuc.kubernetes.api_groups import CONSTRAINT_API
+from gpuc.parts.folders import component_folder
 
 _TABLES = Path(__file__).parent
-_COMPONENTS = Path(__file__).parents[2] / "components"
 DERIVE = "run python -m gpuc.catalog.schemas.derive"
 """Text of a fix: the command that creates a missing table."""
 _ANY_CONSTRAINT = "Constraint"
@@ -51,22 +51,17 @@ def table(api: str, kind: str, kubernetes: str) -> Table | None:
     return _builtin(api, kind, kubernetes) or custom(api, kind)
 
 
-def folder(component: str) -> Path:
-    """Returns the folder of a component. Its name has underscores instead of hyphens."""
-    return _COMPONENTS / component.replace("-", "_")
-
-
 @cache
 def chart(component: str) -> Schema | None:
     """Returns the schema of the Helm values of a component, for example "gpu-operator"; None if there is no schema."""
-    path = folder(component) / VALUES
+    path = component_folder(component) / VALUES
     return _read(path) if path.is_file() else None
 
 
 @cache
 def embedded(document: EmbeddedDocument) -> Schema:
     """Returns the schema of a document in Helm values."""
-    return _read(folder(document.component) / f"{document.kind}_{document.api.rpartition('/')[2]}.json")
+    return _read(component_folder(document.component) / f"{document.kind}_{document.api.rpartition('/')[2]}.json")
 
 
 @cache

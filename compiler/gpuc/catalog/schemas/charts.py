@@ -6,10 +6,11 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from gpuc.catalog.schemas import custom, folder
+from gpuc.catalog.schemas import custom
 from gpuc.catalog.schemas.deduplicate import deduplicated
 from gpuc.catalog.schemas.structural import Schema, with_parts
 from gpuc.documents.reader import load_yaml
+from gpuc.parts.folders import component_folder
 
 _TEXT_MAP: Schema = {"type": "object", "additionalProperties": {"type": "string"}}
 _COUNT: Schema = {"type": ["integer", "string"]}
@@ -36,7 +37,7 @@ def chart_table(component: str, chart: str, charts: Path) -> Schema:
     for subchart in sorted(path.parent.glob("charts/*/values.yaml")):
         name_in_values = subchart.parent.name
         values[name_in_values] = _merged(_read(subchart), values.get(name_in_values, {}))
-    exceptions = folder(component) / "values.toml"
+    exceptions = component_folder(component) / "values.toml"
     known = tomllib.loads(exceptions.read_text("utf-8")) if exceptions.is_file() else {}
     rendered = _spec(*known["rendered_into"]) if "rendered_into" in known else {}
     overrides = known.get("schemas", {})

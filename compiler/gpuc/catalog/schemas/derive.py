@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from gpuc.catalog import load
-from gpuc.catalog.schemas import VALUES, custom_kinds, folder
+from gpuc.catalog.schemas import VALUES, custom_kinds
 from gpuc.catalog.schemas.builtin import EMITTED, OFTEN, builtin_tables
 from gpuc.catalog.schemas.charts import chart_table
 from gpuc.catalog.schemas.crds import CustomKind, custom_tables
+from gpuc.parts.folders import component_folder
 
 _HERE = Path(__file__).parent
 _HELP = """\
@@ -41,7 +42,8 @@ def derived_charts(charts: Path, components: Collection[str]) -> dict[Path, str]
     if unknown := sorted({*components} - newest.keys()):
         raise LookupError(f"no row in components/*/release.json for component {', '.join(unknown)}")
     return {
-        folder(name) / VALUES: _text(chart_table(name, newest[name].chart, charts)) for name in components or newest
+        component_folder(name) / VALUES: _text(chart_table(name, newest[name].chart, charts))
+        for name in components or newest
     }
 
 

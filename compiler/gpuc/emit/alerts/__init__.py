@@ -37,7 +37,7 @@ def _missing_sources(cluster: Cluster) -> Iterator[Alert]:
 
     GpucTelemetryMissing and GpucAuditLate are the corresponding alerts for the DCGM exporter and Gatekeeper.
     """
-    pools = any_of(name for pool in cluster.pools for name in pool.node_pools)
+    pools = any_of(name for pool in cluster.pools for name in (pool.scaling.node_pools if pool.scaling else ()))
     nodes = f'count(karpenter_nodes_allocatable{{nodepool=~"{pools}"}}) > 0'
     used = f'{POOL}!=""'
     if INSTANCE_TYPE in node_labels(cluster):

@@ -11,8 +11,8 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from gpuc.emit.component import FOLDER
 from gpuc.model.names import POOL_LABEL
+from gpuc.parts.folders import component_folders
 
 _NO_METRIC = re.compile(r'"[^"]*"|\{[^}]*\}|\b(?:by|on|group_left) \([^)]*\)')
 """Parts of an expression that contain labels but no metrics: strings, selectors and lists of labels."""
@@ -61,8 +61,12 @@ class _Text(Template):
 
 @cache
 def _table() -> dict[str, dict[str, Any]]:
-    files = (Path(__file__).with_name("alerts.toml"), *FOLDER.glob("*/alerts.toml"))
-    return {name: row for file in files for name, row in tomllib.loads(file.read_text("utf-8")).items()}
+    files = (
+        Path(__file__).with_name("alerts.toml"),
+        *(folder / "alerts.toml" for folder in component_folders().values()),
+    )
+    present = [file for file in files if file.exists()]
+    return {name: row for file in present for name, row in tomllib.loads(file.read_text("utf-8")).items()}
 
 
 def alert(name: str, *labels: tuple[str, str], minutes: int = 0, severity: str = "warning", **known: object) -> Alert:

@@ -14,8 +14,8 @@ from gpuc.emit.alerts import alerts
 from gpuc.emit.component import Component, Folder, by_section
 from gpuc.emit.pod_deletion import grace_limits
 from gpuc.emit.prerequisites import chapters, preparation
-from gpuc.emit.prerequisites.nodes import CAPACITY_TITLE
 from gpuc.emit.prerequisites.record import variables
+from gpuc.emit.substrate import substrate_output
 from gpuc.emit.template import render
 from gpuc.emit.workloads import workloads
 from gpuc.kubernetes.amounts import MEMORY, quantity_text
@@ -39,8 +39,9 @@ def bootstrap(cluster: Cluster, components: tuple[Component, ...], folders: list
     """
     folder = Path(__file__).parent
     readme = _readme_values(cluster, components, folders)
+    readme["chapters"] = _chapters(cluster, components, readme)
     texts = {
-        "README.md": render(folder, "readme.md.j2", **readme, chapters=_chapters(cluster, components, readme)),
+        "README.md": render(substrate_output(cluster).folder, "cluster.md.j2", folder, **readme),
         "argocd-health.yaml": render(folder, "argocd-health.yaml.j2", gpus=bool(cluster.gpu_pools)),
     }
     for file, text in texts.items():
@@ -63,18 +64,17 @@ def _chapters(cluster: Cluster, components: Iterable[Component], known: dict[str
 
 def _readme_values(cluster: Cluster, components: tuple[Component, ...], folders: list[Folder]) -> dict[str, object]:
     found = chapters(cluster)
-    titles = [chapter.title for chapter in found]
     kinds = {template.kind for template in workloads(cluster) if isinstance(template, Manifest)}
     return {
         "cluster": cluster,
         "spec": cluster.spec,
-        "aws": cluster.aws,
+        **substrate_output(cluster).values(cluster),
+        "kubernetes_name": substrate_output(cluster).cluster_name(cluster),
         "network": cluster.network,
         "preparation": preparation(cluster, found),
-        "reserved_step": titles.index(CAPACITY_TITLE) + 1 if CAPACITY_TITLE in titles else 0,
+        "steps": {chapter.title: number for number, chapter in enumerate(found, 1)},
         **_delivery_values(cluster),
         **_component_values(cluster, components, folders),
-        "reserved": [pool for pool in cluster.pools if pool.scaling.reservations],
         "keeps_runs": [pool for pool in cluster.pools if pool.keeps_runs],
         "warm": [pool for pool in cluster.pools if pool.warm_nodes],
         "agents": [_agent(name, agent) for name, agent in cluster.spec.node_agents.items()],
@@ -148,7 +148,7 @@ def _address_ranges(cluster: Cluster) -> str:
     """Returns the address ranges of the spec; empty if the spec has none."""
     ranges = {
         "pods": cluster.network.pod_cidrs,
-        "AWS endpoints": cluster.network.endpoint_cidrs,
+        substrate_output(cluster).endpoints: cluster.network.endpoint_cidrs,
         "API server": cluster.network.api_server_cidrs,
     }
     return "; ".join(f"{name} {', '.join(cidrs)}" for name, cidrs in ranges.items() if cidrs)
@@ -168,7 +168,6 @@ def _node_resources(pool: Pool) -> str:
 def _unproved_values(cluster: Cluster) -> dict[str, object]:
     """Returns pools about which the README says what gpuc does not check."""
     return {
-        "uses_spot": any("spot" in pool.scaling.purchase for pool in cluster.pools),
         "shared_pools": [
             pool for pool in cluster.gpu_pools if any("shared" in name for name in pool.gpu_resource_names)
         ],

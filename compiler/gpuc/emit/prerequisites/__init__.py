@@ -6,27 +6,27 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
 from gpuc.emit.component import needed_components
-from gpuc.emit.prerequisites.access import members, service_accounts
-from gpuc.emit.prerequisites.connections import namespaces, network
-from gpuc.emit.prerequisites.nodes import capacity, instance_types, placement, system_nodes, topology
+from gpuc.emit.prerequisites.namespaces import namespaces
+from gpuc.emit.prerequisites.nodes import topology
 from gpuc.emit.prerequisites.record import Chapter, Prerequisite, variables, wrapped
 from gpuc.emit.prerequisites.software import argocd, definitions, job_controllers, other_teams, prometheus
+from gpuc.emit.substrate import substrate_output
 from gpuc.emit.template import render
 from gpuc.model import Cluster
 
 CHAPTERS: Mapping[int, Callable[[Cluster], Chapter]] = {
-    10: system_nodes, 30: network, 40: instance_types, 60: placement, 70: capacity, 80: members, 90: service_accounts,
     100: topology, 110: prometheus, 120: namespaces, 130: job_controllers, 140: other_teams, 150: definitions,
     160: argocd,
 }  # fmt: skip
-"""The functions that return the chapters of no component, by place: the order in which an engineer needs them."""
+"""The functions that return the chapters of all clusters, by place: the order in which an engineer needs them."""
 
 
 def chapters(cluster: Cluster) -> list[Chapter]:
     """Returns the chapters with prerequisites of the cluster."""
     preparations = (component.preparation for component in needed_components(cluster))
     of_components = ((preparation.place, preparation.chapter) for preparation in preparations if preparation)
-    ordered = sorted((*CHAPTERS.items(), *of_components), key=lambda row: row[0])
+    of_substrate = substrate_output(cluster).chapters.items()
+    ordered = sorted((*CHAPTERS.items(), *of_substrate, *of_components), key=lambda row: row[0])
     return [found for _, chapter in ordered if (found := chapter(cluster)).prerequisites]
 
 
@@ -51,7 +51,7 @@ def _text(cluster: Cluster, chapter: Chapter) -> str:
         **variables(cluster),
         "cluster": cluster,
         "spec": cluster.spec,
-        "aws": cluster.aws,
+        **substrate_output(cluster).values(cluster),
         "network": cluster.network,
         "is_hub": not cluster.spec.delivery.destination.is_own_cluster,
         "checks": partial(_commands, chapter),

@@ -12,9 +12,8 @@ from string import Template
 from typing import Any
 
 from gpuc.diagnostics.finding import Path
+from gpuc.emit.substrate import substrate_output
 from gpuc.model import Cluster
-
-AWS: Path = ("spec", "cloud", "aws")
 
 Row = tuple[str, Path, Mapping[str, str]]
 """A record of a chapter: its entry in the chapter's table, the spec path that states the thing, and the variables of
@@ -67,7 +66,8 @@ def written(cluster: Cluster, files: str | File, title: str, rows: Iterable[Row]
     """Returns a chapter with records from the table beside its template.
 
     Args:
-        files: the path of the table (.toml) and of the template (.md.j2) without its end, relative to this folder.
+        files: the path of the table (.toml) and of the template (.md.j2) without its end: relative to this folder,
+            or absolute.
         values: the variables of the template.
     """
     path = File(__file__).parent / files
@@ -82,8 +82,7 @@ def variables(cluster: Cluster) -> dict[str, str]:
     is_hub = not destination.is_own_cluster
     return {
         "cluster_name": cluster.name,
-        "eks": cluster.aws.eks_cluster,
-        "region": cluster.aws.region,
+        **substrate_output(cluster).texts(cluster),
         "argocd": destination.namespace,
         "kubectl": 'kubectl --context "$WORKLOAD"' if is_hub else "kubectl",
         "hub": 'kubectl --context "$HUB"' if is_hub else "kubectl",

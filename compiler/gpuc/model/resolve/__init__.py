@@ -87,6 +87,7 @@ def _components(spec: Spec, catalog: Catalog, findings: list[Finding]) -> dict[s
     if known is None:
         findings.append(unknown("release set", spec.releases.set, catalog.releases, (*path, "set")))
         return {}
+    known = {name: row for name, row in known.items() if row.substrate in ("", spec.cloud.substrate.folder)}
     components = {name: row for name, row in known.items() if not row.optional or name in spec.components}
     for name, version in spec.releases.components.items():
         if name not in known:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpuc.catalog import Catalog
-from gpuc.catalog.records import NODE_AGENT, Daemonset, Image, InstanceType, MigProfileSet, Release
+from gpuc.catalog.records import NODE_AGENT, Daemonset, InstanceType, MigProfileSet, Release
 from gpuc.diagnostics.finding import Finding, Path, Related, Severity, declare_rule
 from gpuc.diagnostics.unknown import none_if_unknown
 from gpuc.kubernetes.amounts import MIB
@@ -15,8 +15,8 @@ from gpuc.model.layout import place, why_impossible
 from gpuc.model.pool import Pool
 from gpuc.model.resolve.instances import resolve_instances
 from gpuc.model.sharing import LayoutError, Sharing, layouts_by_gpu
+from gpuc.model.substrate import substrate_of
 from gpuc.spec.cluster import Spec
-from gpuc.spec.eks import Image as ImageSpec
 from gpuc.spec.pools import Pool as PoolSpec
 
 LAYOUT = declare_rule("MIG001", Severity.ERROR, "The GPUs of a node pool do not support its MIG layout.",
@@ -58,20 +58,17 @@ def _pool(
     if not instances or len(findings) > count_before:
         return None
     findings += [*_hardware_findings(pool_spec, instances, path)]
-    image, ami = _image(pool_spec.eks.image or spec.cloud.aws.image, catalog)
+    types = tuple({instance.type: instance for instance in instances}.values())
+    nodes = substrate_of(spec).nodes(spec, name, pool_spec, types, catalog)
     general = Pool(
         name=name,
         path=path,
         spec=pool_spec,
-        instances=tuple({instance.type: instance for instance in instances}.values()),
-        image=image,
-        ami=ami,
-        own_user_data=pool_spec.eks.user_data or spec.cloud.aws.user_data or "",
-        zones=tuple(pool_spec.eks.zones or spec.cloud.aws.zones),
+        instances=types,
         dedicated_to=_dedicated_to(name, spec),
         network_policy_engine=spec.network.policy_engine,
         daemonsets=_daemonsets(spec, pool_spec, components, catalog),
-        kubelet=catalog.kubelet,
+        **nodes._asdict(),
     )
     if not instances[0].gpu:
         return general if len(findings) == count_before else None
@@ -164,13 +161,6 @@ def _layout_findings(layout: dict[str, int], path: Path, profiles: MigProfileSet
         yield LAYOUT.at(path, why_impossible(layout, profiles))
 
 
-def _image(image_spec: ImageSpec, catalog: Catalog) -> tuple[Image, str]:
-    if image_spec.alias:
-        return catalog.images[image_spec.alias.split("@")[0]], image_spec.alias
-    assert image_spec.family is not None and image_spec.id is not None, "the spec has an alias, or family and id"
-    return catalog.images[image_spec.family.lower()], image_spec.id
-
-
 def _dedicated_to(pool: str, spec: Spec) -> str:
     """Returns the name of the first dedicated tenant with quota of the pool; empty if there is none.
 
@@ -198,5 +188,5 @@ def _daemonsets(
         for name, agent in spec.node_agents.items()
     ]
     has_gpus, has_efa = pool_spec.purpose != "general", pool_spec.fabric == "efa"
-    rows = (*catalog.daemonsets_of(components), *declared)
+    rows = (*catalog.daemonsets_of([*components, spec.cloud.substrate.folder]), *declared)
     return tuple(row for row in rows if row.runs_on(has_gpus=has_gpus, has_efa=has_efa))

@@ -40,18 +40,19 @@ _RUNS = 64
 
 
 def system_nodes(cluster: Cluster) -> Iterator[Object]:
-    """Yields the nodes of the managed node group, which run the controllers, with the taint of the cluster's README."""
+    """Yields the nodes that run the controllers, with the taint of the cluster's README."""
     key, _, value = FAKE_NODE.partition("=")
-    zones = cluster.aws.zones
+    zones, region = cluster.substrate.zones(cluster.spec), cluster.substrate.region(cluster.spec)
     for number in range(SYSTEM_NODES):
         name = f"system-{number}"
         labels = {
             "kubernetes.io/hostname": name,
             "kubernetes.io/os": "linux",
             "kubernetes.io/arch": "amd64",
-            "topology.kubernetes.io/zone": zones[number % len(zones)],
-            "topology.kubernetes.io/region": cluster.aws.region,
         }
+        if zones:
+            labels["topology.kubernetes.io/zone"] = zones[number % len(zones)]
+            labels["topology.kubernetes.io/region"] = region
         metadata = {"labels": labels, "annotations": {key: value}}
         spec = {"taints": [{"key": SYSTEM_TAINT, "value": "true", "effect": "NoSchedule"}]}
         status = {"capacity": _CAPACITY, "allocatable": _CAPACITY}

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from gpuc.catalog import load
-from gpuc.catalog.schemas import folder
 from gpuc.emit.component import components
 from gpuc.emit.component_facts import Rehearsal
+from gpuc.parts.folders import module_name
 from gpuc.rehearse.client import Object
 from gpuc.rehearse.plane.site import Settings, Site
 from gpuc.rehearse.process import LOOPBACK, Process
@@ -209,7 +209,7 @@ def profiles() -> dict[str, tuple[Rehearsal, Callable[[PodRun], Process]]]:
     return {
         charts[component.name]: (
             component.rehearsal,
-            import_module(f"gpuc.components.{folder(component.name).name}.rehearsal").start,
+            import_module(f"{module_name(component.folder)}.rehearsal").start,
         )
         for component in components()
         if component.rehearsal

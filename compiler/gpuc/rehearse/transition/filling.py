@@ -7,7 +7,7 @@ from copy import deepcopy
 from dataclasses import dataclass, replace
 
 from gpuc.kubernetes.kueue import QUEUE_LABEL
-from gpuc.kubernetes.node_pool import CAPACITY_TYPE, INSTANCE_TYPE, ZONE
+from gpuc.kubernetes.node_pool import INSTANCE_TYPE
 from gpuc.model import Cluster, Pool
 from gpuc.model.names import POOL_LABEL
 from gpuc.model.tenant import NamespaceQuota
@@ -118,7 +118,7 @@ def _selector(pool: Pool, index: int) -> dict[str, str]:
     """Returns a node selector that makes the nodes of a pool different. Static pools have nodes of one form already."""
     if pool.always_running:
         return {}
-    values = ((ZONE, pool.zones), (CAPACITY_TYPE, pool.scaling.purchase))
+    values = pool.scaling.choices.items() if pool.scaling else ()
     types = tuple(instance.type for instance in pool.instances)
     return {
         key: str(choices[index % len(choices)])

@@ -10,19 +10,6 @@ from gpuc.rules import Owned, fleet_rule
 from gpuc.spec.cluster import Spec
 
 
-@fleet_rule("FLT001")
-def same_eks_cluster(spec: Spec) -> Iterator[Owned]:
-    """Two specs describe the same EKS cluster.
-
-    Argo CD applies the objects of both specs to one cluster. Objects with the same name change at every sync. A copied
-    spec needs its own eksCluster. Specs do not contain the AWS account: if the two clusters are in different accounts,
-    accept the finding.
-    """
-    aws = spec.cloud.aws
-    path = ("spec", "cloud", "aws", "eksCluster")
-    yield Owned(path, (aws.region, aws.eks_cluster), f"EKS cluster {aws.eks_cluster} in {aws.region}")
-
-
 @fleet_rule("FLT002", source="argoproj/argo-cd v3.5.1 docs/operator-manual/declarative-setup.md, clusters")
 def same_destination(spec: Spec) -> Iterator[Owned]:
     """Two specs have the same destination in Argo CD.
@@ -36,35 +23,6 @@ def same_destination(spec: Spec) -> Iterator[Owned]:
         key = "server" if destination.server else "name"
         value = destination.server or destination.name or ""
         yield Owned(("spec", "delivery", "destination", key), (key, value), f"Argo CD destination {value}")
-
-
-@fleet_rule("FLT003", Severity.WARNING)
-def same_reservation(spec: Spec) -> Iterator[Owned]:
-    """Two clusters use the same reservation.
-
-    The limits and quotas of both clusters count the same capacity. If one cluster uses the capacity, the other cluster
-    starts no nodes or buys on-demand nodes.
-    """
-    for name, pool in spec.pools.items():
-        for index, id_ in enumerate(pool.eks.reservations.ids if pool.eks.reservations else []):
-            yield Owned(("spec", "pools", name, "eks", "reservations", "ids", index), (id_,), f"reservation {id_}")
-
-
-@fleet_rule(
-    "FLT004", source="aws/karpenter-provider-aws v1.14.1 pkg/controllers/interruption/controller.go (Reconcile)"
-)
-def same_interruption_queue(spec: Spec) -> Iterator[Owned]:
-    """Two clusters use the same queue of interruption events.
-
-    Karpenter deletes every message that it receives, also messages about instances of other clusters. The Karpenter of
-    each cluster misses about half of its interruption notices, and does not drain these nodes before EC2 ends them.
-    Specs do not contain the AWS account: if the two clusters are in different accounts, accept the finding.
-    """
-    aws = spec.cloud.aws
-    if aws.interruption_queue:
-        path = ("spec", "cloud", "aws", "interruptionQueue")
-        name = aws.interruption_queue
-        yield Owned(path, (aws.region, name), f"interruption queue {name} in {aws.region}")
 
 
 @fleet_rule(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from gpuc.diagnostics.finding import Path, Related, Severity
 from gpuc.model import GpuPool
 from gpuc.rules import Findings, Found, gpu_rule
-from gpuc.rules.nodes.images import image_path
 
 
 def layout_path(pool: GpuPool) -> Path:
@@ -24,7 +23,7 @@ def layout_without_partitioner(pool: GpuPool) -> Findings:
     if pool.sharing and pool.sharing.mode == "mig" and not (pool.mig_by_operator or pool.mig_by_user_data):
         actual = f"node pool {pool.name} has a MIG layout and {pool.image.id} AMIs"
         message = f"{actual}, with which gpuc cannot partition GPUs; expected AL2023 or Ubuntu AMIs"
-        related = [Related("the AMI", image_path(pool), on_key=True)]
+        related = [Related("the AMI", pool.image_path, on_key=True)]
         yield Found(layout_path(pool), message, related=related)
 
 

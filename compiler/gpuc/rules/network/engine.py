@@ -58,10 +58,7 @@ def api_server_without_service_range(cluster: Cluster) -> Findings:
         if tenant.spec.network.api_server and tenant.isolates_network:
             actual = f"tenant {tenant.name} has apiServer: true, but network has no serviceCidr"
             effect = f"with policyEngine {fact.engine}, pods cannot connect to Service kubernetes"
-            fix = (
-                f"set network.serviceCidr to the output of aws eks describe-cluster --name {cluster.aws.eks_cluster} "
-                "--query cluster.kubernetesNetworkConfig.serviceIpv4Cidr"
-            )
+            fix = f"set network.serviceCidr to {cluster.substrate.service_range(cluster.spec)}"
             yield Found((*tenant.path, "network", "apiServer"), f"{actual}; {effect}", fix)
 
 

@@ -23,11 +23,6 @@ def egress_ranges(cluster: Cluster) -> Iterator[SpecRange]:
                 yield (*tenant.path, "network", "egress", index, *path), cidr
 
 
-NETWORK: Path = ("spec", "network")
-SECTIONS: dict[str, Path] = {"s3GatewayCidrs": ("spec", "cloud", "aws")}
-"""The sections of address ranges that are not in the section network."""
-
-
 def ingress_ranges(cluster: Cluster) -> Iterator[SpecRange]:
     """Yields the address ranges from which clients and health checks may connect to pods of tenants."""
     for tenant in cluster.tenants:
@@ -38,16 +33,16 @@ def ingress_ranges(cluster: Cluster) -> Iterator[SpecRange]:
 
 
 def declared_ranges(cluster: Cluster, *keys: str) -> Iterator[SpecRange]:
-    """Yields the address ranges of the given keys, such as podCidrs of network or s3GatewayCidrs of cloud.aws."""
+    """Yields the address ranges of keys of the section network; with endpointCidrs, also those of the substrate."""
     lists = {
         "podCidrs": cluster.network.pod_cidrs,
         "endpointCidrs": cluster.network.endpoint_cidrs,
-        "s3GatewayCidrs": cluster.aws.s3_gateway_cidrs,
         "apiServerCidrs": cluster.network.api_server_cidrs,
     }
     for key in keys:
-        for index, text in enumerate(lists[key]):
-            yield (*SECTIONS.get(key, NETWORK), key, index), text
+        more = cluster.substrate.endpoint_ranges(cluster.spec) if key == "endpointCidrs" else ()
+        for path, cidrs in ((("spec", "network", key), lists[key]), *more):
+            yield from (((*path, index), text) for index, text in enumerate(cidrs))
 
 
 def with_pods(cluster: Cluster, ranges: Iterable[SpecRange]) -> Iterator[tuple[Path, str, str, list[Related]]]:
@@ -68,7 +63,7 @@ def invalid_range(cluster: Cluster) -> Findings:
     The API server refuses an invalid range. A range that begins with another address, such as 10.0.250.1/28, also
     includes the earlier addresses of 10.0.250.0/28.
     """
-    lists = declared_ranges(cluster, "podCidrs", "endpointCidrs", "s3GatewayCidrs", "apiServerCidrs")
+    lists = declared_ranges(cluster, "podCidrs", "endpointCidrs", "apiServerCidrs")
     services = cluster.network.service_cidr
     single = [(("spec", "network", "serviceCidr"), services)] if services is not None else []
     for path, text in (*lists, *single, *egress_ranges(cluster), *ingress_ranges(cluster)):
@@ -152,7 +147,7 @@ def range_among_services(cluster: Cluster) -> Findings:
     after the address is replaced, so that the range has no effect.
     """
     services = ipv4_network(cluster.network.service_cidr or "")
-    keys = ("podCidrs", "endpointCidrs", "s3GatewayCidrs", "apiServerCidrs")
+    keys = ("podCidrs", "endpointCidrs", "apiServerCidrs")
     for path, text in (*declared_ranges(cluster, *keys), *egress_ranges(cluster)):
         address_range = ipv4_network(text)
         if services is not None and address_range is not None and address_range.overlaps(services):
@@ -169,7 +164,7 @@ def endpoints_among_pods(cluster: Cluster) -> Findings:
     Pods of tenants may connect to these ranges on port 443. With such a range, pods of a tenant can also connect to
     pods of all other tenants.
     """
-    ranges = declared_ranges(cluster, "endpointCidrs", "s3GatewayCidrs", "apiServerCidrs")
+    ranges = declared_ranges(cluster, "endpointCidrs", "apiServerCidrs")
     for path, text, pod_range, related in with_pods(cluster, ranges):
         message = f"{path[3]} {text} overlaps podCidrs {pod_range}; expected ranges without addresses of pods"
         yield Found(path, message, related=related)

@@ -12,7 +12,10 @@ def agent_counted_twice(cluster: Cluster) -> Findings:
 
     gpuc subtracts the requests twice, so quotas and workload templates are smaller than the nodes.
     """
-    known = {row.name: row for row in cluster.catalog.daemonsets_of(cluster.components)}
+    known = {
+        row.name: row
+        for row in cluster.catalog.daemonsets_of([*cluster.components, cluster.spec.cloud.substrate.folder])
+    }
     for name in cluster.spec.node_agents:
         if name in known:
             place = "a row of specs/catalog/" if known[name].component == FLEET else "the catalog of gpuc"

@@ -1,13 +1,12 @@
-"""The labels, taints and tags of nodes."""
+"""The labels and taints of nodes."""
 
 from __future__ import annotations
 
 from gpuc.catalog.reserved_keys import is_free_label, reserved_domain
 from gpuc.diagnostics.finding import Related
-from gpuc.model import Cluster, Pool
+from gpuc.model import Pool
 from gpuc.model.names import SYSTEM_TAINT
-from gpuc.model.tags import KARPENTER_TAGS, TAGS_MAX, node_tags, tag_sections
-from gpuc.rules import Findings, Found, pool_rule, rule
+from gpuc.rules import Findings, Found, pool_rule
 
 
 @pool_rule(
@@ -51,35 +50,3 @@ def reserved_taint(pool: Pool) -> Findings:
         if taint.key == SYSTEM_TAINT or reserved_domain(taint.key):
             message = f"the key {taint.key} of a taint of node pool {pool.name} is reserved"
             yield Found((*pool.path, "taints", index, "key"), f"{message}; expected a key with a domain of your own")
-
-
-RESERVED = ("aws:", "eks:", "kubernetes.io/cluster", "karpenter.sh/", "karpenter.k8s.aws/", "gpuc.dev/")
-"""Prefixes of tags that AWS, Karpenter or gpuc set."""
-
-
-@rule("KRP126", source="aws/karpenter-provider-aws v1.14.1 pkg/apis/v1/ec2nodeclass.go; Amazon EC2 User Guide, tags")
-def reserved_tag(cluster: Cluster) -> Findings:
-    """A tag of the spec is reserved for AWS, Karpenter or gpuc.
-
-    The API server refuses the EC2NodeClass, or EC2 refuses the instance, so no node starts. A tag of gpuc would replace
-    the value of the spec.
-    """
-    for path, tags in tag_sections(cluster):
-        for key in tags:
-            if prefix := next((prefix for prefix in RESERVED if key.lower().startswith(prefix)), ""):
-                yield Found((*path, key), f"tag {key} begins with {prefix}, which is reserved; expected another key")
-
-
-@rule("KRP132", source="Amazon EC2 User Guide, tags, tag restrictions")
-def too_many_tags(cluster: Cluster) -> Findings:
-    """The instances of a node pool get more tags than EC2 allows.
-
-    EC2 refuses the launch of the instances, so no node starts.
-    """
-    for pool in cluster.pools:
-        tags = node_tags(cluster, pool)
-        added = [key for key in KARPENTER_TAGS if key not in tags]
-        if len(tags) + len(added) > TAGS_MAX:
-            actual = f"instances of node pool {pool.name} get {len(tags)} tags from gpuc and the spec"
-            expected = f"expected at most {TAGS_MAX} in total"
-            yield Found(pool.path, f"{actual}, and {len(added)} from Karpenter; {expected}")

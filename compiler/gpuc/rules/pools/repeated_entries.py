@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from pydantic import BaseModel
+
 from gpuc.diagnostics.finding import Path, Related, Severity
 from gpuc.diagnostics.place import dotted
 from gpuc.model import Cluster
@@ -27,14 +29,12 @@ def repeated_entries(cluster: Cluster) -> Findings:
 
 def _lists(cluster: Cluster) -> Iterator[tuple[Path, Sequence[str]]]:
     """Yields the path and the values of every list in which a repeated value has no effect."""
-    yield ("spec", "cloud", "aws", "zones"), cluster.aws.zones
-    yield ("spec", "cloud", "aws", "subnets", "ids"), cluster.aws.subnets.ids or []
-    yield ("spec", "cloud", "aws", "securityGroups", "ids"), cluster.aws.security_groups.ids or []
+    yield from _of_section(cluster.spec.cloud.section, ("spec", "cloud", cluster.spec.cloud.substrate.name))
     yield ("spec", "kueue", "frameworks"), cluster.spec.kueue.frameworks
     for pool in cluster.pools:
         yield (*pool.path, "instances"), pool.spec.instances
-        yield (*pool.scaling_path, "purchase"), pool.scaling.purchase
-        yield (*pool.scaling_path, "zones"), pool.scaling.zones or []
+        key = cluster.spec.cloud.substrate.pool_key
+        yield from _of_section(getattr(pool.spec, key), (*pool.path, key))
     for queue in cluster.queues:
         yield (*queue.path, "tenants"), queue.spec.tenants
     for tenant in cluster.tenants:
@@ -45,3 +45,13 @@ def _lists(cluster: Cluster) -> Iterator[tuple[Path, Sequence[str]]]:
             yield (*path, "only"), exception.only or []
             yield (*path, "names"), (isinstance(exception, Egress) and exception.names) or []
     yield ("spec", "auditors", "groups"), cluster.auditors
+
+
+def _of_section(section: BaseModel, path: Path) -> Iterator[tuple[Path, Sequence[str]]]:
+    """Yields the path and the values of every list of texts in a section of a substrate."""
+    for name, field in type(section).model_fields.items():
+        value, place = getattr(section, name), (*path, field.alias or name)
+        if isinstance(value, BaseModel):
+            yield from _of_section(value, place)
+        elif isinstance(value, list) and all(isinstance(text, str) for text in value):
+            yield place, value

@@ -5,7 +5,6 @@ from __future__ import annotations
 from gpuc.diagnostics.finding import Related, Severity
 from gpuc.model import Cluster, GpuPool
 from gpuc.rules import Findings, Found, rule
-from gpuc.rules.nodes.images import has_ami_id
 from gpuc.rules.versions.kubernetes import published_form, release_set
 
 
@@ -96,7 +95,7 @@ def driver_for_other_gpus(cluster: Cluster) -> Findings:
         if pool.image.driver == "operator":
             version = next(filter(None, (release.default_driver for release in cluster.components.values())), "")
             yield from _check_branch(pool, version, "the GPU Operator installs")
-        elif not has_ami_id(pool):
+        elif not pool.is_own_image:
             families, message = pool.image.unsupported_families, f"the driver of {pool.image.id} AMIs does not support"
             unsupported = [row for row in enumerate(pool.instances) if row[1].family in families]
             for index, instance in unsupported:

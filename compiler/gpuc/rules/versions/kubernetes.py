@@ -8,7 +8,6 @@ from gpuc.catalog.schemas import builtin_versions
 from gpuc.diagnostics.finding import Path, Related, Severity
 from gpuc.model import Cluster
 from gpuc.rules import Findings, Found, rule
-from gpuc.rules.nodes.images import image_path
 
 Numbers = tuple[int, ...]
 
@@ -112,7 +111,7 @@ def image_for_other_kubernetes(cluster: Cluster) -> Findings:
     """
     cluster_version = cluster.spec.kubernetes
     related = [Related(f"Kubernetes {cluster_version}", ("spec", "kubernetes"))]
-    for path, pool in {image_path(pool): pool for pool in cluster.pools}.items():
+    for path, pool in {pool.image_path: pool for pool in cluster.pools}.items():
         low, high = pool.image.kubernetes_min, pool.image.kubernetes_max
         is_too_new = high and numbers(cluster_version) > numbers(high)
         if is_too_new or (low and numbers(cluster_version) < numbers(low)):

@@ -1,0 +1,49 @@
+"""What the substrate of a cluster adds to the output and to the README of the cluster.
+
+Each folder of gpuc.substrates has a module output.py with the variable OUTPUT. There is no central list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path as File
+from typing import TYPE_CHECKING
+
+from gpuc.model import Cluster
+from gpuc.spec.substrate import Sections, substrate_modules
+
+if TYPE_CHECKING:
+    from gpuc.emit.prerequisites.record import Chapter
+
+
+@dataclass(frozen=True, kw_only=True)
+class SubstrateOutput:
+    """What a substrate adds to the output."""
+
+    sections: Sections
+    """The sections of the spec."""
+    folder: File
+    """The folder with the README of the cluster: cluster.md.j2 extends readme.md.j2."""
+    cluster_name: Callable[[Cluster], str]
+    """Returns the name of the Kubernetes cluster for the engineers who use it."""
+    endpoints: str
+    """What the ranges of `network.endpointCidrs` belong to."""
+    texts: Callable[[Cluster], Mapping[str, str]]
+    """Returns the variables of the texts of prerequisites."""
+    values: Callable[[Cluster], Mapping[str, object]]
+    """Returns the variables of all templates of the README."""
+    chapters: Mapping[int, Callable[[Cluster], Chapter]]
+    """The chapters about what the cluster needs, by place: the order in which an engineer needs them."""
+
+
+@cache
+def _outputs() -> dict[str, SubstrateOutput]:
+    records: list[SubstrateOutput] = [module.OUTPUT for module in substrate_modules("output")]
+    return {record.sections.name: record for record in records}
+
+
+def substrate_output(cluster: Cluster) -> SubstrateOutput:
+    """Returns what the substrate of a cluster adds to the output."""
+    return _outputs()[cluster.spec.cloud.substrate.name]

@@ -1,0 +1,70 @@
+"""Substrate: the place where a cluster lives, as the model sees it.
+
+Each folder of gpuc.substrates has a module substrate.py with the variable SUBSTRATE. There is no central list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import NamedTuple
+
+from gpuc.catalog import Catalog
+from gpuc.catalog.records import Image, InstanceType
+from gpuc.diagnostics.finding import Path
+from gpuc.kubernetes.amounts import Amounts
+from gpuc.model.scaling import Scaling
+from gpuc.spec.cluster import Spec
+from gpuc.spec.pools import Pool as PoolSpec
+from gpuc.spec.substrate import Sections, substrate_modules
+
+
+class Nodes(NamedTuple):
+    """What the substrate decides about the nodes of a pool."""
+
+    image: Image
+    """Who installs driver, container toolkit, device plugin and MIG layout."""
+    own_user_data: str
+    """The user data of the spec; it may be empty."""
+    is_own_image: bool
+    """Whether the image is one of the user, whose driver version gpuc does not know."""
+    image_path: Path
+    """The path of the image in the spec."""
+    zones: tuple[str, ...]
+    allocatable_of: Callable[[InstanceType], Amounts]
+    """Returns allocatable cpu, memory and ephemeral storage of a node of an instance type."""
+    scaling: Scaling | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Substrate:
+    """The place where a cluster lives."""
+
+    sections: Sections
+    """The sections of the spec."""
+    nodes: Callable[[Spec, str, PoolSpec, tuple[InstanceType, ...], Catalog], Nodes]
+    """Returns the nodes of a pool. Arguments: the spec, the name and spec of the pool, its types and the catalog."""
+    region: Callable[[Spec], str]
+    """Returns the region of prices and of node labels; empty without regions."""
+    zones: Callable[[Spec], tuple[str, ...]]
+    """Returns the zones of the cluster; empty without zones."""
+    identity: Callable[[Spec], tuple[str, ...]]
+    """Returns what makes the cluster the same cluster in two revisions of a spec."""
+    service_range: Callable[[Spec], str]
+    """Returns where an engineer finds the address range of Services, after "set network.serviceCidr to"."""
+    node_services: Mapping[str, str]
+    """Addresses of services on each node to which pods may connect over HTTP, by name of the NetworkPolicy."""
+    endpoint_ranges: Callable[[Spec], tuple[tuple[Path, list[str]], ...]]
+    """Returns the address ranges of object store, image registry and token service that the section has, by path."""
+
+
+@cache
+def _substrates() -> dict[str, Substrate]:
+    records: list[Substrate] = [module.SUBSTRATE for module in substrate_modules("substrate")]
+    return {record.sections.name: record for record in records}
+
+
+def substrate_of(spec: Spec) -> Substrate:
+    """Returns the substrate of a cluster."""
+    return _substrates()[spec.cloud.substrate.name]

@@ -1,0 +1,31 @@
+"""The folders of components: those of all clusters, and those of one substrate."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+_PACKAGE = Path(__file__).parents[1]
+
+
+@cache
+def component_folders() -> dict[str, Path]:
+    """Returns the folders of all components by their names in Python: components/NAME and substrates/*/NAME."""
+    files = [*_PACKAGE.glob("components/*/release.json"), *_PACKAGE.glob("substrates/*/*/release.json")]
+    return {file.parent.name: file.parent for file in sorted(files)}
+
+
+def component_folder(name: str) -> Path:
+    """Returns the folder of a component, which does not exist for other charts. Hyphens become underscores."""
+    folder = name.replace("-", "_")
+    return component_folders().get(folder, _PACKAGE / "components" / folder)
+
+
+def substrate_folder(folder: Path) -> str:
+    """Returns the folder of the substrate to which a component belongs; empty for a component of all clusters."""
+    return folder.parent.name if folder.parents[1].name == "substrates" else ""
+
+
+def module_name(folder: Path) -> str:
+    """Returns the name of the package in a folder, for example gpuc.components.kueue."""
+    return ".".join((_PACKAGE.name, *folder.relative_to(_PACKAGE).parts))

@@ -1,0 +1,72 @@
+"""The sections of the spec that belong to one substrate: the place where a cluster lives.
+
+Each folder of gpuc.substrates has a module section.py with the variable SECTIONS. There is no central list.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from types import ModuleType
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, Field, create_model
+
+_SUBSTRATES = "gpuc.substrates"
+_Model = TypeVar("_Model", bound=BaseModel)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sections:
+    """The sections of a substrate: one of the cluster, and one of each node pool."""
+
+    folder: str
+    """The folder of the substrate in gpuc.substrates."""
+    name: str
+    """The key below `cloud`, which chooses the substrate, for example aws."""
+    title: str
+    """The substrate in a message, for example "EKS with Karpenter"."""
+    cloud: type[BaseModel]
+    """The model of the section `cloud.NAME`."""
+    cloud_text: str
+    """What the section `cloud.NAME` is, as the docstring of a field."""
+    pool_key: str
+    """The key of a node pool with the section of the substrate."""
+    pool: type[BaseModel]
+    """The model of the section of a node pool. All of its fields have a default."""
+    pool_text: str
+    """What the section of a node pool is, as the docstring of a field."""
+
+
+@cache
+def substrates() -> tuple[Sections, ...]:
+    """Returns the sections of all substrates, in the order of the names of their folders."""
+    return tuple(module.SECTIONS for module in substrate_modules("section"))
+
+
+def substrate_modules(name: str) -> list[ModuleType]:
+    """Imports and returns the modules with a name of all substrates, in the order of the names of their folders."""
+    package = find_spec(_SUBSTRATES)
+    assert package is not None and package.submodule_search_locations, "gpuc.substrates is a package"
+    files = sorted(Path(package.submodule_search_locations[0]).glob(f"*/{name}.py"))
+    return [import_module(f"{_SUBSTRATES}.{file.parent.name}.{name}") for file in files]
+
+
+def with_pool_sections(model: type[_Model]) -> type[_Model]:
+    """Returns the model of a node pool with the sections of all substrates."""
+    fields: dict[str, Any] = {
+        part.pool_key: (part.pool, Field(default_factory=part.pool, description=part.pool_text))
+        for part in substrates()
+    }
+    return create_model("Pool", __base__=model, __doc__=model.__doc__, __module__=model.__module__, **fields)
+
+
+def with_cloud_sections(model: type[_Model]) -> type[_Model]:
+    """Returns the model of the section `cloud` with a key for each substrate."""
+    fields: dict[str, Any] = {
+        part.name: (part.cloud | None, Field(default=None, description=part.cloud_text)) for part in substrates()
+    }
+    return create_model("Cloud", __base__=model, __doc__=model.__doc__, __module__=model.__module__, **fields)

@@ -1,0 +1,38 @@
+"""The tags of nodes."""
+
+from __future__ import annotations
+
+from gpuc.model import Cluster
+from gpuc.rules import Findings, Found, rule
+from gpuc.substrates.eks.tags import KARPENTER_TAGS, TAGS_MAX, node_tags, tag_sections
+
+RESERVED = ("aws:", "eks:", "kubernetes.io/cluster", "karpenter.sh/", "karpenter.k8s.aws/", "gpuc.dev/")
+"""Prefixes of tags that AWS, Karpenter or gpuc set."""
+
+
+@rule("KRP126", source="aws/karpenter-provider-aws v1.14.1 pkg/apis/v1/ec2nodeclass.go; Amazon EC2 User Guide, tags")
+def reserved_tag(cluster: Cluster) -> Findings:
+    """A tag of the spec is reserved for AWS, Karpenter or gpuc.
+
+    The API server refuses the EC2NodeClass, or EC2 refuses the instance, so no node starts. A tag of gpuc would replace
+    the value of the spec.
+    """
+    for path, tags in tag_sections(cluster):
+        for key in tags:
+            if prefix := next((prefix for prefix in RESERVED if key.lower().startswith(prefix)), ""):
+                yield Found((*path, key), f"tag {key} begins with {prefix}, which is reserved; expected another key")
+
+
+@rule("KRP132", source="Amazon EC2 User Guide, tags, tag restrictions")
+def too_many_tags(cluster: Cluster) -> Findings:
+    """The instances of a node pool get more tags than EC2 allows.
+
+    EC2 refuses the launch of the instances, so no node starts.
+    """
+    for pool in cluster.pools:
+        tags = node_tags(cluster, pool)
+        added = [key for key in KARPENTER_TAGS if key not in tags]
+        if len(tags) + len(added) > TAGS_MAX:
+            actual = f"instances of node pool {pool.name} get {len(tags)} tags from gpuc and the spec"
+            expected = f"expected at most {TAGS_MAX} in total"
+            yield Found(pool.path, f"{actual}, and {len(added)} from Karpenter; {expected}")

@@ -1,0 +1,117 @@
+"""The user data of the spec."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator
+
+from gpuc.diagnostics.finding import Path
+from gpuc.model import Cluster, Pool
+from gpuc.rules import Findings, Found, rule
+from gpuc.spec.node_settings import BOUNDARY
+from gpuc.substrates.eks.scaling import eks
+
+
+def pools_with_user_data(cluster: Cluster) -> Iterator[tuple[Path, Pool]]:
+    """Yields the pools whose nodes get user data of the spec, each with the path of the text in the spec."""
+    for pool in cluster.pools:
+        if eks(pool).spec.user_data is not None:
+            yield (*eks(pool).path, "userData"), pool
+        elif pool.own_user_data:
+            yield ("spec", "cloud", "aws", "userData"), pool
+
+
+BOUNDARIES = (BOUNDARY, "//")
+"""The boundaries of gpuc and of Karpenter, which writes the archive again.
+
+Source: aws/karpenter-provider-aws v1.14.1 pkg/providers/amifamily/bootstrap/mime/mime.go
+"""
+
+
+_ENDS = (*(f"--{text}" for text in BOUNDARIES), *(f"{text}-script" for text in BOUNDARIES))
+"""Beginnings of lines that end a part of user data, or the file into which gpuc writes the script."""
+
+
+@rule("KRP145", source="RFC 2046, section 5.1.1")
+def boundary_in_user_data(cluster: Cluster) -> Findings:
+    """A line of a script in user data is the boundary between the parts of user data.
+
+    The rest of the script would be another part, and the script would end early.
+    """
+    for path, pool in pools_with_user_data(cluster):
+        for number, line in enumerate(pool.own_user_data.splitlines(), 1):
+            if pool.image.id != "bottlerocket" and line.startswith(_ENDS):
+                message = f"line {number} of the user data of node pool {pool.name} begins with {line[:10]}"
+                yield Found(path, f"{message}, which separates parts of user data; expected another line")
+
+
+_SECRETS = {
+    "an AWS access key": r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b",
+    "a private key": r"-----BEGIN [A-Z ]*PRIVATE KEY-----",
+    "a secret access key": r"(?i)\baws_secret_access_key\b\s*[=:]\s*['\"]?[A-Za-z0-9/+]{40}",
+    "a token of GitHub": r"\b(?:ghp|gho|ghs|github_pat)_[A-Za-z0-9_]{20,}",
+    "a token of GitLab": r"\bglpat-[A-Za-z0-9_-]{20,}",
+}
+"""Patterns of secrets, by their names."""
+
+
+@rule("KRP147", source="Amazon EC2 User Guide, instance user data: do not store sensitive data in user data")
+def secret_in_user_data(cluster: Cluster) -> Findings:
+    """User data contains a secret.
+
+    Every process on the node and every user with the permission DescribeLaunchTemplateVersions can read user data, and
+    the output of gpuc is in Git. A script reads a secret from AWS Secrets Manager with the role of the node.
+    """
+    for path, pool in pools_with_user_data(cluster):
+        for name, pattern in _SECRETS.items():
+            if match := re.search(pattern, pool.own_user_data):
+                number = pool.own_user_data.count("\n", 0, match.start()) + 1
+                message = f"line {number} of the user data of node pool {pool.name} contains {name}"
+                yield Found(path, f"{message}; expected a command that reads the secret")
+
+
+_KARPENTER = ("cluster-name", "api-server", "cluster-certificate", "node-labels", "node-taints")
+"""Keys of settings.kubernetes that Karpenter replaces.
+
+Source: aws/karpenter-provider-aws v1.14.1 pkg/providers/amifamily/bootstrap/bottlerocket.go
+"""
+_CAPACITY = ("max-pods", "kube-reserved", "system-reserved", "eviction-hard")
+"""Keys of settings.kubernetes that change the capacity of a node, which Karpenter and gpuc compute."""
+_HEADER = re.compile(r"(\s*(#[^\n]*)?\n)*\s*\[settings")
+"""Comments, and then the header of a table."""
+
+
+@rule("KRP144", source="canonical/cloud-init 24.1 doc/rtd/explanation/format.rst; bottlerocket-os docs, settings")
+def user_data_of_other_image(cluster: Cluster) -> Findings:
+    """User data does not have the format that the AMI of the node pool reads.
+
+    cloud-init runs only scripts whose first line names an interpreter. Bottlerocket runs no scripts, and reads settings
+    in TOML. Karpenter starts no Bottlerocket node whose settings have a syntax error, and replaces settings of its own.
+    """
+    for path, pool in pools_with_user_data(cluster):
+        if problem := _problem(pool):
+            yield Found(path, f"user data of node pool {pool.name} {problem}")
+
+
+def _problem(pool: Pool) -> str:
+    text = pool.own_user_data
+    if pool.image.id != "bottlerocket":
+        begins = text.startswith("#!/")
+        return "" if begins else f"does not begin with #!/; {pool.image.id} AMIs run scripts such as #!/bin/bash"
+    try:
+        parsed = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        return f"is not TOML ({error}); expected settings of Bottlerocket"
+    # Without a header, the first line of the text would be part of gpuc's last table.
+    settings = parsed.get("settings")
+    if parsed.keys() != {"settings"} or not isinstance(settings, dict) or not _HEADER.match(text):
+        return "does not begin with a table of settings; expected a first line such as [settings.host-containers.admin]"
+    if pool.is_gpu and "kubelet-device-plugins" in settings:
+        return "sets settings.kubelet-device-plugins, which gpuc sets; use sharing, or remove the settings"
+    kubernetes = settings.get("kubernetes", {})
+    if kubernetes and eks(pool).pins_cpus:
+        return "sets settings.kubernetes, which gpuc sets for training nodes with exclusive GPUs; remove the settings"
+    reasons = dict.fromkeys(_KARPENTER, "which Karpenter replaces; use nodeLabels or taints, or remove it")
+    reasons |= dict.fromkeys(_CAPACITY, "but gpuc computes quotas from the default; remove it")
+    return next((f"sets settings.kubernetes.{key}, {why}" for key, why in reasons.items() if key in kubernetes), "")

@@ -1,0 +1,66 @@
+"""The zones of node pools and of the cluster."""
+
+from __future__ import annotations
+
+from gpuc.diagnostics.finding import Path, Related
+from gpuc.model import Cluster, Pool
+from gpuc.rules import Findings, Found, pool_rule, rule
+from gpuc.substrates.eks.scaling import aws, eks
+
+ZONES: Path = ("spec", "cloud", "aws", "zones")
+
+
+@pool_rule("KRP113", source="EC2 user guide, cluster placement groups")
+def placement_across_zones(pool: Pool) -> Findings:
+    """A node pool in several zones has a cluster placement group.
+
+    A placement group with the cluster strategy is in one zone. EC2 cannot start nodes in the other zones.
+    """
+    if eks(pool).spec.placement and len(pool.zones) > 1:
+        actual = f"node pool {pool.name} has placement {eks(pool).spec.placement} in zones {', '.join(pool.zones)}"
+        message = f"{actual}; expected one zone"
+        zones = (*eks(pool).path, "zones") if eks(pool).spec.zones else ZONES
+        fix = f"name one zone under zones of node pool {pool.name}"
+        yield Found((*eks(pool).path, "placement"), message, fix, [Related("the zones", zones, on_key=True)])
+
+
+@rule("KRP114")
+def zone_outside_cluster(cluster: Cluster) -> Findings:
+    """A node pool is in a zone where the cluster has no subnets.
+
+    Karpenter finds no subnet in the zone and starts no node there.
+    """
+    for pool in cluster.pools:
+        for index, zone in enumerate(eks(pool).spec.zones or []):
+            if zone not in aws(cluster).zones:
+                zones = ", ".join(aws(cluster).zones)
+                message = f"zone {zone} of node pool {pool.name} is not a zone of the cluster; expected one of {zones}"
+                related = [Related("zones of the cluster", ZONES, on_key=True)]
+                yield Found((*eks(pool).path, "zones", index), message, related=related)
+
+
+@rule("KRP115")
+def zone_outside_region(cluster: Cluster) -> Findings:
+    """A zone of the cluster is not in the region of the cluster.
+
+    The subnets of an EKS cluster are in the zones of one region.
+    """
+    section = aws(cluster)
+    for index, zone in enumerate(section.zones):
+        if zone[:-1] != section.region:
+            message = f"zone {zone} is not in region {section.region}; expected a zone of region {section.region}"
+            related = [Related(f"the region is {section.region}", ("spec", "cloud", "aws", "region"))]
+            yield Found((*ZONES, index), message, related=related)
+
+
+@rule("KRP151", source="Amazon VPC User Guide, Subnet basics: each subnet is in one Availability Zone")
+def zones_without_subnet(cluster: Cluster) -> Findings:
+    """The cluster has fewer subnets than zones.
+
+    A subnet is in one zone. Karpenter starts no nodes in a zone without a subnet.
+    """
+    subnets, zones = set(aws(cluster).subnets.ids or ()), set(aws(cluster).zones)
+    if aws(cluster).subnets.ids and len(subnets) < len(zones):
+        message = f"the number of subnets is {len(subnets)}; expected at least {len(zones)}, one in each zone"
+        related = [Related(f"{len(zones)} zones", ZONES, on_key=True)]
+        yield Found(("spec", "cloud", "aws", "subnets", "ids"), message, related=related)

@@ -1,0 +1,73 @@
+"""EKS with Karpenter as the place where a cluster lives."""
+
+from __future__ import annotations
+
+from gpuc.catalog import Catalog
+from gpuc.catalog.records import Image, InstanceType
+from gpuc.diagnostics.finding import Path
+from gpuc.model.substrate import Nodes, Substrate
+from gpuc.spec.cluster import Spec
+from gpuc.spec.pools import Pool as PoolSpec
+from gpuc.substrates.eks.scaling import EksScaling
+from gpuc.substrates.eks.section import SECTIONS, Aws, EksPool
+from gpuc.substrates.eks.section import Image as ImageSpec
+
+_PATH: Path = ("spec", "cloud", SECTIONS.name)
+POD_IDENTITY_AGENT = "169.254.170.23/32"
+
+
+def _nodes(spec: Spec, name: str, pool: PoolSpec, instances: tuple[InstanceType, ...], catalog: Catalog) -> Nodes:
+    aws, section = _aws(spec), getattr(pool, SECTIONS.pool_key)
+    assert isinstance(section, EksPool)
+    image, ami = _image(section.image or aws.image, catalog)
+    zones = tuple(section.zones or aws.zones)
+    path: Path = ("spec", "pools", name, SECTIONS.pool_key)
+    image_path: Path = (*(path if section.image else _PATH), "image")
+    scaling = EksScaling(
+        pool=pool,
+        name=name,
+        path=path,
+        spec=section,
+        instances=instances,
+        image=image,
+        ami=ami,
+        zones=zones,
+        kubelet=catalog.kubelet,
+    )
+    is_own = ami.startswith("ami-")
+    own_user_data = section.user_data or aws.user_data or ""
+    return Nodes(image, own_user_data, is_own, image_path, zones, scaling.allocatable, scaling)
+
+
+def _aws(spec: Spec) -> Aws:
+    section = spec.cloud.section
+    assert isinstance(section, Aws)
+    return section
+
+
+def _image(image_spec: ImageSpec, catalog: Catalog) -> tuple[Image, str]:
+    if image_spec.alias:
+        return catalog.images[image_spec.alias.split("@")[0]], image_spec.alias
+    assert image_spec.family is not None and image_spec.id is not None, "the spec has an alias, or family and id"
+    return catalog.images[image_spec.family.lower()], image_spec.id
+
+
+def _endpoint_ranges(spec: Spec) -> tuple[tuple[Path, list[str]], ...]:
+    return (((*_PATH, "s3GatewayCidrs"), _aws(spec).s3_gateway_cidrs),)
+
+
+def _service_range(spec: Spec) -> str:
+    command = f"aws eks describe-cluster --name {_aws(spec).eks_cluster}"
+    return f"the output of {command} --query cluster.kubernetesNetworkConfig.serviceIpv4Cidr"
+
+
+SUBSTRATE = Substrate(
+    sections=SECTIONS,
+    nodes=_nodes,
+    region=lambda spec: _aws(spec).region,
+    zones=lambda spec: tuple(_aws(spec).zones),
+    identity=lambda spec: (_aws(spec).region, _aws(spec).eks_cluster),
+    service_range=_service_range,
+    node_services={"allow-pod-identity": POD_IDENTITY_AGENT},
+    endpoint_ranges=_endpoint_ranges,
+)

@@ -1,0 +1,77 @@
+"""User data of the spec beside the parts of gpuc, parsed as by cloud-init."""
+
+from __future__ import annotations
+
+import subprocess
+import tomllib
+from collections.abc import Callable
+from email import message_from_string
+from typing import Any
+
+import pytest
+
+from gpuc.model import Cluster
+from gpuc.substrates.eks.karpenter.user_data import user_data
+from tests.substrates.eks.karpenter.gpu_node import files_written
+
+Variant = Callable[[Callable[[dict[str, Any]], object]], Cluster]
+
+SCRIPT = '#!/bin/bash\n# {{ pool }} {% raw %} $(id) `id` \\ \'\necho {{ boundary }} "two words"\n'
+UBUNTU = {"family": "Ubuntu", "id": "ami-0123456789abcdef0"}
+
+
+def archive(text: str) -> list[tuple[str, str]]:
+    """Returns the content type and the text of each part."""
+    message = message_from_string(text)
+    assert message.is_multipart() and not message.defects
+    payloads = [part.get_payload() for part in message.get_payload() if not isinstance(part, str)]
+    assert all(isinstance(payload, str) for payload in payloads)
+    return [
+        (part.get_content_type(), str(part.get_payload()))
+        for part in message.get_payload()
+        if not isinstance(part, str)
+    ]
+
+
+def text_of(cluster: Cluster, name: str) -> str:
+    (pool,) = (pool for pool in cluster.pools if pool.name == name)
+    return user_data(cluster, pool)
+
+
+@pytest.mark.parametrize("name", ["general", "dev-l4", "train-h100"])
+def test_the_script_is_a_part_of_its_own_after_the_part_of_gpuc(
+    variant: Variant, reference: Cluster, name: str
+) -> None:
+    cluster = variant(lambda spec: spec["cloud"]["aws"].update(userData=SCRIPT))
+    before = text_of(reference, name)
+    gpuc = archive(before) if before else []
+    found = archive(text_of(cluster, name))
+    scripts = [text for kind, text in found if kind == "text/x-shellscript"]
+    assert files_written(scripts[-1])["/usr/local/lib/gpuc/user-data"] == SCRIPT
+    others = [(kind, files_written(text).keys()) for kind, text in found if text != scripts[-1]]
+    assert others == [(kind, files_written(text).keys()) for kind, text in gpuc]
+
+
+def test_a_pool_has_its_own_script_instead_of_the_clusters(variant: Variant) -> None:
+    def two(spec: dict[str, Any]) -> None:
+        spec["cloud"]["aws"]["userData"] = "#!/bin/sh\necho cluster\n"
+        spec["pools"]["general"].setdefault("eks", {})["userData"] = "#!/bin/sh\necho pool\n"
+
+    ((_, shell),) = archive(text_of(variant(two), "general"))
+    script = files_written(shell)["/usr/local/lib/gpuc/user-data"]
+    assert subprocess.run(["sh"], input=script, text=True, capture_output=True, check=True).stdout == "pool\n"
+
+
+def test_on_ubuntu_the_script_runs_before_the_node_joins(variant: Variant) -> None:
+    cluster = variant(lambda spec: spec["pools"]["dev-l4"].update(image=UBUNTU, userData=SCRIPT))
+    (own, join) = archive(text_of(cluster, "dev-l4"))
+    assert files_written(own[1])["/usr/local/lib/gpuc/user-data"] == SCRIPT
+    assert "[[ ! -e /var/lib/gpuc/user-data-failed ]]\n/etc/eks/bootstrap.sh" in join[1]
+
+
+def test_bottlerocket_gets_the_settings_of_both(variant: Variant) -> None:
+    own = "[settings.host-containers.admin]\nenabled = false\n"
+    cluster = variant(lambda spec: spec["pools"]["dev-l4"].update(image="bottlerocket@v1.40.0", userData=own))
+    settings = tomllib.loads(text_of(cluster, "dev-l4"))["settings"]
+    assert settings["host-containers"] == {"admin": {"enabled": False}}
+    assert "time-slicing" in settings["kubelet-device-plugins"]["nvidia"]
