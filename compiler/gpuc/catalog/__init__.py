@@ -59,6 +59,8 @@ class Catalog:
     """EC2 instance types with GPUs, and the instance types of the fleet, by name."""
     unsupported_instances: cached_property[dict[str, UnsupportedInstance]] = _read("instances", "unsupported")
     """EC2 instance types that pools cannot use, by name."""
+    servers: cached_property[dict[str, InstanceType]] = _read("servers", "servers")
+    """Types of servers by name. The name of an EC2 instance type has a dot, the name of a server has none."""
     ec2_families: cached_property[dict[str, Ec2Family]] = _read("ec2", "families")
     """All EC2 instance types in Karpenter's instance type reference, by family."""
     unpublished_types: cached_property[dict[str, UnpublishedTypes]] = _read("ec2", "unpublished")
@@ -92,9 +94,11 @@ class Catalog:
         self.own = own
 
     def instance_type(self, name: str) -> InstanceType | None:
-        """Returns the figures of any EC2 instance type; None without published figures."""
+        """Returns the figures of any EC2 instance type or server; None without published figures."""
         if name in self.instances:
             return self.instances[name]
+        if name in self.servers:
+            return self.servers[name]
         family, _, size = name.partition(".")
         row = self.ec2_families.get(family)
         return row.instance(size) if row is not None and size in row.sizes else None

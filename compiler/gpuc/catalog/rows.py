@@ -42,6 +42,7 @@ _TABLES = {
     ("releases", "nulls"): ("records.NullField", ("component", "version", "kind", "value")),
     ("releases", "operands"): ("records.Operand", ("operator", "operand")),
     ("reserved_keys", "keys"): ("reserved_keys.ReservedKey", ("key",)),
+    ("servers", "servers"): ("records.InstanceType", ("type",)),
     ("time_zones", "zones"): ("operations.TimeZone", ("name",)),
     ("versions", "kubernetes"): ("operations.KubernetesVersion", ("version",)),
     ("xids", "xids"): ("operations.Xid", ("xid",)),

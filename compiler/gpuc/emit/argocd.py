@@ -9,6 +9,7 @@ from gpuc.catalog.records import Release
 from gpuc.emit.bootstrap import ORIGIN, bootstrap
 from gpuc.emit.component import Component, Folder, needed_components
 from gpuc.emit.project import API, Delivered, Permitted, argocd_cluster, own_project, project, target_cluster
+from gpuc.emit.substrate import substrate_output
 from gpuc.emit.sync import wave
 from gpuc.kubernetes.argocd import IGNORE_HEALTH
 from gpuc.manifest.manifest import Artifact, Body, Manifest
@@ -51,7 +52,8 @@ def argocd(cluster: Cluster) -> Iterator[Artifact]:
 def _own_folders(cluster: Cluster) -> list[tuple[Folder, str]]:
     """Returns the folders that belong to no component, each with the namespace of objects without a namespace."""
     observability = cluster.spec.observability
-    folders = [(MONITORING, observability.namespace)] if observability else []
+    folders = [(folder, "default") for folder in substrate_output(cluster).folders]
+    folders += [(MONITORING, observability.namespace)] if observability else []
     return [*folders, (TENANTS, "default")] if cluster.tenants or cluster.spec.auditors else folders
 
 

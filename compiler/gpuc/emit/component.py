@@ -29,6 +29,7 @@ from gpuc.emit.component_facts import (
     Rehearsal,
     Restarts,
 )
+from gpuc.emit.substrate import substrate_output
 from gpuc.kubernetes.api_groups import ADMISSION_REGISTRATION, RBAC
 from gpuc.manifest.manifest import Artifact, Body, Kind
 from gpuc.model import Cluster
@@ -58,26 +59,27 @@ WEBHOOK_CONTROLLER: tuple[Kind, ...] = (
 VALIDATING: Kind = (ADMISSION_REGISTRATION, "ValidatingWebhookConfiguration")
 WEBHOOKS: tuple[Kind, ...] = ((ADMISSION_REGISTRATION, "MutatingWebhookConfiguration"), VALIDATING)
 
-SYSTEM_NODES: Body = {
-    "nodeAffinity": {
-        "requiredDuringSchedulingIgnoredDuringExecution": {
-            "nodeSelectorTerms": [{"matchExpressions": [{"key": "karpenter.sh/nodepool", "operator": "DoesNotExist"}]}]
-        }
-    }
-}
-"""The affinity of controllers: nodes that Karpenter does not start. All nodes of Karpenter also have a taint."""
-
-SYSTEM_PODS = "the pods run on the system nodes, which Karpenter does not start"
+SYSTEM_PODS = "the pods run on the system nodes, which belong to no node pool"
 """The reason for affinity and tolerations of controllers."""
 SYSTEM_TOLERATIONS: list[Body] = [{"key": SYSTEM_TAINT, "operator": "Exists"}]
-ON_SYSTEM_NODES: Body = {"affinity": SYSTEM_NODES, "tolerations": SYSTEM_TOLERATIONS}
-"""Helm values of a controller that runs on the system nodes."""
 
 PLATFORM: Mapping[str, str] = {"admission.gatekeeper.sh/ignore": "platform"}
 PRIVILEGED: Mapping[str, str] = {
     f"pod-security.kubernetes.io/{mode}": "privileged" for mode in ("enforce", "audit", "warn")
 }
 """Namespace labels for charts whose pods need access to the host."""
+
+
+def system_affinity(cluster: Cluster) -> Body:
+    """Returns the affinity of controllers: nodes of no pool. All nodes of pools also have a taint."""
+    of_no_pool = {"key": substrate_output(cluster).pool_label, "operator": "DoesNotExist"}
+    terms = {"nodeSelectorTerms": [{"matchExpressions": [of_no_pool]}]}
+    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
+
+
+def on_system_nodes(cluster: Cluster) -> Body:
+    """Returns the Helm values of a controller that runs on the system nodes."""
+    return {"affinity": system_affinity(cluster), "tolerations": SYSTEM_TOLERATIONS}
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from gpuc.diagnostics.finding import Path
 from gpuc.emit.component import CLUSTER_ROLES, Component
 from gpuc.emit.network import needs_cilium_policies
 from gpuc.emit.network_objects import CILIUM_POLICY
+from gpuc.emit.substrate import substrate_output
 from gpuc.emit.sync import wave
 from gpuc.kubernetes.api_groups import RBAC
 from gpuc.manifest.manifest import Body, Kind, Manifest
@@ -83,6 +84,7 @@ def project(cluster: Cluster, components: tuple[Component, ...]) -> Manifest:
     charts = [component for component in components if cluster.is_managed(component.name)]
     cluster_kinds = {*OWN_CLUSTER_KINDS, *chain.from_iterable(component.cluster_kinds for component in components)}
     cluster_kinds |= {*chain.from_iterable(component.chart_cluster_kinds for component in charts)}
+    cluster_kinds |= {*substrate_output(cluster).cluster_kinds}
     cluster_kinds |= {*CLUSTER_ROLES} if cluster.spec.auditors else set()
     kinds = {*OWN_KINDS, *chain.from_iterable(component.kinds for component in components)}
     kinds |= {*chain.from_iterable(component.chart_kinds for component in charts)}

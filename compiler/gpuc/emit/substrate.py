@@ -5,16 +5,18 @@ Each folder of gpuc.substrates has a module output.py with the variable OUTPUT. 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path as File
 from typing import TYPE_CHECKING
 
+from gpuc.manifest.manifest import Artifact, Kind
 from gpuc.model import Cluster
 from gpuc.spec.substrate import Sections, substrate_modules
 
 if TYPE_CHECKING:
+    from gpuc.emit.component import Folder
     from gpuc.emit.prerequisites.record import Chapter
 
 
@@ -34,6 +36,18 @@ class SubstrateOutput:
     """Returns the variables of the texts of prerequisites."""
     values: Callable[[Cluster], Mapping[str, object]]
     """Returns the variables of all templates of the README."""
+    add_ons: tuple[str, str]
+    """The ids of the records about CoreDNS and kube-proxy."""
+    pool_label: str
+    """The node label that exactly the nodes of pools have. Controllers run on other nodes."""
+    labels_by_rules: bool
+    """Whether node feature discovery gives the nodes of pools their labels and taints."""
+    artifacts: Callable[[Cluster], Iterator[Artifact]]
+    """Yields the objects of the substrate that belong to no component."""
+    folders: tuple[Folder, ...]
+    """The folders of these objects below out/<cluster>/."""
+    cluster_kinds: tuple[Kind, ...]
+    """The kinds of these objects, which have no namespace."""
     chapters: Mapping[int, Callable[[Cluster], Chapter]]
     """The chapters about what the cluster needs, by place: the order in which an engineer needs them."""
 

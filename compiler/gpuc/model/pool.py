@@ -183,7 +183,7 @@ class Pool:
         for daemonset in self.daemonsets:
             for name, used in daemonset.requests.items():
                 amounts[name] -= used
-        if self.is_gpu:
+        if self.has_gate:
             amounts[CPU] -= GPU_GATE_CPU_MILLI
             amounts[MEMORY] -= GPU_GATE_MEMORY_MIB * MIB
         return amounts
@@ -244,9 +244,14 @@ class Pool:
         return {OPERANDS_LABEL: "false"} if self.mig_by_user_data else {}
 
     @property
+    def has_gate(self) -> bool:
+        """Whether new nodes have GPUs, and wait for the GPU gate. Nodes that exist already do not wait."""
+        return self.is_gpu and self.scaling is not None
+
+    @property
     def gpu_taints(self) -> tuple[Taint, ...]:
         """Taints that keep pods off a GPU node until it advertises its resources. Node agents tolerate these taints."""
-        return (Taint(GPUS_TAINT, "pending"),) if self.is_gpu else ()
+        return (Taint(GPUS_TAINT, "pending"),) if self.has_gate else ()
 
     @property
     def startup_taints(self) -> tuple[Taint, ...]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from gpuc.diagnostics.finding import Finding, Related, Severity, declare_rule
 from gpuc.emit.prerequisites import prerequisites
 from gpuc.emit.prerequisites.record import Prerequisite
+from gpuc.emit.substrate import substrate_output
 from gpuc.manifest.manifest import Artifact, Values
 from gpuc.model import Cluster
 from gpuc.needs.objects import Need, Output, needs
@@ -54,7 +55,8 @@ def needs_of(cluster: Cluster, artifacts: Sequence[Artifact]) -> list[Need]:
     known = cluster.catalog.releases[cluster.spec.releases.set].values()
     public = frozenset(release.repo for release in known)
     objects = emitted(artifacts, cluster.catalog)
-    return list(needs(Output(objects, values, cluster.components, public, cluster.network.policy_engine)))
+    add_ons = substrate_output(cluster).add_ons
+    return list(needs(Output(objects, values, cluster.components, public, cluster.network.policy_engine, add_ons)))
 
 
 def _unnamed(need: Need, named: set[str]) -> ObjectFinding:

@@ -59,6 +59,8 @@ class Output:
     """The repositories of charts that everybody can read."""
     engine: str
     """The network policy engine of the cluster."""
+    add_ons: tuple[str, str]
+    """The ids of the records about CoreDNS and kube-proxy."""
 
     @cached_property
     def installed(self) -> frozenset[str]:
@@ -115,8 +117,8 @@ def _of_values(output: Output, values: Manifest) -> Found:
     own = _of_component(output, values)
     yield from own
     if any(name == SYSTEM_NODES for name, _ in own) or _tolerates_system_nodes(values.body):
-        add_ons = ("coredns",) if output.has_gateway else ("coredns", "kube-proxy")
-        yield from ((name, ()) for name in (SYSTEM_NODES, *(f"eks-addon/{add_on}" for add_on in add_ons)))
+        dns, proxy = output.add_ons
+        yield from ((name, ()) for name in (SYSTEM_NODES, dns, *(() if output.has_gateway else (proxy,))))
 
 
 def _of_component(output: Output, values: Manifest) -> list[tuple[str, Path]]:

@@ -25,9 +25,10 @@ def _date(text: str) -> str:
 
 
 TypeName = Annotated[
-    str, Form(r"^[a-z][a-z0-9-]{0,30}\.[a-z0-9-]{1,30}$", "the name of an instance type such as p5.48xlarge", str.lower)
+    str,
+    Form(r"^[a-z][a-z0-9-]{0,30}(\.[a-z0-9-]{1,30})?$", "the name of an instance type such as p5.48xlarge", str.lower),
 ]
-"""The name of an EC2 instance type, for example p5.48xlarge."""
+"""The name of an EC2 instance type, for example p5.48xlarge, or of a server, for example dgx-h100."""
 
 AgentName = Annotated[
     str, Form(r"^[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?$", "lower-case letters, digits, hyphens and dots", hyphenated)

@@ -176,6 +176,10 @@ class Kueue(SpecModel):
     """
 
 
+Millicores = Annotated[str, BeforeValidator(_millicores), WithJsonSchema({"type": "string", "pattern": _MILLICORES})]
+"""CPU in millicores, for example 100m."""
+
+
 class NodeAgent(SpecModel):
     """A DaemonSet that gpuc does not install, and what a pod of the DaemonSet requests."""
 
@@ -184,7 +188,7 @@ class NodeAgent(SpecModel):
     nodes: Literal["all", "gpu", "efa"] = "all"
     """The nodes on which the DaemonSet runs: all nodes, nodes with GPUs, or nodes with EFA."""
 
-    cpu: Annotated[str, BeforeValidator(_millicores), WithJsonSchema({"type": "string", "pattern": _MILLICORES})]
+    cpu: Millicores
     """The sum of the CPU requests of all containers of a pod, in millicores, for example 100m."""
 
     memory: Bytes

@@ -77,10 +77,12 @@ class AnyPool(SpecModel):
     """The use of the pool. general is for nodes without GPUs. The other uses set defaults of disruption and alerts."""
 
     instances: Annotated[
-        list[Annotated[str, Form(r"^[a-z0-9-]+\.[a-z0-9-]+$", "an instance type such as p5.48xlarge", str.lower)]],
+        list[Annotated[str, Form(r"^[a-z0-9-]+(\.[a-z0-9-]+)?$", "an instance type such as p5.48xlarge", str.lower)]],
         Field(min_length=1),
     ]
-    """EC2 instance types that Karpenter may start. Nodes of all types must advertise the same resource names."""
+    """The types of the nodes: EC2 instance types, or with `cloud.none` one type of server, for example dgx-h100.
+
+    Nodes of all types must advertise the same resource names."""
     nodes: Nodes
     """The number of nodes: `max`, `max` with `min`, or `static`."""
 

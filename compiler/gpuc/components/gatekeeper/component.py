@@ -42,8 +42,8 @@ def _values(cluster: Cluster) -> Values:
         # The hook would run at every sync (PreSync). Argo CD applies the CRDs from the chart's crds/ folder instead.
         "upgradeCRDs": {"enabled": False},
         "postInstall": {"labelNamespace": {"enabled": True}, "tolerations": parts.SYSTEM_TOLERATIONS},
-        "controllerManager": {"exemptNamespaces": list(cluster.platform_namespaces), **parts.ON_SYSTEM_NODES},
-        "audit": {**parts.ON_SYSTEM_NODES, "resources": _audit_resources(cluster)},
+        "controllerManager": {"exemptNamespaces": list(cluster.platform_namespaces), **parts.on_system_nodes(cluster)},
+        "audit": {**parts.on_system_nodes(cluster), "resources": _audit_resources(cluster)},
         # All constraints name their kinds. Without this setting, the audit lists the objects of every kind.
         "auditMatchKindOnly": True,
         "auditInterval": AUDIT_SECONDS,

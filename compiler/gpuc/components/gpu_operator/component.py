@@ -19,6 +19,7 @@ from gpuc.diagnostics.finding import Path
 from gpuc.emit import component as parts
 from gpuc.emit import component_facts as facts
 from gpuc.emit.block import block_yaml
+from gpuc.emit.substrate import substrate_output
 from gpuc.manifest.manifest import Artifact, Body, RunsOn, Values
 from gpuc.model import Cluster, GpuPool
 from gpuc.model.names import GPU
@@ -67,12 +68,12 @@ def gpu_operator(cluster: Cluster) -> Iterator[Artifact]:
         # gpuc emits the ClusterPolicy. Server-side apply rejects the ClusterPolicy that the chart renders.
         "clusterPolicy": {"deployCR": False},
         # The hook would run at every sync (PreSync). Argo CD applies the CRDs from the chart's crds/ folder instead.
-        "operator": {"upgradeCRD": False, **parts.ON_SYSTEM_NODES},
+        "operator": {"upgradeCRD": False, **parts.on_system_nodes(cluster)},
         **_config_maps(cluster, embedded),
         # The hook would remove the labels of all nodes, and so all operands, when the Application is deleted.
         "node-feature-discovery": {
-            "master": parts.ON_SYSTEM_NODES,
-            "gc": parts.ON_SYSTEM_NODES,
+            "master": {**parts.on_system_nodes(cluster), **_feature_rules(cluster)},
+            "gc": parts.on_system_nodes(cluster),
             "worker": {"tolerations": agent_tolerations(cluster)},
             "postDeleteCleanup": False,
         },
@@ -80,6 +81,15 @@ def gpu_operator(cluster: Cluster) -> Iterator[Artifact]:
     yield Values(cluster.values_file("gpu-operator"), ("spec", "pools"), "gpu-operator", body, embedded, pods=PODS)
     yield cluster_policy(cluster)
     yield from gpu_gate(cluster)
+
+
+def _feature_rules(cluster: Cluster) -> Body:
+    """Returns the setting with which node feature discovery also sets the taints of NodeFeatureRules.
+
+    Source: kubernetes-sigs/node-feature-discovery v0.19.0 docs/reference/master-configuration-reference.md,
+    enableTaints
+    """
+    return {"config": {"enableTaints": True}} if substrate_output(cluster).labels_by_rules else {}
 
 
 def _config_maps(cluster: Cluster, embedded: dict[str, Body]) -> Body:

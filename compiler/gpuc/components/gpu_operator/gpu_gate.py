@@ -41,10 +41,11 @@ def _namespace(cluster: Cluster) -> str:
 
 def gpu_gate(cluster: Cluster) -> Iterator[Manifest]:
     """Yields a service account, and a DaemonSet for each GPU pool and for each set of resources in a pool."""
-    if not cluster.gpu_pools:
+    pools = [pool for pool in cluster.gpu_pools if pool.has_gate]
+    if not pools:
         return
     yield from _permissions(cluster)
-    for pool in cluster.gpu_pools:
+    for pool in pools:
         groups = by_first((tuple(_promised(pool, instance).items()), instance) for instance in pool.instances)
         for instances in groups.values():
             suffix = pool.name if len(groups) == 1 else f"{pool.name}-{instances[0].type.replace('.', '-')}"

@@ -36,7 +36,7 @@ def jobset(cluster: Cluster) -> Iterator[Artifact]:
         },
         "controller": {
             "replicas": 2,
-            "affinity": {**parts.SYSTEM_NODES, "podAntiAffinity": anti_affinity},
+            "affinity": {**parts.system_affinity(cluster), "podAntiAffinity": anti_affinity},
             "tolerations": parts.SYSTEM_TOLERATIONS,
             "podDisruptionBudget": {"enabled": True, "minAvailable": 1},
         },

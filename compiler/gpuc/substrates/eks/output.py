@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from gpuc.emit.substrate import SubstrateOutput
+from gpuc.kubernetes.node_pool import NODE_POOL
 from gpuc.model import Cluster
 from gpuc.substrates.eks.chapters.access import members, service_accounts
 from gpuc.substrates.eks.chapters.connections import network
@@ -31,6 +32,12 @@ OUTPUT = SubstrateOutput(
     endpoints="AWS endpoints",
     texts=lambda cluster: {"eks": aws(cluster).eks_cluster, "region": aws(cluster).region},
     values=_values,
+    add_ons=("eks-addon/coredns", "eks-addon/kube-proxy"),
+    pool_label=NODE_POOL,
+    labels_by_rules=False,
+    artifacts=lambda cluster: iter(()),
+    folders=(),
+    cluster_kinds=(),
     chapters={
         10: system_nodes,
         30: network,

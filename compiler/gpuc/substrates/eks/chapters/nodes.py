@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from gpuc.emit.component import by_section, needed_components
+from gpuc.emit.prerequisites.connections import replaces_kube_proxy
 from gpuc.emit.prerequisites.record import Chapter, Row, written
 from gpuc.model import Cluster, Pool
 from gpuc.model.names import SYSTEM_TAINT
 from gpuc.substrates.eks.chapters import AWS, HERE
-from gpuc.substrates.eks.chapters.connections import replaces_kube_proxy
 from gpuc.substrates.eks.scaling import aws, eks
 
 CAPACITY_TITLE = "Reserved capacity"

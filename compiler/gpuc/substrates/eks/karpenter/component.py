@@ -51,7 +51,7 @@ def _values(cluster: Cluster) -> Body:
         "controller": {"resources": _controller_resources(cluster)},
         "settings": settings,
         # The defaults of the chart. They are explicit, because Karpenter cannot run on the nodes that it starts.
-        **parts.ON_SYSTEM_NODES,
+        **parts.on_system_nodes(cluster),
     }
 
 

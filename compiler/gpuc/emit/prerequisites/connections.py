@@ -1,0 +1,76 @@
+"""What the NetworkPolicies of a cluster need, whatever the network of the cluster is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain
+
+from gpuc.diagnostics.finding import Path
+from gpuc.emit.network import needs_cilium_policies
+from gpuc.emit.policy_facts import controllers
+from gpuc.emit.prerequisites.record import Row
+from gpuc.model import Cluster
+from gpuc.objects.object_set import home_namespace
+from gpuc.objects.pods import pods_of
+from gpuc.spec.network import Network
+
+_WITHOUT_PODS = ("default", "kube-node-lease", "kube-public")
+"""Namespaces of Kubernetes in which the platform runs no pods."""
+TENANTS: Path = ("spec", "tenants")
+ENGINE: Path = ("spec", "network", "policyEngine")
+
+
+def networks_of(cluster: Cluster) -> dict[str, Network]:
+    """Returns the network settings of isolated tenants by name of the tenant."""
+    return {tenant.name: tenant.spec.network for tenant in cluster.tenants if tenant.isolates_network}
+
+
+def namespaces_with_pods(cluster: Cluster) -> list[str]:
+    """Returns the namespaces with pods that belong to no tenant: of the platform, of charts and of manifests."""
+    callers = chain.from_iterable(tenant.caller_namespaces for tenant in cluster.tenants)
+    accounts = (name.split(":")[2] for name in controllers(cluster))
+    charts = (chart.namespace for chart in cluster.spec.charts.values())
+    more = chain.from_iterable(chart.namespaces for chart in cluster.spec.charts.values())
+    of_users = {home_namespace(manifest) for manifest in cluster.user_manifests if any(pods_of(manifest))}
+    platform = {*cluster.platform_namespaces, *callers, *accounts, *charts, *more} - {*_WITHOUT_PODS}
+    return sorted((platform | of_users) - {*cluster.tenant_namespaces})
+
+
+def host_names_of(cluster: Cluster) -> list[str]:
+    """Returns the host names that tenants may connect to. gpuc emits `**.` for `*.`, for subdomains of all levels."""
+    networks = networks_of(cluster).values()
+    return sorted({name for network in networks for entry in network.egress for name in entry.names or ()})
+
+
+def servers_of(cluster: Cluster) -> list[str]:
+    """Returns the tenants that accept connections from addresses, which a load balancer forwards."""
+    return [
+        name
+        for name, network in networks_of(cluster).items()
+        if any(entry.internet or entry.cidrs is not None for entry in network.ingress)
+    ]
+
+
+def cilium_rows(cluster: Cluster) -> Iterator[Row]:
+    """Yields what the CiliumNetworkPolicies need: their definitions, and features of Cilium.
+
+    Source: cilium/cilium pull requests 43420 and 43913 (the prefix `**.` since 1.19); cilium/cilium v1.20.2
+    Documentation/network/servicemesh/gateway-api (prerequisites)
+    """
+    host_names = host_names_of(cluster)
+    if needs_cilium_policies(cluster):
+        yield "definition/cilium.io", ENGINE, {}
+    if host_names:
+        yield "cilium-feature/l7-proxy", TENANTS, {}
+    if any(name.startswith("*.") for name in host_names):
+        yield "cilium-feature/multi-level-names", TENANTS, {}
+    if replaces_kube_proxy(cluster):
+        yield "cilium-feature/gateway", TENANTS, {}
+
+
+def replaces_kube_proxy(cluster: Cluster) -> bool:
+    """Returns whether Cilium has to replace kube-proxy: its Gateways need the replacement.
+
+    Source: cilium/cilium v1.20.2 Documentation/network/servicemesh/gateway-api (prerequisites)
+    """
+    return any(entry.gateway for network in networks_of(cluster).values() for entry in network.ingress)

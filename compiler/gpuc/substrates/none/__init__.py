@@ -1,0 +1,1 @@
+"""Nodes that exist already, without a cloud and without an autoscaler."""

@@ -1,0 +1,61 @@
+"""The chapters of the README about what a cluster of existing nodes needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path as File
+
+from gpuc.emit.component import by_section, needed_components
+from gpuc.emit.prerequisites.connections import (
+    ENGINE,
+    TENANTS,
+    cilium_rows,
+    host_names_of,
+    networks_of,
+    replaces_kube_proxy,
+    servers_of,
+)
+from gpuc.emit.prerequisites.record import Chapter, Row, written
+from gpuc.model import Cluster
+from gpuc.model.names import SYSTEM_TAINT
+
+_HERE = File(__file__).parent
+_SECTION = ("spec", "cloud", "none")
+
+
+def nodes(cluster: Cluster) -> Chapter:
+    """Returns the chapter about the nodes of the pools, and the nodes on which the controllers run."""
+    rows: list[Row] = [("nodes", (*pool.path, "machines"), {"name": pool.name}) for pool in cluster.pools]
+    rows += [
+        ("kubernetes", ("spec", "kubernetes"), {"version": cluster.spec.kubernetes}),
+        ("system-nodes", _SECTION, {"taint": SYSTEM_TAINT}),
+        ("add-on/coredns", _SECTION, {}),
+        *([] if replaces_kube_proxy(cluster) else [("add-on/kube-proxy", _SECTION, {})]),
+    ]
+    controllers = by_section(needed_components(cluster))
+    titles = ", ".join(component.title for component in controllers if component.has_controller)
+    return written(cluster, _HERE / "nodes", "Nodes", rows, controllers_of_platform=titles)
+
+
+def network(cluster: Cluster) -> Chapter:
+    """Returns the chapter about the engine that enforces NetworkPolicies."""
+    return written(cluster, _HERE / "network", "Network", _network_rows(cluster), host_names=host_names_of(cluster))
+
+
+def _network_rows(cluster: Cluster) -> Iterator[Row]:
+    if not networks_of(cluster):
+        return
+    engine = cluster.network.policy_engine
+    yield f"network-policy-engine/{'cilium' if engine == 'cilium' else 'none'}", ENGINE, {}
+    if engine == "cilium":
+        yield from cilium_rows(cluster)
+    if servers_of(cluster):
+        yield "load-balancer-controller", TENANTS, {}
+
+
+def members(cluster: Cluster) -> Chapter:
+    """Returns the chapter about the groups of members and auditors."""
+    groups = {group: tenant.path for tenant in cluster.tenants for group in tenant.groups}
+    groups |= {group: ("spec", "auditors") for group in cluster.auditors if group not in groups}
+    rows: list[Row] = [("group", path, {"name": name}) for name, path in groups.items()]
+    return written(cluster, _HERE / "members", "Members of tenants", rows)
