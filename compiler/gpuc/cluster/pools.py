@@ -1,4 +1,4 @@
-"""The NodePools of an object set, and those that meet the requirements of pods."""
+"""The node pools of an object set, and those that meet the requirements of pods."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from gpuc.kubernetes.node_pool import HOSTNAME, WELL_KNOWN, ZONE, normal
 from gpuc.kubernetes.selector import Requirement, Selector, equals
 from gpuc.objects.object_set import ObjectSet, group
 from gpuc.objects.selectors import equal_labels
+from gpuc.spec.substrate import substrate_modules
 
 _OTHER_NODES = frozenset(
     (
@@ -31,7 +32,9 @@ class Pools:
     """The NodePools of an object set, indexed by the labels of their nodes."""
 
     def __init__(self, objects: ObjectSet) -> None:
-        self.pools = tuple(Pool(manifest, objects) for manifest in objects.of(KARPENTER, "NodePool"))
+        of_karpenter = (Pool(manifest, objects) for manifest in objects.of(KARPENTER, "NodePool"))
+        others = (pool for module in substrate_modules("reader") for pool in module.read(objects))
+        self.pools = (*of_karpenter, *others)
         region = region_of(zone for pool in self.pools for zone in pool.listed(ZONE))
         self._objects = objects
         self.keys = {*(key for pool in self.pools for key in pool.offer), *WELL_KNOWN, HOSTNAME}

@@ -116,4 +116,4 @@ def _server(port: int) -> Body:
 def _grace_seconds(pool: Pool) -> int:
     """Returns the grace period: at most the time to drain a node, and the time of an interruption notice."""
     limits = (pool.scaling.grace_seconds, pool.scaling.notice_seconds) if pool.scaling else ()
-    return min(GRACE_SECONDS, *(seconds for seconds in limits if seconds))
+    return min([GRACE_SECONDS, *(seconds for seconds in limits if seconds)])

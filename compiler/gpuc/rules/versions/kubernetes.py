@@ -44,6 +44,8 @@ def incompatible_components(cluster: Cluster, *, certain: bool) -> Findings:
     row = cluster.catalog.kubernetes.get(cluster_version)
     if row and certain == (row.confidence != "low"):
         for name, least in row.minimum.items():
+            if name not in cluster.components:
+                continue
             version = cluster.components[name].version
             if numbers(version) < numbers(least):
                 is_overridden = name in cluster.spec.releases.components

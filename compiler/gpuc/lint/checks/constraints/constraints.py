@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gpuc.cluster.pools import Pools
 from gpuc.diagnostics.contract import Needs
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.diagnostics.spelling import missing, misspelt, write
@@ -219,7 +220,7 @@ def _parameter_names(objects: ObjectSet, constraints: list[Manifest]) -> Finding
     The check of references reports the parameters that gpuc knows as references.
     """
     queues = {queue.name for queue in objects.of("kueue.x-k8s.io", "LocalQueue")}
-    pools = {pool.name for pool in objects.of("karpenter.sh", "NodePool")}
+    pools = {pool.name for pool in objects.once(Pools).pools}
     for constraint in constraints:
         references = reference_paths(constraint)
         for path, value in texts(dig(constraint.body, "spec", "parameters"), ("spec", "parameters")):
