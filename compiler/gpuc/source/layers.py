@@ -13,6 +13,7 @@ from gpuc.diagnostics.spelling import alternatives, nearest
 from gpuc.documents.composer import Node
 from gpuc.source.document import EMPTY, compose
 from gpuc.source.encoding import text_of
+from gpuc.source.moved import moved
 
 API = "gpuc.dev/v1alpha1"
 FILE_LIMIT = 64
@@ -113,6 +114,8 @@ class Layers:
         if document is None:
             self.is_complete = False
         else:
+            document, outdated = moved(document)
+            self.findings += outdated
             self._documents[file] = document
         return document
 

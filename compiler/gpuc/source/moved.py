@@ -1,0 +1,142 @@
+"""Fields of the spec that have moved. One release reads both places; `gpuc fix` writes the new place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from gpuc.diagnostics.finding import Finding, Mark, Path, Related, Severity, declare_rule
+from gpuc.documents.composer import Node
+
+MOVED = declare_rule("SPC008", Severity.WARNING, "Fields of a file are at their old places.",
+    "The next release refuses the old places. `gpuc fix` moves the fields, and the output stays the same.")  # fmt: skip
+BOTH = declare_rule("SPC009", Severity.ERROR, "A file has a field at its old and at its new place.",
+    "gpuc cannot decide which of the values counts.")  # fmt: skip
+
+_ANY = "*"
+_AWS, _POOL, _NETWORK = ("spec", "cloud", "aws"), ("spec", "pools", _ANY), ("spec", "network")
+_POOL_FIELDS = (
+    "reservations", "purchase", "zones", "idleAfter", "expireAfter", "placement", "image", "userData", "rootVolume",
+    "rootVolumeThroughput", "rootVolumeIops", "costCentre", "tags",
+)  # fmt: skip
+_NETWORK_FIELDS = {
+    "networkPolicyEngine": "policyEngine", "podCidrs": "podCidrs", "serviceCidr": "serviceCidr",
+    "endpointCidrs": "endpointCidrs", "apiServerCidrs": "apiServerCidrs", "nodeLocalDns": "nodeLocalDns",
+}  # fmt: skip
+
+MOVES: dict[tuple[str, ...], tuple[str, ...]] = {
+    **{(*_AWS, old): (*_NETWORK, new) for old, new in _NETWORK_FIELDS.items()},
+    **{(*_POOL, name): (*_POOL, "eks", name) for name in _POOL_FIELDS},
+}
+"""The new place of each moved field by its old place. The step * is any key, the same key in both places."""
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A field of a file that is at its old place."""
+
+    old: Path
+    new: Path
+    pattern: tuple[str, ...]
+    """The old place, as a key of MOVES."""
+    mark: Mark
+    """The position of the key."""
+    taken_at: Mark | None
+    """The position of the value that is at the new place already, or that is no map above the new place."""
+
+
+def moves(document: Node) -> list[Move]:
+    """Returns the fields of a file that are at their old places, in the order of the file."""
+    found = [
+        Move(path, place, pattern, _key_mark(document, path), _obstacle(document, place))
+        for pattern, new in MOVES.items()
+        for path in _paths(document, pattern)
+        for place in [tuple(path[index] if step == _ANY else step for index, step in enumerate(new))]
+    ]
+    return sorted(found, key=lambda move: (move.mark.line, move.mark.column))
+
+
+def moved(document: Node) -> tuple[Node, list[Finding]]:
+    """Returns the document with all fields at their new places, and the findings about fields at their old places.
+
+    Values and keys keep their positions in the file. A map without other fields goes with its last field.
+    """
+    found = moves(document)
+    for move in found:
+        value = value_at(document, move.old)
+        if value is not None and move.taken_at is None:
+            document = _with(_without(document, move.old), move.new, value, move.mark)
+    return document, list(_findings(found))
+
+
+def value_at(node: Node, path: Path) -> Node | None:
+    """Returns the value at a path of keys of maps; None if there is no such value."""
+    for step in path:
+        below = node.value.get(step) if isinstance(node.value, dict) else None
+        if below is None:
+            return None
+        node = below
+    return node
+
+
+def _paths(node: Node, pattern: tuple[str, ...]) -> Iterator[Path]:
+    """Yields the paths of all values at a place. A step of the place may be any key."""
+    if not pattern:
+        yield ()
+    elif isinstance(node.value, dict):
+        for key in list(node.value) if pattern[0] == _ANY else [key for key in pattern[:1] if key in node.value]:
+            yield from ((key, *path) for path in _paths(node.value[key], pattern[1:]))
+
+
+def _key_mark(document: Node, path: Path) -> Mark:
+    parent = value_at(document, path[:-1])
+    mark = parent.keys[path[-1]] if parent else document.mark
+    assert isinstance(mark, Mark)
+    return mark
+
+
+def _obstacle(document: Node, new: Path) -> Mark | None:
+    """Returns the position of a value at a place, or of the value above the place that is no map."""
+    for length in range(1, len(new) + 1):
+        node = value_at(document, new[:length])
+        if node is None:
+            return None
+        if length == len(new) or not isinstance(node.value, dict):
+            return _key_mark(document, new[:length])
+    return None
+
+
+def _without(node: Node, path: Path) -> Node:
+    """Returns a map without the value at a path, and without the maps above the value that become empty."""
+    step, rest = path[0], path[1:]
+    below = _without(node.value[step], rest) if rest else None
+    values = {key: child for key, child in node.value.items() if key != step}
+    if below is not None and below.value:
+        values = {key: below if key == step else child for key, child in node.value.items()}
+    return replace(node, value=values, keys={key: mark for key, mark in node.keys.items() if key in values})
+
+
+def _with(node: Node, path: Path, value: Node, mark: Mark) -> Node:
+    """Returns a map with a value at a path. Maps that do not exist have the position of the value's key."""
+    step, rest = path[0], path[1:]
+    below = _with(node.value.get(step) or Node(mark, {}), rest, value, mark) if rest else value
+    return replace(node, value=node.value | {step: below}, keys={step: mark} | node.keys)
+
+
+def _findings(found: list[Move]) -> Iterator[Finding]:
+    free = [move for move in found if move.taken_at is None]
+    if free:
+        first, file = free[0], free[0].mark.file
+        places = ", ".join(f"{'.'.join(old[1:])} is now {'.'.join(MOVES[old][1:])}" for old in _patterns(free))
+        message = f"{len(free)} {'field is at its old place' if len(free) == 1 else 'fields are at old places'}: {places}"
+        yield MOVED.at(first.new, message, fix=f"run gpuc fix {file}", mark=first.mark)
+    for move in found:
+        if move.taken_at is not None:
+            new = ".".join(map(str, move.new[1:]))
+            message = f"{'.'.join(map(str, move.old[1:]))} has moved to {new}, and the file has a value there"
+            related = [Related(f"the value at {new}", mark=move.taken_at)]
+            yield BOTH.at(move.new, message, mark=move.mark, related=related)
+
+
+def _patterns(found: list[Move]) -> list[tuple[str, ...]]:
+    return list(dict.fromkeys(move.pattern for move in found))
