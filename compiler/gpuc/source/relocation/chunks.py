@@ -27,6 +27,8 @@ class Line:
     comment: str = ""
     column: int = 0
     """The column of the comment, from 0."""
+    gap: int = 0
+    """The number of spaces before the comment."""
     is_aligned: bool = False
     """Whether another comment of the file has the same column."""
 
@@ -46,7 +48,7 @@ class Line:
         content = content.rstrip()
         room = self.column - len(content)
         is_kept = self.is_aligned and room >= _DISTANCE
-        distance = room if is_kept else max(self.column - len(self.content.rstrip()), 1)
+        distance = room if is_kept else self.gap
         return content + " " * distance + self.comment
 
 
@@ -186,7 +188,8 @@ def line_at(spans: Spans, line: int) -> Line:
     if start is None:
         return Line(text)
     column = spans.column(start)
-    return Line(text[:column].rstrip(), text[column:], column, spans.comment_columns[column] > 1)
+    content = text[:column].rstrip()
+    return Line(content, text[column:], column, column - len(content), spans.comment_columns[column] > 1)
 
 
 def _piece(spans: Spans, entry: Entry, name: str) -> str:

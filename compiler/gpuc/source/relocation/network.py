@@ -55,13 +55,13 @@ class _MoveOut:
         """Writes the new map into a map in block style."""
         spans, outer = self.spans, self.parents[1]
         comments = list(self._lost_comments())
+        step = step_of(spans, outer if outer.value.style == "map" else self.parents[0])
         if self.target:
-            add(self.draft, self.target, self.chunks, comments)
+            add(self.draft, self.target, self.chunks, step, comments)
             return
         column, last = spans.column(outer.start), last_line(spans, outer)
         lines = one_line(self.name, self.chunks, column, comments) if self.is_flow else None
         if lines is None:
-            step = step_of(spans, outer if outer.value.style == "map" else self.parents[0])
             lines = list(block_map(self.name, self.chunks, column, step, comments))
         has_gap = last + 1 < spans.last_line and not spans.line_text(last + 1).strip()
         if has_gap and self.depth > 1 and last > spans.line(outer.start):

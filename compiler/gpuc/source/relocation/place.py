@@ -9,11 +9,12 @@ from gpuc.source.relocation.draft import Draft
 from gpuc.source.relocation.spans import Entry, Spans, UnusualLayoutError
 
 
-def add(draft: Draft, target: Entry, chunks: Sequence[Chunk], notes: Sequence[Line] = ()) -> None:
+def add(draft: Draft, target: Entry, chunks: Sequence[Chunk], step: int, notes: Sequence[Line] = ()) -> None:
     """Adds moved entries at the end of a map.
 
     Args:
         target: the entry whose value is the map.
+        step: the indentation of the entries, if the map changes from flow style to block style.
         notes: comments that go above the moved entries.
 
     Raises:
@@ -36,7 +37,6 @@ def add(draft: Draft, target: Entry, chunks: Sequence[Chunk], notes: Sequence[Li
     column = spans.column(target.start)
     if not is_line or spans.line_text(line)[:column].strip():
         raise UnusualLayoutError
-    step = chunks[0].column - column if chunks[0].column > column else STEP
     present = [text[entry.start : entry.value.end] for entry in value.entries]
     draft.replace(len(text[: value.opening].rstrip()), value.end, "")
     draft.insert(line + 1, [" " * (column + step) + piece for piece in present])

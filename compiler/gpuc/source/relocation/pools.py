@@ -28,7 +28,7 @@ def move_within(draft: Draft, parent: Entry, name: str, moved: Sequence[tuple[En
     chunks = [block_chunk(spans, entry, key) for entry, key in moved]
     target = parent.value.entry(name)
     if target:
-        add(draft, target, chunks)
+        add(draft, target, chunks, step_of(spans, parent))
     else:
         short = one_line(name, chunks, chunks[0].column, ()) if len(chunks) == 1 else None
         lines = short or block_map(name, chunks, chunks[0].column, step_of(spans, parent))
