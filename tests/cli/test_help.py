@@ -83,7 +83,7 @@ def test_version(word: str, capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("words", "parts"),
     [
-        (["xyzzy"], ["no command xyzzy; the commands are compile, check, plan"]),
+        (["xyzzy"], ["no command xyzzy; the commands are compile, check, fix, plan"]),
         (["check", "-f", "specs/a.yaml"], ["gpuc check has no argument -f"]),
         (["check", "--xyzzy"], ["has no argument --xyzzy; its options are --into, --format, --output"]),
         (["help", "chekc"], ["the argument is chekc (did you mean check?); expected compile, check"]),

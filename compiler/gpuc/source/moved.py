@@ -66,7 +66,7 @@ def moved(document: Node) -> tuple[Node, list[Finding]]:
     for move in found:
         value = value_at(document, move.old)
         if value is not None and move.taken_at is None:
-            document = _with(_without(document, move.old), move.new, value, move.mark)
+            document = _without(_with(document, move.new, value, move.mark), move.old)
     return document, list(_findings(found))
 
 

@@ -115,6 +115,30 @@ class SafeDir:
                 finally:
                     os.close(file)
 
+    def replace(self, path: str, before: bytes, after: bytes) -> bool:
+        """Replaces the content of a file by one rename, and keeps the permissions of the file.
+
+        Returns:
+            False if the file does not have the content `before` any more. The file then stays as it is.
+
+        Raises:
+            RefusedError: when the path is a link or not a regular file.
+            OSError: when the file system rejects an operation. The file then stays as it is.
+        """
+        parent, slash, name = path.rpartition("/")
+        draft = f"{parent}{slash}.{name}.{os.getpid()}.gpuc"
+        try:
+            self.create(draft, after)
+            self._copy_permissions(path, draft)
+            self.sync([draft])
+            if self.read(path) != before:
+                return False
+            self.rename(draft, path)
+        finally:
+            with contextlib.suppress(OSError):
+                self.remove(draft)
+        return True
+
     def rename(self, source: str, target: str) -> None:
         """Renames a file atomically and replaces the target. Creates the missing folders of the target first."""
         with (
@@ -163,6 +187,17 @@ class SafeDir:
                         raise BusyError from None
                     time.sleep(1 / ATTEMPTS_PER_SECOND)
             yield
+
+    def _copy_permissions(self, source: str, target: str) -> None:
+        with self._parent_folder(source) as (folder, name):
+            mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
+        with self._parent_folder(target) as (folder, name):
+            before_change("chmod", target)
+            file = os.open(name, FILE, dir_fd=folder)
+            try:
+                os.fchmod(file, stat.S_IMODE(mode))
+            finally:
+                os.close(file)
 
     @contextlib.contextmanager
     def _parent_folder(self, path: str, *, create: bool = False) -> Iterator[tuple[int, str]]:
