@@ -77,7 +77,7 @@ class ExistingPool(Pool):
         """Returns the declared resources of a node for pods and DaemonSets."""
         return dict(self._declared)
 
-    def holder(self, wanted: Requirement) -> tuple[Manifest, tuple[str | int, ...]]:
+    def holder(self, wanted: Requirement) -> tuple[Manifest, Path]:
         """Returns the rule and the path of its labels."""
         return self.manifest, ("spec", "rules", self._position, "labels")
 
