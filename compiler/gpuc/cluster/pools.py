@@ -32,9 +32,10 @@ class Pools:
     """The NodePools of an object set, indexed by the labels of their nodes."""
 
     def __init__(self, objects: ObjectSet) -> None:
-        of_karpenter = (Pool(manifest, objects) for manifest in objects.of(KARPENTER, "NodePool"))
-        others = (pool for module in substrate_modules("reader") for pool in module.read(objects))
-        self.pools = (*of_karpenter, *others)
+        found = [Pool(manifest, objects) for manifest in objects.of(KARPENTER, "NodePool")]
+        for module in substrate_modules("reader"):
+            found += module.read(objects)
+        self.pools = tuple(found)
         region = region_of(zone for pool in self.pools for zone in pool.listed(ZONE))
         self._objects = objects
         self.keys = {*(key for pool in self.pools for key in pool.offer), *WELL_KNOWN, HOSTNAME}

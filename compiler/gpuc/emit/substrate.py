@@ -27,7 +27,8 @@ class SubstrateOutput:
     sections: Sections
     """The sections of the spec."""
     folder: File
-    """The folder with the README of the cluster: cluster.md.j2 extends readme.md.j2."""
+    """The folder with cluster.md.j2, which extends the README of clusters, and health.yaml.j2, which extends
+    argocd-health.yaml.j2."""
     cluster_name: Callable[[Cluster], str]
     """Returns the name of the Kubernetes cluster for the engineers who use it."""
     endpoints: str
@@ -42,6 +43,10 @@ class SubstrateOutput:
     """The node label that exactly the nodes of pools have. Controllers run on other nodes."""
     labels_by_rules: bool
     """Whether node feature discovery gives the nodes of pools their labels and taints."""
+    machines: str
+    """The kind of the objects that show the nodes, for kubectl."""
+    nodes_metric: Callable[[Cluster], str]
+    """Returns an expression of Prometheus that is true while the cluster has nodes of its pools, whatever their labels."""
     artifacts: Callable[[Cluster], Iterator[Artifact]]
     """Yields the objects of the substrate that belong to no component."""
     folders: tuple[Folder, ...]

@@ -27,6 +27,7 @@ CREATORS: tuple[tuple[str, str, str], ...] = (
     ("cert-manager.io/Certificate", "spec.secretName", "Secret"),
     ("trust.cert-manager.io/Bundle", "metadata.name", "ConfigMap"),
     ("secrets-store.csi.x-k8s.io/SecretProviderClass", "spec.secretObjects[].secretName", "Secret"),
+    ("nfd.k8s-sigs.io/NodeFeatureRule", "metadata.name", "karpenter.sh/NodePool"),
     ("apps/StatefulSet", "spec.volumeClaimTemplates[].metadata.name", "PersistentVolumeClaim"),
 )
 """Kinds whose controllers create other objects: the kind, the path of the created object's name, the created kind."""

@@ -107,7 +107,8 @@ def node_alerts(cluster: Cluster) -> Iterator[Alert]:
     """Yields alerts for GPU nodes that lack the resources of their pool, or take no work."""
     for pool in cluster.gpu_pools:
         yield from _advertised(pool)
-        yield _keeps_taint(pool)
+        if pool.has_gate:
+            yield _keeps_taint(pool)
     if any(pool.mig_by_operator for pool in cluster.gpu_pools):
         yield alert("GpucMigLayoutNotReached", namespace=cluster.components["gpu-operator"].namespace)
 

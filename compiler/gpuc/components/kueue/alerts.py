@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpuc.emit.alerts.alert import Alert, alert, any_of, events
+from gpuc.emit.substrate import substrate_output
 from gpuc.model import Cluster
 from gpuc.model.time_limits import pods_ready_minutes
 
@@ -23,7 +24,9 @@ def queue_alerts(cluster: Cluster) -> Iterator[Alert]:
     yield alert("GpucQueueInactive", leader=leader)
     yield alert("GpucQueueStuck", minutes=minutes, stuck=_stuck(queues, minutes), limit=minutes)
     evicted = f'kueue_evicted_workloads_total{{{queues},reason="PodsReadyTimeout"}}'
-    yield alert("GpucPodsNotReady", evicted=events(evicted, 60), limit=minutes)
+    yield alert(
+        "GpucPodsNotReady", evicted=events(evicted, 60), limit=minutes, machines=substrate_output(cluster).machines
+    )
 
 
 def _stuck(queues: str, minutes: int) -> str:

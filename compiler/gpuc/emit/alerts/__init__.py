@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpuc.emit.alerts.alert import INSTANCE_TYPE_LABEL, POOL, Alert, alert, any_of
+from gpuc.emit.alerts.alert import INSTANCE_TYPE_LABEL, POOL, Alert, alert
 from gpuc.emit.component import by_section, needed_components
+from gpuc.emit.substrate import substrate_output
 from gpuc.kubernetes.node_pool import INSTANCE_TYPE
 from gpuc.model import Cluster
 from gpuc.model.names import POOL_LABEL
@@ -37,8 +38,7 @@ def _missing_sources(cluster: Cluster) -> Iterator[Alert]:
 
     GpucTelemetryMissing and GpucAuditLate are the corresponding alerts for the DCGM exporter and Gatekeeper.
     """
-    pools = any_of(name for pool in cluster.pools for name in (pool.scaling.node_pools if pool.scaling else ()))
-    nodes = f'count(karpenter_nodes_allocatable{{nodepool=~"{pools}"}}) > 0'
+    nodes = substrate_output(cluster).nodes_metric(cluster)
     used = f'{POOL}!=""'
     if INSTANCE_TYPE in node_labels(cluster):
         used += f',{INSTANCE_TYPE_LABEL}!=""'

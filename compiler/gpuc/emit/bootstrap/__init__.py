@@ -42,7 +42,9 @@ def bootstrap(cluster: Cluster, components: tuple[Component, ...], folders: list
     readme["chapters"] = _chapters(cluster, components, readme)
     texts = {
         "README.md": render(substrate_output(cluster).folder, "cluster.md.j2", folder, **readme),
-        "argocd-health.yaml": render(folder, "argocd-health.yaml.j2", gpus=bool(cluster.gpu_pools)),
+        "argocd-health.yaml": render(
+            substrate_output(cluster).folder, "health.yaml.j2", folder, gpus=bool(cluster.gpu_pools)
+        ),
     }
     for file, text in texts.items():
         yield Text(cluster.entry(file), ORIGIN, text)
@@ -58,7 +60,8 @@ def _chapters(cluster: Cluster, components: Iterable[Component], known: dict[str
     for component in by_section(components):
         if component.chapter:
             values = {**known, **component.chapter.values(cluster)}
-            texts[component.chapter.after] += render(component.folder, "chapter.md.j2", **values)
+            more = substrate_output(cluster).folder
+            texts[component.chapter.after] += render(component.folder, "chapter.md.j2", more, **values)
     return texts
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from gpuc.emit.alerts.alert import any_of
 from gpuc.emit.substrate import SubstrateOutput
 from gpuc.kubernetes.node_pool import NODE_POOL
 from gpuc.model import Cluster
@@ -25,6 +26,11 @@ def _values(cluster: Cluster) -> Mapping[str, object]:
     }
 
 
+def _nodes_metric(cluster: Cluster) -> str:
+    pools = any_of(name for pool in cluster.pools for name in eks(pool).node_pools)
+    return f'count(karpenter_nodes_allocatable{{nodepool=~"{pools}"}}) > 0'
+
+
 OUTPUT = SubstrateOutput(
     sections=SECTIONS,
     folder=Path(__file__).parent,
@@ -33,6 +39,8 @@ OUTPUT = SubstrateOutput(
     texts=lambda cluster: {"eks": aws(cluster).eks_cluster, "region": aws(cluster).region},
     values=_values,
     add_ons=("eks-addon/coredns", "eks-addon/kube-proxy"),
+    machines="nodeclaims",
+    nodes_metric=_nodes_metric,
     pool_label=NODE_POOL,
     labels_by_rules=False,
     artifacts=lambda cluster: iter(()),

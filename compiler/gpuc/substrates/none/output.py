@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path as File
 
+from gpuc.emit.alerts.alert import any_of
 from gpuc.emit.component import Folder
 from gpuc.emit.substrate import SubstrateOutput
 from gpuc.emit.sync import protected
@@ -52,6 +53,10 @@ def _allocatable(cluster: Cluster, pool: Pool) -> str:
     return json.dumps({name: quantity_text(name, amount) for name, amount in sorted(amounts.items())})
 
 
+def _node_names(cluster: Cluster) -> list[str]:
+    return [name for pool in cluster.pools for name in machines(pool.spec).names]
+
+
 OUTPUT = SubstrateOutput(
     sections=SECTIONS,
     folder=File(__file__).parent,
@@ -60,6 +65,8 @@ OUTPUT = SubstrateOutput(
     texts=lambda cluster: {"pool_label": POOL_LABEL},
     values=lambda cluster: {"machines": machines},
     add_ons=("add-on/coredns", "add-on/kube-proxy"),
+    machines="nodes",
+    nodes_metric=lambda cluster: f'count(kube_node_info{{node=~"{any_of(_node_names(cluster))}"}}) > 0',
     pool_label=POOL_LABEL,
     labels_by_rules=True,
     artifacts=_rules,
