@@ -2,7 +2,7 @@
 .DEFAULT_GOAL := help
 PYTHON ?= python3
 VENV := .venv
-FLEETS := . examples/custom examples/hub
+FLEETS := . examples/custom examples/hub examples/machines
 BIN := $(VENV)/bin
 TORCH := $(VENV)/torch
 TORCH_PIP = $(TORCH)/bin/python -m pip install --quiet --disable-pip-version-check

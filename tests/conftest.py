@@ -28,13 +28,16 @@ REFERENCE = "specs/prod-use1.yaml"
 CUSTOM = ROOT / "examples/custom"
 """The root of the example fleet with all ways out, whose only cluster is custom-euc1."""
 HUB = ROOT / "examples/hub"
+MACHINES = ROOT / "examples/machines"
 """The root of the example fleet with two clusters from the same layers, and Argo CD in a hub."""
 HUB_CLUSTERS = ("vega-prod", "vega-staging")
 
 
 def root_of(cluster: str) -> Path:
     """The root of the fleet of an example cluster."""
-    return HUB if cluster in HUB_CLUSTERS else CUSTOM if cluster == "custom-euc1" else ROOT
+    if cluster in HUB_CLUSTERS:
+        return HUB
+    return {"custom-euc1": CUSTOM, "lab-dc1": MACHINES}.get(cluster, ROOT)
 
 
 Change = Callable[[dict[str, Any]], object]

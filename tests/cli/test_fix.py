@@ -11,7 +11,7 @@ import pytest
 
 from gpuc.cli.main import main
 from gpuc.write import filesystem
-from tests.conftest import CUSTOM, HUB, ROOT
+from tests.conftest import CUSTOM, HUB, MACHINES, ROOT
 
 LAYER = "apiVersion: gpuc.dev/v1alpha1\nkind: Layer\nspec:\n  cloud: {aws: {networkPolicyEngine: cilium}}\n"
 PROD = (
@@ -155,7 +155,7 @@ def test_a_full_disk_changes_no_file(
     assert texts(fleet) == before
 
 
-@pytest.mark.parametrize("source", [ROOT, CUSTOM, HUB], ids=["root", "custom", "hub"])
+@pytest.mark.parametrize("source", [ROOT, CUSTOM, HUB, MACHINES], ids=["root", "custom", "hub", "machines"])
 def test_the_example_fleets(
     source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

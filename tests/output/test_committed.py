@@ -12,11 +12,11 @@ import pytest
 import yaml
 
 from gpuc.pipeline.pipeline import check_specs
-from tests.conftest import CUSTOM, EXAMPLES, HUB, HUB_CLUSTERS, ROOT
+from tests.conftest import CUSTOM, EXAMPLES, HUB, HUB, MACHINES_CLUSTERS, ROOT
 
 FILES = sorted(
     file
-    for root in (ROOT, CUSTOM, HUB)
+    for root in (ROOT, CUSTOM, HUB, MACHINES)
     for folder in ("out", "clusters")
     for file in (root / folder).rglob("*.yaml")
     if file.name != "values.yaml"

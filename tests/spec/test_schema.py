@@ -25,12 +25,12 @@ from gpuc.diagnostics.free_form import is_free_form
 from gpuc.source import read, yaml_files
 from gpuc.spec.layered_schema import layered
 from gpuc.spec.parse import parse
-from tests.conftest import CUSTOM, HUB, ROOT
+from tests.conftest import CUSTOM, HUB, MACHINES, ROOT
 from tests.messages.run import FLEET, SPEC, cases, place
 
 SCHEMA = json.loads(schema_text())
 VALIDATOR = jsonschema_rs.validator_for(SCHEMA)
-FILES = [(root, file) for root in (ROOT, HUB, CUSTOM, FLEET) for file in yaml_files(root)]
+FILES = [(root, file) for root in (ROOT, HUB, CUSTOM, MACHINES, FLEET) for file in yaml_files(root)]
 CLUSTERS = [(ROOT, "specs/prod-use1.yaml"), (HUB, "specs/vega-prod.yaml"), (CUSTOM, "specs/custom-euc1.yaml")]
 Keys = tuple[str, ...]
 

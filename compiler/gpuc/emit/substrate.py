@@ -46,7 +46,7 @@ class SubstrateOutput:
     machines: str
     """The kind of the objects that show the nodes, for kubectl."""
     nodes_metric: Callable[[Cluster], str]
-    """Returns an expression of Prometheus that is true while the cluster has nodes of its pools, whatever their labels."""
+    """Returns an expression of Prometheus that is true while the cluster has nodes of its pools."""
     artifacts: Callable[[Cluster], Iterator[Artifact]]
     """Yields the objects of the substrate that belong to no component."""
     folders: tuple[Folder, ...]
