@@ -1,4 +1,4 @@
-"""Only the folders of substrates name their cloud and their autoscaler, except the catalog and readers of users' files."""
+"""Only the folders of substrates name their cloud and their autoscaler, except the catalog and readers of files."""
 
 from __future__ import annotations
 
