@@ -39,7 +39,7 @@ extends: [training.yaml]
 spec:
   cloud: {aws: {eksCluster: other, interruptionQueue: other}}
   delivery: {destination: {server: null, name: other}}
-  pools: {train: {reservations: {ids: [cr-0fedcba9876543210]}}}
+  pools: {train: {eks: {reservations: {ids: [cr-0fedcba9876543210]}}}}
   tenants:
     red:
       network:
@@ -143,6 +143,6 @@ def test_a_rule_has_a_title_a_reason_and_a_case(check: Check[Any, Any]) -> None:
 
 def test_an_id_that_two_modules_declare_is_named_with_both() -> None:
     assert "EFA005" in DECLARED
-    expected = f"^EFA005 is declared in gpuc.rules.efa.efa_pools and in {__name__}$"
+    expected = f"^EFA005 is declared in gpuc.substrates.eks.efa.rules.efa_pools and in {__name__}$"
     with pytest.raises(DeclarationError, match=expected):
         declare_rule("EFA005", Severity.ERROR, "A rule.")
