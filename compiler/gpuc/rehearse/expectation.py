@@ -65,7 +65,9 @@ def predict(spec: CompiledSpec, document: Object, usage: Usage = NOTHING, *, pol
     if result.verdict == "pending":
         return Outcome("pending", by=result.by, flavor=flavor, borrowed=borrowed)
     pools = (
-        pool.name for pool in spec.cluster.pools if pool.scaling and set(pool.scaling.node_pools) & set(placement.pools)
+        pool.name
+        for pool in spec.cluster.pools
+        if set(pool.scaling.node_pools if pool.scaling else (pool.name,)) & set(placement.pools)
     )
     return Outcome(
         "admitted",

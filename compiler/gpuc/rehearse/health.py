@@ -144,7 +144,7 @@ def place_static_nodes(client: Client, cluster: Cluster, timeout_s: float) -> di
 
 
 def _wait_for_nodes(client: Client, pool: Pool, deadline: float) -> list[Object]:
-    selector = f"{POOL_LABEL}={pool.name},karpenter.sh/initialized=true"
+    selector = f"{POOL_LABEL}={pool.name}" + (",karpenter.sh/initialized=true" if pool.scaling else "")
     while len(nodes := client.list_all(*NODE, labels=selector)) < pool.always_running and time.monotonic() < deadline:
         time.sleep(POLL_SECONDS)
     return sorted(nodes, key=lambda node: str(node["metadata"]["name"]))

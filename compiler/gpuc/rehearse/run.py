@@ -26,6 +26,8 @@ from gpuc.trace.node_agents import without_agent_requests
 
 Progress = Callable[[str], None]
 STATIC_NODES_SECONDS = 60
+POOL_KINDS = ("NodePool", "NodeFeatureRule")
+"""The kinds of the objects of a pool, which are unhealthy if its nodes are missing."""
 
 
 @contextmanager
@@ -96,7 +98,7 @@ def _apply_objects(
     report_step("nodes of static pools")
     with measured(applied.seconds, "static nodes"):
         incomplete = place_static_nodes(plane.client, spec.cluster, STATIC_NODES_SECONDS)
-    pools = [manifest for manifest in spec.synced if manifest.kind == "NodePool" and manifest.name in incomplete]
+    pools = [manifest for manifest in spec.synced if manifest.kind in POOL_KINDS and manifest.name in incomplete]
     applied.unhealthy += [ObjectProblem(pool, incomplete[pool.name]) for pool in pools]
 
     return applied

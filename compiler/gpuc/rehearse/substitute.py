@@ -19,6 +19,7 @@ from gpuc.rehearse.instance_types import instance_types, node_stages, reserve_da
 from gpuc.rehearse.plane.site import Settings
 from gpuc.rehearse.sample_namespaces import SampleNamespaces
 from gpuc.rehearse.suites.boundaries import FILLED_PODS, unfilled_quotas
+from gpuc.spec.substrate import substrate_modules
 
 SIMULATED_GROUP = "karpenter.kwok.sh"
 SIMULATED_CLASS = "KWOKNodeClass"
@@ -37,12 +38,13 @@ def settings(spec: CompiledSpec, definitions: Definitions, zones: Iterable[str] 
     zones: the zones of the instance types; by default, those of the cluster.
     """
     configuration = spec.values("kueue")["managerConfig"]["controllerManagerConfigYaml"] if spec.cluster.queues else ""
+    starts_nodes = any(pool.scaling for pool in spec.cluster.pools)
     return Settings(
         crds=definitions.crds,
         kueue_configuration=load_yaml(configuration) if configuration else None,
         has_gatekeeper=bool(spec.cluster.policies),
-        instance_types=instance_types(spec.cluster, zones or zones_of(spec.cluster)),
-        karpenter_gates=_gates(spec.values("karpenter")),
+        instance_types=instance_types(spec.cluster, zones or zones_of(spec.cluster)) if starts_nodes else (),
+        karpenter_gates=_gates(spec.values("karpenter")) if starts_nodes else {},
         node_stages=tuple(node_stages(spec.cluster)),
         policy_resources=policy_resources(spec.synced),
     )
@@ -72,19 +74,29 @@ def simulated_document(manifest: Manifest) -> Object:
 
 
 def replacement_objects(cluster: Cluster) -> list[Object]:
-    """Returns the objects of the simulated provider: node classes, and DaemonSets that reserve resources of nodes."""
-    classes = [new_object(*SIMULATED, pool.name) for pool in cluster.pools]
-    return [*classes, *reserve_daemon_sets(cluster)]
+    """Returns the objects of the simulated provider: node classes, and DaemonSets that reserve resources of nodes.
+
+    Nodes that exist without a provider are among the objects too.
+    """
+    if any(pool.scaling for pool in cluster.pools):
+        classes = [new_object(*SIMULATED, pool.name) for pool in cluster.pools]
+        return [*classes, *reserve_daemon_sets(cluster)]
+    folder = cluster.spec.cloud.substrate.folder
+    modules = [module for module in substrate_modules("rehearsal") if module.__name__.split(".")[-2] == folder]
+    return [node for module in modules for node in module.nodes(cluster)]
 
 
 def substitutions(spec: CompiledSpec, definitions: Definitions) -> list[str]:
     """Returns sentences about the simulated and replaced parts of a cluster."""
-    values = spec.values("karpenter")
+    starts_nodes = any(pool.scaling for pool in spec.cluster.pools)
+    values = spec.values("karpenter") if starts_nodes else {"settings": {}}
     facts = {
-        "always": SIMULATED_CLASS,
+        "started nodes": SIMULATED_CLASS if starts_nodes else "",
+        "existing nodes": not starts_nodes,
+        "always": True,
         "queues": spec.cluster.queues,
         "policies": spec.cluster.policies,
-        "disabled gate": RESERVED_GATE if _gates(values) != _installed_gates(values) else "",
+        "disabled gate": RESERVED_GATE if starts_nodes and _gates(values) != _installed_gates(values) else "",
         "staying": ", ".join(spec.staying),
         "moved": ", ".join(spec.moved),
         "startup taints": any(pool.startup_taints for pool in spec.cluster.pools),
@@ -132,6 +144,8 @@ def not_tested(cluster: Cluster, unserved: Iterable[Manifest] = ()) -> tuple[str
     own = [name for name, policy in cluster.policies.items() if policy.own_examples is not None]
     usable = SampleNamespaces(cluster).examples if own else {}
     facts = {
+        "started nodes": any(pool.scaling for pool in cluster.pools),
+        "existing nodes": not any(pool.scaling for pool in cluster.pools),
         "always": True,
         "no tenants": not cluster.tenants,
         "no queues": not cluster.queues,

@@ -84,7 +84,7 @@ class ControlPlane(Started):
         controllers = [start_kueue(site, kueue, kueue_port)] if kueue is not None else []
         if has_gatekeeper:
             controllers.append(start_gatekeeper(site, gatekeeper_port))
-        if not settings.from_charts:
+        if not settings.from_charts and settings.instance_types:
             controllers.append(start_karpenter(site, settings))
         if kueue is not None:
             started = time.monotonic()

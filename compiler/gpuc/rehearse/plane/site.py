@@ -41,7 +41,7 @@ class Settings:
     kueue_configuration: Mapping[str, Any] | None
     """Kueue's complete configuration, with the values of a real cluster; None for a cluster without Kueue."""
     instance_types: Sequence[Body]
-    """Instance types of Karpenter's simulated provider."""
+    """Instance types of Karpenter's simulated provider; empty for a cluster without Karpenter."""
     karpenter_gates: Mapping[str, bool]
     """Feature gates of Karpenter by name: NodeOverlay, ReservedCapacity, StaticCapacity..."""
     node_stages: Sequence[Body]
