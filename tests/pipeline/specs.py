@@ -47,8 +47,8 @@ def specs(draw: st.DrawFn) -> Tree:
     shared = [name for name in names if isolation[name] != "dedicated"]
     if shared and draw(st.booleans()):
         pools["cpu"] = {
-            "purpose": "general", "instances": draw(st.sampled_from(CPU_INSTANCES)), "purchase": ["on-demand"],
-            "nodes": {"max": 12},
+            "purpose": "general", "instances": draw(st.sampled_from(CPU_INSTANCES)),
+            "eks": {"purchase": ["on-demand"]}, "nodes": {"max": 12},
         }  # fmt: skip
         owners["cpu"] = shared
     if all(map(_is_outside, pools.values())):
@@ -99,21 +99,24 @@ def gpu_pools(draw: st.DrawFn) -> Tree:
     pool: Tree = {
         "purpose": "training" if efa else draw(st.sampled_from(["inference", "interactive"])),
         "instances": [instance],
-        "purchase": ["reserved"] if static else draw(st.sampled_from(PURCHASES)),
-        "zones": [draw(st.sampled_from(ZONES))] if efa else ZONES,
+        "eks": {
+            "purchase": ["reserved"] if static else draw(st.sampled_from(PURCHASES)),
+            "zones": [draw(st.sampled_from(ZONES))] if efa else ZONES,
+        },
         "nodes": {"max": 12},
         "sharing": _sharing(draw, mode, instance),
     }
     counted = draw(st.sampled_from([None, None, "kueue", "quota"]))
     if counted:
         pool["counted"] = counted
-    if "reserved" in pool["purchase"]:
-        pool["reservations"] = {"ids": ["cr-0123456789abcdef0"]}
+    if "reserved" in pool["eks"]["purchase"]:
+        pool["eks"]["reservations"] = {"ids": ["cr-0123456789abcdef0"]}
     if efa:
         pool["fabric"] = "efa"
         pool["runs"] = {"longest": "24h", "checkpointEvery": "15m"}
     if static:
-        pool |= {"nodes": {"static": 12}, "topology": ["zone", "block", "host"], "placement": "cluster"}
+        pool |= {"nodes": {"static": 12}, "topology": ["zone", "block", "host"]}
+        pool["eks"]["placement"] = "cluster"
     return pool
 
 

@@ -53,7 +53,7 @@ def test_the_findings_are_at_the_second_spec_and_name_the_first(fleet: Path) -> 
     ]
     assert str(cluster.mark) == f"{COPY}:16:19"
     assert str(destination.mark) == f"{COPY}:12:34"
-    ids = f"specs/base/teams.yaml:{line_of(fleet, 'specs/base/teams.yaml', 'ids: [cr-')}:15"
+    ids = f"specs/base/teams.yaml:{line_of(fleet, 'specs/base/teams.yaml', 'ids: [cr-')}:17"
     assert str(reservation.mark) == ids, "the value is in a layer of both specs"
     assert str(queue.mark) == f"{COPY}:{line_of(fleet, COPY, 'interruptionQueue:')}:26"
 

@@ -30,7 +30,7 @@ def features(tree: Tree) -> set[str]:
     for pool in spec["pools"].values():
         sharing = pool.get("sharing", {})
         found |= {sharing} if isinstance(sharing, str) else set(sharing)
-        found |= set(pool["purchase"])
+        found |= set(pool["eks"]["purchase"])
         found |= {name for name, met in (
             ("static", "static" in pool["nodes"]), ("efa", "fabric" in pool),
             ("general pool", pool["purpose"] == "general"),

@@ -71,7 +71,8 @@ def test_planning_changes_no_file(repository: Fleet, capsys: pytest.CaptureFixtu
 def test_fail_on_counts_more_dangerous_levels_and_not_accepted_impacts(
     repository: Fleet, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    repository.replace("[p5.48xlarge]\n      reservations", "[p5en.48xlarge]\n      reservations")
+    eks = "\n      eks:\n        reservations"
+    repository.replace(f"[p5.48xlarge]{eks}", f"[p5en.48xlarge]{eks}")
     repository.replace("image: al2023@v20260815", "image: al2023@v20260801")
     code, document = plan(capsys)
     levels = {impact["level"] for impact in document["impacts"]}

@@ -30,7 +30,9 @@ def test_tables_of_crds_and_charts_are_fresh() -> None:
     upstream = Path(os.environ["GPUC_SHARED"]) / "upstream"
     kinds = {kind for kind in schemas.custom_kinds() if kind not in WITHOUT_REFERENCE}
     texts = {**derived_kinds(upstream / "crds", kinds), **derived_charts(upstream / "charts", ())}
-    known = committed("catalog/schemas/crds/*/*.json", f"components/*/{schemas.VALUES}")
+    known = committed(
+        "catalog/schemas/crds/*/*.json", f"components/*/{schemas.VALUES}", f"substrates/*/*/{schemas.VALUES}"
+    )
     assert {*texts} == {file for file in known if "cilium.io" not in file.parts}
     assert [file for file, text in texts.items() if known[file] != text] == []
 
@@ -57,7 +59,9 @@ def test_table_of_core_kinds_is_fresh() -> None:
 
 
 def test_tables_are_compact_and_without_prose_or_expressions() -> None:
-    texts = committed("catalog/schemas/crds/*/*.json", f"components/*/{schemas.VALUES}")
+    texts = committed(
+        "catalog/schemas/crds/*/*.json", f"components/*/{schemas.VALUES}", f"substrates/*/*/{schemas.VALUES}"
+    )
     assert [file for file, text in texts.items() if "x-kubernetes-validations" in text] == []
     assert [file for file, text in texts.items() if '"description":"' in text] == []
 

@@ -42,7 +42,7 @@ class Question(NamedTuple):
     expected: str
     """The allowed form of the value."""
     model: str = ""
-    """The module in gpuc.spec and the class with the field, for example "cloud.Aws". Help does not load it."""
+    """The module in gpuc and the class with the field, for example "spec.cluster.Metadata". Help does not load it."""
     choices: tuple[str, ...] = ()
 
     @property
@@ -60,8 +60,8 @@ class Question(NamedTuple):
 
         from pydantic import TypeAdapter, ValidationError
 
-        module, name = self.model.split(".")
-        fields = getattr(import_module(f"gpuc.spec.{module}"), name).model_fields
+        module, _, name = self.model.rpartition(".")
+        fields = getattr(import_module(f"gpuc.{module}"), name).model_fields
         try:
             TypeAdapter(fields[self.field].rebuild_annotation()).validate_python(value)
         except ValidationError:
@@ -77,9 +77,9 @@ def questions() -> tuple[Question, ...]:
             "NAME",
             "the name of the cluster and of its spec",
             "a letter, then lower-case letters, digits and hyphens, at most 40 characters, for example dev-use1",
-            "cluster.Metadata",
+            "spec.cluster.Metadata",
         ),
-        Question("region", "REGION", "the AWS region", "a region such as eu-central-1", "cloud.Aws"),
+        Question("region", "REGION", "the AWS region", "a region such as eu-central-1", "substrates.eks.section.Aws"),
         _choice("kubernetes", "VERSION", "the version of Kubernetes", _kubernetes_versions()),
         _choice("network_policy_engine", "ENGINE", "the program that enforces NetworkPolicies", ENGINES),
         _choice("argocd", "PLACE", "whether Argo CD runs in the cluster or in another cluster", (OWN_ARGO_CD, HUB)),
@@ -88,14 +88,14 @@ def questions() -> tuple[Question, ...]:
             "URL",
             "with --argocd hub: the URL of the cluster in Argo CD, as `argocd cluster list` prints it",
             "an https URL such as https://ABC.gr7.us-east-1.eks.amazonaws.com",
-            "platform.Destination",
+            "spec.platform.Destination",
         ),
         Question(
             "repo",
             "URL",
             "the URL of the new Git repository, from which Argo CD reads the output",
             f"an address that begins with https://, ssh:// or git@, such as {EXAMPLE_REPO}",
-            "platform.Delivery",
+            "spec.platform.Delivery",
         ),
         Question("requirement", "LINE", "the line of requirements.txt that installs gpuc", EXPECTED),
     )

@@ -56,7 +56,7 @@ def contradictions(emitted: Manifest, before: Manifest, after: Manifest) -> Iter
         if not is_same(dig(old, *at), dig(new, *at)):
             # The part of the patch that changes the field, or a part of the field.
             parts = (path for step, path in after.overrides.items()
-                     if step[: len(at)] == at and step not in before.overrides)  # fmt: skip
+                     if step[: len(at)] == at and before.overrides.get(step) != path)  # fmt: skip
             yield next(parts, after.override(at) or after.origin), f"{place(at)} changes, but {reason}"
 
 

@@ -110,6 +110,10 @@ def check(cluster: Cluster) -> list[Finding]:
 
     A rule ends where it reads a value that is unknown because of an error in the spec.
     """
-    substrate = cluster.spec.cloud.substrate.folder
-    checks = [item for item in RULES.discover() if item.substrate in ("", substrate)]
-    return [found.in_spec(item.rule) for item in checks for found in until_unknown(item.find(cluster))]
+    return [found.in_spec(item.rule) for item in RULES.discover() for found in until_unknown(_found(item, cluster))]
+
+
+def _found(item: Check[Cluster, Found], cluster: Cluster) -> Findings:
+    """Yields what a rule finds, unless it is a rule of another substrate."""
+    if not item.substrate or item.substrate == cluster.spec.cloud.substrate.folder:
+        yield from item.find(cluster)

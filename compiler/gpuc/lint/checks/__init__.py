@@ -31,7 +31,7 @@ POLICIES = (
     "kyverno.io/*", "policies.kyverno.io/*", f"{HELM_VALUES}gatekeeper",
 )  # fmt: skip
 """The kinds that decide what admission refuses or changes."""
-QUEUES_AND_POOLS = ("kueue.x-k8s.io/*", "karpenter.sh/*", "karpenter.k8s.aws/*")
+QUEUES_AND_POOLS = ("kueue.x-k8s.io/*", "karpenter.sh/*", "karpenter.k8s.aws/*", "nfd.k8s-sigs.io/NodeFeatureRule")
 """The kinds that decide how much of a quota nodes can provide."""
 NAMESPACE_LIMITS = ("Namespace", "LimitRange", "ResourceQuota")
 """The kinds that limit the pods of a namespace."""

@@ -76,7 +76,7 @@ _SELECTING_MIN = 3
     DENIES_EVERYWHERE, NO_KINDS, NOT_SELECTED, DIFFERENT_KINDS, UNKNOWN_IN_PARAMETER, WITHOUT_CONSTRAINT,
     NOT_EXPANDED, NOTHING_EXCLUDED, WARNS_EVERYWHERE, needs=Needs.CLUSTER,
     kinds=("Namespace", f"{CONSTRAINTS}/*", f"{TEMPLATES}/*", f"{EXPANSION}/*", "config.gatekeeper.sh/*",
-           "kueue.x-k8s.io/LocalQueue", "karpenter.sh/NodePool"),
+           "kueue.x-k8s.io/LocalQueue", "karpenter.sh/*", "karpenter.k8s.aws/*", "nfd.k8s-sigs.io/NodeFeatureRule"),
 )  # fmt: skip
 def findings(objects: ObjectSet) -> Findings:
     """Yields the findings about the Gatekeeper constraints of an object set, ExpansionTemplates and Config."""
