@@ -43,7 +43,7 @@ def cases(folder: Path) -> list[Source]:
     found = []
     for file in sorted(PACKAGE.glob("**/rules/**/*.yaml")):
         for text in (
-            re.split(r"^---\n", file.read_text(), flags=re.MULTILINE) if file.parent.name != "archetypes" else ()
+            re.split(r"^---\n", file.read_text(), flags=re.MULTILINE) if "archetypes" not in file.parts else ()
         ):
             (folder / "specs/case.yaml").write_text(HEAD + text)
             found.append(read(folder, "specs/case.yaml"))
