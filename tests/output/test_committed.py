@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from gpuc.pipeline.pipeline import check_specs
-from tests.conftest import CUSTOM, EXAMPLES, HUB, HUB, MACHINES_CLUSTERS, ROOT
+from tests.conftest import CUSTOM, EXAMPLES, HUB, HUB_CLUSTERS, MACHINES, ROOT
 
 FILES = sorted(
     file
@@ -24,7 +24,7 @@ FILES = sorted(
 OBJECTS = [file for file in FILES if file.name != "argocd-health.yaml"]
 
 
-@pytest.mark.parametrize(("root", "clusters"), [(ROOT, EXAMPLES), (HUB, HUB_CLUSTERS)])
+@pytest.mark.parametrize(("root", "clusters"), [(ROOT, EXAMPLES), (HUB, HUB_CLUSTERS), (MACHINES, ("lab-dc1",))])
 def test_out_is_what_the_specs_compile_to(root: Path, clusters: tuple[str, ...]) -> None:
     outcome = check_specs(root, None, root, True, lambda step: None)
     assert outcome.findings == ()
