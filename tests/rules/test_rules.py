@@ -146,6 +146,6 @@ def test_a_rule_has_a_title_a_reason_and_a_case(check: Check[Any, Any]) -> None:
 
 def test_an_id_that_two_modules_declare_is_named_with_both() -> None:
     assert "EFA005" in DECLARED
-    expected = f"^EFA005 is declared in gpuc.rules.efa.efa_pools and in {__name__}$"
+    expected = f"^EFA005 is declared in gpuc.substrates.eks.efa.rules.efa_pools and in {__name__}$"
     with pytest.raises(DeclarationError, match=expected):
         declare_rule("EFA005", Severity.ERROR, "A rule.")
