@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from gpuc.model import Cluster, Pool
+from gpuc.substrates.eks.scaling import eks
 from tests.alerts.case import Case, Fired
 from tests.alerts.series import KARPENTER, KARPENTER_RESTARTED, KUEUE, KUEUE_FOLLOWER, disrupted, karpenter_node
 
@@ -13,13 +14,14 @@ from tests.alerts.series import KARPENTER, KARPENTER_RESTARTED, KUEUE, KUEUE_FOL
 def cases(cluster: Cluster) -> Iterator[Case]:
     yield from _no_capacity(cluster.pools[-1].name)
     for pool in cluster.pools:
-        reservations = pool.spec.reservations
-        if reservations and set(pool.spec.purchase) != {"reserved"}:
+        reservations = eks(pool).spec.reservations
+        if reservations and set(eks(pool).spec.purchase) != {"reserved"}:
             yield from _reservation(pool.name, reservations.instances or 1)
-        if "spot" in pool.spec.purchase and pool.spec.runs:
+        if "spot" in eks(pool).spec.purchase and pool.spec.runs:
             yield from _spot(pool)
-        if pool.hold_at and pool.admits_workloads:
-            yield from _block(pool, pool.hold_at)
+        hold_at = eks(pool).hold_at(pool.boot_minutes)
+        if hold_at and pool.admits_workloads:
+            yield from _block(pool, hold_at)
 
 
 def _no_capacity(pool: str) -> Iterator[Case]:
@@ -109,7 +111,7 @@ def _spot(pool: Pool) -> Iterator[Case]:
 
 def _block(pool: Pool, hold: datetime) -> Iterator[Case]:
     """Yields cases of a capacity block that ends: before and after the time from which new runs do not end in time."""
-    reservations = pool.spec.reservations
+    reservations = eks(pool).spec.reservations
     assert reservations and reservations.block and pool.spec.runs
     end = datetime.fromisoformat(reservations.block.ends)
     assert end - hold > timedelta(seconds=pool.spec.runs.longest)

@@ -15,7 +15,7 @@ from gpuc.cli.init import fleet_files, schema_text
 from gpuc.cli.init_settings import Settings
 from gpuc.cli.main import main
 from gpuc.cli.requirement import path_of, requirement_problem
-from gpuc.spec.cloud import Aws
+from gpuc.spec.cluster_network import ClusterNetwork
 from tests.conftest import ROOT
 
 WHEEL = "./wheels/gpuc-0.1.0-py3-none-any.whl"
@@ -192,7 +192,7 @@ def test_init_offers_only_engines_of_the_spec() -> None:
 
     from gpuc.cli.init_settings import ENGINES
 
-    assert set(ENGINES) <= set(get_args(Aws.model_fields["network_policy_engine"].annotation))
+    assert set(ENGINES) <= set(get_args(ClusterNetwork.model_fields["policy_engine"].annotation))
 
 
 def on_terminal(folder: Path, answers: str, *options: str) -> tuple[int, str]:

@@ -13,6 +13,7 @@ from gpuc.kubernetes.toleration import Taint
 from gpuc.model.names import GPU
 from gpuc.model.pool import Pool
 from gpuc.objects.object_set import emitted
+from gpuc.substrates.eks.scaling import aws, eks
 from tests.conftest import EXAMPLES, HUB_CLUSTERS, example
 
 CLUSTERS = (*EXAMPLES, "custom-euc1", *HUB_CLUSTERS)
@@ -33,14 +34,14 @@ def taints(pool: tuple[Taint, ...]) -> list[tuple[str, str, str]]:
 @each_pool
 def test_labels_taints_and_places_are_those_of_the_spec(name: str, pool: Pool) -> None:
     found = [node_pool for node_pool in read(name).pools if node_pool.of_spec == pool.name]
-    assert tuple(node_pool.name for node_pool in found) == pool.node_pools
+    assert tuple(node_pool.name for node_pool in found) == eks(pool).node_pools
     for node_pool in found:
         own = {"karpenter.k8s.aws/ec2nodeclass": pool.name, NODE_POOL: node_pool.name}
         assert node_pool.labels == {**pool.labels, **pool.startup_labels, **own}
         assert taints(node_pool.taints) == taints(pool.taints)
         assert taints(node_pool.startup_taints) == taints(pool.startup_taints)
         assert node_pool.manifest.origin == pool.path
-        assert node_pool.region == example(name).aws.region
+        assert node_pool.region == aws(example(name)).region
 
 
 @each_pool
@@ -49,7 +50,7 @@ def test_the_numbers_of_nodes_are_those_of_the_spec(name: str, pool: Pool) -> No
     assert sum(node_pool.startable or 0 for node_pool in found) == (0 if pool.spec.leaving else pool.nodes_max)
     assert sum(node_pool.replicas or 0 for node_pool in found) == pool.always_running
     assert {node_pool.is_closed for node_pool in found} == {pool.spec.leaving}
-    declared = pool.spec.reservations.instances if pool.spec.reservations else None
+    declared = eks(pool).reserved_instances
     assert found[0].reserved_nodes == declared
 
 

@@ -19,6 +19,7 @@ from gpuc.emit.project import MONITORING_KINDS, OWN_CLUSTER_KINDS, OWN_KINDS, TE
 from gpuc.kubernetes.argocd import OPTIONS, WAVE
 from gpuc.manifest.manifest import Kind, Manifest, Text, Values
 from gpuc.model.time_limits import pods_ready_minutes
+from gpuc.substrates.eks.scaling import aws, eks
 from tests.conftest import EXAMPLES, example
 from tests.emit import fleet
 
@@ -346,10 +347,10 @@ def test_the_readme_names_what_this_cluster_needs_and_nothing_else(name: str) ->
     cluster = example(name)
     text = readme(name)
     assert ("authorize-security-group-ingress" in text) == bool(cluster.efa_pools)
-    assert ("describe-capacity-reservations" in text) == any(pool.spec.reservations for pool in cluster.pools)
+    assert ("describe-capacity-reservations" in text) == any(eks(pool).spec.reservations for pool in cluster.pools)
     for pool in cluster.pools:
-        assert (f"--group-name {cluster.name}-{pool.name} " in text) == (pool.spec.placement == "cluster")
-    assert cluster.aws.node_role in text and (cluster.aws.interruption_queue or "") in text
+        assert (f"--group-name {cluster.name}-{pool.name} " in text) == (eks(pool).spec.placement == "cluster")
+    assert aws(cluster).node_role in text and (aws(cluster).interruption_queue or "") in text
     assert f"-f out/{cluster.name}/apps/project.yaml" in text and f"-f clusters/{cluster.name}/root.yaml" in text
 
 

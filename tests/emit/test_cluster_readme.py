@@ -9,6 +9,7 @@ import pytest
 
 from gpuc.emit.argocd import argocd
 from gpuc.model import Cluster
+from gpuc.substrates.eks.scaling import eks
 from tests.conftest import EXAMPLES, example
 from tests.emit import fleet
 
@@ -50,12 +51,12 @@ def test_c25_2_a_command_installs_no_newer_chart_of_argo_cd(name: str) -> None:
 @each_example
 def test_c25_5_a_reservation_is_created_inside_the_placement_group(name: str) -> None:
     cluster, text = example(name), readme(example(name))
-    inside = [pool for pool in cluster.pools if pool.spec.placement and pool.spec.reservations]
+    inside = [pool for pool in cluster.pools if eks(pool).spec.placement and eks(pool).spec.reservations]
     assert text.count('--placement-group-arn "$PLACEMENT_GROUP"') == len(inside)
     for pool in inside:
-        instances = pool.spec.reservations.instances if pool.spec.reservations else None
+        instances = eks(pool).reserved_instances
         assert not instances or f"--instance-count {instances} " in text
-    assert ("PlacementGroupArn]" in text) == any(pool.spec.reservations for pool in cluster.pools)
+    assert ("PlacementGroupArn]" in text) == any(eks(pool).spec.reservations for pool in cluster.pools)
 
 
 @each_example

@@ -102,7 +102,9 @@ def test_never_keeps_also_the_pool_that_leaves(variant: Variant) -> None:
 def test_a_static_pool_that_leaves_keeps_its_replicas(variant: Variant) -> None:
     """Fewer replicas would drain nodes at once."""
     cluster = variant(
-        lambda spec: spec["pools"]["general"].update(leaving=True, nodes={"static": 10}, purchase=["on-demand"])
+        lambda spec: spec["pools"]["general"].update(
+            leaving=True, nodes={"static": 10}, eks={"purchase": ["on-demand"]}
+        )
     )
     body = named(cluster, "NodePool", "general").body["spec"]
     assert (body["replicas"], body["limits"]) == (10, {"nodes": "0"})

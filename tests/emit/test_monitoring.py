@@ -232,9 +232,8 @@ def test_c19_a_pool_on_hold_needs_no_announcement(variant: Any) -> None:
     block = {"ids": ["cr-0a1b2c3d4e5f6a7b8"], "instances": 16, "block": {"ends": "2027-01-31T11:30:00Z"}}
 
     def names(hold: bool) -> set[str]:
-        changed = variant(
-            lambda spec: spec["pools"]["train-h100"].update(reservations=block, purchase=["reserved"], hold=hold)
-        )
+        section = {"reservations": block, "purchase": ["reserved"]}
+        changed = variant(lambda spec: spec["pools"]["train-h100"].update(eks=section, hold=hold))
         return {alert.name for alert in alerts(changed)}
 
     assert names(hold=False) - names(hold=True) == {"GpucCapacityBlockEnds"}

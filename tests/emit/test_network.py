@@ -16,6 +16,7 @@ from gpuc.kubernetes import addresses
 from gpuc.manifest.manifest import Manifest, Text
 from gpuc.model import Cluster, Tenant
 from gpuc.model.names import WHY
+from gpuc.substrates.eks.scaling import aws
 from tests.conftest import example
 
 Variant = Callable[[Callable[[dict[str, Any]], object]], Cluster]
@@ -243,7 +244,7 @@ def test_endpoints_and_credentials_are_reached_on_their_ports_only(reference: Cl
     ((endpoints, https),) = rules(policies(reference)["search-train", "allow-endpoints"])
     assert {peer["ipBlock"]["cidr"] for peer in endpoints} == {
         *reference.network.endpoint_cidrs,
-        *reference.aws.s3_gateway_cidrs,
+        *aws(reference).s3_gateway_cidrs,
     }
     assert https == [{"port": 443, "protocol": "TCP"}]
     ((agent, http),) = rules(policies(reference)["search-train", "allow-pod-identity"])
@@ -268,7 +269,7 @@ def test_c25_s3_behind_a_gateway_endpoint_is_a_declared_range(reference: Cluster
     without = variant(lambda spec: spec["cloud"]["aws"].pop("s3GatewayCidrs"))
     ((endpoints, _),) = rules(policies(without)["search-train", "allow-endpoints"])
     assert [peer["ipBlock"]["cidr"] for peer in endpoints] == ["10.0.240.0/24"]
-    assert set(reference.aws.s3_gateway_cidrs) <= set(egress_cidrs(reference, tenant(reference, "search")))
+    assert set(aws(reference).s3_gateway_cidrs) <= set(egress_cidrs(reference, tenant(reference, "search")))
 
 
 def on_cilium(spec: dict[str, Any]) -> None:

@@ -22,7 +22,7 @@ from gpuc.kubernetes.controllers import JOBSET, user
 from gpuc.model import Cluster
 from gpuc.needs import contradictions, findings, needs_of
 from gpuc.pipeline.stages import CompiledSpec, compiled_spec
-from gpuc.spec.cloud import Aws
+from gpuc.spec.cluster_network import ClusterNetwork
 from tests.conftest import EXAMPLES, root_of
 from tests.emit import fleet
 from tests.extra.fleet import SPEC, checked, compiled, write_fleet, write_manifest
@@ -137,7 +137,7 @@ def test_s2_the_controller_may_read_exactly_the_queue_in_use(variant: Variant) -
     assert "--queue-name spot-events" in text and '"sqs:ReceiveMessage"' in text
 
 
-@pytest.mark.parametrize("engine", get_args(Aws.model_fields["network_policy_engine"].annotation))
+@pytest.mark.parametrize("engine", get_args(ClusterNetwork.model_fields["policy_engine"].annotation))
 def test_each_network_policy_engine_is_a_prerequisite(engine: str, variant: Variant) -> None:
     cluster = variant(lambda spec: spec["network"].update(policyEngine=engine))
     (record,) = (item for item in prerequisites(cluster) if item.id == f"network-policy-engine/{engine}")

@@ -12,7 +12,8 @@ from gpuc.kubernetes.kueue import QUEUE_LABEL
 from gpuc.manifest.manifest import Manifest
 from gpuc.model import Cluster, Pool
 from gpuc.model.names import EFA, HUGEPAGES, POOL_LABEL
-from gpuc.model.time_limits import MODEL_LOAD_SECONDS, termination_grace_seconds
+from gpuc.model.time_limits import MODEL_LOAD_SECONDS
+from gpuc.substrates.eks.scaling import eks
 from tests.conftest import EXAMPLES, example
 from tests.emit import fleet
 from tests.verify.findings import verify_schemas
@@ -97,8 +98,9 @@ def test_a_pod_ends_within_the_grace_period_of_its_node(name: str, deployment: M
     pool, pod = pool_of(name, deployment), pod_of(deployment)
     (container,) = pod["containers"]
     grace = pod["terminationGracePeriodSeconds"]
-    assert container["lifecycle"]["preStop"]["sleep"]["seconds"] < grace <= termination_grace_seconds(pool)
-    assert grace <= 120 or "spot" not in pool.spec.purchase
+    limit = eks(pool).grace_seconds
+    assert limit is not None and container["lifecycle"]["preStop"]["sleep"]["seconds"] < grace <= limit
+    assert grace <= 120 or "spot" not in eks(pool).spec.purchase
 
 
 @each_deployment
@@ -144,7 +146,7 @@ def test_a_template_is_in_the_namespace_that_has_the_quota(variant: Variant) -> 
 
 
 def test_spot_shortens_the_grace_period(variant: Variant) -> None:
-    cluster = variant(lambda spec: spec["pools"]["embed-l40s"].update(purchase=["spot", "on-demand"]))
+    cluster = variant(lambda spec: spec["pools"]["embed-l40s"]["eks"].update(purchase=["spot", "on-demand"]))
     assert pod_of(deployments(cluster)["embed-l40s"])["terminationGracePeriodSeconds"] == 120
     assert pod_of(deployments(cluster)["serve-a100-1g-10gb"])["terminationGracePeriodSeconds"] == 150
 

@@ -18,6 +18,7 @@ from gpuc.manifest.manifest import Manifest
 from gpuc.model import Cluster, Namespace, Pool, Tenant
 from gpuc.model.names import EFA, GPU, HUGEPAGES, POOL_LABEL, SHARED_GPU
 from gpuc.model.time_limits import pods_ready_minutes
+from gpuc.substrates.eks.scaling import eks
 from tests.conftest import EXAMPLES, example
 from tests.emit import fleet
 
@@ -203,7 +204,7 @@ def test_long_runs_keep_their_nodes(name: str, job: Manifest) -> None:
     runs = pool.spec.runs
     notes = job.body["spec"]["template"].get("metadata", {}).get("annotations", {})
     assert (notes.get("karpenter.sh/do-not-disrupt") == "true") == (
-        runs is not None and "spot" not in pool.spec.purchase
+        runs is not None and "spot" not in eks(pool).spec.purchase
     )
     assert runs is None or job.body["spec"]["activeDeadlineSeconds"] <= runs.longest
 

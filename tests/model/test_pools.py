@@ -4,7 +4,7 @@ import pytest
 
 from gpuc.kubernetes.amounts import GIB, MIB
 from gpuc.model import Cluster
-from gpuc.model.pool import JOIN_MINUTES
+from gpuc.substrates.eks.scaling import JOIN_MINUTES, eks
 from tests.conftest import EXAMPLES, example
 
 
@@ -108,6 +108,7 @@ def test_the_requests_of_the_gpu_gate_are_subtracted() -> None:
 
 
 def test_c19_the_last_start_of_a_run_on_a_capacity_block() -> None:
-    found = pool(example("train-usw2"), "sprint-h200")
-    assert found.hold_at is not None and found.hold_at.isoformat() == "2027-01-29T10:32:00+00:00"
-    assert pool(example("train-usw2"), "core-h200").hold_at is None
+    found, endless = (pool(example("train-usw2"), name) for name in ("sprint-h200", "core-h200"))
+    hold_at = eks(found).hold_at(found.boot_minutes)
+    assert hold_at is not None and hold_at.isoformat() == "2027-01-29T10:32:00+00:00"
+    assert eks(endless).hold_at(endless.boot_minutes) is None

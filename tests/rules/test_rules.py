@@ -41,7 +41,7 @@ extends: [training.yaml]
 spec:
   cloud: {aws: {eksCluster: other, interruptionQueue: other}}
   delivery: {destination: {server: null, name: other}}
-  pools: {train: {reservations: {ids: [cr-0fedcba9876543210]}}}
+  pools: {train: {eks: {reservations: {ids: [cr-0fedcba9876543210]}}}}
   tenants:
     red:
       network:

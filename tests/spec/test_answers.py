@@ -28,7 +28,7 @@ spec:
       subnets: {tags: {karpenter.sh/discovery: orion}}
       securityGroups: {tags: {karpenter.sh/discovery: orion}}
       image: al2023@v20260815
-      nodeLocalDns: true
+  network: {nodeLocalDns: true}
   releases: "2026.08"
   delivery:
     repo: https://git.example.com/fleet.git
@@ -41,7 +41,7 @@ spec:
     train:
       purpose: training
       instances: [p4d.24xlarge]
-      reservations: {ids: [cr-0a1b2c3d4e5f6a7b8]}
+      eks: {reservations: {ids: [cr-0a1b2c3d4e5f6a7b8]}}
       nodes: {max: 8}
       sharing: exclusive
       fabric: efa
@@ -51,7 +51,7 @@ spec:
       instances: [g6.12xlarge]
       nodes: {max: 2}
       sharing: {timeSlicing: {replicas: 4}}
-      rootVolume: 500Gi
+      eks: {rootVolume: 500Gi}
   tenants:
     nlp:
       members: {groups: [oidc:nlp], role: edit}
@@ -138,8 +138,7 @@ KEYS = [
 MISSING = [
     ("26", "  environment: prod\n", "", "4:1 SPC002 environment is missing in spec; expected dev, staging or prod", ""),
     ("25", SPEC[SPEC.index("  cloud:") : SPEC.index("  releases:")], "",
-     "4:1 SPC002 cloud is missing in spec; expected a map with aws: a map with region, eksCluster, zones, subnets, "
-     "securityGroups, image", ""),
+     "4:1 SPC002 cloud is missing in spec; expected a map with aws or none", ""),
     ("24", SPEC[SPEC.index("  pools:") : SPEC.index("  tenants:")], "",
      f"4:1 SPC002 pools is missing in spec; expected {POOLS}", ""),
     ("35", "apiVersion: gpuc.dev/v1alpha1\n", "",
@@ -184,14 +183,14 @@ TYPES = [
      '33:13 SPC003 pools.train.runs is "72h"; expected a map such as {longest: 72h, checkpointEvery: 30m}',
      "set pools.train.runs to {longest: 72h}"),
     ("a map and a list in one fix", "{ids: [cr-0a1b2c3d4e5f6a7b8]}", "cr-0a1b2c3d4e5f6a7b8",
-     '29:21 SPC003 pools.train.eks.reservations is "cr-0a1b2c3d4e5f6a7b8"; '
+     '29:27 SPC003 pools.train.eks.reservations is "cr-0a1b2c3d4e5f6a7b8"; '
      "expected a map such as {ids: [cr-0a1b2c3d4e5f6a7b8]}",
      "set pools.train.eks.reservations to {ids: [cr-0a1b2c3d4e5f6a7b8]}"),
     ("116, number", "{timeSlicing: {replicas: 4}}", "{timeSlicing: 4}",
      "38:30 SPC003 pools.infer.sharing.timeSlicing is 4; expected a map such as {replicas: 4}",
      "set pools.infer.sharing.timeSlicing to {replicas: 4}"),
     ("1 for true", "nodeLocalDns: true", "nodeLocalDns: 1",
-     "16:21 SPC003 network.nodeLocalDns is 1; expected true or false", "set network.nodeLocalDns to true"),
+     "16:27 SPC003 network.nodeLocalDns is 1; expected true or false", "set network.nodeLocalDns to true"),
     ("36", '"1.35"', "1.30",
      '6:15 SPC006 kubernetes is the number 1.30; expected a minor version in quotes such as "1.35"',
      'set kubernetes to "1.30"'),
@@ -211,10 +210,10 @@ FORMS = [
      "set pools.train.runs.longest to 1h30m"),
     ("07, not exact", "longest: 72h", "longest: 0.001m",
      f'33:23 SPC004 pools.train.runs.longest is "0.001m"; expected {DURATION}', ""),
-    ("09", "500Gi", "500GB", '39:19 SPC004 pools.infer.eks.rootVolume is "500GB"; expected a size such as 200Gi',
+    ("09", "500Gi", "500GB", '39:25 SPC004 pools.infer.eks.rootVolume is "500GB"; expected a size such as 200Gi',
      "set pools.infer.eks.rootVolume to 500G"),
     ("09 with a space", "500Gi", "500 GiB",
-     '39:19 SPC004 pools.infer.eks.rootVolume is "500 GiB"; expected a size such as 200Gi',
+     '39:25 SPC004 pools.infer.eks.rootVolume is "500 GiB"; expected a size such as 200Gi',
      "set pools.infer.eks.rootVolume to 500Gi"),
     ("millicores", "cpu: 500m", "cpu: 0.5",
      "23:22 SPC004 nodeAgents.log-agent.cpu is 0.5; expected a number of millicores, as in 100m",
@@ -227,7 +226,7 @@ FORMS = [
      '49:20 SPC004 tenants.nlp.network.egress[0].cidr is "huggingface.co"; expected an IPv4 range such as 10.0.0.0/16; '
      "for host names, an entry of network.egress has names instead of cidr (with Cilium)", ""),
     ("56", "cr-0a1b2c3d4e5f6a7b8", "cr-0123",
-     '29:28 SPC004 pools.train.eks.reservations.ids[0] is "cr-0123"; '
+     '29:34 SPC004 pools.train.eks.reservations.ids[0] is "cr-0123"; '
      "expected cr- and 8 to 17 hexadecimal digits, such as cr-0a1b2c3d4e5f6a7b8", ""),
     ("88", "region: eu-central-1", "region: eu-central-1a",
      '9:15 SPC004 cloud.aws.region is "eu-central-1a"; expected an AWS region such as eu-central-1',

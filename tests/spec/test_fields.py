@@ -26,7 +26,7 @@ UNSET = {
     "Removed": "only after an element left",
     "Releases.components": "replaces a version; the examples take the release set unchanged",
     "Aws.add_on_registry": "replaces the registry of AWS in the region",
-    "Pool.image": "replaces the image of the cluster, which the examples set",
+    "EksPool.image": "replaces the image of the cluster, which the examples set",
     "Chart.namespaces": "all objects of the chart in the examples are in one namespace",
     "Chart.tenant": "the chart in the examples belongs to the platform",
     "Chart.wave": "replaces the default, which is after all objects of gpuc",

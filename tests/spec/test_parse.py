@@ -13,6 +13,8 @@ from tests.conftest import ROOT
 
 TEXT = (ROOT / "specs/prod-use1.yaml").read_text(encoding="utf-8")
 LAYER = (ROOT / "specs/base/eks.yaml").read_text(encoding="utf-8")
+SHARING = "sharing: {timeSlicing: {replicas: 4}}"
+"""A line of pool dev-l4 that other fields of the pool replace."""
 
 
 def findings(root: Path, *edits: tuple[str, str]) -> list[Finding]:
@@ -95,11 +97,11 @@ def line_of(text: str) -> int:
         ("nodes: {max: 10}", "nodes: {min: 10, max: 10}", "SPC005",
          "min is 10; expected a min that is less than max (10); for a constant number of nodes, write only static", ""),
         ("nodes: {max: 10}", "nodes: {min: 1, static: 2}", "SPC005", "expected min without static", ""),
-        ("idleAfter: 10m", "nodeLabels: {a b: c}", "SPC004",
+        (SHARING, "nodeLabels: {a b: c}", "SPC004",
          'key "a b" of pools.dev-l4.nodeLabels is not', "rename the key to a-b"),
-        ("idleAfter: 10m", "nodeLabels: {a: b c}", "SPC004",
+        (SHARING, "nodeLabels: {a: b c}", "SPC004",
          'is "b c"; expected at most 63 letters', "set pools.dev-l4.nodeLabels.a to b-c"),
-        ("idleAfter: 10m", "taints: [{key: a, value: b, effect: Never}]", "SPC004", "or NoExecute", ""),
+        (SHARING, "taints: [{key: a, value: b, effect: Never}]", "SPC004", "or NoExecute", ""),
         ("idleAfter: 10m", r'userData: "#!/bin/sh\r"', "SPC004", "the text has the character U+000D", ""),
         ("    aws:", "    aws:\n      instanceProfile: a", "SPC005", "nodeRole and instanceProfile exclude", ""),
         ("subnets: {tags:", "subnets: {ids: [subnet-0a1b2c3d], tags:", "SPC005", "tags and ids exclude each other", ""),
@@ -132,21 +134,21 @@ def line_of(text: str) -> int:
         ("instances: 12}", 'instances: 12, block: {ends: "2027-03-31T11:30:00+01:00"}}', "SPC004",
          "a time in UTC such as",
          "set pools.train-h100.eks.reservations.block.ends to \"2027-03-31T10:30:00Z\""),
-        ("idleAfter: 10m", "labels: {owner: 4711}", "SPC006", "the number 4711",
+        (SHARING, "labels: {owner: 4711}", "SPC006", "the number 4711",
          'set pools.dev-l4.labels.owner to "4711"'),
-        ("idleAfter: 10m", "labels: {gpu: true}", "SPC003", "is true; expected a string in quotes",
+        (SHARING, "labels: {gpu: true}", "SPC003", "is true; expected a string in quotes",
          'set pools.dev-l4.labels.gpu to "true"'),
-        ("idleAfter: 10m", "labels: {owner: ML team!}", "SPC004", 'is "ML team!"; expected at most 63 letters',
+        (SHARING, "labels: {owner: ML team!}", "SPC004", 'is "ML team!"; expected at most 63 letters',
          "set pools.dev-l4.labels.owner to ML-team"),
-        ("idleAfter: 10m", "labels: {owner: _}", "SPC004", "start and end with a letter or digit", ""),
-        ("idleAfter: 10m", f"labels: {{owner: {64 * 'a'}}}", "SPC004", "expected at most 63 letters", ""),
-        ("idleAfter: 10m", "labels: {cost centre: a}", "SPC004",
+        (SHARING, "labels: {owner: _}", "SPC004", "start and end with a letter or digit", ""),
+        (SHARING, f"labels: {{owner: {64 * 'a'}}}", "SPC004", "expected at most 63 letters", ""),
+        (SHARING, "labels: {cost centre: a}", "SPC004",
          'key "cost centre" of pools.dev-l4.labels is not allowed; expected', "rename the key to cost-centre"),
-        ("idleAfter: 10m", "annotations: {Example.com/a: b}", "SPC004", "after an optional DNS name and /",
+        (SHARING, "annotations: {Example.com/a: b}", "SPC004", "after an optional DNS name and /",
          "rename the key to example.com/a"),
-        ("idleAfter: 10m", "annotations: {a/b/c: d}", "SPC004", "is not allowed", ""),
-        ("idleAfter: 10m", 'annotations: {a: "\\e[2J"}', "SPC004", "without the control character U+001B", ""),
-        ("idleAfter: 10m", f"annotations: {{a: {16384 * 'b'}}}", "SPC004",
+        (SHARING, "annotations: {a/b/c: d}", "SPC004", "is not allowed", ""),
+        (SHARING, 'annotations: {a: "\\e[2J"}', "SPC004", "without the control character U+001B", ""),
+        (SHARING, f"annotations: {{a: {16384 * 'b'}}}", "SPC004",
          "is 16385 bytes; expected at most 16384 bytes", ""),
         ("idleAfter: 10m", "tags: {owner: a;b}", "SPC004", "expected at most 256 letters, digits, spaces and", ""),
         ("idleAfter: 10m", "tags: {'owner ': a}", "SPC004", "without a space at the start or end", ""),

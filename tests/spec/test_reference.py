@@ -45,7 +45,11 @@ def test_a_section_lists_its_fields() -> None:
 
 @pytest.mark.parametrize(
     ("path", "meant"),
-    [("pools.nodes.maximum", "pools.<pool>.nodes.max"), ("idleAfter", "pools.<pool>.idleAfter"), ("tenant", "tenants")],
+    [
+        ("pools.nodes.maximum", "pools.<pool>.nodes.max"),
+        ("idleAfter", "pools.<pool>.eks.idleAfter"),
+        ("tenant", "tenants"),
+    ],
 )
 def test_an_unknown_path_suggests_a_similar_one(path: str, meant: str) -> None:
     with pytest.raises(UsageError) as error:

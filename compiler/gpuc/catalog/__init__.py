@@ -107,7 +107,8 @@ class Catalog:
         """Returns the instance types of a family that have figures: those of gpuc by size, then those of the fleet."""
         row = self.ec2_families.get(name)
         names = [f"{name}.{size}" for size in row.sizes] if row is not None else []
-        names += [other.type for other in self.instances.values() if other.family == name and other.type not in names]
+        others = (*self.instances.values(), *self.servers.values())
+        names += [other.type for other in others if other.family == name and other.type not in names]
         return [instance for other in names if (instance := self.instance_type(other)) is not None]
 
     def prices(self, instance_type: str) -> list[Price]:

@@ -105,7 +105,8 @@ def read(file: str) -> dict[str, Any]:
     tables = _json(FOLDER / f"{file}.json")
     for folder in component_folders().values() if file == _RELEASES else ():
         for name, rows in _json(folder / "release.json").items():
-            own = {"substrate": substrate_folder(folder)} if name == "components" else {}
+            substrate = substrate_folder(folder) if name == "components" else ""
+            own = {"substrate": substrate} if substrate else {}
             listed = () if name == "sources" else ({**row, **own} for row in rows)
             tables[name] = {**tables[name], **rows} if name == "sources" else [*tables.get(name, ()), *listed]
     return tables

@@ -44,7 +44,7 @@ def _sources(catalog: Catalog, entry: Entry, sources: Any) -> list[str]:
         return [sources] if isinstance(sources, str) else list(sources)
     file = _FILES[entry.subject]
     if entry.subject == TYPES and entry.name not in catalog.instances:
-        file = "ec2"
+        file = "servers" if entry.name in catalog.servers else "ec2"
     texts = read(file)["sources"]
     return [texts[key] for key in sources]
 

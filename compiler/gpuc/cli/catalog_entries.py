@@ -59,15 +59,16 @@ def _natural(name: str) -> list[tuple[bool, int, str]]:
 
 
 def _instance_families(catalog: Catalog) -> dict[str, list[InstanceType]]:
-    """Returns all instance types with figures, by family."""
-    names = dict.fromkeys((*catalog.ec2_families, *(row.family for row in catalog.instances.values())))
+    """Returns all instance types with figures, by family. A server is the only type of its family."""
+    others = (*catalog.instances.values(), *catalog.servers.values())
+    names = dict.fromkeys((*catalog.ec2_families, *(row.family for row in others)))
     return {family: catalog.family(family) for family in names}
 
 
 def _families(catalog: Catalog) -> _Rows:
     for family, rows in _instance_families(catalog).items():
         device = _device(catalog, rows[0])
-        sizes = " ".join(row.type.partition(".")[2] for row in rows)
+        sizes = " ".join(row.type.partition(".")[2] or row.type for row in rows)
         yield family, f"{rows[0].arch}  {device}{'  ' if device else ''}{sizes}", rows
 
 
@@ -138,8 +139,8 @@ def _prices(catalog: Catalog) -> _Rows:
 
 
 _TABLE: dict[str, tuple[str, Callable[[Catalog], _Rows]]] = {
-    FAMILIES: ("families of EC2 instance types", _families),
-    TYPES: ("EC2 instance types", _types),
+    FAMILIES: ("families of instance types of EC2, and servers", _families),
+    TYPES: ("instance types of EC2, and servers", _types),
     GPUS: ("NVIDIA GPUs", _gpus),
     MIG: (
         "MIG profiles of GPU boards with the same memory",

@@ -44,6 +44,9 @@ _RESERVED = frozenset(("reserved",))
 class Pool(NodeTemplate):
     """A NodePool, with the NodeOverlays that apply to its nodes."""
 
+    kind_in_messages = "NodePool"
+    """What messages call the pool, before its name."""
+
     def __init__(self, manifest: Manifest, objects: ObjectSet) -> None:
         super().__init__(manifest, objects)
         self._overlays = objects.once(Overlays)
@@ -291,3 +294,9 @@ def _within_limit(node: Amounts, resource: str, limited: str, limit: int, *, is_
 def _about_types(term: Iterable[Requirement]) -> list[Requirement]:
     """Returns the requirements for labels that the instance type of a node determines."""
     return [wanted for wanted in term if of_aws(wanted.key) in TYPE_LABELS]
+
+
+def named(pools: Iterable[Pool]) -> str:
+    """Returns the names of pools after their kind, for example "NodePool train, batch"."""
+    listed = list(pools)
+    return f"{listed[0].kind_in_messages} {', '.join(pool.name for pool in listed)}"

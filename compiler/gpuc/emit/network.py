@@ -20,9 +20,6 @@ from gpuc.spec.network import Port
 from gpuc.spec.platform import Observability
 
 NODE_LOCAL_DNS = "169.254.20.10/32"
-POD_IDENTITY_AGENT = "169.254.170.23/32"
-"""Address of the EKS Pod Identity agent, which provides credentials to pods. No policy allows the instance metadata
-service (169.254.169.254), because it provides the credentials of the node."""
 
 _DNS_PORTS = (Port(port=53, protocol="UDP"), Port(port=53, protocol="TCP"))
 _HTTPS = (Port(port=443),)

@@ -15,8 +15,6 @@ from gpuc.model.tenant import Profile
 USAGE = f"{DOMAIN}/usage"
 """Annotation with instructions for the use of a template."""
 DEFAULT_USER = 1000
-SPOT_NOTICE_SECONDS = 120
-"""Time between the notice of EC2 and the interruption of a spot instance."""
 
 
 @dataclass(frozen=True, slots=True)

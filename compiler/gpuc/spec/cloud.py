@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from pydantic import BaseModel, model_validator
 
@@ -12,6 +12,9 @@ from gpuc.spec.substrate import Sections, substrates, with_cloud_sections
 
 class AnyCloud(SpecModel):
     """The place where the cluster lives. Exactly one key, which chooses the substrate."""
+
+    is_choice: ClassVar[bool] = True
+    """Whether a message names the keys as alternatives."""
 
     @model_validator(mode="after")
     def _has_one(self) -> Self:

@@ -48,7 +48,7 @@ def _map_at(schema: dict[str, Any], path: tuple[str, ...]) -> dict[str, Any]:
     """Returns the properties of the map at a place of the spec. The step * is any key of a map with free keys."""
     node = schema
     for step in (*path, ""):
-        node = node["anyOf"][0] if "anyOf" in node else node
+        node = next((choice for choice in node.get("anyOf", ()) if "$ref" in choice), node)
         node = schema["$defs"][node["$ref"].rpartition("/")[2]] if "$ref" in node else node
         if step:
             node = next(iter(node["patternProperties"].values())) if step == ANY else node["properties"][step]

@@ -95,7 +95,8 @@ def _model(model: Any, value: Any) -> str:
     if len(known) == 1 and is_model(inner := plain(field_type(next(iter(known.values()))))):
         return f"a map with {next(iter(known))}: {_model(inner, None)}"
     listed = [*known] if len(known) <= _KEYS_MAX else [key for key, field in known.items() if field.is_required()]
-    return f"a map with {', '.join(listed)}" if listed else "a map"
+    last = " or " if getattr(model, "is_choice", False) else ", "
+    return f"a map with {join(listed, ', ', last)}" if listed else "a map"
 
 
 def _fitted(model: Any, value: Any) -> str:

@@ -155,7 +155,8 @@ def _label_mismatches(cluster: ClusterIndex, pods: PodDemand) -> Iterator[Unsche
             labels = " and ".join(map(str, requirements))
             fix = "; ".join(_change(wanted, pool.possible_values(wanted.key)) for wanted in requirements)
             message = f"node pool {pool.name} has no node with {labels}"
-            yield UnschedulableReason(message, *pool.holder(requirements[0]), fix, requirements[0])
+            manifest, path = pool.holder(requirements[0])
+            yield UnschedulableReason(message, manifest, path, fix, requirements[0])
 
 
 def _change(wanted: Requirement, known: Iterable[str]) -> str:

@@ -24,6 +24,7 @@ from gpuc.rehearse.client import ApiError, Client
 from gpuc.rehearse.process import ProgramError
 from gpuc.rehearse.programs import Programs
 from gpuc.substrates.eks.karpenter.rehearsal import start as karpenter
+from gpuc.substrates.eks.scaling import aws
 
 FLEET = Path(__file__).parents[3]
 
@@ -181,7 +182,7 @@ def test_charts_and_their_namespaces_are_read_from_applications(spec: CompiledSp
 def test_controllers_find_nodes_in_every_zone_without_karpenter(spec: CompiledSpec) -> None:
     made = list(system_nodes(spec.cluster))
     zones = {node["metadata"]["labels"]["topology.kubernetes.io/zone"] for node in made}
-    assert zones == set(spec.cluster.aws.zones)
+    assert zones == set(aws(spec.cluster).zones)
     assert not [node for node in made if "karpenter.sh/nodepool" in node["metadata"]["labels"]]
     # The taint that the README of the cluster orders: a chart that does not tolerate the taint gets no node.
     assert all(

@@ -7,7 +7,6 @@ from functools import partial
 
 from gpuc.emit.component import needed_components
 from gpuc.emit.prerequisites.namespaces import namespaces
-from gpuc.emit.prerequisites.nodes import topology
 from gpuc.emit.prerequisites.record import Chapter, Prerequisite, variables, wrapped
 from gpuc.emit.prerequisites.software import argocd, definitions, job_controllers, other_teams, prometheus
 from gpuc.emit.substrate import substrate_output
@@ -15,7 +14,7 @@ from gpuc.emit.template import render
 from gpuc.model import Cluster
 
 CHAPTERS: Mapping[int, Callable[[Cluster], Chapter]] = {
-    100: topology, 110: prometheus, 120: namespaces, 130: job_controllers, 140: other_teams, 150: definitions,
+    110: prometheus, 120: namespaces, 130: job_controllers, 140: other_teams, 150: definitions,
     160: argocd,
 }  # fmt: skip
 """The functions that return the chapters of all clusters, by place: the order in which an engineer needs them."""

@@ -11,7 +11,7 @@ from gpuc.kubernetes.node_pool import NODE_POOL
 from gpuc.model import Cluster
 from gpuc.substrates.eks.chapters.access import members, service_accounts
 from gpuc.substrates.eks.chapters.connections import network
-from gpuc.substrates.eks.chapters.nodes import capacity, instance_types, placement, system_nodes
+from gpuc.substrates.eks.chapters.nodes import capacity, instance_types, placement, system_nodes, topology
 from gpuc.substrates.eks.scaling import aws, eks
 from gpuc.substrates.eks.section import SECTIONS
 
@@ -53,6 +53,6 @@ OUTPUT = SubstrateOutput(
         60: placement,
         70: capacity,
         80: members,
-        90: service_accounts,
+        90: service_accounts, 100: topology,
     },
 )  # fmt: skip

@@ -14,7 +14,9 @@ from gpuc.substrates.eks.section import SECTIONS, Aws, EksPool
 from gpuc.substrates.eks.section import Image as ImageSpec
 
 _PATH: Path = ("spec", "cloud", SECTIONS.name)
-POD_IDENTITY_AGENT = "169.254.170.23/32"
+AGENT_ADDRESS = "169.254.170.23/32"
+"""Address of the EKS Pod Identity agent, which provides credentials to pods. No policy allows the instance metadata
+service (169.254.169.254), because it provides the credentials of the node."""
 
 
 def _nodes(spec: Spec, name: str, pool: PoolSpec, instances: tuple[InstanceType, ...], catalog: Catalog) -> Nodes:
@@ -69,7 +71,7 @@ SUBSTRATE = Substrate(
     zones=lambda spec: tuple(_aws(spec).zones),
     identity=lambda spec: (_aws(spec).region, _aws(spec).eks_cluster),
     service_range=_service_range,
-    node_services={"allow-pod-identity": POD_IDENTITY_AGENT},
+    node_services={"allow-pod-identity": AGENT_ADDRESS},
     refused_type=refused_type,
     policy_engines=("vpc-cni", "cilium", "none"),
     endpoint_ranges=_endpoint_ranges,

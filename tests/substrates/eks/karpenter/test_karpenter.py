@@ -88,7 +88,7 @@ def test_c26_a_root_volume_with_images_is_fast(reference: Cluster, variant: Vari
     assert disks(reference, "train-h100") == [(None, None)], "images are on the local disks"
     assert disks(ubuntu, "train-h100") == [(1000, 4000)]
     assert disks(ubuntu, "general") == [(None, None)]
-    chosen = variant(lambda spec: spec["pools"]["general"].update(rootVolumeThroughput=500))
+    chosen = variant(lambda spec: spec["pools"]["general"]["eks"].update(rootVolumeThroughput=500))
     assert disks(chosen, "general") == [(500, 3000)]
 
 

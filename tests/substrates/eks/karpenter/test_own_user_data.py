@@ -63,7 +63,7 @@ def test_a_pool_has_its_own_script_instead_of_the_clusters(variant: Variant) -> 
 
 
 def test_on_ubuntu_the_script_runs_before_the_node_joins(variant: Variant) -> None:
-    cluster = variant(lambda spec: spec["pools"]["dev-l4"].update(image=UBUNTU, userData=SCRIPT))
+    cluster = variant(lambda spec: spec["pools"]["dev-l4"]["eks"].update(image=UBUNTU, userData=SCRIPT))
     (own, join) = archive(text_of(cluster, "dev-l4"))
     assert files_written(own[1])["/usr/local/lib/gpuc/user-data"] == SCRIPT
     assert "[[ ! -e /var/lib/gpuc/user-data-failed ]]\n/etc/eks/bootstrap.sh" in join[1]
@@ -71,7 +71,7 @@ def test_on_ubuntu_the_script_runs_before_the_node_joins(variant: Variant) -> No
 
 def test_bottlerocket_gets_the_settings_of_both(variant: Variant) -> None:
     own = "[settings.host-containers.admin]\nenabled = false\n"
-    cluster = variant(lambda spec: spec["pools"]["dev-l4"].update(image="bottlerocket@v1.40.0", userData=own))
+    cluster = variant(lambda spec: spec["pools"]["dev-l4"]["eks"].update(image="bottlerocket@v1.40.0", userData=own))
     settings = tomllib.loads(text_of(cluster, "dev-l4"))["settings"]
     assert settings["host-containers"] == {"admin": {"enabled": False}}
     assert "time-slicing" in settings["kubelet-device-plugins"]["nvidia"]

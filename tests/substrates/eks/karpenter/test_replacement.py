@@ -13,6 +13,7 @@ from gpuc.kubernetes.duration import parse_duration
 from gpuc.manifest.manifest import Manifest
 from gpuc.model import Cluster
 from gpuc.substrates.eks.karpenter.component import karpenter
+from gpuc.substrates.eks.scaling import eks
 from tests.conftest import EXAMPLES, example
 
 Variant = Callable[[Callable[[dict[str, Any]], object]], Cluster]
@@ -79,7 +80,7 @@ def test_c10_nodes_with_gpus_do_not_expire_together(name: str) -> None:
     """Expiry ignores disruption budgets, and does not wait for a new node."""
     cluster = example(name)
     for pool in cluster.pools:
-        expected = "Never" if pool.is_gpu or not pool.spec.expire_after else "720h"
+        expected = "Never" if pool.is_gpu or not eks(pool).spec.expire_after else "720h"
         assert node_pools(cluster)[pool.name]["template"]["spec"]["expireAfter"] == expected
 
 
@@ -95,8 +96,9 @@ def test_s8_drift_starts_no_node_beside_a_run(name: str) -> None:
 def static(instances: int | None, purchase: list[str]) -> Callable[[dict[str, Any]], None]:
     def change(spec: dict[str, Any]) -> None:
         pool = spec["pools"]["train-h100"]
-        pool |= {"nodes": {"static": 16}, "purchase": purchase}
-        pool["reservations"] = {"ids": ["cr-0a1b2c3d4e5f6a7b8"], "instances": instances}
+        pool["nodes"] = {"static": 16}
+        reservations = {"ids": ["cr-0a1b2c3d4e5f6a7b8"], "instances": instances}
+        pool["eks"] |= {"purchase": purchase, "reservations": reservations}
 
     return change
 

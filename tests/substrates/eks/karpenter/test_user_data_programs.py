@@ -130,7 +130,7 @@ def test_s9_a_failed_script_of_the_spec_is_in_the_condition(
     variant: Any, tmp_path: Path, code: int, status: str, reason: str
 ) -> None:
     cluster = variant(
-        lambda spec: spec["pools"]["dev-l4"].update(userData=f"#!/bin/bash\nset -e\n(exit {code})\ntouch done\n")
+        lambda spec: spec["pools"]["dev-l4"]["eks"].update(userData=f"#!/bin/bash\nset -e\n(exit {code})\ntouch done\n")
     )
     (pool,) = (pool for pool in cluster.pools if pool.name == "dev-l4")
     *_, (_, shell) = all_parts(user_data(cluster, pool))
@@ -144,7 +144,7 @@ def test_s9_a_failed_script_of_the_spec_is_in_the_condition(
 
 
 def test_s9_a_node_without_gpus_does_not_join_after_a_failed_script(variant: Any, tmp_path: Path) -> None:
-    cluster = variant(lambda spec: spec["pools"]["general"].update(userData="#!/bin/sh\nexit 3\n"))
+    cluster = variant(lambda spec: spec["pools"]["general"]["eks"].update(userData="#!/bin/sh\nexit 3\n"))
     (pool,) = (pool for pool in cluster.pools if pool.name == "general")
     ((_, shell),) = all_parts(user_data(cluster, pool))
     state = tmp_path / "state"

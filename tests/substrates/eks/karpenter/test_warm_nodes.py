@@ -26,8 +26,8 @@ def node_pools(cluster: Cluster, pool: str) -> list[Manifest]:
 
 def with_minimum(**changes: Any) -> Callable[[dict[str, Any]], None]:
     def change(spec: dict[str, Any]) -> None:
-        spec["pools"]["dev-l4"]["nodes"] = {"min": 2, "max": 6}
-        spec["pools"]["dev-l4"]["eks"] |= {"purchase": ["spot", "on-demand"], **changes}
+        spec["pools"]["dev-l4"] |= {"nodes": {"min": 2, "max": 6}, **changes}
+        spec["pools"]["dev-l4"]["eks"]["purchase"] = ["spot", "on-demand"]
 
     return change
 

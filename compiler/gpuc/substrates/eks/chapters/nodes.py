@@ -82,3 +82,14 @@ def capacity(cluster: Cluster) -> Chapter:
 
 def _types(pool: Pool) -> str:
     return ", ".join(instance.type for instance in pool.instances)
+
+
+def topology(cluster: Cluster) -> Chapter:
+    """Returns the chapter about the node labels with which Kueue places the pods of a workload close together."""
+    by_block = [pool for pool in cluster.pools if "block" in (pool.spec.topology or ())]
+    labels = sorted({pool.level_labels["block"] for pool in by_block})
+    pools = {label: [pool for pool in by_block if pool.level_labels["block"] == label] for label in labels}
+    rows: list[Row] = [
+        ("node-label", (*of_label[0].path, "topology"), {"name": label}) for label, of_label in pools.items()
+    ]
+    return written(cluster, HERE / "topology", "Topology labels", rows, pools_by_label=pools)

@@ -1,0 +1,77 @@
+"""Only the folders of substrates name their cloud and their autoscaler, except the catalog and readers of files."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.conftest import ROOT
+
+PACKAGE = ROOT / "compiler/gpuc"
+NAMES = re.compile(r"\b(AWS|EC2|EKS|Karpenter)\b|\b(aws|ec2|eks|karpenter)(?![a-z])", re.ASCII)
+SOURCE = re.compile(r"(source=|Source: |Sources: ).*?(?=\n\s*\n|\"\"\"|$)", re.DOTALL)
+"""A citation: the projects whose behaviour a module repeats."""
+SUFFIXES = (".py", ".j2", ".toml", ".rows")
+DATA = {
+    "substrates": "the folders of the substrates",
+    "catalog": "the rows of the catalog and their records",
+    "pipeline/ec2_rows.py": "rows of the catalog from the EC2 API",
+    "pipeline/price_rows.py": "rows of the catalog from the price list",
+    "spec/facts.py": "the rows of a fleet",
+    "cli/catalog_details.py": "shows rows of the catalog",
+    "cli/catalog_entries.py": "shows rows of the catalog",
+    "cli/catalog_import.py": "imports rows of the catalog",
+    "tools": "programs of the rehearsal, with their projects",
+    "source/moved.py": "the old places of fields, which one release reads",
+}
+FILES_OF_USERS = {
+    "admission": "webhooks in files of users",
+    "cluster": "node pools in files of users",
+    "isolation": "permissions and addresses in files of users",
+    "kubernetes": "labels, taints and API groups in files of users",
+    "lint": "files of users",
+    "needs": "objects and Helm values, also of users",
+    "objects": "files of users",
+    "trace": "files of users",
+    "verify": "objects, also of users",
+}
+REMAINING: dict[str, int] = {}
+"""By package, the number of other files that still name them. The numbers only become smaller."""
+
+
+def named() -> Iterator[str]:
+    """Yields the files with a name outside of citations, relative to the package."""
+    for file in sorted(PACKAGE.rglob("*")):
+        if file.suffix in SUFFIXES and NAMES.search(SOURCE.sub("", file.read_text("utf-8"))):
+            yield file.relative_to(PACKAGE).as_posix()
+
+
+def place(file: str, places: set[str]) -> str:
+    """The entry of a file: itself, or the package that contains it; empty without an entry."""
+    parents = [parent.as_posix() for parent in Path(file).parents]
+    return next((entry for entry in (file, *parents) if entry in places), "")
+
+
+def test_only_known_places_name_a_cloud_or_an_autoscaler() -> None:
+    others = Counter(file.partition("/")[0] for file in named() if not place(file, {*DATA, *FILES_OF_USERS}))
+    assert others == REMAINING
+
+
+def test_no_entry_is_superfluous() -> None:
+    places = {*DATA, *FILES_OF_USERS}
+    assert {place(file, places) for file in named()} - {""} == places
+
+
+def test_existing_nodes_know_no_cloud() -> None:
+    folder = PACKAGE / "substrates/none"
+    texts = {
+        file.name: SOURCE.sub("", file.read_text("utf-8")) for file in folder.rglob("*") if file.suffix in SUFFIXES
+    }
+    assert {name for name, text in texts.items() if NAMES.search(text)} == set()
+
+
+def test_a_name_is_found() -> None:
+    assert NAMES.search("Karpenter starts nodes") and NAMES.search('"karpenter.sh/nodepool"') and NAMES.search("of EKS")
+    assert not NAMES.search("seeks") and not NAMES.search(SOURCE.sub("", 'rule("X", source="aws/karpenter v1")'))
