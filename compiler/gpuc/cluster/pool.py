@@ -15,6 +15,7 @@ from gpuc.cluster.node_class import AUTO_MODE_GROUP, RESERVATION_ID, RESERVATION
 from gpuc.cluster.node_template import NodeTemplate
 from gpuc.cluster.overlays import Overlay, Overlays
 from gpuc.cluster.pool_fields import BUDGETS, GRACE, LIFETIME, LIMITS, NODES, budgets
+from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.amounts import CPU, MEMORY, MIB, Amounts, amounts
 from gpuc.kubernetes.api_groups import KARPENTER_AWS
 from gpuc.kubernetes.node_pool import (
@@ -69,6 +70,10 @@ class Pool(NodeTemplate):
         declared = manifest.annotations.get(RESERVED_INSTANCES)
         self.reserved_nodes = int(declared) if isinstance(declared, str) and declared.isdecimal() else None
         """The declared number of instances of the capacity reservations of the pool; None if it is not declared."""
+
+    def place(self, path: Path) -> Path:
+        """Returns the path in the object of the pool for the path of a field in a NodePool."""
+        return path
 
     def needs_reservation(self, term: Selector) -> bool:
         """Returns whether only reserved nodes of the pool meet the requirements of a pod."""

@@ -51,6 +51,14 @@ class ExistingPool(Pool):
     def _at(self, path: Path) -> Any:
         return self._fields.get(path)
 
+    def place(self, path: Path) -> Path:
+        """Returns the path of labels, taints or node names in the rule; the path of the rule for other fields."""
+        rule: Path = ("spec", "rules", self._position)
+        for field, own in ((LABELS, "labels"), (TAINTS, "taints"), (REPLICAS, "matchFeatures")):
+            if path[: len(field)] == field:
+                return (*rule, own, *path[len(field) :])
+        return rule
+
     @cached_property
     def offer(self) -> Offer:
         """The labels of the rule. Nodes have no label of a cloud."""
@@ -81,7 +89,7 @@ class ExistingPool(Pool):
 
     def holder(self, wanted: Requirement) -> tuple[Manifest, Path]:
         """Returns the rule and the path of its labels."""
-        return self.manifest, ("spec", "rules", self._position, "labels")
+        return self.manifest, self.place(LABELS)
 
 
 def _names(rule: Any) -> list[Any]:

@@ -6,7 +6,7 @@ from gpuc.catalog import Catalog
 from gpuc.diagnostics.finding import Finding, Path, Severity, declare_rule
 from gpuc.diagnostics.spelling import misspelt, write
 
-UNKNOWN_SERVER = declare_rule("NOD013", Severity.ERROR,
+UNKNOWN_SERVER = declare_rule("NOD014", Severity.ERROR,
     "gpuc has no figures for the server of a pool of existing nodes.",
     "gpuc computes quotas and the resources of nodes from the figures. A file in specs/catalog/ can add a row with "
     "vcpu, memoryMib, and gpu and gpuCount for a server with GPUs. The name of a server has no dot.")  # fmt: skip

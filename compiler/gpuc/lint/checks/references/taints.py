@@ -228,8 +228,9 @@ def _lacking(
                 reported.add((pool.name, key))
                 remaining = ", ".join(str(taint) for taint in pool.taints if taint.keeps_off)
                 others = f"pods that tolerate {remaining}" if remaining else "all pods"
-                message = f"{user} tolerates the taint {key}, which nodes of {named([pool])} do not have; {others}"
-                yield ObjectFinding(MISSING_TAINT, pool.manifest, TAINTS, f"{message} may run on these nodes")
+                message = f"{user} tolerates the taint {key}, which nodes of {named([pool])} do not have"
+                message += f"; {others} may run on these nodes"
+                yield ObjectFinding(MISSING_TAINT, pool.manifest, pool.place(TAINTS), message)
 
 
 def _missing(accepted: Tolerations, pools: list[Pool]) -> Iterator[str]:

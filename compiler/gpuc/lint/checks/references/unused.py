@@ -100,7 +100,7 @@ def _pools(index: Index) -> Findings:
     for pool in pools:
         if not pool.devices & counted:
             message = without_quota("queue or namespace", f"the nodes of {named([pool])}")
-            yield ObjectFinding(capacity_without_queue.rule, pool.manifest, LABELS, message)
+            yield ObjectFinding(capacity_without_queue.rule, pool.manifest, pool.place(LABELS), message)
 
 
 def _counted_by_quotas(index: Index) -> set[str]:

@@ -152,10 +152,12 @@ def _no_type(flavor: ResourceFlavor, matches: list[MatchingPool]) -> ObjectFindi
 def _no_node(match: MatchingPool) -> ObjectFinding:
     pool = match.pool
     if not match.types:
-        return ObjectFinding(NO_NODE, pool.manifest, REQUIREMENTS, "the requirements exclude all instance types")
+        message = "the requirements exclude all instance types"
+        return ObjectFinding(NO_NODE, pool.manifest, pool.place(REQUIREMENTS), message)
     limits = ", ".join(f"{quantity_text(name, count)} {name}" for name, count in pool.limits.items())
     types = ", ".join(instance_type.type for instance_type in match.types)
-    return ObjectFinding(NO_NODE, pool.manifest, LIMITS, f"{limits} is less than one node of type {types}")
+    message = f"{limits} is less than one node of type {types}" if limits else f"no pod fits on a node of type {types}"
+    return ObjectFinding(NO_NODE, pool.manifest, pool.place(LIMITS), message)
 
 
 def _unadvertised(

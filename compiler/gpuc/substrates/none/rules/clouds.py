@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from gpuc.model import Pool, Tenant
-from gpuc.rules import Findings, Found, pool_rule, tenant_rule
+from gpuc.diagnostics.finding import Severity
+from gpuc.model import Cluster, Pool, Tenant
+from gpuc.rules import Findings, Found, pool_rule, rule, tenant_rule
 
 
-@pool_rule("NOD007")
-def fabric_of_a_cloud(pool: Pool) -> Findings:
-    """A pool of existing nodes has EFA.
+@rule("NOD007")
+def fabric_of_a_cloud(cluster: Cluster) -> Findings:
+    """A node pool or an NCCL profile of a cluster of existing nodes has EFA.
 
     EFA is a network of EC2. Existing servers have no EFA devices, so that pods which request them wait without end.
     """
-    if pool.has_efa:
-        message = f"node pool {pool.name} has fabric efa, which only EC2 instances have; expected no fabric"
-        yield Found((*pool.path, "fabric"), message, f"remove fabric from node pool {pool.name}")
+    sections = [(f"node pool {pool.name}", pool.path, pool.spec.fabric) for pool in cluster.pools]
+    sections += [
+        (f"NCCL profile {name}", ("spec", "nccl", "profiles", name), profile.fabric)
+        for name, profile in cluster.spec.nccl.profiles.items()
+    ]
+    for words, path, fabric in sections:
+        if fabric == "efa":
+            message = f"{words} has fabric efa, which only EC2 instances have; expected nodes that talk over TCP"
+            fix = f"remove {'fabric from ' if path[1] == 'pools' else ''}{words}"
+            yield Found((*path, "fabric"), message, fix)
 
 
 @pool_rule("NOD008")
@@ -25,7 +33,7 @@ def level_of_a_cloud(pool: Pool) -> Findings:
     """
     for index, level in enumerate(pool.spec.topology or ()):
         if level != "host":
-            message = f"topology of node pool {pool.name} has {level}, a level that existing nodes have no label for"
+            message = f"topology of node pool {pool.name} has {level}, but existing nodes have no label for this level"
             yield Found((*pool.path, "topology", index), f"{message}; expected host", "write topology: [host]")
 
 
@@ -40,3 +48,19 @@ def role_without_a_cloud(tenant: Tenant) -> Findings:
             message = f"ServiceAccount {name} has an IAM role, which only pods on EKS can have"
             path = (*namespace.path, "serviceAccounts", name, "role")
             yield Found(path, f"{message}; expected no role", f"remove {name} from serviceAccounts", on_key=True)
+
+
+@rule("NOD101", Severity.WARNING)
+def setting_without_effect(cluster: Cluster) -> Findings:
+    """A setting has no effect on existing nodes.
+
+    Existing nodes are neither replaced nor bought: working hours protect nodes from replacement, and tags are labels of
+    an invoice.
+    """
+    if cluster.spec.working_hours is not None:
+        message = "workingHours have no effect: nothing replaces existing nodes"
+        yield Found(("spec", "workingHours"), message, "remove workingHours", on_key=True)
+    for tenant in cluster.tenants:
+        if tenant.spec.tags:
+            message = f"tags of tenant {tenant.name} have no effect: existing nodes have no tags"
+            yield Found((*tenant.path, "tags"), message, f"remove tags of tenant {tenant.name}", on_key=True)

@@ -3,28 +3,35 @@
 from __future__ import annotations
 
 from gpuc.diagnostics.finding import Path
-from gpuc.kubernetes.amounts import CPU, MEMORY, quantity_text
+from gpuc.diagnostics.place import dotted
+from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, GIB, MEMORY, quantity_text
 from gpuc.model import Cluster, Pool
 from gpuc.rules import Findings, Found, pool_rule, rule
-from gpuc.substrates.none.section import SECTIONS, machines
+from gpuc.substrates.none.section import SECTIONS, Existing, machines
+
+CLOUD: Path = ("spec", "cloud", SECTIONS.name)
 
 
 @pool_rule("NOD010")
-def reservation_above_server(pool: Pool) -> Findings:
-    """The reservations of a node leave no CPU or no memory for pods of tenants.
+def no_room_for_pods(pool: Pool) -> Findings:
+    """Nodes of a pool have no room for pods of tenants.
 
-    Quotas of the pool would be negative. A reservation is in millicores or bytes, and node agents need a part too.
+    Quotas of the pool would be zero or negative. The declared reservations, and the requests of node agents, leave
+    less than one CPU, 1 GiB of memory or 1 GiB of disk; or the agents are as many as the pods of a node.
     """
-    own = machines(pool.spec).reserved is not None
-    section: Path = (*pool.path, SECTIONS.pool_key) if own else ("spec", "cloud", SECTIONS.name)
-    instance = pool.instances[0]
-    for key, name in (("cpu", CPU), ("memory", MEMORY)):
-        allocatable = pool.allocatable(instance)[name]
-        if (rest := pool.tenant_allocatable(instance)[name]) <= 0:
-            agents = quantity_text(name, allocatable - rest)
-            actual = f"reserved.{key} leaves {quantity_text(name, allocatable)} of server {instance.type}"
-            message = f"{actual} in node pool {pool.name}; expected more than {agents}, the requests of node agents"
-            yield Found((*section, "reserved", key), message)
+    section, instance = machines(pool.spec), pool.instances[0]
+    own: Path = (*pool.path, SECTIONS.pool_key)
+    allocatable, rest = pool.allocatable(instance), pool.tenant_allocatable(instance)
+    for name, reserved, place in (
+        (CPU, section.reserved, ("reserved", "cpu")),
+        (MEMORY, section.reserved, ("reserved", "memory")),
+        (EPHEMERAL_STORAGE, section.disk, ("disk",)),
+    ):
+        if rest[name] < (1000 if name == CPU else GIB):
+            left, agents = quantity_text(name, allocatable[name]), quantity_text(name, allocatable[name] - rest[name])
+            actual = f"{dotted(place)} leaves {left} of {name} on a node of node pool {pool.name}"
+            message = f"{actual}, and node agents request {agents}; expected room for pods of tenants"
+            yield Found((*(CLOUD if reserved is None else own), *place), message)
 
 
 @rule("NOD011")
@@ -39,8 +46,22 @@ def no_gpu_pool(cluster: Cluster) -> Findings:
         yield Found(("spec", "pools"), f"{message}; expected at least one node pool with GPUs", on_key=True)
 
 
+@rule("NOD012")
+def pods_only_for_agents(cluster: Cluster) -> Findings:
+    """The kubelet of a node runs not more pods than there are node agents.
+
+    No pod of a tenant fits on a node.
+    """
+    agents = max((len(pool.daemonsets) for pool in cluster.pools), default=0)
+    existing = cluster.spec.cloud.section
+    assert isinstance(existing, Existing)
+    if existing.pods <= agents:
+        message = f"pods is {existing.pods}, but {agents} node agents run on each node; expected maxPods of the kubelet"
+        yield Found((*CLOUD, "pods"), message)
+
+
 @pool_rule(
-    "NOD012", source="kubernetes-sigs/node-feature-discovery v0.19.0 pkg/apis/nfd/validate/validate.go (Label, Taint)"
+    "NOD013", source="kubernetes-sigs/node-feature-discovery v0.19.0 pkg/apis/nfd/validate/validate.go (Label, Taint)"
 )
 def key_without_own_domain(pool: Pool) -> Findings:
     """Node feature discovery does not set a node label or taint of a pool.
