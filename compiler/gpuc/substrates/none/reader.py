@@ -37,7 +37,7 @@ class ExistingPool(Pool):
     kind_in_messages = "node pool"
 
     def __init__(self, manifest: Manifest, objects: ObjectSet, position: int, rule: Any) -> None:
-        names = frozenset(str(name) for name in _names(rule))
+        names = frozenset(str(name) for name in node_names(rule))
         self._rule_labels = labels(dig(rule, "labels"))
         self._fields = {LABELS: self._rule_labels, TAINTS: dig(rule, "taints"), REPLICAS: len(names)}
         self._position = position
@@ -92,7 +92,7 @@ class ExistingPool(Pool):
         return self.manifest, self.place(LABELS)
 
 
-def _names(rule: Any) -> list[Any]:
+def node_names(rule: Any) -> list[Any]:
     """Returns the node names of a rule; empty if the rule selects nodes in another way."""
     features = [feature for _, feature in items(dig(rule, "matchFeatures")) if dig(feature, "feature") == "system.name"]
     wanted = dig(features[0], "matchExpressions", "nodename") if len(features) == 1 else None
