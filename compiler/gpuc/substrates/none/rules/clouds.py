@@ -11,7 +11,8 @@ from gpuc.rules import Findings, Found, pool_rule, rule, tenant_rule
 def fabric_of_a_cloud(cluster: Cluster) -> Findings:
     """A node pool or an NCCL profile of a cluster of existing nodes has EFA.
 
-    EFA is a network of EC2. Existing servers have no EFA devices, so that pods which request them wait without end.
+    EFA is the network of a cloud. Existing servers have no EFA devices, so that pods which request them wait without
+    end.
     """
     sections = [(f"node pool {pool.name}", pool.path, pool.spec.fabric) for pool in cluster.pools]
     sections += [
@@ -20,7 +21,7 @@ def fabric_of_a_cloud(cluster: Cluster) -> Findings:
     ]
     for words, path, fabric in sections:
         if fabric == "efa":
-            message = f"{words} has fabric efa, which only EC2 instances have; expected nodes that talk over TCP"
+            message = f"{words} has fabric efa, which existing servers do not have; expected no fabric"
             fix = f"remove {'fabric from ' if path[1] == 'pools' else ''}{words}"
             yield Found((*path, "fabric"), message, fix)
 
@@ -39,13 +40,13 @@ def level_of_a_cloud(pool: Pool) -> Findings:
 
 @tenant_rule("NOD009")
 def role_without_a_cloud(tenant: Tenant) -> Findings:
-    """A ServiceAccount has an IAM role, but the cluster is not on EKS.
+    """A ServiceAccount of a cluster of existing nodes has an IAM role.
 
-    The pods get no credentials of the role.
+    The role belongs to a cloud, and the pods get no credentials of the role.
     """
     for namespace in tenant.namespaces:
         for name in namespace.spec.service_accounts:
-            message = f"ServiceAccount {name} has an IAM role, which only pods on EKS can have"
+            message = f"ServiceAccount {name} has an IAM role, but the nodes belong to no cloud"
             path = (*namespace.path, "serviceAccounts", name, "role")
             yield Found(path, f"{message}; expected no role", f"remove {name} from serviceAccounts", on_key=True)
 
