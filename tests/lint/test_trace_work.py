@@ -265,7 +265,7 @@ def test_replicas_are_counted_as_kueue_counts_them(
 def test_pods_without_requests_are_admitted(tmp_path: Path, files: str, capsys: pytest.CaptureFixture[str]) -> None:
     work = job({"restartPolicy": "Never", "containers": [{"name": "a", "image": "b"}]})
     found = traced(tmp_path, capsys, work, where=files)
-    assert (found["verdict"], found["notJudged"][-1]) == ("not judged", "node pool: the input has no NodePool")
+    assert (found["verdict"], found["notJudged"][-1]) == ("not judged", "node pool: the input has no node pool")
     assert "the pods request no resources" in [step["message"] for step in found["steps"]]
 
 

@@ -42,9 +42,7 @@ def cases(folder: Path) -> list[Source]:
         (folder / "specs" / file.name).write_text(file.read_text())
     found = []
     for file in sorted(PACKAGE.glob("**/rules/**/*.yaml")):
-        for text in (
-            re.split(r"^---\n", file.read_text(), flags=re.MULTILINE) if file.parent.name != "archetypes" else ()
-        ):
+        for text in re.split(r"^---\n", file.read_text(), flags=re.MULTILINE) if "archetypes" not in file.parts else ():
             (folder / "specs/case.yaml").write_text(HEAD + text)
             found.append(read(folder, "specs/case.yaml"))
     return found

@@ -8,6 +8,7 @@ such a line. If lines have `#~ ID`, the findings with this id name exactly these
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from gpuc.diagnostics.finding import RULES as DECLARED
 from gpuc.diagnostics.finding import DeclarationError, Finding, Severity, StageError, declare_rule
 from gpuc.diagnostics.suppressions import apply_acceptances
 from gpuc.model import resolve
+from gpuc.pipeline.fleet_catalog import fleet_catalog
 from gpuc.pipeline.other_clusters import OtherClusters
 from gpuc.source import Source, cluster_files, read
 from gpuc.spec.parse import parse
@@ -28,7 +30,7 @@ from gpuc.spec.parse import parse
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "compiler/gpuc"
 ARCHETYPES = sorted((PACKAGE / "rules/archetypes").glob("*.yaml"))
-CASES = sorted(file for file in PACKAGE.glob("**/rules/**/*.yaml") if file.parent.name != "archetypes")
+CASES = sorted(file for file in PACKAGE.glob("**/rules/**/*.yaml") if "archetypes" not in file.parts)
 RESOLVE = sorted((ROOT / "compiler/gpuc/model/resolve").glob("*.yaml"))
 """Cases of the rules that `resolve` checks before a cluster exists."""
 HEAD = "apiVersion: gpuc.dev/v1alpha1\nkind: Cluster\nmetadata: {name: case}\n"
@@ -77,6 +79,7 @@ def case_of(check: Check[Any, Any]) -> Path:
 def check_case(folder: Path, text: str) -> tuple[Source, list[Finding]]:
     """The source of a case, and its findings without the accepted ones."""
     (folder / "specs").mkdir()
+    shutil.copytree(PACKAGE / "rules/archetypes/catalog", folder / "specs/catalog")
     for file in ARCHETYPES:
         (folder / "specs" / file.name).write_text(file.read_text())
     (folder / "specs/case.yaml").write_text(text)
@@ -86,7 +89,7 @@ def check_case(folder: Path, text: str) -> tuple[Source, list[Finding]]:
     others.add_unnamed(folder, [source.file])
     try:
         spec = parse(source)
-        cluster = resolve(spec, source.file, load())
+        cluster = resolve(spec, source.file, fleet_catalog(folder).catalog)
     except StageError as stop:
         return source, list(stop.findings)
     return source, apply_acceptances([*others.findings(spec, source), *rules.check(cluster)], source.tree)

@@ -15,6 +15,7 @@ from gpuc.cluster.node_class import AUTO_MODE_GROUP, RESERVATION_ID, RESERVATION
 from gpuc.cluster.node_template import NodeTemplate
 from gpuc.cluster.overlays import Overlay, Overlays
 from gpuc.cluster.pool_fields import BUDGETS, GRACE, LIFETIME, LIMITS, NODES, budgets
+from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.amounts import CPU, MEMORY, MIB, Amounts, amounts
 from gpuc.kubernetes.api_groups import KARPENTER_AWS
 from gpuc.kubernetes.node_pool import (
@@ -44,6 +45,9 @@ _RESERVED = frozenset(("reserved",))
 class Pool(NodeTemplate):
     """A NodePool, with the NodeOverlays that apply to its nodes."""
 
+    kind_in_messages = "NodePool"
+    """What messages call the pool, before its name."""
+
     def __init__(self, manifest: Manifest, objects: ObjectSet) -> None:
         super().__init__(manifest, objects)
         self._overlays = objects.once(Overlays)
@@ -66,6 +70,10 @@ class Pool(NodeTemplate):
         declared = manifest.annotations.get(RESERVED_INSTANCES)
         self.reserved_nodes = int(declared) if isinstance(declared, str) and declared.isdecimal() else None
         """The declared number of instances of the capacity reservations of the pool; None if it is not declared."""
+
+    def place(self, path: Path) -> Path:
+        """Returns the path in the object of the pool for the path of a field in a NodePool."""
+        return path
 
     def needs_reservation(self, term: Selector) -> bool:
         """Returns whether only reserved nodes of the pool meet the requirements of a pod."""
@@ -291,3 +299,9 @@ def _within_limit(node: Amounts, resource: str, limited: str, limit: int, *, is_
 def _about_types(term: Iterable[Requirement]) -> list[Requirement]:
     """Returns the requirements for labels that the instance type of a node determines."""
     return [wanted for wanted in term if of_aws(wanted.key) in TYPE_LABELS]
+
+
+def named(pools: Iterable[Pool]) -> str:
+    """Returns the names of pools after their kind, for example "NodePool train, batch"."""
+    listed = list(pools)
+    return f"{listed[0].kind_in_messages} {', '.join(pool.name for pool in listed)}"

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from gpuc.catalog import Catalog
 from gpuc.catalog.records import Image, InstanceType
-from gpuc.diagnostics.finding import Path
+from gpuc.diagnostics.finding import Finding, Path
 from gpuc.kubernetes.amounts import Amounts
 from gpuc.model.scaling import Scaling
 from gpuc.spec.cluster import Spec
@@ -55,6 +55,10 @@ class Substrate:
     """Returns where an engineer finds the address range of Services, after "set network.serviceCidr to"."""
     node_services: Mapping[str, str]
     """Addresses of services on each node to which pods may connect over HTTP, by name of the NetworkPolicy."""
+    refused_type: Callable[[str, Path, Catalog], Finding | None]
+    """Returns the finding about the type of a node that pools cannot have; None for a type with figures."""
+    policy_engines: tuple[str, ...]
+    """The values of network.policyEngine that a cluster can have."""
     endpoint_ranges: Callable[[Spec], tuple[tuple[Path, list[str]], ...]]
     """Returns the address ranges of object store, image registry and token service that the section has, by path."""
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from gpuc.diagnostics.contract import Check, Checks
 from gpuc.diagnostics.finding import Finding, Path, Related, Rule, Severity
-from gpuc.diagnostics.unknown import until_unknown
+from gpuc.diagnostics.unknown import none_if_unknown, until_unknown
 from gpuc.objects.object_finding import ObjectFinding
 
 if TYPE_CHECKING:
@@ -110,10 +110,6 @@ def check(cluster: Cluster) -> list[Finding]:
 
     A rule ends where it reads a value that is unknown because of an error in the spec.
     """
-    return [found.in_spec(item.rule) for item in RULES.discover() for found in until_unknown(_found(item, cluster))]
-
-
-def _found(item: Check[Cluster, Found], cluster: Cluster) -> Findings:
-    """Yields what a rule finds, unless it is a rule of another substrate."""
-    if not item.substrate or item.substrate == cluster.spec.cloud.substrate.folder:
-        yield from item.find(cluster)
+    of_substrate = none_if_unknown(lambda: cluster.spec.cloud.substrate.folder)()
+    checks = [item for item in RULES.discover() if item.substrate in ("", of_substrate)]
+    return [found.in_spec(item.rule) for item in checks for found in until_unknown(item.find(cluster))]

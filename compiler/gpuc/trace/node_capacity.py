@@ -102,7 +102,7 @@ def _shortage(cluster: ClusterIndex, found: list[MatchingPool], demand: PodDeman
     message = f"node pool {names} has resources for {most} of {demand.count} pods"
     if sum(max_pods(match, replace(demand, per_node=None)) for match in found) >= demand.count:
         message = f"node pool {names} has nodes for {most} of {demand.count} pods: at most {demand.per_node} per node"
-    path = REPLICAS if pool.is_static else LIMITS
+    path = pool.place(REPLICAS if pool.is_static else LIMITS)
     reason = "" if pool.is_static else "The limits of the node pools are too low for the pods."
     return Step(Stage.NODE, "failed", message, pool.manifest, path, pods.name, fix, reason=reason)
 

@@ -117,7 +117,7 @@ def node_steps(
         copies: the number of replicas of the workload.
     """
     if not cluster.nodes.pools:
-        yield Step(Stage.NODE_POOL, "unknown", "the input has no NodePool", pods=pods.name)
+        yield Step(Stage.NODE_POOL, "unknown", "the input has no node pool", pods=pods.name)
         return
     if field := unjudged_field(pods):
         yield Step(Stage.NODE_POOL, "unknown", f"the trace does not evaluate {field}", pods=pods.name)

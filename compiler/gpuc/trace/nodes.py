@@ -105,7 +105,7 @@ def _matching_pools(cluster: ClusterIndex, pods: PodDemand) -> tuple[list[Matchi
         if taint is not None:
             message = f"node pool {pool.name} has the taint {taint}, which neither the pods nor their flavors tolerate"
             fix = missing_tolerations(pool.taints, pods.tolerations)
-            tainted.append(UnschedulableReason(message, pool.manifest, (*TAINTS, taint.index), fix))
+            tainted.append(UnschedulableReason(message, pool.manifest, pool.place((*TAINTS, taint.index)), fix))
             continue
         matches.append(_match(pool, cluster.rooms[pool], possible_terms))
     if matches or tainted:
@@ -257,7 +257,7 @@ def _no_type(pool: Pool, pods: PodDemand) -> UnschedulableReason:
     message += f": {wanted}" if wanted else ""
     summary = "No instance type of the node pools matches the node selector of the pods."
     fix = _change(wanted, pool.values(wanted.key, (row.type for row in pool.types))) if wanted else ""
-    return UnschedulableReason(message, pool.manifest, REQUIREMENTS, fix, wanted, summary)
+    return UnschedulableReason(message, pool.manifest, pool.place(REQUIREMENTS), fix, wanted, summary)
 
 
 def _remove(names: Sequence[str]) -> str:

@@ -52,7 +52,7 @@ def packing_steps(loads: Sequence[Load], copies: int) -> Steps:
         return
     pools = list(dict.fromkeys(match.pool for load in loads for match in load.found))
     names, manifest = ", ".join(pool.name for pool in pools), pools[0].manifest
-    path = REPLICAS if pools[0].is_static else LIMITS
+    path = pools[0].place(REPLICAS if pools[0].is_static else LIMITS)
     is_sure = not any(match.unsure_types for load in loads for match in load.found)
     demands = [load.demand for load in several if is_sure]
     for resource, wanted in total(

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from gpuc.cluster.index import Index
-from gpuc.cluster.pool import Pool
+from gpuc.cluster.pool import Pool, named
 from gpuc.diagnostics.spelling import alternatives, misspelt, write
 from gpuc.kubernetes.node_pool import WELL_KNOWN, normal
 from gpuc.kubernetes.selector import Domain, Requirement, Selector
@@ -74,7 +74,7 @@ def pool_nodes(pool: Pool, *, after_boot: bool = False, at_start: bool = False) 
     """
     startup = [taint for taint in pool.startup_taints if not agent_of(taint.key)] if at_start else []
     mismatch = partial(pool.mismatch, exists=True) if after_boot else pool.mismatch
-    return NodeGroup(f"NodePool {pool.name} has", mismatch, [*pool.taints, *startup], pool.listed)
+    return NodeGroup(f"{named([pool])} has", mismatch, [*pool.taints, *startup], pool.listed)
 
 
 def needed_nodes(index: Index, runs_on: RunsOn) -> list[NodeGroup]:

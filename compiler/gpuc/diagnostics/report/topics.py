@@ -8,6 +8,7 @@ TOPICS: dict[str, str] = {
     "SPC": "Keys and values of the spec",
     "VER": "Names and versions in the spec",
     "KRP": "Node pools and Karpenter",
+    "NOD": "Nodes that exist",
     "GPU": "GPU operator and device plugins",
     "MIG": "GPU sharing: MIG layouts",
     "SHR": "GPU sharing: time-slicing and MPS",

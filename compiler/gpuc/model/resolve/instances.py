@@ -2,91 +2,23 @@
 
 from __future__ import annotations
 
-import re
-
 from gpuc.catalog import Catalog
 from gpuc.catalog.records import InstanceType
-from gpuc.diagnostics.finding import Finding, Path, Severity, declare_rule
-from gpuc.diagnostics.spelling import misspelt, write
+from gpuc.diagnostics.finding import Finding, Path
+from gpuc.model.substrate import Substrate
 from gpuc.spec.pools import Pool as PoolSpec
-
-UNSUPPORTED = declare_rule("KRP101", Severity.ERROR, "An instance type is not supported for node pools.",
-    "The specifications of the instance type are not published, or the instance type has only a fraction of a GPU, or "
-    "accelerators that are no NVIDIA GPUs.")  # fmt: skip
-NO_FIGURES = declare_rule("KRP130", Severity.ERROR, "gpuc has no figures for an instance type.",
-    "gpuc computes quotas, limits and the resources of nodes from the figures. A file in specs/catalog/ can add them; "
-    "`gpuc catalog import` writes the rows from the output of `aws ec2 describe-instance-types`.")  # fmt: skip
-_LISTED = 6
-"""The maximum number of instance types that a message lists."""
-_NUMBER = re.compile(r"(\d{1,3})x")
-_SMALL = {"nano": 1, "micro": 1, "small": 1, "medium": 1, "large": 2, "xlarge": 4}
-"""vCPUs of sizes without a number, and the number of other sizes."""
-_ADD = "a row in specs/catalog/ adds an instance type (`gpuc catalog import --help`)"
 
 
 def resolve_instances(
-    pool_spec: PoolSpec, path: Path, catalog: Catalog, findings: list[Finding]
+    pool_spec: PoolSpec, path: Path, substrate: Substrate, catalog: Catalog, findings: list[Finding]
 ) -> tuple[InstanceType, ...]:
     """Returns the instance types of a pool that gpuc supports, and adds a finding for each other type."""
     instances = []
     for index, name in enumerate(pool_spec.instances):
-        where = (*path, "instances", index)
+        finding = substrate.refused_type(name, (*path, "instances", index), catalog)
         instance = catalog.instance_type(name)
-        if reason := _why_unsupported(name, instance, catalog):
-            findings.append(UNSUPPORTED.at(where, reason))
-        elif instance is None:
-            findings.append(_without_figures(name, where, catalog))
-        else:
+        if finding is not None:
+            findings.append(finding)
+        elif instance is not None:
             instances.append(instance)
     return tuple(instances)
-
-
-def _why_unsupported(name: str, instance: InstanceType | None, catalog: Catalog) -> str:
-    """Returns a message if node pools cannot use an instance type; an empty string otherwise."""
-    row = catalog.unsupported_instances.get(name)
-    family = catalog.ec2_families.get(name.partition(".")[0])
-    if instance is None:
-        return f"instance type {name} is not supported: {row.reason}" if row is not None else ""
-    if instance.gpu and not instance.gpu_count:
-        return f"instance type {name} has only a fraction of a GPU, which Karpenter does not count as a GPU"
-    if family is not None and not instance.gpu and (family.gpu or family.accelerator):
-        return f"instance type {name} has {family.gpu or family.accelerator}; expected NVIDIA GPUs or no accelerators"
-    return ""
-
-
-def _without_figures(name: str, path: Path, catalog: Catalog) -> Finding:
-    """Returns the finding for an instance type without figures.
-
-    The finding has a fix only for a typing error in the size, or a wrong hyphen in the family. Most families differ in
-    one letter and are different hardware, so the message lists only instance types of the same family.
-    """
-    family, _, size = name.partition(".")
-    sizes = [other.type.partition(".")[2] for other in catalog.family(family)]
-    if sizes:
-        near = sorted(sizes, key=lambda other: _distance(size, other))[:_LISTED]
-        listed = ", ".join(f"{family}.{other}" for other in sorted(near, key=sizes.index))
-        suggestion = misspelt(size, sizes)
-        message = f"gpuc has no figures for {name}; the nearest types of family {family} are {listed}; {_ADD}"
-        return NO_FIGURES.at(path, message, fix=write(suggestion and f"{family}.{suggestion}"))
-    unpublished = catalog.unpublished_types.get(family)
-    if unpublished is not None:
-        reason = f"EC2 publishes the name of family {family} without figures"
-        return NO_FIGURES.at(path, f"gpuc has no figures for {name}: {reason}; {_ADD}")
-    families = dict.fromkeys((*catalog.ec2_families, *(other.family for other in catalog.instances.values())))
-    meant = [f"{other}.{size}" for other in families if other.replace("-", "") == family.replace("-", "")]
-    fix = write(meant[0]) if len(meant) == 1 and catalog.instance_type(meant[0]) is not None else ""
-    return NO_FIGURES.at(path, f"gpuc has no figures for {name}, and knows no family {family}; {_ADD}", fix=fix)
-
-
-def _distance(size: str, other: str) -> tuple[bool, int, str]:
-    """Returns a sort key: the difference between two sizes such as 4xlarge and 12xlarge."""
-    left, right = _vcpus(size), _vcpus(other)
-    return left is None or right is None, abs((left or 0) - (right or 0)), other
-
-
-def _vcpus(size: str) -> int | None:
-    """Returns the usual number of vCPUs of a size; None for metal sizes and unknown names."""
-    if size in _SMALL:
-        return _SMALL[size]
-    number = _NUMBER.match(size)
-    return 4 * int(number[1]) if number else None

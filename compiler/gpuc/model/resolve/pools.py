@@ -27,7 +27,7 @@ LAYOUT_GPUS = declare_rule("MIG101", Severity.ERROR,
     "gpuc cannot choose the layout of a GPU that has no layout or two layouts.")  # fmt: skip
 HARDWARE = declare_rule("KRP018", Severity.ERROR,
     "Instance types of a node pool differ in their hardware, or do not match its purpose.",
-    "Karpenter finds no instance type for the pod, or starts nodes with different resources.",
+    "No node of the pool fits a pod, or nodes have different resources.",
     "aws/karpenter-provider-aws issues 5703 and 7038; NVIDIA/mig-parted v0.15.0")  # fmt: skip
 
 
@@ -54,12 +54,13 @@ def _pool(
     findings: list[Finding],
 ) -> Pool | None:  # fmt: skip
     count_before = len(findings)
-    instances = resolve_instances(pool_spec, path, catalog, findings)
+    substrate = substrate_of(spec)
+    instances = resolve_instances(pool_spec, path, substrate, catalog, findings)
     if not instances or len(findings) > count_before:
         return None
     findings += [*_hardware_findings(pool_spec, instances, path)]
     types = tuple({instance.type: instance for instance in instances}.values())
-    nodes = substrate_of(spec).nodes(spec, name, pool_spec, types, catalog)
+    nodes = substrate.nodes(spec, name, pool_spec, types, catalog)
     general = Pool(
         name=name,
         path=path,

@@ -21,10 +21,11 @@ def engine_without_facts(cluster: Cluster) -> Findings:
     Without facts about the engine, the policies can block DNS, credentials or the API server, and the proof that
     tenants are isolated can be wrong.
     """
-    engine = cluster.network.policy_engine
-    if engine in REASONS:
-        message = f"policyEngine is {engine}; {REASONS[engine]}; expected vpc-cni, cilium or none"
-        yield Found(ENGINE, message)
+    engine, known = cluster.network.policy_engine, cluster.substrate.policy_engines
+    if engine not in known:
+        reason = REASONS.get(engine, f"{cluster.substrate.sections.title} do not have this program")
+        expected = f"expected {', '.join(known[:-1])} or {known[-1]}"
+        yield Found(ENGINE, f"policyEngine is {engine}; {reason}; {expected}")
 
 
 @rule("NET003", source="aws/amazon-vpc-cni-k8s README, network policy")

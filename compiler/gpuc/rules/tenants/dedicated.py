@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import chain
 
-from gpuc.diagnostics.finding import Path, Related, Severity
+from gpuc.diagnostics.finding import Path, Related
 from gpuc.model import Cluster, Pool, Tenant
 from gpuc.rules import Findings, Found, rule
 from gpuc.rules.queues.places import namespace_quotas, queue_quotas
@@ -70,16 +70,3 @@ def queue_of_dedicated_tenant(cluster: Cluster) -> Findings:
                 related = [Related(f"tenant {name} is dedicated", ("spec", "tenants", name, "isolation"))]
                 fix = f"move tenant {name} to a separate queue"
                 yield Found((*queue.path, "tenants", index), message, fix, related)
-
-
-@rule("TEN115", Severity.WARNING)
-def tags_without_dedicated_pool(cluster: Cluster) -> Findings:
-    """A tenant has tags, but no node pool is dedicated to the tenant.
-
-    No instance gets the tags. Pods of several tenants run on the nodes of other pools.
-    """
-    dedicated = {pool.dedicated_to for pool in cluster.pools}
-    for tenant in cluster.tenants:
-        if tenant.spec.tags and tenant.name not in dedicated:
-            message = f"tags of tenant {tenant.name} have no effect: no node pool is dedicated to the tenant"
-            yield Found((*tenant.path, "tags"), message, "move the tags to the node pools of the tenant")

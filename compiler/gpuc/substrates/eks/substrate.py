@@ -8,6 +8,7 @@ from gpuc.diagnostics.finding import Path
 from gpuc.model.substrate import Nodes, Substrate
 from gpuc.spec.cluster import Spec
 from gpuc.spec.pools import Pool as PoolSpec
+from gpuc.substrates.eks.instance_types import refused_type
 from gpuc.substrates.eks.scaling import EksScaling
 from gpuc.substrates.eks.section import SECTIONS, Aws, EksPool
 from gpuc.substrates.eks.section import Image as ImageSpec
@@ -71,5 +72,7 @@ SUBSTRATE = Substrate(
     identity=lambda spec: (_aws(spec).region, _aws(spec).eks_cluster),
     service_range=_service_range,
     node_services={"allow-pod-identity": AGENT_ADDRESS},
+    refused_type=refused_type,
+    policy_engines=("vpc-cni", "cilium", "none"),
     endpoint_ranges=_endpoint_ranges,
 )

@@ -34,8 +34,10 @@ def read(objects: ObjectSet) -> Iterator[Pool]:
 class ExistingPool(Pool):
     """The nodes that a rule of a NodeFeatureRule names: a static pool without an autoscaler."""
 
+    kind_in_messages = "node pool"
+
     def __init__(self, manifest: Manifest, objects: ObjectSet, position: int, rule: Any) -> None:
-        names = frozenset(str(name) for name in _names(rule))
+        names = frozenset(str(name) for name in node_names(rule))
         self._rule_labels = labels(dig(rule, "labels"))
         self._fields = {LABELS: self._rule_labels, TAINTS: dig(rule, "taints"), REPLICAS: len(names)}
         self._position = position
@@ -48,6 +50,14 @@ class ExistingPool(Pool):
 
     def _at(self, path: Path) -> Any:
         return self._fields.get(path)
+
+    def place(self, path: Path) -> Path:
+        """Returns the path of labels, taints or node names in the rule; the path of the rule for other fields."""
+        rule: Path = ("spec", "rules", self._position)
+        for field, own in ((LABELS, "labels"), (TAINTS, "taints"), (REPLICAS, "matchFeatures")):
+            if path[: len(field)] == field:
+                return (*rule, own, *path[len(field) :])
+        return rule
 
     @cached_property
     def offer(self) -> Offer:
@@ -79,10 +89,10 @@ class ExistingPool(Pool):
 
     def holder(self, wanted: Requirement) -> tuple[Manifest, Path]:
         """Returns the rule and the path of its labels."""
-        return self.manifest, ("spec", "rules", self._position, "labels")
+        return self.manifest, self.place(LABELS)
 
 
-def _names(rule: Any) -> list[Any]:
+def node_names(rule: Any) -> list[Any]:
     """Returns the node names of a rule; empty if the rule selects nodes in another way."""
     features = [feature for _, feature in items(dig(rule, "matchFeatures")) if dig(feature, "feature") == "system.name"]
     wanted = dig(features[0], "matchExpressions", "nodename") if len(features) == 1 else None

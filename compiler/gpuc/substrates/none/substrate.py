@@ -11,6 +11,7 @@ from gpuc.model.substrate import Nodes, Substrate
 from gpuc.spec.cluster import Spec
 from gpuc.spec.pools import Pool as PoolSpec
 from gpuc.substrates.none.section import SECTIONS, Existing, machines
+from gpuc.substrates.none.servers import refused_type
 
 HOST = Image(
     id="host",
@@ -59,5 +60,7 @@ SUBSTRATE = Substrate(
     identity=lambda spec: (),
     service_range=lambda spec: "the value of --service-cluster-ip-range of the API server",
     node_services={},
+    refused_type=refused_type,
+    policy_engines=("cilium", "none"),
     endpoint_ranges=lambda spec: (),
 )

@@ -156,7 +156,10 @@ def driver_changes(change: Change) -> Impacts:
         if pair.is_changed and fields and is_enabled:
             before, after = pair.values("spec", "driver", "version")
             versions = f" {before} -> {after}" if before != after else ""
-            message = f"new nodes get the new driver{versions}; running nodes keep their driver until they are replaced"
+            pools = change.after.cluster.pools if change.after.cluster else ()
+            exist = pools and all(pool.scaling is None for pool in pools)
+            end = "until their driver pod is deleted" if exist else "until they are replaced"
+            message = f"new nodes get the new driver{versions}; running nodes keep their driver {end}"
             starts = "the GPU Operator starts driver pods on the GPU nodes"
             yield pair.raised(message if was_enabled else starts, fields[0].path)
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpuc.cluster.flavors import FlavorCapacity
-from gpuc.cluster.pool import GPUS
+from gpuc.cluster.pool import GPUS, named
 from gpuc.cluster.queue import Member, from_objects
 from gpuc.diagnostics.finding import Severity, declare_rule
 from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, UNLIMITED, exact_amount, rounded
@@ -113,7 +113,7 @@ def _bounds_nothing(quota: NamespaceQuota, covered: set[str], pools: FlavorCapac
     if (not quota.queues and not used) or any(pool.is_closed or not pool.of_spec for pool in used):
         return
     names = [f"ClusterQueue {', '.join(quota.queues)}"] if quota.queues else []
-    names += [f"NodePool {', '.join(pool.name for pool in used)}"] if used else []
+    names += [named(used)] if used else []
     for resource, (value, manifest, path) in quota.hard.items():
         bounds = [pool.maximum_of_devices(resource) for pool in used]
         is_covered = resource in quota.provided or (resource in covered and resource not in _NATIVE) or bool(used)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import NamedTuple
 
-from gpuc.cluster.pool import Pool
+from gpuc.cluster.pool import Pool, named
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.kubernetes.amounts import rounded
 from gpuc.lint.checks import Findings
@@ -68,8 +68,8 @@ def _counted_twice(quota: NamespaceQuota, unqueued: list[Pool]) -> Findings:
             if provided and quota.outside(resource) >= 1:
                 value, manifest, path = quota.hard[resource]
                 text = f"the ResourceQuota allows {rounded(resource, value)}: {rounded(resource, provided)} for "
-                text += f"ClusterQueue {', '.join(quota.queues)}, and the rest for pods outside of Kueue on NodePool "
-                yield ObjectFinding(COUNTED_TWICE, manifest, path, f"{text}{pool.name}, which can use both amounts")
+                text += f"ClusterQueue {', '.join(quota.queues)}, and the rest for pods outside of Kueue on "
+                yield ObjectFinding(COUNTED_TWICE, manifest, path, f"{text}{named([pool])}, which can use both amounts")
 
 
 def _groups(quotas: list[NamespaceQuota], unqueued: list[Pool]) -> list[_Group]:
@@ -86,7 +86,6 @@ def _groups(quotas: list[NamespaceQuota], unqueued: list[Pool]) -> list[_Group]:
 
 def _over_capacity(pools: dict[str, Pool], quotas: list[NamespaceQuota]) -> Findings:
     """Yields a finding for the first GPU resource of which the namespaces may request more than the nodes have."""
-    names = ", ".join(pools)
     for resource in sorted(resource for pool in pools.values() for resource in pool.gpus):
         bounds = [pool.maximum_of_devices(resource) for pool in pools.values()]
         known = [bound for bound in bounds if bound is not None]
@@ -96,6 +95,6 @@ def _over_capacity(pools: dict[str, Pool], quotas: list[NamespaceQuota]) -> Find
                 Counted(quota.namespace, amount, quota.hard[resource][2], quota.hard[resource][1])
                 for quota, amount in beyond_kueue
             ]
-            found = beyond(rows, sum(known), "pods outside of Kueue", f"NodePool {names}", Unit(resource, ""))
+            found = beyond(rows, sum(known), "pods outside of Kueue", named(pools.values()), Unit(resource, ""))
             yield found.on_object(quotas_exceed_capacity.rule)
             return

@@ -5,6 +5,7 @@ from fractions import Fraction
 from math import inf
 
 from gpuc.cluster.flavors import FlavorCapacity
+from gpuc.cluster.pool import named
 from gpuc.cluster.queue import Member, from_objects
 from gpuc.diagnostics.finding import Severity, declare_rule
 from gpuc.kubernetes.amounts import UNLIMITED, rounded
@@ -65,8 +66,7 @@ def quota_over_capacity(objects: ObjectSet) -> Findings:
             _, key, members, most = max(exceeded, key=lambda excess: excess[0])
             rows = [Counted(row.name, row.quotas[key].nominal, *place(row, key, "nominalQuota")) for row in members]
             rule = quotas_exceed_capacity.rule if pools.is_certain(flavor) else OVER_KNOWN_CAPACITY
-            names = ", ".join(pool.name for pool in pools.by_flavor[flavor])
-            found = beyond(rows, most, f"ResourceFlavor {flavor}", f"NodePool {names}", Unit(key[1], ""))
+            found = beyond(rows, most, f"ResourceFlavor {flavor}", named(pools.by_flavor[flavor]), Unit(key[1], ""))
             others = [other[1] for _, other, _, _ in exceeded if other != key]
             more = f"; also exceeded: {', '.join(others)}" if others else ""
             yield found._replace(message=found.message + more).on_object(rule)

@@ -65,12 +65,14 @@ def findings(objects: ObjectSet) -> Findings:
             yield from _unknown(known.policy, path, known.default, known)
         for pool in index.nodes.pools:
             name = pool.labels.get(known.label)
-            yield from _unknown(pool.manifest, (*LABELS, known.label), name, known)
+            yield from _unknown(pool.manifest, (*pool.place(LABELS), known.label), name, known)
     for pool in index.nodes.pools:
-        for key, _ in pairs(dig(pool.manifest.body, *LABELS)):
+        for key, _ in pairs(dig(pool.manifest.body, *pool.place(LABELS))):
             if (suggestion := misspelt(key, _LABELS.values())) and key not in _LABELS.values():
                 message = f'no program reads this label, did you mean "{suggestion}"'
-                yield ObjectFinding(NO_CONFIGURATION, pool.manifest, (*LABELS, key), message, write(suggestion), True)
+                yield ObjectFinding(
+                    NO_CONFIGURATION, pool.manifest, (*pool.place(LABELS), key), message, write(suggestion), True
+                )
     off = [
         (part, label, f"ClusterPolicy {policy.name}" if policy else "the values of the GPU operator")
         for part, label in _LABELS.items()
@@ -79,9 +81,10 @@ def findings(objects: ObjectSet) -> Findings:
     ]
     for part, label, place in off:
         for pool in index.nodes.pools:
-            if dig(pool.manifest.body, *LABELS, label) is not None:
+            path = (*pool.place(LABELS), label)
+            if dig(pool.manifest.body, *path) is not None:
                 message = f"no program reads this label: {part}.enabled is false in {place}"
-                yield ObjectFinding(NO_CONFIGURATION, pool.manifest, (*LABELS, label), message, on_key=True)
+                yield ObjectFinding(NO_CONFIGURATION, pool.manifest, path, message, on_key=True)
 
 
 def _without_policy(index: Index) -> Findings:

@@ -6,7 +6,7 @@ from typing import Any
 
 from gpuc.cluster.flavors import ResourceFlavor, every_flavor
 from gpuc.cluster.index import Index
-from gpuc.cluster.pool import Pool
+from gpuc.cluster.pool import Pool, named
 from gpuc.cluster.pool_fields import TAINTS
 from gpuc.cluster.queue import from_objects
 from gpuc.diagnostics.finding import Path, Rule, Severity, declare_rule
@@ -141,7 +141,7 @@ def _flavor(
     listed = set(map(str, flavor.taints))
     unmet = [[taint for taint in _unmet(pool, accepted) if str(taint) not in listed] for pool in pools]
     for taint in unmet[0] if all(unmet) else ():
-        message = f"nodes of NodePool {pools[0].name} have the taint {taint}, which the flavor neither tolerates nor "
+        message = f"nodes of {named(pools[:1])} have the taint {taint}, which the flavor neither tolerates nor "
         path, fix = _intended(dig(flavor.manifest.body, "spec", "tolerations"), taint)
         is_device_taint = taint.key in devices and taint.effect == "NoSchedule" and not fix
         rule = LEFT_TO_ADMISSION if is_device_taint else certain
@@ -167,11 +167,10 @@ def _intended(raw: Any, taint: Taint) -> tuple[Path, str]:
 def _unknown_taints(flavor: ResourceFlavor, pools: list[Pool]) -> Findings:
     """Yields findings about taints in nodeTaints that no node of the flavor has."""
     existing = sorted({str(taint) for pool in pools for taint in (*pool.taints, *pool.startup_taints)})
-    names = ", ".join(pool.name for pool in pools[:3])
     for taint in flavor.taints:
         if str(taint) not in existing:
             others = f"; their taints are {', '.join(existing)}" if existing else ""
-            message = f"nodes of NodePool {names} do not have the taint {taint}{others}"
+            message = f"nodes of {named(pools[:3])} do not have the taint {taint}{others}"
             yield ObjectFinding(UNKNOWN_NODE_TAINT, flavor.manifest, ("spec", "nodeTaints", taint.index), message)
 
 
@@ -186,7 +185,7 @@ def _pods(pods: Pods, index: Index) -> Findings:
     requested = {name for _, name in pods.resources()}
     if all(unmet) and not (not index.tree.is_complete and all(taint.key in requested for taint in unmet[0])):
         names = ", ".join(str(taint) for taint in unmet[0])
-        message = f"nodes of NodePool {pools[0].name} have the taint {names}, which the pods do not tolerate"
+        message = f"nodes of {named(pools[:1])} have the taint {names}, which the pods do not tolerate"
         yield ObjectFinding(rule, pods.manifest, (*pods.path, "spec", "tolerations"), message)
 
 
@@ -229,8 +228,9 @@ def _lacking(
                 reported.add((pool.name, key))
                 remaining = ", ".join(str(taint) for taint in pool.taints if taint.keeps_off)
                 others = f"pods that tolerate {remaining}" if remaining else "all pods"
-                message = f"{user} tolerates the taint {key}, which nodes of NodePool {pool.name} do not have; {others}"
-                yield ObjectFinding(MISSING_TAINT, pool.manifest, TAINTS, f"{message} may run on these nodes")
+                message = f"{user} tolerates the taint {key}, which nodes of {named([pool])} do not have"
+                message += f"; {others} may run on these nodes"
+                yield ObjectFinding(MISSING_TAINT, pool.manifest, pool.place(TAINTS), message)
 
 
 def _missing(accepted: Tolerations, pools: list[Pool]) -> Iterator[str]:
@@ -272,5 +272,5 @@ def _kept_off_operator(index: Index) -> Findings:
         taint = untolerated(pool.taints, accepted)
         has_gpus = any(instance.gpu for name in pool.listed_types if (instance := pool.catalog.instances.get(name)))
         if taint and has_gpus and pool.labels.get(OPERANDS_LABEL) != "false":
-            message = f"nodes of NodePool {pool.name} have the taint {taint}, which these tolerations do not match"
+            message = f"nodes of {named([pool])} have the taint {taint}, which these tolerations do not match"
             yield ObjectFinding(OPERATOR_KEPT_OFF, policies[0], _TOLERATIONS, message)

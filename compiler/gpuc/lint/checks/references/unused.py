@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from gpuc.cluster.flavors import FlavorCapacity
 from gpuc.cluster.index import Index
+from gpuc.cluster.pool import named
 from gpuc.cluster.pool_fields import LABELS
 from gpuc.cluster.queue import from_objects
 from gpuc.diagnostics.finding import Rule, Severity, declare_rule
@@ -98,8 +99,8 @@ def _pools(index: Index) -> Findings:
     counted = _counted_by_quotas(index) if pools else set()
     for pool in pools:
         if not pool.devices & counted:
-            message = without_quota("queue or namespace", f"the nodes of NodePool {pool.name}")
-            yield ObjectFinding(capacity_without_queue.rule, pool.manifest, LABELS, message)
+            message = without_quota("queue or namespace", f"the nodes of {named([pool])}")
+            yield ObjectFinding(capacity_without_queue.rule, pool.manifest, pool.place(LABELS), message)
 
 
 def _counted_by_quotas(index: Index) -> set[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from itertools import chain
 
 from gpuc.cluster.flavors import FlavorCapacity, ResourceFlavor
+from gpuc.cluster.pool import named
 from gpuc.cluster.pool_fields import LIMITS, REQUIREMENTS
 from gpuc.cluster.queue import Member
 from gpuc.diagnostics.contract import PODS
@@ -134,8 +135,7 @@ def _of_flavor(cluster: ClusterIndex, queue: Member, flavor: ResourceFlavor, pod
         yield from _unadvertised(cluster, queue, flavor, pools, name, pod)
     is_judged = cluster.objects.is_complete and flavor.topology and not queue.setting("admissionChecksStrategy")
     if is_judged and not any(match.pool.replicas for match in pools):
-        names = ", ".join(match.pool.name for match in pools)
-        message = not_static(f"NodePool {names}", "spec.replicas")
+        message = not_static(named(match.pool for match in pools), "spec.replicas")
         yield ObjectFinding(topology_without_static_nodes.rule, flavor.manifest, ("spec", "topologyName"), message)
 
 
@@ -152,10 +152,12 @@ def _no_type(flavor: ResourceFlavor, matches: list[MatchingPool]) -> ObjectFindi
 def _no_node(match: MatchingPool) -> ObjectFinding:
     pool = match.pool
     if not match.types:
-        return ObjectFinding(NO_NODE, pool.manifest, REQUIREMENTS, "the requirements exclude all instance types")
+        message = "the requirements exclude all instance types"
+        return ObjectFinding(NO_NODE, pool.manifest, pool.place(REQUIREMENTS), message)
     limits = ", ".join(f"{quantity_text(name, count)} {name}" for name, count in pool.limits.items())
     types = ", ".join(instance_type.type for instance_type in match.types)
-    return ObjectFinding(NO_NODE, pool.manifest, LIMITS, f"{limits} is less than one node of type {types}")
+    message = f"{limits} is less than one node of type {types}" if limits else f"no pod fits on a node of type {types}"
+    return ObjectFinding(NO_NODE, pool.manifest, pool.place(LIMITS), message)
 
 
 def _unadvertised(
@@ -168,9 +170,8 @@ def _unadvertised(
         return  # partial input does not show the capacity of existing nodes
     if any(pods_that_fit(match.room.of(node), pod) for match in matches for node in match.types):
         return
-    names = ", ".join(pool.name for pool in pools)
-    message = f"ResourceFlavor {flavor.name} has quota for {name}, but no node of NodePool {names} has room for a pod "
-    message += f"with {described(pod)}"
+    subject = f"ResourceFlavor {flavor.name} has quota for {name}, but no node of {named(pools)}"
+    message = f"{subject} has room for a pod with {described(pod)}"
     assert queue.manifest is not None, "queues are objects"
     yield ObjectFinding(UNADVERTISED, queue.manifest, queue.flavors[flavor.name].path, message)
 

@@ -233,12 +233,14 @@ _NOUNS = {"pools": "node pool", "queues": "queue", "tenants": "tenant", "namespa
 _WITHOUT_QUEUE = "members can still create pods in namespaces without queues"
 _FIRST = {
     "pools": "its queues have no quota for it, and it starts no new nodes; running work continues",
+    "existing nodes": "its queues have no quota for it; running work continues",
     "queues": "it admits no new workloads; running work continues",
     "tenants": f"its queues admit no new workloads; {_WITHOUT_QUEUE}; running work continues",
     "namespaces": f"its queues admit no new workloads; {_WITHOUT_QUEUE}; running work continues",
 }
 _EMPTY = {
     "pools": f"kubectl get nodes --selector {POOL_LABEL}={{}}",
+    "existing nodes": "kubectl get pods --all-namespaces --output wide names no pod of a tenant on its nodes",
     "queues": "kubectl get workloads --all-namespaces",
     "tenants": f"kubectl get namespaces --selector {TENANT_KEY}={{}}, and the pods in them",
     "namespaces": "kubectl get pods --namespace {}",
@@ -256,6 +258,7 @@ def two_steps(change: Change) -> Impacts:
     before, after = change.before.cluster, change.after.cluster
     if before is None or after is None:
         return
+    existing = [pool.name for pool in before.pools if pool.scaling is None]
     for section, noun in _NOUNS.items():
         old, new = (_elements(cluster, section) for cluster in (before, after))
         added = [name for name in new if name not in old]
@@ -266,9 +269,10 @@ def two_steps(change: Change) -> Impacts:
                 continue
             renamed = f" (renamed to {added[0]}?)" if len(added) == len(removed) == 1 else ""
             message = f"is removed while it is in use{renamed}; merge two changes instead"
+            kind = "existing nodes" if name in existing and section == "pools" else section
             details = (
-                f"first change: keep {noun} {name} with leaving: true; {_FIRST[section]}",
-                f"second change: remove {noun} {name}, when it is empty: {_EMPTY[section].format(name)}",
+                f"first change: keep {noun} {name} with leaving: true; {_FIRST[kind]}",
+                f"second change: remove {noun} {name}, when it is empty: {_EMPTY[kind].format(name)}",
             )
             yield Raised(f"{noun} {name}", message, path=path, details=details)
 

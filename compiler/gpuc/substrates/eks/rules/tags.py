@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gpuc.diagnostics.finding import Severity
 from gpuc.model import Cluster
 from gpuc.rules import Findings, Found, rule
 from gpuc.substrates.eks.tags import KARPENTER_TAGS, TAGS_MAX, node_tags, tag_sections
@@ -36,3 +37,16 @@ def too_many_tags(cluster: Cluster) -> Findings:
             actual = f"instances of node pool {pool.name} get {len(tags)} tags from gpuc and the spec"
             expected = f"expected at most {TAGS_MAX} in total"
             yield Found(pool.path, f"{actual}, and {len(added)} from Karpenter; {expected}")
+
+
+@rule("TEN115", Severity.WARNING)
+def tags_without_dedicated_pool(cluster: Cluster) -> Findings:
+    """A tenant has tags, but no node pool is dedicated to the tenant.
+
+    No instance gets the tags. Pods of several tenants run on the nodes of other pools.
+    """
+    dedicated = {pool.dedicated_to for pool in cluster.pools}
+    for tenant in cluster.tenants:
+        if tenant.spec.tags and tenant.name not in dedicated:
+            message = f"tags of tenant {tenant.name} have no effect: no node pool is dedicated to the tenant"
+            yield Found((*tenant.path, "tags"), message, "move the tags to the node pools of the tenant")

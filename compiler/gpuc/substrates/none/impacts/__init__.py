@@ -1,0 +1,1 @@
+"""Impacts on existing nodes."""

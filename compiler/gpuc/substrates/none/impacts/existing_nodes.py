@@ -1,0 +1,153 @@
+"""Impacts on the nodes that exist: their pools, labels, taints and MIG layouts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpuc.diagnostics.finding import Path
+from gpuc.diagnostics.words import counted, kind_of
+from gpuc.model.names import POOL_LABEL
+from gpuc.objects.object_set import dig
+from gpuc.plan.change import Change, Pair
+from gpuc.plan.impact import Impacts, Level, Raised, impact
+from gpuc.plan.pruning import is_left
+from gpuc.plan.quantities import sharing_path
+from gpuc.plan.replacement import pool_of
+from gpuc.substrates.none.reader import node_names
+
+_RULE: Path = ("spec", "rules", 0)
+_NAMES: Path = (*_RULE, "matchFeatures", 0, "matchExpressions", "nodename", "value")
+_NEW_LAYOUT = (
+    "quotas have the new layout at once",
+    "for one node after the other: kubectl drain NODE --ignore-daemonsets, then kubectl delete pod --namespace "
+    "gpu-operator --selector app=nvidia-mig-manager --field-selector spec.nodeName=NODE, then kubectl uncordon NODE",
+)
+_NO_LAYOUT = (
+    "before the merge, drain the nodes: kubectl drain NODE --ignore-daemonsets",
+    "if no pool has MIG slices any more, the GPU Operator deletes the MIG manager: run nvidia-smi -mig 0 on each node",
+)
+_STAY = "pods that run stay, except where a new taint has the effect NoExecute"
+
+
+def _rules(change: Change) -> Iterator[Pair]:
+    """Yields the NodeFeatureRules of pools in pairs."""
+    for pair in change.pairs("nfd.k8s-sigs.io", "NodeFeatureRule"):
+        if dig(pair.manifest.body, *_RULE, "labels", POOL_LABEL) is not None:
+            yield pair
+
+
+def _names(pair: Pair) -> tuple[list[str], list[str]]:
+    """Returns the names of the nodes of a rule before and after the change."""
+    old, new = (node_names(dig(state.body, *_RULE)) if state else [] for state in (pair.before, pair.after))
+    return old, new
+
+
+def _raised(pair: Pair, message: str, path: Path, details: tuple[str, ...]) -> Raised:
+    return Raised(f"node pool {pair.name}", message, pair.manifest, path, details)
+
+
+@impact("IMP114", Level.DISRUPTS)
+def nodes_leave(change: Change) -> Impacts:
+    """A node leaves a pool of existing nodes, or moves to another pool.
+
+    Node feature discovery removes the labels and taints of the pool from the node, and sets those of its new pool,
+    under the pods that run there. Without taints, any pod can start on the node. The GPU Operator changes the
+    MIG layout of the node only while no pod uses its GPUs.
+    """
+    homes = {name: pair.name for pair in _rules(change) for name in _names(pair)[1]}
+    for pair in _rules(change):
+        old, new = _names(pair)
+        gone = [name for name in old if name not in new] if pair.after else []
+        for home in dict.fromkeys(homes.get(name, "") for name in gone):
+            nodes = [name for name in gone if homes.get(name, "") == home]
+            words = kind_of(nodes, "node")
+            if home:
+                message = f"{words} moves to node pool {home}: labels and taints change under running pods"
+            else:
+                message = f"{words} leaves the pool, and loses its labels and taints: any pod can start there"
+            drain = f"before the merge, drain the node: kubectl drain {nodes[0]} --ignore-daemonsets"
+            yield _raised(pair, message, _NAMES, (_STAY, drain))
+
+
+@impact("IMP115", Level.NONE)
+def nodes_join(change: Change) -> Impacts:
+    """A pool of existing nodes gets a node.
+
+    Node feature discovery gives the node the labels and taints of the pool. Nothing starts a node: the node must exist.
+    """
+    before = {name for pair in _rules(change) for name in _names(pair)[0]}
+    for pair in _rules(change):
+        old, new = _names(pair)
+        nodes = [name for name in new if name not in old and name not in before]
+        if nodes and not change.is_new:
+            message = f"{kind_of(nodes, 'node')} gets the labels and taints of the pool"
+            details = (_STAY, f"before the merge, see that the node is Ready: kubectl get node {nodes[0]}")
+            yield _raised(pair, message, _NAMES, details)
+
+
+@impact("IMP116", Level.DISRUPTS)
+def existing_pool_removed(change: Change) -> Impacts:
+    """A pool of existing nodes is removed.
+
+    The nodes and their pods stay. While the NodeFeatureRule is in the cluster, the nodes keep labels and taints of the
+    pool, also if another pool names them: of two rules, the rule with the later name wins. Without the rule, the nodes
+    lose labels and taints, and any pod can start there.
+    """
+    for pair in _rules(change) if not change.is_removed else ():
+        if not pair.is_removed:
+            continue
+        nodes = counted(len(_names(pair)[0]), "node")
+        if is_left(change, pair.manifest):
+            message = f"{nodes} keep the labels and taints of the pool, because its NodeFeatureRule stays"
+            details = (f"after the sync, to free the nodes: kubectl delete nodefeaturerule {pair.name}",)
+        else:
+            message = f"{nodes} lose the labels and taints of the pool: any pod can start there"
+            details = (_STAY,)
+        yield _raised(pair, message, (), details)
+
+
+@impact("IMP117", Level.RESTRICTS)
+def nodes_are_relabelled(change: Change) -> Impacts:
+    """The labels or taints of a pool of existing nodes change.
+
+    Node feature discovery changes all nodes of the pool within a minute. Pods that select an old label, or do not
+    tolerate a new taint, do not start any more.
+    """
+    for pair in _rules(change):
+        for key in ("labels", "taints") if pair.is_changed else ():
+            path = (*_RULE, key)
+            if not any(field.is_below(*path[:2]) and key in field.path for field in pair.fields):
+                continue
+            old, new = pair.values(*path)
+            nodes = counted(len(_names(pair)[1]), "node")
+            added = [row for row in new or [] if row not in (old or [])] if key == "taints" else []
+            evicting = any(dig(row, "effect") == "NoExecute" for row in added)
+            effect = ", and pods without a toleration for a taint with NoExecute end" if evicting else ""
+            message = f"the {key} of {nodes} change within a minute{effect or '; pods that run stay'}"
+            pool = pool_of(change.after.cluster, pair.name)
+            if pool is None:
+                yield _raised(pair, message, path, ())
+                continue
+            below = change.changed_paths(*pool.path, "nodeLabels" if key == "labels" else key)
+            yield Raised(f"node pool {pair.name}", message, path=next(iter(below), sharing_path(change, pool)))
+
+
+@impact("IMP118", Level.DISRUPTS, source="NVIDIA/mig-parted v0.15.0 cmd/nvidia-mig-manager/main.go")
+def layout_of_existing_nodes(change: Change) -> Impacts:
+    """The MIG layout of existing nodes changes, and the nodes keep the old layout.
+
+    The MIG manager applies a layout when it starts and when the label of the node changes. The label names the layout,
+    and the name stays. On a GPU that a pod uses, the MIG manager fails. Nothing replaces the nodes.
+    """
+    for pair in _rules(change):
+        old, new = (pool_of(state.cluster, pair.name) for state in (change.before, change.after))
+        if old is None or new is None or not old.sharing or not new.sharing:
+            continue
+        if old.sharing.kind != "mig" or old.sharing.layouts == new.sharing.layouts:
+            continue
+        nodes = counted(len(_names(pair)[1]), "node")
+        if new.sharing.kind == "mig":
+            message, details = f"{nodes} keep the old MIG layout until their MIG manager restarts", _NEW_LAYOUT
+        else:
+            message, details = f"{nodes} keep their MIG slices while pods use the GPUs", _NO_LAYOUT
+        yield Raised(f"node pool {pair.name}", message, path=sharing_path(change, new), details=details)

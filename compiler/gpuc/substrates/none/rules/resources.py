@@ -1,0 +1,79 @@
+"""The resources, labels and taints of existing nodes."""
+
+from __future__ import annotations
+
+from gpuc.diagnostics.finding import Path
+from gpuc.diagnostics.place import dotted
+from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, GIB, MEMORY, quantity_text
+from gpuc.model import Cluster, Pool
+from gpuc.rules import Findings, Found, pool_rule, rule
+from gpuc.substrates.none.section import SECTIONS, Existing, machines
+
+CLOUD: Path = ("spec", "cloud", SECTIONS.name)
+
+
+@pool_rule("NOD010")
+def no_room_for_pods(pool: Pool) -> Findings:
+    """Nodes of a pool have no room for pods of tenants.
+
+    Quotas of the pool would be zero or negative. The declared reservations, and the requests of node agents, leave
+    less than one CPU, 1 GiB of memory or 1 GiB of disk; or the agents are as many as the pods of a node.
+    """
+    section, instance = machines(pool.spec), pool.instances[0]
+    own: Path = (*pool.path, SECTIONS.pool_key)
+    allocatable, rest = pool.allocatable(instance), pool.tenant_allocatable(instance)
+    for name, reserved, place in (
+        (CPU, section.reserved, ("reserved", "cpu")),
+        (MEMORY, section.reserved, ("reserved", "memory")),
+        (EPHEMERAL_STORAGE, section.disk, ("disk",)),
+    ):
+        if rest[name] < (1000 if name == CPU else GIB):
+            left, agents = quantity_text(name, allocatable[name]), quantity_text(name, allocatable[name] - rest[name])
+            actual = f"{dotted(place)} leaves {left} of {name} on a node of node pool {pool.name}"
+            message = f"{actual}, and node agents request {agents}; expected room for pods of tenants"
+            yield Found((*(CLOUD if reserved is None else own), *place), message)
+
+
+@rule("NOD011")
+def no_gpu_pool(cluster: Cluster) -> Findings:
+    """A cluster of existing nodes has no pool with GPUs.
+
+    Node feature discovery gives the nodes their labels and taints. It is a part of the GPU Operator, which gpuc
+    installs only in clusters with GPUs.
+    """
+    if not cluster.gpu_pools:
+        message = "no node pool has GPUs, so that without the GPU Operator no node gets the labels of its pool"
+        yield Found(("spec", "pools"), f"{message}; expected at least one node pool with GPUs", on_key=True)
+
+
+@rule("NOD012")
+def pods_only_for_agents(cluster: Cluster) -> Findings:
+    """The kubelet of a node runs not more pods than there are node agents.
+
+    No pod of a tenant fits on a node.
+    """
+    agents = max((len(pool.daemonsets) for pool in cluster.pools), default=0)
+    existing = cluster.spec.cloud.section
+    assert isinstance(existing, Existing)
+    if existing.pods <= agents:
+        message = f"pods is {existing.pods}, but {agents} node agents run on each node; expected maxPods of the kubelet"
+        yield Found((*CLOUD, "pods"), message)
+
+
+@pool_rule(
+    "NOD013", source="kubernetes-sigs/node-feature-discovery v0.19.0 pkg/apis/nfd/validate/validate.go (Label, Taint)"
+)
+def key_without_own_domain(pool: Pool) -> Findings:
+    """Node feature discovery does not set a node label or taint of a pool.
+
+    It refuses keys without a domain and keys with the domain kubernetes.io or a domain below it, with a line in its log
+    only. The nodes lack the label or the taint.
+    """
+    keys = [((*pool.path, "nodeLabels", key), f"node label {key}") for key in pool.spec.node_labels]
+    keys += [((*pool.path, "taints", at, "key"), f"taint {taint.key}") for at, taint in enumerate(pool.spec.taints)]
+    for path, words in keys:
+        domain, slash, _ = words.rpartition(" ")[2].rpartition("/")
+        if not slash or domain == "kubernetes.io" or domain.endswith(".kubernetes.io"):
+            actual = f"{words} of node pool {pool.name} has {f'the domain {domain}' if slash else 'no domain'}"
+            message = f"{actual}, which node feature discovery refuses; expected a key such as example.com/team"
+            yield Found(path, message, on_key=path[-2] == "nodeLabels")
