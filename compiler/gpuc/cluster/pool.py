@@ -35,8 +35,6 @@ from gpuc.objects.object_set import ObjectSet
 if TYPE_CHECKING:
     from gpuc.catalog.records import InstanceType
 
-SUBSTRATE_OF_KARPENTER = "eks"
-"""The folder of the substrate whose DaemonSets run on nodes of Karpenter."""
 GPUS = ("nvidia.com/gpu", "nvidia.com/mig-", "amd.com/gpu", "gpu.intel.com/")
 """Prefixes of the resources for GPUs, MIG slices and GPU shares."""
 _RESERVED = frozenset(("reserved",))
@@ -44,6 +42,9 @@ _RESERVED = frozenset(("reserved",))
 
 class Pool(NodeTemplate):
     """A NodePool, with the NodeOverlays that apply to its nodes."""
+
+    substrate = "eks"
+    """The folder of the substrate whose DaemonSets run on the nodes."""
 
     kind_in_messages = "NodePool"
     """What messages call the pool, before its name."""

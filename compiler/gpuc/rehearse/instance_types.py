@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from gpuc.catalog.records import InstanceType
 from gpuc.cluster.instance_labels import instance_labels
-from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, MEMORY, MIB, Amounts, texts, total
+from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, MEMORY, MIB, PODS, Amounts, texts, total
 from gpuc.kubernetes.node_pool import AWS, CAPACITY_TYPE, INSTANCE_TYPE, ZONE
 from gpuc.manifest.manifest import Body
 from gpuc.model import Cluster, Pool
@@ -63,7 +63,9 @@ def reserve_daemon_sets(cluster: Cluster) -> Iterator[Body]:
 def node_allocatable(cluster: Cluster, pool: Pool, instance: InstanceType) -> Amounts:
     """Returns the resources for tenant pods on a simulated node; 0 for devices that the pool does not offer."""
     no_devices = {name: 0 for name in (GPU, EFA) if name in _capacity(cluster, instance)}
-    return no_devices | pool.tenant_allocatable(instance)
+    # Karpenter gives its nodes the number of pods.
+    pods = {} if pool.scaling else {PODS: instance.pods}
+    return no_devices | pods | pool.tenant_allocatable(instance)
 
 
 def node_capacity(cluster: Cluster, pool: Pool, instance: InstanceType) -> Amounts:

@@ -10,7 +10,7 @@ from gpuc.admission.mutating import admitted_pod
 from gpuc.catalog.records import FLEET
 from gpuc.cluster.application import Delivery
 from gpuc.cluster.flavors import ResourceFlavor, resource_flavors
-from gpuc.cluster.pool import SUBSTRATE_OF_KARPENTER, Pool
+from gpuc.cluster.pool import Pool
 from gpuc.cluster.pools import Pools
 from gpuc.cluster.queue import Member, Queues, from_objects
 from gpuc.kubernetes.amounts import PODS, Amounts, total
@@ -118,10 +118,10 @@ class Room:
         has_gpus, has_efa = bool(instance.gpu_count), bool(self._pool.efa_interfaces)
         rows = [
             row
-            for row in self._pool.catalog.daemonsets_of([*self._installed, SUBSTRATE_OF_KARPENTER])
+            for row in self._pool.catalog.daemonsets_of([*self._installed, self._pool.substrate])
             if row.runs_on(has_gpus=has_gpus, has_efa=has_efa) and not (row.component == FLEET and row.name in present)
         ]
-        own_pods = sum(1 for row in rows if row.component in (SUBSTRATE_OF_KARPENTER, FLEET))
+        own_pods = sum(1 for row in rows if row.component in (self._pool.substrate, FLEET))
         return total((*(row.requests for row in rows), {PODS: own_pods}))
 
     @cached_property

@@ -140,7 +140,7 @@ def _refused_together(fit: Mapping[Pool, Mapping[str, int]], count: int, spreadi
 def _unsure_types(found: list[MatchingPool], demand: PodDemand) -> str:
     """Returns a message with the instance types without known figures, which may have enough resources; or nothing."""
     for match in found:
-        if (api_group := match.pool.api_group) not in (KARPENTER_AWS, AUTO_MODE_GROUP):
+        if not match.pool.is_known and (api_group := match.pool.api_group) not in (KARPENTER_AWS, AUTO_MODE_GROUP):
             return f"gpuc does not know the instance types of node class {api_group} of {match.pool.manifest}"
         if names := types_with_room(match, demand):
             return f"gpuc does not know whether node pool {match.pool.name} has nodes for the pods: {several(names)}"

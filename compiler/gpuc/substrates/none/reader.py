@@ -34,6 +34,8 @@ def read(objects: ObjectSet) -> Iterator[Pool]:
 class ExistingPool(Pool):
     """The nodes that a rule of a NodeFeatureRule names: a static pool without an autoscaler."""
 
+    substrate = "none"
+
     kind_in_messages = "node pool"
 
     def __init__(self, manifest: Manifest, objects: ObjectSet, position: int, rule: Any) -> None:
