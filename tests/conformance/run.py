@@ -82,7 +82,7 @@ def _checks(programs: Programs, folder: Path, crds: Path | None, is_long: bool) 
         "the comparison of random pods with the API server runs to its end", lambda: [compared_pods.check()]
     )
     yield from _guarded("kubectl follows the READMEs to their end", lambda: readmes.checks(programs, crds))
-    for name in (*EXAMPLES, *HUB_CLUSTERS, "custom-euc1") if is_long else EXAMPLES:
+    for name in (*EXAMPLES, "lab-dc1", *((*HUB_CLUSTERS, "custom-euc1") if is_long else ())):
         yield from rehearse(name, crds, folder)
     yield from _guarded("the interruption of rehearsals runs to its end", interruptions)
     specs = differential.SPECS if is_long else SPECS

@@ -18,6 +18,8 @@ from gpuc.diagnostics.report.progress import Progress
 from gpuc.diagnostics.usage import UsageError
 from gpuc.rehearse.process import ProgramError
 from gpuc.rehearse.programs import Programs, find_programs
+from gpuc.source import read
+from gpuc.spec.parse import parse
 
 
 def run_rehearsal(form: str = "text", outputs: Sequence[ReportFile] = (), **given: Any) -> int:
@@ -36,6 +38,8 @@ def run_rehearsal(form: str = "text", outputs: Sequence[ReportFile] = (), **give
         raise UsageError("--keep keeps one control plane running: name one spec")
     if errors_of(root, files):
         return 1
+    if options.argocd or options.before is not None:
+        _require_started_nodes(root, files, "--argocd" if options.argocd else "--from")
     if find_spec("cryptography") is None:
         raise UsageError("the Python package cryptography is missing: pip install 'cryptography>=42'")
     programs = required(find_programs)
@@ -53,6 +57,14 @@ def run_rehearsal(form: str = "text", outputs: Sequence[ReportFile] = (), **give
     finally:
         progress.close()
     return int(options.before is None and not all(result.is_good for result in reports.results))
+
+
+def _require_started_nodes(root: Path, files: Sequence[str], option: str) -> None:
+    """Raises a UsageError for a cluster whose nodes do not come and go."""
+    for file in files:
+        substrate = parse(read(root, file)).spec.cloud.substrate
+        if not substrate.starts_nodes:
+            raise UsageError(f"{option} rehearses nodes that start and end, and {file} has {substrate.title}")
 
 
 def _runs(root: Path, files: list[str], programs: Programs, options: RehearsalOptions, progress: Progress) -> Runs:

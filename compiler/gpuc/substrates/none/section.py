@@ -72,6 +72,7 @@ SECTIONS = Sections(
     folder="none",
     name="none",
     title="existing nodes",
+    starts_nodes=False,
     cloud=Existing,
     cloud_text="Nodes that exist, without a cloud and without an autoscaler.",
     pool_key="machines",
