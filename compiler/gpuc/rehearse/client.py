@@ -217,7 +217,9 @@ class Client:
             if document is not None and predicate(document):
                 return document
             if time.monotonic() > deadline:
-                state = "does not exist" if document is None else status_text(document)
+                state = "does not exist"
+                if document is not None:
+                    state = f"{conditions_text(document)}; {json.dumps(document.get('status', {}))}"
                 raise WaitError(f"{kind} {name} after {timeout_s:.0f} s: {state}")
             time.sleep(POLL_SECONDS)
 
@@ -323,12 +325,6 @@ def conditions_text(document: Object) -> str:
     """Returns all conditions of an object in one line."""
     conditions = document.get("status", {}).get("conditions") or []
     return "; ".join(f"{row['type']}={row['status']} {reason_text(row)}" for row in conditions) or "no conditions"
-
-
-def status_text(document: Object) -> str:
-    """Returns all conditions of an object and the rest of its status in one line."""
-    rest = {name: value for name, value in document.get("status", {}).items() if name != "conditions"}
-    return f"{conditions_text(document)}; {json.dumps(rest)}" if rest else conditions_text(document)
 
 
 @contextmanager

@@ -15,7 +15,8 @@ from gpuc.model import Cluster, Pool
 from gpuc.model.node import predicted_allocatable
 from gpuc.spec.facts import Purchase
 from gpuc.spec.pools import Pool as PoolSpec
-from gpuc.substrates.eks.section import Aws, CapacityBlock, EksPool
+from gpuc.substrates.eks.pool_section import CapacityBlock, EksPool
+from gpuc.substrates.eks.section import Aws
 
 JOIN_MINUTES = 4
 """The maximum time from the launch of a node until the node joins the cluster.

@@ -9,9 +9,10 @@ from gpuc.model.substrate import Nodes, Substrate
 from gpuc.spec.cluster import Spec
 from gpuc.spec.pools import Pool as PoolSpec
 from gpuc.substrates.eks.instance_types import refused_type
+from gpuc.substrates.eks.pool_section import EksPool
+from gpuc.substrates.eks.pool_section import Image as ImageSpec
 from gpuc.substrates.eks.scaling import EksScaling
-from gpuc.substrates.eks.section import SECTIONS, Aws, EksPool
-from gpuc.substrates.eks.section import Image as ImageSpec
+from gpuc.substrates.eks.section import SECTIONS, Aws
 
 _PATH: Path = ("spec", "cloud", SECTIONS.name)
 AGENT_ADDRESS = "169.254.170.23/32"
