@@ -15,12 +15,13 @@ import pytest
 from gpuc.catalog import rows as catalog_rows
 from gpuc.catalog.rows import FOLDER, row_errors, typed
 from gpuc.diagnostics.finding import DeclarationError
+from gpuc.parts.folders import component_folders
 
 TABLES = catalog_rows.tables()
 
 CODE = "\n".join(path.read_text(encoding="utf-8") for path in FOLDER.parent.rglob("*") if path.suffix in (".py", ".j2"))
 PACKAGE = FOLDER.parent
-PATHS = sorted([*FOLDER.glob("*.json"), *PACKAGE.glob("components/*/release.json")])
+PATHS = sorted([*FOLDER.glob("*.json"), *(folder / "release.json" for folder in component_folders().values())])
 FILES = {str(path.relative_to(PACKAGE)): json.loads(path.read_text()) for path in PATHS}
 UNSORTED = {("mig", "profiles"), ("kubelet", "kubelet"), ("nccl", "pod")}
 

@@ -82,7 +82,7 @@ def decisive(tree: ast.Module) -> Iterator[ast.Constant]:
         match node:
             case ast.Compare(left=left, comparators=others):
                 operands = [left, *others]
-                if not any(isinstance(side, ast.Attribute) and side.attr in SPEC_FIELDS for side in operands):
+                if not any(_name(side) in SPEC_FIELDS for side in operands):
                     for operand in operands:
                         yield from texts(operand, known)
             case ast.MatchValue(value=value):
@@ -93,12 +93,23 @@ def decisive(tree: ast.Module) -> Iterator[ast.Constant]:
                 yield from texts(node, {})
 
 
+def _name(node: ast.expr) -> str:
+    """The name of a variable or of an attribute; empty for another expression."""
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
+def is_in_a_part(file: Path, folder: Path) -> bool:
+    """Whether a module of a package is in the folder of a part: also of a component below the folder of a substrate."""
+    top, *below = file.relative_to(folder).parts
+    return top in PARTS or (top == "substrates" and (folder / top / Path(*below[:2]) / "component.py").is_file())
+
+
 def uses(folder: Path) -> set[tuple[str, int, str]]:
     """File, line and name of each decision by a name, outside of parts."""
     return {
         (file.relative_to(folder).as_posix(), text.lineno, str(text.value))
         for file in folder.rglob("*.py")
-        if file.relative_to(folder).parts[0] not in PARTS
+        if not is_in_a_part(file, folder)
         for text in decisive(ast.parse(file.read_text()))
         if text.value in NAMES
     }
@@ -154,3 +165,13 @@ def test_parts_may_use_their_names(tmp_path: Path) -> None:
     (tmp_path / "components").mkdir()
     (tmp_path / "components/module.py").write_text('is_own = name == "kueue"')
     assert not uses(tmp_path)
+
+
+def test_a_component_of_a_substrate_may_use_its_name_and_the_rest_of_the_substrate_may_not(tmp_path: Path) -> None:
+    for name in ("karpenter", "rules"):
+        (tmp_path / "substrates/eks" / name).mkdir(parents=True)
+        (tmp_path / "substrates/eks" / name / "module.py").write_text('is_own = name == "karpenter"')
+    (tmp_path / "substrates/eks/karpenter/component.py").touch()
+    (tmp_path / "substrates/eks/karpenter/rules").mkdir()
+    (tmp_path / "substrates/eks/karpenter/rules/module.py").write_text('is_own = name == "karpenter"')
+    assert {file for file, _, _ in uses(tmp_path)} == {"substrates/eks/rules/module.py"}
