@@ -28,7 +28,7 @@ from tests.pipeline.memory import leaves, source
 from tests.pipeline.other_values import ABSENT, CANDIDATES, UNSET, other
 from tests.values import changed, value_at, without
 
-SPECS = ("prod-use1", *HUB_CLUSTERS[:1], "infer-euw1", "train-usw2", "custom-euc1")
+SPECS = ("prod-use1", *HUB_CLUSTERS[:1], "infer-euw1", "train-usw2", "custom-euc1", "lab-dc1")
 """The example specs, in the order in which the examples of fields are taken from them."""
 _ONE_VALUE = "none: the field has only one possible value"
 _FINDINGS = "none in out/: the field decides only about findings"

@@ -24,7 +24,7 @@ from ruamel.yaml import YAML
 
 from gpuc.cli.main import main
 from tests.conftest import ROOT
-from tests.plan.repository import Fleet, fleet
+from tests.plan.repository import Fleet, fleet, machines
 
 FOLDER = Path(__file__).parent / "pull_requests"
 CLUSTERS = ("prod-use1", "infer-euw1", "train-usw2")
@@ -42,6 +42,8 @@ class PullRequest:
     change: tuple[Mapping[str, Any], ...]
     workloads: str
     """The objects that run in the cluster; empty for none."""
+    is_of_machines: bool
+    """Whether the pull request is for the fleet examples/machines."""
 
     @property
     def comment(self) -> Path:
@@ -55,13 +57,17 @@ def pull_requests() -> list[PullRequest]:
     for file in sorted(FOLDER.glob("*.yaml")):
         row = yaml.safe_load(file.read_text(encoding="utf-8"))
         before, change = (tuple(row.get(key, ())) for key in ("before", "change"))
-        found.append(PullRequest(file.stem, row["title"], before, change, row.get("workloads", "")))
+        found.append(
+            PullRequest(
+                file.stem, row["title"], before, change, row.get("workloads", ""), row.get("fleet") == "machines"
+            )
+        )
     return found
 
 
 def comment_of(request: PullRequest, folder: Path) -> tuple[str, str]:
     """The comment about a pull request, and the JSON report."""
-    repository = fleet(folder / "fleet", *CLUSTERS)
+    repository = machines(folder / "fleet") if request.is_of_machines else fleet(folder / "fleet", *CLUSTERS)
     if request.before:
         apply_edits(repository.root, request.before)
         _run(repository, "compile", "--quiet")

@@ -7,7 +7,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.conftest import ROOT
+from tests.conftest import MACHINES, ROOT
 
 _USER = ("-c", "user.name=Test", "-c", "user.email=test@example.com", "-c", "commit.gpgsign=false")
 
@@ -49,3 +49,13 @@ def fleet(folder: Path, *names: str) -> Fleet:
     found.git("init", "--quiet", "--initial-branch", "main")
     found.commit("The fleet")
     return found
+
+
+def machines(folder: Path) -> Fleet:
+    """A repository with the fleet examples/machines, in the folder in which its spec expects the output."""
+    root = folder / "examples/machines"
+    shutil.copytree(MACHINES, root)
+    found = Fleet(folder)
+    found.git("init", "--quiet", "--initial-branch", "main")
+    found.commit("The fleet")
+    return Fleet(root)

@@ -17,7 +17,7 @@ from gpuc.emit.prerequisites.record import Chapter, Row, written
 from gpuc.model import Cluster
 from gpuc.substrates.eks.chapters import AWS, HERE
 from gpuc.substrates.eks.scaling import aws
-from gpuc.substrates.eks.selectors import SecurityGroups, Subnets
+from gpuc.substrates.eks.section import SecurityGroups, Subnets
 
 
 def network(cluster: Cluster) -> Chapter:

@@ -8,7 +8,7 @@ from gpuc.manifest.manifest import Body
 from gpuc.model import Cluster, Pool
 from gpuc.substrates.eks.karpenter.user_data import user_data
 from gpuc.substrates.eks.scaling import GP3_IOPS, GP3_THROUGHPUT, SYSTEM_CPU_MILLI, aws, eks
-from gpuc.substrates.eks.selectors import SecurityGroups, Subnets
+from gpuc.substrates.eks.section import SecurityGroups, Subnets
 from gpuc.substrates.eks.tags import node_tags
 
 _BOTTLEROCKET_OS_GIB = 4
