@@ -30,7 +30,7 @@ from gpuc.kubernetes.api_groups import is_custom
 from gpuc.parts.workload_kinds import workload_kinds
 
 PACKAGE = Path(__file__).parents[2] / "compiler/gpuc"
-PARTS = ("components", "workloads", "substrates", "parts")
+PARTS = ("components", "workloads", "parts")
 OF_KUBERNETES = {kind for version in builtin_versions() for _, kind in builtin_kinds(version)}
 CUSTOM = [kind for kind in workload_kinds() if is_custom(kind.group)]
 NAMES = {component.name for component in components()}

@@ -105,7 +105,7 @@ WRONG = {
     "wrong type": 'instanceTypes:\n  c9g.4xlarge:\n    vcpu: "16"   #! SPC003\n    source: a',
     "null": "instanceTypes:\n  c9g.4xlarge:\n    vcpu: null   #! YAML021\n    source: a",
     "zero": "instanceTypes:\n  p5.48xlarge:\n    pods: 0   #! SPC004\n    source: a",
-    "wrong name": "instanceTypes:\n  c9g4xlarge:   #! SPC004\n    source: a",
+    "wrong name": "instanceTypes:\n  c9g_4xlarge:   #! SPC004\n    source: a",
     "missing figures": "instanceTypes:\n  c9g.4xlarge: {vcpu: 16, source: a}   #! CAT002",
     "missing count": f"instanceTypes:\n  c9g.4xlarge: {NEW.replace('pods', 'gpu: t4, pods')}   #! CAT002",
     "missing gpu": f"instanceTypes:\n  c9g.4xlarge: {NEW.replace('pods', 'gpuCount: 2, pods')}   #! CAT002",
