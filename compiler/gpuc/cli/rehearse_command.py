@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 from collections.abc import Sequence
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from gpuc.diagnostics.report.console import write_message
 from gpuc.diagnostics.report.output import ReportFile
 from gpuc.diagnostics.report.progress import Progress
 from gpuc.diagnostics.usage import UsageError
+from gpuc.rehearse.existing import existing_nodes
 from gpuc.rehearse.process import ProgramError
 from gpuc.rehearse.programs import Programs, find_programs
 from gpuc.source import read
@@ -38,11 +40,12 @@ def run_rehearsal(form: str = "text", outputs: Sequence[ReportFile] = (), **give
         raise UsageError("--keep keeps one control plane running: name one spec")
     if errors_of(root, files):
         return 1
-    if options.argocd or options.before is not None:
-        _require_started_nodes(root, files, "--argocd" if options.argocd else "--from")
+    substrates = {file: parse(read(root, file)).spec.cloud.substrate for file in files}
+    if options.argocd and (file := next((name for name, row in substrates.items() if existing_nodes(row)), "")):
+        raise UsageError(f"--argocd rehearses nodes that start and end, and {file} has {substrates[file].title}")
     if find_spec("cryptography") is None:
         raise UsageError("the Python package cryptography is missing: pip install 'cryptography>=42'")
-    programs = required(find_programs)
+    programs = required(partial(find_programs, {substrate.folder for substrate in substrates.values()}))
     progress = Progress(sys.stderr, first_line_after=0)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
@@ -57,14 +60,6 @@ def run_rehearsal(form: str = "text", outputs: Sequence[ReportFile] = (), **give
     finally:
         progress.close()
     return int(options.before is None and not all(result.is_good for result in reports.results))
-
-
-def _require_started_nodes(root: Path, files: Sequence[str], option: str) -> None:
-    """Raises a UsageError for a cluster whose nodes do not come and go."""
-    for file in files:
-        substrate = parse(read(root, file)).spec.cloud.substrate
-        if not substrate.starts_nodes:
-            raise UsageError(f"{option} rehearses nodes that start and end, and {file} has {substrate.title}")
 
 
 def _runs(root: Path, files: list[str], programs: Programs, options: RehearsalOptions, progress: Progress) -> Runs:

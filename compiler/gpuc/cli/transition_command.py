@@ -44,6 +44,12 @@ def _transitions(before: Path, root: Path, files: Sequence[str], options: Rehear
         raise UsageError(f"{options.before} has none of the specs: a transition needs the spec of the state before")
     for file in present:
         old, new = _compiled(before, file, "the state before"), _compiled(root, file, "the state after")
+        places = [state.cluster.spec.cloud.substrate for state in (old, new)]
+        if places[0] != places[1]:
+            raise UsageError(
+                f"{file} had {places[0].title} in {options.before}, and has {places[1].title} now: "
+                "a transition needs one cluster"
+            )
         yield run.Transition(str(options.before), old, new, workloads)
 
 

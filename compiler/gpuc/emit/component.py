@@ -8,7 +8,7 @@ derives.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -252,6 +252,15 @@ def components() -> tuple[Component, ...]:
     return tuple(sorted(all_components, key=lambda component: (component.wave, component.name)))
 
 
+def components_on(substrates: Collection[str] | None) -> tuple[Component, ...]:
+    """Returns the components that clusters can have, in sync order.
+
+    substrates: the folders of the substrates of these clusters; None for all substrates.
+    """
+    everywhere = substrates is None
+    return tuple(row for row in components() if everywhere or substrate_folder(row.folder) in ("", *(substrates or ())))
+
+
 def component_named(name: str) -> Component | None:
     """Returns a component; None for another chart, for example one that a spec adds."""
     return next((component for component in components() if component.name == name), None)
@@ -259,8 +268,7 @@ def component_named(name: str) -> Component | None:
 
 def needed_components(cluster: Cluster) -> tuple[Component, ...]:
     """Returns the components that the cluster needs, in sync order."""
-    places = ("", cluster.spec.cloud.substrate.folder)
-    there = (component for component in components() if substrate_folder(component.folder) in places)
+    there = components_on([cluster.spec.cloud.substrate.folder])
     return tuple(component for component in there if component.is_needed(cluster))
 
 

@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
-from gpuc.emit.component import components
+from gpuc.emit.component import components, components_on
 from gpuc.emit.component_facts import READ, PolicyRule
+from gpuc.emit.substrate import substrate_output
 from gpuc.emit.sync import wave
 from gpuc.kubernetes.api_groups import ADMISSION_REGISTRATION, RBAC, RBAC_API
+from gpuc.kubernetes.resource_name import plural
 from gpuc.manifest.manifest import Body, Manifest
 from gpuc.model import Cluster, Namespace, Tenant
 from gpuc.model.tenant import ROLES
@@ -96,7 +98,9 @@ def auditors(cluster: Cluster) -> Iterator[Manifest]:
         return
     jobs = (rule for rule in _job_rules(cluster, READ) if rule[0] != "batch")
     view = [(group, tuple(name for name in names if name not in _DATA), verbs) for group, names, verbs in _view()]
-    audited = chain(AUDITED, *(component.auditor_rights for component in components()))
+    substrate = cluster.spec.cloud.substrate.folder
+    of_substrate = [(group, (plural(group, kind),), READ) for group, kind in substrate_output(cluster).cluster_kinds]
+    audited = chain(AUDITED, of_substrate, *(row.auditor_rights for row in components_on([substrate])))
     rules: Body = {"rules": _documents([*view, *jobs, *sorted(audited)])}
     for kind, body in (("ClusterRole", rules), ("ClusterRoleBinding", _bound("ClusterRole", AUDITOR, spec.groups))):
         yield Manifest(

@@ -255,11 +255,11 @@ class Pool:
 
     @property
     def startup_taints(self) -> tuple[Taint, ...]:
-        """Taints that keep pods off a node until it is ready. No ResourceFlavor tolerates these taints.
+        """Taints that keep pods off a new node until it is ready. No ResourceFlavor tolerates these taints.
 
         Source: Cilium documentation, taints and unmanaged pods: the Cilium agent removes its taint
         """
-        cilium = (CILIUM_TAINT,) if self.network_policy_engine == "cilium" else ()
+        cilium = (CILIUM_TAINT,) if self.network_policy_engine == "cilium" and self.scaling is not None else ()
         return (*self.gpu_taints, *cilium)
 
     @property

@@ -9,8 +9,9 @@ from threading import Lock
 from typing import TypeVar
 
 from gpuc.kubernetes.kueue import KUEUE_API
-from gpuc.kubernetes.node_pool import NODE_POOL
+from gpuc.kubernetes.node_pool import INSTANCE_TYPE, NODE_POOL
 from gpuc.model import Cluster
+from gpuc.model.names import SERVER_LABEL
 from gpuc.parts.workload_kinds import spec_frameworks, workload_kinds
 from gpuc.pipeline.stages import CompiledSpec
 from gpuc.rehearse.client import POLL_SECONDS, Client, Object, WaitError
@@ -105,6 +106,11 @@ class RehearsalContext:
         names = {pod["spec"]["nodeName"] for pod in pods}
         nodes = self._cache.find(self.client, NODE, "", lambda node: "")
         return [node["metadata"]["labels"] for node in nodes if node["metadata"]["name"] in names]
+
+    def types_of(self, pods: list[Object]) -> tuple[str, ...]:
+        """Returns the types of the nodes on which pods run. Existing nodes have the type of their server."""
+        found = (labels.get(INSTANCE_TYPE) or labels.get(SERVER_LABEL, "") for labels in self.node_labels(pods))
+        return tuple(sorted(set(found)))
 
     def events_of(self, document: Object) -> list[tuple[str, str]]:
         """Returns (reason, message) of every event about an object."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -12,12 +12,12 @@ from gpuc.catalog import load
 from gpuc.catalog.schemas import Table, custom_kinds, table
 from gpuc.catalog.schemas.structural import Schema
 from gpuc.cluster.application import ARGO
-from gpuc.emit.component import components
+from gpuc.emit.component import components_on
 from gpuc.kubernetes.api_groups import CONSTRAINT_API
 from gpuc.manifest.manifest import Body
 from gpuc.parts.workload_kinds import spec_frameworks
 from gpuc.rehearse.client import DEFINITION, new_object
-from gpuc.rehearse.programs import REHEARSALS, Programs
+from gpuc.rehearse.programs import Programs, rehearsals
 
 _OF_PLATFORM = (ARGO, "cilium.io", "monitoring.coreos.com")
 """API groups that every cluster needs and that no component defines."""
@@ -41,27 +41,35 @@ class Definitions:
 
 
 def definitions(
-    programs: Programs, folder: Path | None, frameworks: Iterable[str], *, outside_charts: bool = False
+    programs: Programs,
+    folder: Path | None,
+    frameworks: Iterable[str],
+    substrates: Collection[str] | None = None,
+    *,
+    outside_charts: bool = False,
 ) -> Definitions:
     """Returns the definitions of all kinds that gpuc writes or that the controllers read.
 
     Args:
         folder: files at any depth whose CustomResourceDefinitions replace the other definitions.
         frameworks: names of Kueue's enabled integrations, for example batch/job.
+        substrates: the folders of the substrates of the clusters; None for all substrates.
         outside_charts: omits the definitions that Argo CD or the charts of a cluster install.
     """
-    not_run = [component.name for component in components() if component.rehearsal is None]
+    not_run = [component.name for component in components_on(substrates) if component.rehearsal is None]
     of_charts = {row.component: row.groups for row in load().all_releases if not row.optional}
     without_controller = chain.from_iterable(of_charts.get(name, ()) for name in not_run)
     groups = {*_OF_PLATFORM, *without_controller, *framework_groups(frameworks)}
-    bundled = dict(_files(path for row in REHEARSALS for path in _yaml_below(programs.data(row.definitions))))
-    simulated = dict(_files(_yaml_below(programs.data("karpenter-kwok-crds"))))
+    rows = rehearsals(substrates)
+    bundled = dict(_files(path for row in rows for path in _yaml_below(programs.data(row.definitions))))
+    folders = (name for row in rows for name in row.data if name.endswith("-crds"))
+    simulated = dict(_files(path for name in folders for path in _yaml_below(programs.data(name))))
     from_tables = {name: definition for name, definition in _from_tables() if name in bundled or _group(name) in groups}
     from_folder = dict(_files(_yaml_below(folder))) if folder else {}
     selected: dict[str, bytes | Body] = {**from_tables, **bundled}
     without_schema = {f"{schema_table.plural}.{schema_table.group}" for schema_table in _WITHOUT_SCHEMA}
     selected |= {name: text for name, text in from_folder.items() if name in selected and name not in without_schema}
-    unused = {group for row in REHEARSALS for group in row.unused_groups}
+    unused = {group for row in rows for group in row.unused_groups}
     installed = {
         name: definition for name, definition in {**selected, **simulated}.items() if _group(name) not in unused
     }

@@ -13,6 +13,7 @@ from gpuc.model import Cluster, Pool
 from gpuc.model.names import EFA, GPU, HUGEPAGES, POOL_LABEL
 from gpuc.model.pool import GPU_GATE_CPU_MILLI, GPU_GATE_MEMORY_MIB
 from gpuc.rehearse.client import new_object
+from gpuc.rehearse.existing import existing_nodes
 from gpuc.rehearse.plane.kwok import matches, stage, status_template
 
 RESERVE_NAMESPACE = "kube-system"
@@ -63,8 +64,9 @@ def reserve_daemon_sets(cluster: Cluster) -> Iterator[Body]:
 def node_allocatable(cluster: Cluster, pool: Pool, instance: InstanceType) -> Amounts:
     """Returns the resources for tenant pods on a simulated node; 0 for devices that the pool does not offer."""
     no_devices = {name: 0 for name in (GPU, EFA) if name in _capacity(cluster, instance)}
-    # Karpenter gives its nodes the number of pods.
-    pods = {} if pool.scaling else {PODS: instance.pods}
+    existing = existing_nodes(cluster.spec.cloud.substrate)
+    # A provider gives its nodes the number of pods.
+    pods = {PODS: existing.pods(cluster)} if existing else {}
     return no_devices | pods | pool.tenant_allocatable(instance)
 
 
@@ -165,7 +167,8 @@ def _ready(cluster: Cluster, pool: Pool, instance: InstanceType) -> Body:
     allocatable = _status_map("allocatable", node_allocatable(cluster, pool, instance))
     capacity = _status_map("capacity", node_capacity(cluster, pool, instance))
     selector = {
-        "matchLabels": {POOL_LABEL: pool.name, INSTANCE_TYPE: instance.type},
+        # Only a provider gives nodes the label of an instance type.
+        "matchLabels": {POOL_LABEL: pool.name} | ({INSTANCE_TYPE: instance.type} if pool.scaling else {}),
         "matchExpressions": [matches(_READY_STATUS, "NotIn", "True")],
     }
     name = f"node-ready-{pool.name}-{instance.type}"

@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from gpuc.emit.component import components
+from gpuc.emit.component import components_on
+from gpuc.emit.component_facts import Rehearsal
 from gpuc.tools.selection import OTHERS, REHEARSAL, Selection
 
-REHEARSALS = tuple(component.rehearsal for component in components() if component.rehearsal)
+
+def rehearsals(substrates: Collection[str] | None = None) -> tuple[Rehearsal, ...]:
+    """Returns the programs of the charts that clusters can have.
+
+    substrates: the folders of the substrates of these clusters; None for all substrates.
+    """
+    return tuple(component.rehearsal for component in components_on(substrates) if component.rehearsal)
+
+
+REHEARSALS = rehearsals()
 NAMES = (
     "etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok",
     *(rehearsal.program for rehearsal in REHEARSALS),
@@ -56,13 +66,19 @@ class ArgoPrograms(Programs):
     git: Path
 
 
-def find_programs() -> Programs:
+def find_programs(substrates: Collection[str] | None = None) -> Programs:
     """Returns the programs of the control plane, which `gpuc tools` builds.
+
+    Args:
+        substrates: the folders of the substrates of the clusters; None for all substrates.
 
     Raises:
         MissingProgramsError: if a program is missing.
     """
-    return Programs(_find(REHEARSAL, "the rehearsal needs", NAMES, DATA))
+    unused = set(REHEARSALS) - set(rehearsals(substrates))
+    left_out = {name for row in unused for name in (row.program, row.definitions, *row.data)}
+    names, data = ([name for name in group if name not in left_out] for group in (NAMES, DATA))
+    return Programs(_find(REHEARSAL, "the rehearsal needs", names, data))
 
 
 def find_controller(name: str, workloads: str) -> Programs:

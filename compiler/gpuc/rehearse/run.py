@@ -15,6 +15,7 @@ from gpuc.pipeline.stages import CompiledSpec, compiled_spec
 from gpuc.rehearse.apply import ApplyResult, apply_objects, measured
 from gpuc.rehearse.context import RehearsalContext
 from gpuc.rehearse.crds import definitions
+from gpuc.rehearse.existing import pool_kind
 from gpuc.rehearse.health import ObjectProblem, place_static_nodes
 from gpuc.rehearse.plane import ControlPlane
 from gpuc.rehearse.programs import Programs
@@ -26,8 +27,6 @@ from gpuc.trace.node_agents import without_agent_requests
 
 Progress = Callable[[str], None]
 STATIC_NODES_SECONDS = 60
-POOL_KINDS = ("NodePool", "NodeFeatureRule")
-"""The kinds of the objects of a pool, which are unhealthy if its nodes are missing."""
 
 
 @contextmanager
@@ -45,7 +44,7 @@ def rehearsal(
     """
     spec = compiled_spec(root, file, for_rehearsal=True)
     cases = _select_cases(spec, patterns)
-    definitions_used = definitions(programs, crds, spec.cluster.frameworks)
+    definitions_used = definitions(programs, crds, spec.cluster.frameworks, [spec.cluster.spec.cloud.substrate.folder])
     name = spec.cluster.name
 
     def report_step(step: str) -> None:
@@ -98,7 +97,8 @@ def _apply_objects(
     report_step("nodes of static pools")
     with measured(applied.seconds, "static nodes"):
         incomplete = place_static_nodes(plane.client, spec.cluster, STATIC_NODES_SECONDS)
-    pools = [manifest for manifest in spec.synced if manifest.kind in POOL_KINDS and manifest.name in incomplete]
+    _, kind = pool_kind(spec.cluster)
+    pools = [manifest for manifest in spec.synced if manifest.kind == kind and manifest.name in incomplete]
     applied.unhealthy += [ObjectProblem(pool, incomplete[pool.name]) for pool in pools]
 
     return applied

@@ -14,6 +14,7 @@ from gpuc.model import ClusterQueue, Pool
 from gpuc.pipeline.stages import CompiledSpec
 from gpuc.rehearse.client import ApiError, WaitError
 from gpuc.rehearse.context import CACHE_SECONDS, CLAIM, RehearsalContext
+from gpuc.rehearse.existing import existing_nodes
 from gpuc.rehearse.expectation import Quota, cluster_queues, expect, owner
 from gpuc.rehearse.outcome import Outcome, Request, agrees, refused
 from gpuc.rehearse.suites import Case
@@ -134,13 +135,14 @@ def run_cases(
     """
     slow = replace(context, poll_s=CACHE_SECONDS)
     static = {pool.scaling.static_node_pool for pool in context.cluster.pools if pool.scaling}
+    starts_nodes = existing_nodes(context.cluster.spec.cloud.substrate) is None
     results: list[CaseResult] = []
     with ThreadPoolExecutor(MAX_PARALLEL) as pool:
         for batch in schedule(context.spec, cases):
             results += pool.map(lambda case: _run(slow, case, progress), batch)
             # The nodes of static NodePools stay.
-            claims = (claim["metadata"]["labels"][NODE_POOL] for claim in context.client.list_all(*CLAIM))
-            slow.clear(nodes=any(name not in static for name in claims))
+            claims = context.client.list_all(*CLAIM) if starts_nodes else ()
+            slow.clear(nodes=any(claim["metadata"]["labels"][NODE_POOL] not in static for claim in claims))
     return results
 
 

@@ -14,12 +14,13 @@ from gpuc.model import Cluster
 from gpuc.pipeline.stages import CompiledSpec
 from gpuc.rehearse.client import Client, Object, new_object
 from gpuc.rehearse.crds import Definitions
+from gpuc.rehearse.existing import existing_nodes
 from gpuc.rehearse.expectation import unused_queues
 from gpuc.rehearse.instance_types import instance_types, node_stages, reserve_daemon_sets, zones_of
+from gpuc.rehearse.plane.kueue import without_replacement
 from gpuc.rehearse.plane.site import Settings
 from gpuc.rehearse.sample_namespaces import SampleNamespaces
 from gpuc.rehearse.suites.boundaries import FILLED_PODS, unfilled_quotas
-from gpuc.spec.substrate import substrate_modules
 
 SIMULATED_GROUP = "karpenter.kwok.sh"
 SIMULATED_CLASS = "KWOKNodeClass"
@@ -38,10 +39,11 @@ def settings(spec: CompiledSpec, definitions: Definitions, zones: Iterable[str] 
     zones: the zones of the instance types; by default, those of the cluster.
     """
     configuration = spec.values("kueue")["managerConfig"]["controllerManagerConfigYaml"] if spec.cluster.queues else ""
-    starts_nodes = any(pool.scaling for pool in spec.cluster.pools)
+    starts_nodes = _starts_nodes(spec.cluster)
+    kueue = load_yaml(configuration) if configuration else None
     return Settings(
         crds=definitions.crds,
-        kueue_configuration=load_yaml(configuration) if configuration else None,
+        kueue_configuration=without_replacement(kueue) if kueue and starts_nodes else kueue,
         has_gatekeeper=bool(spec.cluster.policies),
         instance_types=instance_types(spec.cluster, zones or zones_of(spec.cluster)) if starts_nodes else (),
         karpenter_gates=_gates(spec.values("karpenter")) if starts_nodes else {},
@@ -76,25 +78,28 @@ def simulated_document(manifest: Manifest) -> Object:
 def replacement_objects(cluster: Cluster) -> list[Object]:
     """Returns the objects of the simulated provider: node classes, and DaemonSets that reserve resources of nodes.
 
-    Nodes that exist without a provider are among the objects too.
+    Without a provider, the objects are the nodes that exist.
     """
-    if any(pool.scaling for pool in cluster.pools):
-        classes = [new_object(*SIMULATED, pool.name) for pool in cluster.pools]
-        return [*classes, *reserve_daemon_sets(cluster)]
-    folder = cluster.spec.cloud.substrate.folder
-    modules = [module for module in substrate_modules("rehearsal") if module.__name__.split(".")[-2] == folder]
-    return [node for module in modules for node in module.nodes(cluster)]
+    if existing := existing_nodes(cluster.spec.cloud.substrate):
+        return existing.nodes(cluster)
+    classes = [new_object(*SIMULATED, pool.name) for pool in cluster.pools]
+    return [*classes, *reserve_daemon_sets(cluster)]
+
+
+def _starts_nodes(cluster: Cluster) -> bool:
+    return existing_nodes(cluster.spec.cloud.substrate) is None
 
 
 def substitutions(spec: CompiledSpec, definitions: Definitions) -> list[str]:
     """Returns sentences about the simulated and replaced parts of a cluster."""
-    starts_nodes = any(pool.scaling for pool in spec.cluster.pools)
+    starts_nodes = _starts_nodes(spec.cluster)
     values = spec.values("karpenter") if starts_nodes else {"settings": {}}
     facts = {
         "started nodes": SIMULATED_CLASS if starts_nodes else "",
         "existing nodes": not starts_nodes,
         "always": True,
         "queues": spec.cluster.queues,
+        "queues of started nodes": starts_nodes and spec.cluster.queues,
         "policies": spec.cluster.policies,
         "disabled gate": RESERVED_GATE if starts_nodes and _gates(values) != _installed_gates(values) else "",
         "staying": ", ".join(spec.staying),
@@ -144,8 +149,8 @@ def not_tested(cluster: Cluster, unserved: Iterable[Manifest] = ()) -> tuple[str
     own = [name for name, policy in cluster.policies.items() if policy.own_examples is not None]
     usable = SampleNamespaces(cluster).examples if own else {}
     facts = {
-        "started nodes": any(pool.scaling for pool in cluster.pools),
-        "existing nodes": not any(pool.scaling for pool in cluster.pools),
+        "started nodes": _starts_nodes(cluster),
+        "existing nodes": not _starts_nodes(cluster),
         "always": True,
         "no tenants": not cluster.tenants,
         "no queues": not cluster.queues,

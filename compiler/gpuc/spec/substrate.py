@@ -29,8 +29,6 @@ class Sections:
     """The key below `cloud`, which chooses the substrate, for example aws."""
     title: str
     """The substrate in a message, for example "EKS with Karpenter"."""
-    starts_nodes: bool
-    """Whether nodes come and go with the work."""
     cloud: type[BaseModel]
     """The model of the section `cloud.NAME`."""
     cloud_text: str

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from gpuc.documents.reader import load_yaml
 from gpuc.rehearse.argocd.pods import PodRun, relocated, with_flags
-from gpuc.rehearse.plane.kueue import USER, local_configuration
+from gpuc.rehearse.plane.kueue import USER, local_configuration, without_replacement
 from gpuc.rehearse.process import Process
 
 _CONFIG = "config"
@@ -18,7 +18,7 @@ def start(run: PodRun) -> Process:
     health = run.site.port()
     words = [relocated(word, run.mounted) for word in run.arguments]
     installed = next((word.partition("=")[2] for word in words if word.startswith(f"--{_CONFIG}=")), "")
-    configuration = load_yaml(Path(installed).read_text(encoding="utf-8"))
+    configuration = without_replacement(load_yaml(Path(installed).read_text(encoding="utf-8")))
     certificates = run.mounted_folder("/tmp/k8s-webhook-server/serving-certs")
     host, port = run.webhook()
     file = run.folder / "kueue.json"

@@ -38,8 +38,8 @@ NODE_REPLACEMENT = (
 )
 """Feature gates for the replacement of failed nodes.
 
-Kueue finds a node by the hostname label, which equals the name of the node on EKS. With Karpenter's simulated provider,
-the label and the name differ, so Kueue would replace healthy nodes.
+Kueue finds a node by the hostname label, which equals the name of the node in a cluster. With Karpenter's simulated
+provider, the label and the name differ, so Kueue would replace healthy nodes.
 
 Source: kueue v0.19.2 pkg/controller/tas/node_controller.go, pkg/features/kube_features.go
 """
@@ -118,6 +118,12 @@ def mount_certificate(site: Site, client: Client, process: Process) -> None:
         (folder / name).write_bytes(base64.b64decode(content))
 
 
+def without_replacement(configuration: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns Kueue's configuration for a simulated provider: Kueue replaces no failed nodes."""
+    gates = {**configuration.get("featureGates", {}), **dict.fromkeys(NODE_REPLACEMENT, False)}
+    return {**configuration, "featureGates": gates}
+
+
 def local_configuration(
     installed: Mapping[str, Any], host: str, port: int, health: int, certificates: Path
 ) -> dict[str, Any]:
@@ -129,8 +135,6 @@ def local_configuration(
         health: the port of the health checks.
         certificates: the folder with the certificate of the webhooks.
     """
-    # Kueue's visibility server writes to a folder at the root of the file system.
-    gates = dict.fromkeys(("VisibilityOnDemand", *NODE_REPLACEMENT), False)
     return {
         **installed,
         "namespace": NAMESPACE,
@@ -138,7 +142,8 @@ def local_configuration(
         "metrics": {**installed.get("metrics", {}), "bindAddress": "0"},
         "webhook": {"host": host, "port": port, "certDir": str(certificates)},
         "leaderElection": {"leaderElect": False},
-        "featureGates": {**installed.get("featureGates", {}), **gates},
+        # Kueue's visibility server writes to a folder at the root of the file system.
+        "featureGates": {**installed.get("featureGates", {}), "VisibilityOnDemand": False},
     }
 
 

@@ -18,8 +18,9 @@ from gpuc.model.names import TENANT_KEY
 from gpuc.parts.workload_kinds import pod_frameworks
 from gpuc.pipeline.stages import CompiledSpec
 from gpuc.rehearse.client import Client, Object, address_of, condition, new_object
-from gpuc.rehearse.context import CLUSTER_QUEUE, KARPENTER_POOL, LOCAL_QUEUE, NODE, POD, RehearsalContext
+from gpuc.rehearse.context import CLUSTER_QUEUE, LOCAL_QUEUE, NODE, POD, RehearsalContext
 from gpuc.rehearse.examples import GATE
+from gpuc.rehearse.existing import pool_kind
 from gpuc.rehearse.outcome import Outcome, classify_response
 from gpuc.rehearse.sample_workloads import WorkloadFactory, creator, distinct_factories, factories, max_per_pod
 from gpuc.rehearse.suites import Case, creation
@@ -100,9 +101,9 @@ def auditor_requests(cluster: Cluster) -> Iterator[AccessRequest]:
         yield AccessRequest(f"a pod in {name}", False, "create", factory.pod("auditor"))
     yield _listing(POD, PLATFORM, True)
     yield _listing(SECRET, PLATFORM, False)
-    for kind in (NODE, KARPENTER_POOL, *([CLUSTER_QUEUE] if cluster.queues else [])):
+    for kind in (NODE, pool_kind(cluster), *([CLUSTER_QUEUE] if cluster.queues else [])):
         yield _listing(kind, "", True)
-    yield _labelling(*KARPENTER_POOL, cluster.pools[0].name)
+    yield _labelling(*pool_kind(cluster), cluster.pools[0].name)
 
 
 def _listing(kind: tuple[str, str], namespace: str, allowed: bool) -> AccessRequest:
@@ -140,7 +141,7 @@ def _changes(factory: WorkloadFactory) -> Iterator[AccessRequest]:
     for queue in tuple(factory.queues)[:1]:
         yield _labelling(*CLUSTER_QUEUE, queue)
     for pool in factory.tenant.pools[:1]:
-        yield _labelling(*KARPENTER_POOL, pool.name)
+        yield _labelling(*pool_kind(factory.cluster), pool.name)
 
 
 def _other_namespaces(cluster: Cluster, tenant: Tenant) -> Iterator[str]:

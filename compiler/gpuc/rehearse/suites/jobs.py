@@ -11,7 +11,6 @@ from functools import partial
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, MEMORY, MIB, Amounts, amount, texts
 from gpuc.kubernetes.kueue import LEVEL_LABELS, PRIORITY_LABEL, QUEUE_LABEL, REQUIRED_TOPOLOGY
-from gpuc.kubernetes.node_pool import INSTANCE_TYPE
 from gpuc.model import Cluster, ClusterQueue, Namespace
 from gpuc.model.names import EFA, PLACEHOLDER_REGISTRY, POOL_LABEL
 from gpuc.rehearse.client import Object, WaitError, condition, is_true, new_object
@@ -241,12 +240,11 @@ def placed(context: RehearsalContext, job: Object, work: Work, decision: Outcome
     if not work.keeps_running:
         is_complete = partial(is_true, kind="Complete")
         context.client.wait_for("batch/v1", "Job", name, is_complete, context.timeouts.completion_s, namespace)
-    node_labels = context.node_labels(pods)
     return replace(
         decision,
         verdict="bound" if work.keeps_running else "complete",
-        pool="+".join(sorted({labels[POOL_LABEL] for labels in node_labels})),
-        instance_types=tuple(sorted({labels[INSTANCE_TYPE] for labels in node_labels})),
+        pool="+".join(sorted({labels[POOL_LABEL] for labels in context.node_labels(pods)})),
+        instance_types=context.types_of(pods),
         nodes=len({pod["spec"]["nodeName"] for pod in pods}),
     )
 

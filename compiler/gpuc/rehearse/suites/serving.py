@@ -13,7 +13,6 @@ from functools import partial
 from gpuc.emit.workloads import workloads
 from gpuc.kubernetes.amounts import CPU, MEMORY, MIB, Amounts, texts
 from gpuc.kubernetes.kueue import QUEUE_LABEL
-from gpuc.kubernetes.node_pool import INSTANCE_TYPE
 from gpuc.manifest.manifest import Manifest
 from gpuc.model import ClusterQueue, Pool
 from gpuc.model.names import POOL_LABEL
@@ -250,8 +249,7 @@ def _bind(context: RehearsalContext, pod: Object) -> Outcome:
         return found if found["spec"].get("nodeName") else None
 
     found = [context.until(f"a node for Pod {pod['metadata']['name']}", bound, context.timeouts.node_s)]
-    types = tuple(sorted({labels[INSTANCE_TYPE] for labels in context.node_labels(found)}))
-    return Outcome("bound", pool=_pools(context, found), instance_types=types)
+    return Outcome("bound", pool=_pools(context, found), instance_types=context.types_of(found))
 
 
 def _create(context: RehearsalContext, pod: Object) -> Outcome:

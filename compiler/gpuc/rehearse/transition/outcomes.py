@@ -77,6 +77,8 @@ def node_outcomes(
     """
     known = {claim["metadata"]["name"] for claim in before.of("NodeClaim")}
     added = Counter(pool_of(claim) for claim in after.of("NodeClaim") if claim["metadata"]["name"] not in known)
+    if not before.of("NodePool"):  # nothing starts or ends nodes
+        yield from (NodeOutcome(node["metadata"]["name"], pool_of(node), "kept") for node in before.of("Node"))
     busy = {pod["spec"].get("nodeName") for pod in before.of("Pod")}
     for claim in before.of("NodeClaim"):
         is_idle = claim.get("status", {}).get("nodeName") not in busy and pool_of(claim) not in always_running
@@ -158,7 +160,8 @@ def _disturbance(filling: Filling, owner: Object, before: Snapshot, after: Snaps
         is_admitted = workload is not None and is_true(workload, "Admitted")
         return Attempt("requeued" if is_admitted else "evicted", "Kueue", eviction)
     if lost:
-        return Attempt("drained", "Karpenter", f"{len(lost)} pods were deleted: {', '.join(sorted(lost))}")
+        by = "Karpenter" if before.of("NodePool") else "Kubernetes"
+        return Attempt("drained", by, f"{len(lost)} pods were deleted: {', '.join(sorted(lost))}")
     return Attempt("kept")
 
 

@@ -20,6 +20,7 @@ from gpuc.rehearse.apply import ARGO_CD, apply_object, apply_waves, measured
 from gpuc.rehearse.argocd.object_diff import ObjectKey, diff_objects, key_of
 from gpuc.rehearse.client import Client, Object
 from gpuc.rehearse.crds import Definitions, definitions
+from gpuc.rehearse.existing import existing_nodes
 from gpuc.rehearse.health import place_static_nodes
 from gpuc.rehearse.instance_types import zones_of
 from gpuc.rehearse.plane import ControlPlane
@@ -161,9 +162,12 @@ class RunningState:
         with measured(observed.seconds, "apply"):
             self._present = after_objects = self._served(after)
             self._settings = restart_changed(self.plane, self._settings, after, self._definitions)
-            for document in replacement_objects(after.cluster):
+            existing = existing_nodes(after.cluster.spec.cloud.substrate)
+            for document in () if existing else replacement_objects(after.cluster):
                 self.client.apply(document, manager=ARGO_CD)
             observed.objects = apply_change(self.client, self.before_objects, after_objects)
+            if existing:
+                existing.follow(self.client, after.cluster)
         with measured(observed.seconds, "observe"):
             ending = {row.name for row in observed.objects if (row.kind, row.outcome) == ("Namespace", "pruned")}
             seen = settle(self.client, is_expected=lambda snapshot: not _work_in(snapshot, ending))
@@ -247,7 +251,8 @@ def transition(
         ProgramError: if a program of the control plane fails.
     """
     frameworks = (*change.before.cluster.frameworks, *change.after.cluster.frameworks)
-    crds = definitions(programs, crds_folder, dict.fromkeys(frameworks))
+    substrates = [change.after.cluster.spec.cloud.substrate.folder]
+    crds = definitions(programs, crds_folder, dict.fromkeys(frameworks), substrates)
     settings = shared_settings(change.before, [change.after], crds)
     seconds: dict[str, float] = {}
     started = time.monotonic()
@@ -302,6 +307,20 @@ def _notes(change: Transition, not_started: dict[str, str], problems: Iterable[s
             f"At most {NODES} nodes run for each pair of a queue, or a namespace with a quota, and a pool; "
             "workloads without nodes use the rest of each quota."
         )
+    if existing_nodes(change.after.cluster.spec.cloud.substrate):
+        yield "Node feature discovery does not run. Nodes get new labels and taints at once, and keep their resources."
+        programs = "Kueue"
+    else:
+        programs = "Kueue and Karpenter"
+        yield from _notes_about_karpenter(change)
+    yield f"Charts are not installed: of their Helm values, only the configuration of {programs} is used."
+    for workload, problem in not_started.items():
+        yield f"{workload} did not run before the change, and is not observed: {problem}"
+    for problem in problems:
+        yield f"In the state before: {problem}"
+
+
+def _notes_about_karpenter(change: Transition) -> Iterator[str]:
     yield "EC2NodeClasses are applied, but no controller reads them: the drift that they cause is not simulated."
     changed = diff_objects(change.before.synced, change.after.synced)
     classes = {manifest.name for manifest in (*changed.written, *changed.removed) if manifest.kind == _NODE_CLASS}
@@ -311,8 +330,3 @@ def _notes(change: Transition, not_started: dict[str, str], problems: Iterable[s
         "Karpenter replaces drifted nodes within the disruption budgets, which can depend on the time of day. "
         "A drifted node that still runs at the end of the observation is reported as waiting."
     )
-    yield "Charts are not installed: of their Helm values, only the configuration of Kueue and Karpenter is used."
-    for workload, problem in not_started.items():
-        yield f"{workload} did not run before the change, and is not observed: {problem}"
-    for problem in problems:
-        yield f"In the state before: {problem}"

@@ -186,7 +186,6 @@ SECTIONS = Sections(
     folder="eks",
     name="aws",
     title="EKS with Karpenter",
-    starts_nodes=True,
     cloud=Aws,
     cloud_text="An EKS cluster.",
     pool_key="eks",

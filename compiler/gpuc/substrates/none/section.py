@@ -72,7 +72,6 @@ SECTIONS = Sections(
     folder="none",
     name="none",
     title="existing nodes",
-    starts_nodes=False,
     cloud=Existing,
     cloud_text="Nodes that exist, without a cloud and without an autoscaler.",
     pool_key="machines",
