@@ -69,7 +69,7 @@ class Attempt:
 def node_outcomes(
     before: Snapshot, seen: Mapping[str, Object], after: Snapshot, always_running: Collection[str]
 ) -> Iterator[NodeOutcome]:
-    """Yields the outcome of each NodeClaim that existed before and had work.
+    """Yields the outcome of each NodeClaim that existed before and had work. Without a provider, all nodes stay.
 
     Args:
         seen: the last state of each NodeClaim during the observation, by name.
@@ -77,7 +77,7 @@ def node_outcomes(
     """
     known = {claim["metadata"]["name"] for claim in before.of("NodeClaim")}
     added = Counter(pool_of(claim) for claim in after.of("NodeClaim") if claim["metadata"]["name"] not in known)
-    if not before.of("NodePool"):  # nothing starts or ends nodes
+    if not before.has_provider:
         yield from (NodeOutcome(node["metadata"]["name"], pool_of(node), "kept") for node in before.of("Node"))
     busy = {pod["spec"].get("nodeName") for pod in before.of("Pod")}
     for claim in before.of("NodeClaim"):
@@ -160,7 +160,7 @@ def _disturbance(filling: Filling, owner: Object, before: Snapshot, after: Snaps
         is_admitted = workload is not None and is_true(workload, "Admitted")
         return Attempt("requeued" if is_admitted else "evicted", "Kueue", eviction)
     if lost:
-        by = "Karpenter" if before.of("NodePool") else "Kubernetes"
+        by = "Karpenter" if before.has_provider else "Kubernetes"
         return Attempt("drained", by, f"{len(lost)} pods were deleted: {', '.join(sorted(lost))}")
     return Attempt("kept")
 
@@ -267,6 +267,8 @@ def _is_stale(client: Client, snapshot: Snapshot) -> bool:
 
     Source: sigs.k8s.io/karpenter v1.14.1 pkg/controllers/nodeclaim/disruption/drift.go (areStaticFieldsDrifted)
     """
+    if not snapshot.of("NodeClaim"):
+        return False
     pools = (pool["metadata"] for pool in client.list_all(*KARPENTER_POOL))
     hashes = {metadata["name"]: metadata.get("annotations", {}).get(_HASH) for metadata in pools}
     for claim in snapshot.of("NodeClaim"):

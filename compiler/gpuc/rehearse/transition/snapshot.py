@@ -45,6 +45,11 @@ class Snapshot:
         """Returns the objects of a kind; none if the API server does not serve the kind."""
         return self.objects.get(kind, ())
 
+    @property
+    def has_provider(self) -> bool:
+        """Whether the API server serves the kind of a provider that starts and ends nodes."""
+        return "NodeClaim" in self.objects
+
     def find(self, kind: str, name: str, namespace: str = "") -> Object | None:
         """Returns an object; None if it does not exist."""
         for document in self.of(kind):
