@@ -19,6 +19,7 @@ from gpuc.diagnostics.usage import UsageError
 from gpuc.rehearse.process import ProgramError
 from gpuc.rehearse.transition import run
 from gpuc.rehearse.transition.result import TransitionResult
+from tests.conftest import MACHINES
 from tests.plan.repository import fleet
 
 FILES = ["specs/infer-euw1.yaml", "specs/prod-use1.yaml"]
@@ -62,6 +63,17 @@ def test_a_spec_of_the_state_before_with_an_error_stops_before_the_first_control
         run_from(before, root, tmp_path / "report.json")
     assert started == []
     assert not (tmp_path / "report.json").exists()
+
+
+def test_a_transition_does_not_move_a_cluster_to_another_substrate(tmp_path: Path, started: list[str]) -> None:
+    root = fleet(tmp_path / "fleet", "infer-euw1", "prod-use1").root
+    before = tmp_path / "before"
+    shutil.copytree(MACHINES, before)
+    text = (before / "specs/lab-dc1.yaml").read_text()
+    (before / FILES[0]).write_text(text.replace("name: lab-dc1", "name: infer-euw1"))
+    with pytest.raises(UsageError, match=r"^specs/infer-euw1.yaml had existing nodes in .* and has EKS with Karpenter"):
+        run_from(before, root, tmp_path / "report.json")
+    assert started == []
 
 
 def test_a_failure_leaves_the_reports_of_the_transitions_before(tmp_path: Path, started: list[str]) -> None:
