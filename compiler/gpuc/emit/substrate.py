@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path as File
 from typing import TYPE_CHECKING
 
 from gpuc.manifest.manifest import Artifact, Kind
 from gpuc.model import Cluster
-from gpuc.spec.substrate import Sections, substrate_modules
+from gpuc.spec.substrate import Sections, substrate_records
 
 if TYPE_CHECKING:
     from gpuc.emit.component import Folder
@@ -57,12 +56,7 @@ class SubstrateOutput:
     """The chapters about what the cluster needs, by place: the order in which an engineer needs them."""
 
 
-@cache
-def _outputs() -> dict[str, SubstrateOutput]:
-    records: list[SubstrateOutput] = [module.OUTPUT for module in substrate_modules("output")]
-    return {record.sections.name: record for record in records}
-
-
 def substrate_output(cluster: Cluster) -> SubstrateOutput:
     """Returns what the substrate of a cluster adds to the output."""
-    return _outputs()[cluster.spec.cloud.substrate.name]
+    record: SubstrateOutput = substrate_records("output", "OUTPUT")[cluster.spec.cloud.substrate.name]
+    return record

@@ -5,16 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Protocol
 
-from gpuc.diagnostics.finding import Path
 from gpuc.spec.facts import Purchase
 
 
 class Scaling(Protocol):
     """How the substrate starts, replaces and ends the nodes of a pool. Nodes that exist already have no scaling."""
-
-    @property
-    def path(self) -> Path:
-        """The path of the substrate's section of the pool in the spec."""
 
     @property
     def node_pools(self) -> tuple[str, ...]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
 from typing import NamedTuple
 
 from gpuc.catalog import Catalog
@@ -17,7 +16,7 @@ from gpuc.kubernetes.amounts import Amounts
 from gpuc.model.scaling import Scaling
 from gpuc.spec.cluster import Spec
 from gpuc.spec.pools import Pool as PoolSpec
-from gpuc.spec.substrate import Sections, substrate_modules
+from gpuc.spec.substrate import Sections, substrate_records
 
 
 class Nodes(NamedTuple):
@@ -63,12 +62,7 @@ class Substrate:
     """Returns the address ranges of object store, image registry and token service that the section has, by path."""
 
 
-@cache
-def _substrates() -> dict[str, Substrate]:
-    records: list[Substrate] = [module.SUBSTRATE for module in substrate_modules("substrate")]
-    return {record.sections.name: record for record in records}
-
-
 def substrate_of(spec: Spec) -> Substrate:
     """Returns the substrate of a cluster."""
-    return _substrates()[spec.cloud.substrate.name]
+    record: Substrate = substrate_records("substrate", "SUBSTRATE")[spec.cloud.substrate.name]
+    return record

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from gpuc.model import Cluster
 from gpuc.rehearse.client import Client, Object
 from gpuc.rehearse.context import KARPENTER_POOL
-from gpuc.spec.substrate import Sections, substrate_modules
+from gpuc.spec.substrate import Sections, substrate_records
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,8 +32,8 @@ class ExistingNodes:
 
 def existing_nodes(substrate: Sections) -> ExistingNodes | None:
     """Returns the nodes of a substrate without a provider; None if a provider starts the nodes."""
-    records: list[ExistingNodes] = [module.NODES for module in substrate_modules("rehearsal")]
-    return next((record for record in records if record.sections.name == substrate.name), None)
+    record: ExistingNodes | None = substrate_records("rehearsal", "NODES").get(substrate.name)
+    return record
 
 
 def pool_kind(cluster: Cluster) -> tuple[str, str]:

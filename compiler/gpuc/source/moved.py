@@ -129,10 +129,8 @@ def _findings(found: list[Move]) -> Iterator[Finding]:
     if free:
         first, file = free[0], free[0].mark.file
         places = ", ".join(f"{'.'.join(old[1:])} is now {'.'.join(MOVES[old][1:])}" for old in _patterns(free))
-        message = (
-            f"{len(free)} {'field is at its old place' if len(free) == 1 else 'fields are at old places'}: {places}"
-        )
-        yield MOVED.at(first.new, message, fix=f"run gpuc fix {file}", mark=first.mark)
+        words = "1 field is at its old place" if len(free) == 1 else f"{len(free)} fields are at old places"
+        yield MOVED.at(first.new, f"{words}: {places}", fix=f"run gpuc fix {file}", mark=first.mark)
     for move in found:
         if move.taken_at is not None:
             new = ".".join(map(str, move.new[1:]))

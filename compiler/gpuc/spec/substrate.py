@@ -55,6 +55,13 @@ def substrate_modules(name: str) -> list[ModuleType]:
     return [import_module(f"{_SUBSTRATES}.{file.parent.name}.{name}") for file in files]
 
 
+@cache
+def substrate_records(name: str, variable: str) -> dict[str, Any]:
+    """Returns the records that the modules with a name have in a variable, by the key below `cloud`."""
+    records = [getattr(module, variable) for module in substrate_modules(name)]
+    return {record.sections.name: record for record in records}
+
+
 def with_pool_sections(model: type[_Model]) -> type[_Model]:
     """Returns the model of a node pool with the sections of all substrates."""
     fields: dict[str, Any] = {

@@ -110,25 +110,14 @@ def block_chunk(spans: Spans, entry: Entry, name: str) -> Chunk:
     body = [line_at(spans, line) for line in range(key_line, last + 1)]
     rest = body[0].content[column + entry.key_end - entry.start :]
     body[0] = replace(body[0], content=" " * column + _new_key(spans, entry, name) + rest)
-    piece = _piece(spans, entry, name)
-    return Chunk(
-        above=tuple(line_at(spans, line) for line in range(first, key_line)),
-        body=tuple(body),
-        piece=piece,
-        column=column,
-        first=first,
-        last=last,
-        is_alone=True,
-        fits_flow=_fits_flow(piece, entry.value),
-    )
+    return _chunk(spans, entry, _piece(spans, entry, name), body, range(first, last + 1), is_alone=True)
 
 
-def flow_chunk(spans: Spans, entry: Entry, name: str, others: Sequence[Entry]) -> Chunk:
+def flow_chunk(spans: Spans, entry: Entry, name: str) -> Chunk:
     """Returns an entry of a map in flow style.
 
     Args:
         name: the key at the new place.
-        others: the entries of the map.
     """
     key_line, column, end = spans.line(entry.start), spans.column(entry.start), entry.value.end
     last = spans.line(end)
@@ -141,13 +130,18 @@ def flow_chunk(spans: Spans, entry: Entry, name: str, others: Sequence[Entry]) -
     body = [Line(text) for text in f"{' ' * column}{piece}".splitlines()]
     if is_alone and rest:
         body[-1] = replace(line_at(spans, last), content=body[-1].content)
+    return _chunk(spans, entry, piece, body, range(first, last + 1), is_alone=is_alone)
+
+
+def _chunk(spans: Spans, entry: Entry, piece: str, body: Sequence[Line], lines: range, *, is_alone: bool) -> Chunk:
+    """Returns an entry with its text at the new place and its lines in the file."""
     return Chunk(
-        above=tuple(line_at(spans, line) for line in range(first, key_line)) if is_alone else (),
+        above=tuple(line_at(spans, line) for line in range(lines.start, spans.line(entry.start))),
         body=tuple(body),
         piece=piece,
-        column=column,
-        first=first,
-        last=last,
+        column=spans.column(entry.start),
+        first=lines.start,
+        last=lines.stop - 1,
         is_alone=is_alone,
         fits_flow=_fits_flow(piece, entry.value),
     )

@@ -33,7 +33,7 @@ class _MoveOut:
         self.name = name
         self.is_flow = inner.style == "flow map"
         self.rows = [
-            (entry, flow_chunk(spans, entry, key, inner.entries) if self.is_flow else block_chunk(spans, entry, key))
+            (entry, flow_chunk(spans, entry, key) if self.is_flow else block_chunk(spans, entry, key))
             for entry, key in moved
         ]
         self.chunks = [chunk for _, chunk in self.rows]
@@ -92,7 +92,7 @@ class _MoveOut:
         if outer.style == "map":
             self.draft.remove_lines(self._first_line(), last_line(self.spans, parent))
         else:
-            chunk = flow_chunk(self.spans, parent, parent.key, outer.entries)
+            chunk = flow_chunk(self.spans, parent, parent.key)
             self.draft.remove_entries(outer.entries, [(parent, chunk)])
 
     def _first_line(self) -> int:

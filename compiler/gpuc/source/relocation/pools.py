@@ -39,7 +39,7 @@ def move_within(draft: Draft, parent: Entry, name: str, moved: Sequence[tuple[En
 
 def _move_in_flow(draft: Draft, parent: Entry, name: str, moved: Sequence[tuple[Entry, str]]) -> None:
     spans, entries = draft.spans, parent.value.entries
-    rows = [(entry, flow_chunk(spans, entry, key, entries)) for entry, key in moved]
+    rows = [(entry, flow_chunk(spans, entry, key)) for entry, key in moved]
     chunks = [chunk for _, chunk in rows]
     target = parent.value.entry(name)
     if target:

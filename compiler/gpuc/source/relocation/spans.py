@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -76,11 +77,7 @@ class Spans:
 
     def line(self, offset: int) -> int:
         """Returns the line of an offset, from 0."""
-        low, high = 0, len(self._starts)
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (middle, high) if self._starts[middle] <= offset else (low, middle)
-        return low
+        return bisect_right(self._starts, offset) - 1
 
     def start_of(self, line: int) -> int:
         """Returns the offset at which a line begins; the end of the text for a line after the last one."""
