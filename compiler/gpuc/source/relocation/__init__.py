@@ -1,23 +1,22 @@
 """Rewrites the text of a spec file so that all fields are at their new places; everything else keeps its layout.
 
-A moved entry takes its comments with it: the lines directly above with the same indentation, the comment at the end of
-the line, and deeper lines. Each result is read again, and has to have the same values and comments.
+An entry of a map in block style moves as complete lines: its own lines, the comments directly above it with the same
+indentation, and deeper comments after it. An entry of a map in flow style moves as the text from its key to the end of
+its value. A result counts only if it has the same values and comments.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from typing import Any
+
+from yaml import YAMLError
 
 from gpuc.diagnostics.finding import Finding
 from gpuc.documents.composer import Node
 from gpuc.source.document import compose
 from gpuc.source.moved import Move, moved, moves
-from gpuc.source.relocation.draft import Draft
-from gpuc.source.relocation.network import move_out
-from gpuc.source.relocation.pools import move_within
-from gpuc.source.relocation.spans import Entry, Spans, UnusualLayoutError
+from gpuc.source.relocation.group import with_moved
+from gpuc.source.relocation.layout import Layout, UnusualLayoutError
 
 
 def relocated(text: str, file: str) -> str | None:
@@ -34,19 +33,17 @@ def relocated(text: str, file: str) -> str | None:
         return None
     if not free_moves(document):
         return text
-    from yaml import YAMLError  # imported here, because completion reads no file
-
-    is_open = not text.endswith(("\n", "\r"))
-    complete = text + ("\r\n" if "\r\n" in text else "\n") * is_open
     try:
-        spans = Spans(complete)
-        result = _rewritten(spans, free_moves(document))
-        if is_open:
-            result = result.removesuffix("\n").removesuffix("\r")
-        has_comments = Counter(spans.comments()) == Counter(Spans(result).comments())
+        before = Layout(text)
+        end = "" if text.endswith(("\n", "\r")) else before.line_end
+        after = text + end
+        while group := _first_group(after, file):
+            after = with_moved(Layout(after), group)
+        after = after.removesuffix(end)
+        has_comments = Layout(after).comment_texts() == before.comment_texts()
     except (UnusualLayoutError, YAMLError, ValueError, RecursionError):
         return None
-    return result if has_comments and _has_same_values(text, result, file) else None
+    return after if has_comments and _has_same_values(text, after, file) else None
 
 
 def free_moves(document: Node) -> list[Move]:
@@ -54,35 +51,11 @@ def free_moves(document: Node) -> list[Move]:
     return [move for move in moves(document) if move.taken_at is None]
 
 
-def _rewritten(spans: Spans, found: list[Move]) -> str:
-    """Returns the text with the fields at their new places."""
-    groups: dict[tuple[Any, ...], list[tuple[Entry, str]]] = {}
-    places: dict[tuple[Any, ...], list[Entry]] = {}
-    for move in found:
-        entries = list(_entries(spans, move.old))
-        if len(entries) < len(move.old):
-            continue  # the field is in the value of an anchor, which the path of the anchor moves
-        group = (move.old[:-1], move.new[:-1])
-        groups.setdefault(group, []).append((entries[-1], str(move.new[-1])))
-        places[group] = entries[:-1]
-    draft = Draft(spans)
-    for (old, new), moved_entries in groups.items():
-        if new[:-1] == old:
-            move_within(draft, places[old, new][-1], str(new[-1]), moved_entries)
-        else:
-            move_out(draft, places[old, new][len(new) - 2 :], str(new[-1]), moved_entries)
-    return draft.result()
-
-
-def _entries(spans: Spans, path: tuple[Any, ...]) -> Iterator[Entry]:
-    """Yields the entries from the root of the text to a path. An alias ends the path."""
-    value = spans.root
-    for step in path:
-        entry = value.entry(step)
-        if entry is None:
-            return
-        yield entry
-        value = entry.value
+def _first_group(text: str, file: str) -> list[Move]:
+    """Returns the first field that moves and the others that move from the same map to the same map."""
+    document, _ = compose(text, file)
+    found = free_moves(document) if document else []
+    return [move for move in found if (move.old[:-1], move.new[:-1]) == (found[0].old[:-1], found[0].new[:-1])]
 
 
 def _has_same_values(before: str, after: str, file: str) -> bool:
