@@ -84,7 +84,7 @@ conformance-all: tools tools-jobset torch $(VENV)/.conformance  ## The same with
 	$(BIN)/python -m tests.conformance.long
 
 generate: $(VENV)/.installed  ## Write the generated files: the schema and the reference of the spec language, the tables of policies.
-	$(BIN)/python -m gpuc.catalog
+	$(BIN)/python -m tests.derive.rows
 	$(BIN)/python -m gpuc.policy.library
 	$(BIN)/python -m tests.pipeline.effects
 	$(BIN)/python -m gpuc.spec.reference_page > $(VENV)/reference.md

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from gpuc.catalog.schemas import VALUES
-from gpuc.catalog.schemas.charts import chart_table
-from gpuc.catalog.schemas.derive import derived_charts
 from gpuc.emit.component import components
 from gpuc.parts.folders import component_folder
+from tests.derive.__main__ import derived_charts
+from tests.derive.charts import chart_table
 
 NAMES = [component.name for component in components()]
 

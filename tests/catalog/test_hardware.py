@@ -8,8 +8,8 @@ import re
 import pytest
 
 from gpuc.catalog import load
-from gpuc.catalog.prices import text
 from gpuc.catalog.rows import typed
+from tests.derive.prices import text
 
 CATALOG = load()
 

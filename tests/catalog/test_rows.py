@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 
 from gpuc.catalog import rows as catalog_rows
-from gpuc.catalog.rows import FOLDER, row_errors, typed
+from gpuc.catalog.rows import FOLDER, typed
 from gpuc.diagnostics.finding import DeclarationError
 from gpuc.parts.folders import component_folders
+from tests.derive.rows import row_errors
 
 TABLES = catalog_rows.tables()
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gpuc.catalog import load, time_zones
+from gpuc.catalog import load
+from tests.derive import time_zones
 
 
 def test_the_table_is_the_output_of_its_module() -> None:

@@ -85,7 +85,7 @@ def test_the_form_of_a_name_depends_on_the_group_and_the_kind() -> None:
 def test_a_kind_that_is_like_no_other_names_the_command_that_adds_its_schema() -> None:
     strange = Manifest("o.yaml", ORIGIN, "xylophone.example.com/v1", "Zither", "q", {}, "n")
     (found,) = verify_schemas([strange], "1.35")
-    assert "gpuc.catalog.schemas.derive with --kind xylophone.example.com/v1 Zither" in found.message
+    assert "tests.derive with --kind xylophone.example.com/v1 Zither" in found.message
 
 
 @pytest.mark.parametrize(("written", "stored"), [("768000m", "768"), ("2000", "2k"), ("1024Gi", "1Ti")])

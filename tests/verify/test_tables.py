@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from gpuc.catalog import schemas
-from gpuc.catalog.schemas.crds import custom_tables
-from gpuc.catalog.schemas.derive import derived_builtins, derived_charts, derived_kinds, main
+from tests.derive.__main__ import derived_builtins, derived_charts, derived_kinds, main
+from tests.derive.crds import custom_tables
 
 FOLDER = Path(schemas.__file__).parent
 WITHOUT_REFERENCE = [("cilium.io/v2", "CiliumNetworkPolicy")]

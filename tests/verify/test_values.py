@@ -118,7 +118,7 @@ def test_a_misspelled_key_is_reported_with_a_suggestion() -> None:
 def test_values_of_a_chart_without_a_schema_or_a_release_are_refused() -> None:
     ((identity, message),) = ids_and_messages("hami", {})
     assert identity == "VAL001"
-    assert message == 'chart "hami" has no schema for its values: run python -m gpuc.catalog.schemas.derive'
+    assert message == 'chart "hami" has no schema for its values: run python -m tests.derive'
     (found,) = verify_values([Values("out/x/efa/values.yaml", (), "efa", {})], {"kueue": ""})
     assert (
         found.message

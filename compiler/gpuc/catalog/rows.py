@@ -1,15 +1,14 @@
-"""Converts rows of the catalog's JSON files to records, and finds errors in rows."""
+"""Converts rows of the catalog's JSON files to records, and finds wrong keys."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import MISSING, fields
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from types import UnionType
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any
 
 from gpuc.diagnostics.finding import DeclarationError
 from gpuc.diagnostics.spelling import nearest
@@ -81,7 +80,7 @@ def typed(file: str, table: str) -> list[Any]:
 
     Raises:
         DeclarationError: when a required key is missing from a row, or a key of a row is unknown. The types of values
-            are not checked, because every run of gpuc reads the tables. `errors` checks them.
+            are not checked, because every run of gpuc reads the tables. tests/derive/rows.py checks them.
     """
     record_type, _ = _table(file, table)
     typed_rows = []
@@ -91,7 +90,7 @@ def typed(file: str, table: str) -> list[Any]:
                 record_type(**{key: tuple(value) if value.__class__ is list else value for key, value in row.items()})
             )
         except TypeError:
-            raise DeclarationError("\n".join(_key_errors(file, table, row))) from None
+            raise DeclarationError("\n".join(key_errors(file, table, row))) from None
     return typed_rows
 
 
@@ -120,69 +119,26 @@ def _json(path: Path) -> dict[str, Any]:
     return data
 
 
-def errors() -> Iterator[str]:
-    """Yields the errors of all rows: wrong keys, wrong types of values, and sources that the file does not declare."""
-    for file, table in _TABLES:
-        for row in read(file)[table]:
-            yield from row_errors(file, table, row)
-
-
-def row_errors(file: str, table: str, row: dict[str, Any]) -> Iterator[str]:
-    """Yields the errors of one row, one sentence for each key."""
-    yield from _key_errors(file, table, row)
-    hints = get_type_hints(_table(file, table)[0])
-    for key, value in row.items():
-        if key in hints and not _fits(value, hints[key]):
-            yield f'{_location(file, table, row)}: "{key}" is {json.dumps(value)}, expected {_type_name(hints[key])}'
-    declared = read(file).get("sources", {})
-    sources = row.get("source", ())
-    for key in sources if isinstance(sources, list) else ():
-        if key not in declared:
-            yield f'{_location(file, table, row)}: "source" names "{key}", {_choices(key, declared)}'
-
-
-def _key_errors(file: str, table: str, row: dict[str, Any]) -> Iterator[str]:
+def key_errors(file: str, table: str, row: dict[str, Any]) -> Iterator[str]:
     """Yields an error for each missing required key, and for each key that the record type does not have."""
     known = fields(_table(file, table)[0])
     for field in known:
         if field.name not in row and field.default is MISSING and field.default_factory is MISSING:
-            yield f'{_location(file, table, row)}: key "{field.name}" is missing'
+            yield f'{location(file, table, row)}: key "{field.name}" is missing'
     names = [field.name for field in known]
     for key in row:
         if key not in names:
-            yield f'{_location(file, table, row)}: unknown key "{key}", {_choices(key, names)}'
+            yield f'{location(file, table, row)}: unknown key "{key}", {choices(key, names)}'
 
 
-def _location(file: str, table: str, row: dict[str, Any]) -> str:
+def location(file: str, table: str, row: dict[str, Any]) -> str:
+    """Returns the file, the table and the row as messages name them."""
     name = " ".join(str(row.get(key, "")) for key in _table(file, table)[1]).strip()
     place = f"catalog/{file}.json" + (" or release.json of a component" if file == _RELEASES else "")
     return f'{place}, table "{table}", row {name or json.dumps(row)}'
 
 
-def _choices(word: str, known: Any) -> str:
+def choices(word: str, known: Iterable[str]) -> str:
+    """Returns the known word that is most similar to an unknown word, or all known words, as the end of a message."""
     suggestion = nearest(word, known)
     return f'did you mean "{suggestion}"' if suggestion else f"known are {', '.join(sorted(known))}"
-
-
-def _fits(value: Any, hint: Any) -> bool:
-    """Returns whether a JSON value has the type that the record type declares for the field."""
-    if get_origin(hint) in (Union, UnionType):
-        return any(_fits(value, branch) for branch in get_args(hint))
-    if get_origin(hint) is Literal:
-        return value in get_args(hint)
-    if get_origin(hint) is tuple:
-        return isinstance(value, list) and all(_fits(element, get_args(hint)[0]) for element in value)
-    if get_origin(hint) is dict:
-        return isinstance(value, dict) and all(_fits(element, get_args(hint)[1]) for element in value.values())
-    return type(value) is hint
-
-
-def _type_name(hint: Any) -> str:
-    if get_origin(hint) in (Union, UnionType):
-        return " or ".join("null" if branch is type(None) else _type_name(branch) for branch in get_args(hint))
-    if get_origin(hint) is Literal:
-        return "one of " + ", ".join(json.dumps(choice) for choice in get_args(hint))
-    if get_origin(hint) is tuple:
-        return f"an array of {_type_name(get_args(hint)[0])}"
-    names = {int: "an integer", str: "a string", float: "a number with a point", bool: "true or false"}
-    return names.get(hint, str(hint))

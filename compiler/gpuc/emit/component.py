@@ -2,7 +2,7 @@
 
 Each folder of gpuc.components is a component, and each folder with a component.py of a substrate: the module has the
 variable COMPONENT. There is no central list. Beside the module are release.json, with repository, chart, version,
-namespace and DaemonSet requests, and the schema of the Helm values, which `python -m gpuc.catalog.schemas.derive`
+namespace and DaemonSet requests, and the schema of the Helm values, which `python -m tests.derive`
 derives.
 """
 

@@ -13,8 +13,8 @@ from gpuc.catalog.schemas.structural import Schema
 from gpuc.kubernetes.api_groups import CONSTRAINT_API
 from gpuc.parts.folders import component_folder
 
-_TABLES = Path(__file__).parent
-DERIVE = "run python -m gpuc.catalog.schemas.derive"
+TABLES = Path(__file__).parent
+DERIVE = "run python -m tests.derive"
 """Text of a fix: the command that creates a missing table."""
 _ANY_CONSTRAINT = "Constraint"
 VALUES = "values.schema.json"
@@ -67,12 +67,12 @@ def embedded(document: EmbeddedDocument) -> Schema:
 @cache
 def cel_source() -> Schema:
     """Returns the schema of `source` in a ConstraintTemplate for the engine K8sNativeValidation."""
-    return _read(_TABLES / "gatekeeper" / "K8sNativeValidation.json")
+    return _read(TABLES / "gatekeeper" / "K8sNativeValidation.json")
 
 
 def custom_kinds() -> list[tuple[str, str]]:
     """Returns (apiVersion, kind) of all custom kinds with a table, sorted."""
-    files = sorted(_TABLES.glob("crds/*/*.json"))
+    files = sorted(TABLES.glob("crds/*/*.json"))
     parts = [(path.parent.name, *path.stem.rsplit("_", 1)) for path in files]
     return [(f"{group}/{version}", kind) for group, kind, version in parts]
 
@@ -95,7 +95,7 @@ def builtin_versions() -> list[str]:
 def custom(api: str, kind: str) -> Table | None:
     """Returns the table of a custom kind, or None."""
     group, _, version = api.rpartition("/")
-    path = _TABLES / "crds" / group / f"{kind}_{version}.json"
+    path = TABLES / "crds" / group / f"{kind}_{version}.json"
     if not group or not path.is_file():
         return None
     read = _read(path)
@@ -116,7 +116,7 @@ def _builtin(api: str, kind: str, kubernetes: str) -> Table | None:
 
 @cache
 def _builtins(file: str) -> Schema:
-    return _read(_TABLES / f"{file}.json")
+    return _read(TABLES / f"{file}.json")
 
 
 def _referenced(schema: Any, definitions: Schema) -> Schema:

@@ -1,4 +1,4 @@
-"""`python -m gpuc.catalog.schemas.derive` writes schema tables of kinds and of Helm values; `--help` lists its options.
+"""`python -m tests.derive` writes schema tables of kinds and of Helm values; `--help` lists its options.
 
 It writes the tables of the charts of the newest release set or of the components that --component names, and of the
 kinds in --kind or else of all kinds that already have a table.
@@ -14,13 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from gpuc.catalog import load
-from gpuc.catalog.schemas import VALUES, custom_kinds
-from gpuc.catalog.schemas.builtin import EMITTED, OFTEN, builtin_tables
-from gpuc.catalog.schemas.charts import chart_table
-from gpuc.catalog.schemas.crds import CustomKind, custom_tables
+from gpuc.catalog.schemas import TABLES, VALUES, custom_kinds
 from gpuc.parts.folders import component_folder
+from tests.derive.builtin import EMITTED, OFTEN, builtin_tables
+from tests.derive.charts import chart_table
+from tests.derive.crds import CustomKind, custom_tables
 
-_HERE = Path(__file__).parent
 _HELP = """\
 Write the schema tables from files of the upstream projects: tables of the kinds in --kind or else of all kinds that
 already have a table, and of the Helm values of the newest release set. Existing files are replaced; review the diff.
@@ -53,7 +52,7 @@ def derived_kinds(crds: Path, kinds: Collection[CustomKind]) -> dict[Path, str]:
     Raises:
         LookupError: when a kind has no file.
     """
-    return {_HERE / "crds" / file: _text(table) for file, table in custom_tables(crds, kinds).items()}
+    return {TABLES / "crds" / file: _text(table) for file, table in custom_tables(crds, kinds).items()}
 
 
 def derived_builtins() -> dict[Path, str]:
@@ -67,13 +66,13 @@ def derived_builtins() -> dict[Path, str]:
         raise ModuleNotFoundError("install the package kubernetes-validate, which has the schemas of built-in kinds")
     schemas = Path(package.origin).parent / "kubernetes-json-schema"
     chosen = {"kubernetes.json": EMITTED, "kubernetes-often.json": OFTEN}
-    return {_HERE / file: _text(builtin_tables(schemas, kinds)) for file, kinds in chosen.items()}
+    return {TABLES / file: _text(builtin_tables(schemas, kinds)) for file, kinds in chosen.items()}
 
 
 def main() -> None:
     """Writes the tables that the arguments select. The same input files give the same output."""
     parser = argparse.ArgumentParser(
-        prog="python -m gpuc.catalog.schemas.derive",
+        prog="python -m tests.derive",
         description=_HELP,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -1,4 +1,4 @@
-"""`python -m gpuc.catalog.time_zones` writes time_zones.json from the installed Python package tzdata.
+"""`python -m tests.derive.time_zones` writes time_zones.json from the installed Python package tzdata.
 
 The table contains the offsets of each time zone from UTC, so that gpuc needs no time zone data at run time, and the
 same spec has the same output on every machine.
@@ -9,10 +9,11 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime, timedelta
 from importlib import import_module, resources
-from pathlib import Path
 from zoneinfo import ZoneInfo
 
-FILE = Path(__file__).parent / "time_zones.json"
+from gpuc.catalog.rows import FOLDER
+
+FILE = FOLDER / "time_zones.json"
 FIRST_YEAR, LAST_YEAR = 2026, 2027
 
 
