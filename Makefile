@@ -85,7 +85,7 @@ conformance-all: tools tools-jobset torch $(VENV)/.conformance  ## The same with
 
 generate: $(VENV)/.installed  ## Write the generated files: the schema and the reference of the spec language, the tables of policies.
 	$(BIN)/python -m tests.derive.rows
-	$(BIN)/python -m gpuc.policy.library
+	$(BIN)/python -m tests.derive.policies
 	$(BIN)/python -m tests.pipeline.effects
 	$(BIN)/python -m gpuc.spec.reference_page > $(VENV)/reference.md
 	mv $(VENV)/reference.md docs/reference.md

@@ -15,7 +15,7 @@ from cel_expr_python import cel
 from gpuc.cel.functions import declared
 from gpuc.cel.program import Failed, NotEvaluated, Program, Value, compiled
 from gpuc.cli.main import run_command
-from gpuc.policy.library import SOURCES
+from tests.derive.policies import SOURCES
 
 ADMISSION = ("object", "oldObject", "request", "variables")
 

@@ -16,11 +16,12 @@ from gpuc.emit.tenants import tenants
 from gpuc.emit.workloads import workloads
 from gpuc.manifest.manifest import Manifest
 from gpuc.model import Cluster
-from gpuc.policy.library import SOURCES, Policy, policies
+from gpuc.policy.library import Policy, policies
 from gpuc.rehearse.sample_workloads import WorkloadFactory
 from gpuc.rehearse.suites.policies import emitted_name
 from gpuc.rehearse.violations import violations
 from tests.conformance.check_result import CheckResult
+from tests.derive.policies import SOURCES
 
 Object = dict[str, Any]
 CONSTRAINT_API = "constraints.gatekeeper.sh/v1beta1"

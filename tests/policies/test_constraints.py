@@ -17,7 +17,8 @@ from gpuc.manifest.manifest import Manifest, Values
 from gpuc.model import Cluster, Tenant
 from gpuc.model.names import POOL_LABEL
 from gpuc.policy.facts import FACTS as DESCRIBED
-from gpuc.policy.library import EXAMPLES, TABLE, examples_text, policies, table_text
+from gpuc.policy.library import EXAMPLES, TABLE, policies
+from tests.derive.policies import examples_text, table_text
 from tests.verify.findings import verify_schemas, verify_values
 
 from .kubernetes_cel import Object, Review, denials

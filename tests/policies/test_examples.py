@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from gpuc.documents.reader import load_yaml
-from gpuc.policy.library import SOURCES, Policy, policies
+from gpuc.policy.library import Policy, policies
+from tests.derive.policies import SOURCES
 
 from .clauses import without_a_clause
 from .kubernetes_cel import Object, Review, denials

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gpuc.policy.folder import library_errors
-from gpuc.policy.library import SOURCES
+from tests.derive.policies import SOURCES, library_errors
 
 NAME = "cost-label"
 

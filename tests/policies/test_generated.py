@@ -12,7 +12,8 @@ import pytest
 import yaml
 
 from gpuc.cel.quantity import quantity
-from gpuc.policy.library import SOURCES, Policy, policies
+from gpuc.policy.library import Policy, policies
+from tests.derive.policies import SOURCES
 
 from .clauses import without_a_clause, without_a_part
 from .generated import Object, objects, spellings, text

@@ -11,9 +11,10 @@ import pytest
 from gpuc.diagnostics.finding import Finding, StageError
 from gpuc.pipeline.fleet_policies import fleet_policies
 from gpuc.policy.facts import FACTS
-from gpuc.policy.library import SOURCES, VERDICTS, Policy, policies, subjects
+from gpuc.policy.library import VERDICTS, Policy, policies, subjects
 from gpuc.policy.policy_file import PolicyFile
 from tests.conftest import ROOT
+from tests.derive.policies import SOURCES
 
 TEMPLATE = ROOT / "compiler/gpuc/cli/template/tenants/policies"
 POLICY = """\

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from gpuc.diagnostics.finding import Finding, StageError
-from gpuc.policy.examples import created_titles
-from gpuc.policy.library import VERDICTS, read_yaml
 from gpuc.policy.policy_checks import check_definitions, check_use
 from gpuc.policy.policy_expressions import check_expressions
 from gpuc.policy.policy_file import PolicyFile
@@ -55,21 +52,3 @@ def check_policy_file(text: str, file: str, subjects: dict[str, Any], denied: It
         *check_expressions(policy, source, text, shared),
     ]
     return CheckedPolicyFile(source, (*remarks, *map(source.located, found)))
-
-
-def library_errors(sources: Path) -> Iterator[str]:
-    """Yields a sentence for each mistake in the folders of the library policies.
-
-    Args:
-        sources: the folder that contains subjects.yaml and the folders of the policies.
-    """
-    subjects = read_yaml(sources / "subjects.yaml")
-    for folder in sorted(entry for entry in sources.iterdir() if entry.is_dir()):
-        files = ("policy.yaml", *(f"{verdict}.yaml" for verdict in VERDICTS))
-        missing = [file for file in files if not (folder / file).is_file()]
-        yield from (f"policies/{folder.name}/{file} is missing" for file in missing)
-        if not missing:
-            denied = created_titles((folder / "denied.yaml").read_text(encoding="utf-8"))
-            text = (folder / "policy.yaml").read_text(encoding="utf-8")
-            checked = check_policy_file(text, f"policies/{folder.name}/policy.yaml", subjects, denied)
-            yield from (f"{finding.mark}: {finding.message}" for finding in checked.findings)

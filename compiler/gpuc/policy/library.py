@@ -27,17 +27,11 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
-
-from gpuc.documents.reader import load_yaml
-
-SOURCES = Path(__file__).parents[3] / "policies"
-"""The policy folders in the repository of gpuc. An installed package does not contain them."""
 
 TABLE = Path(__file__).parent / "library.json"
 """A file with the keys subjects, policies (by name), and digests (the SHA-256 of each policy.yaml, by name)."""
@@ -150,29 +144,6 @@ def is_shipped(name: str, data: bytes) -> bool:
     return bool(_read(TABLE)["digests"].get(name) == hashlib.sha256(data).hexdigest())
 
 
-def table_text() -> str:
-    """Returns the text of library.json, with one policy on each line, from the folders in SOURCES."""
-    files = sorted(SOURCES.glob("*/policy.yaml"))
-    policies = {file.parent.name: read_yaml(file) for file in files}
-    digests = {file.parent.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
-    parts = [f'"subjects": {json.dumps(read_yaml(SOURCES / "subjects.yaml"))}']
-    parts += [f'"{key}": {_rows(rows)}' for key, rows in (("policies", policies), ("digests", digests))]
-    return "{\n" + ",\n".join(parts) + "\n}\n"
-
-
-def examples_text() -> str:
-    """Returns the text of examples.json, with one policy on each line, from the folders in SOURCES."""
-    rows: dict[str, dict[str, str]] = {}
-    for file in sorted(SOURCES.glob("*/policy.yaml")):
-        texts = {verdict: file.with_name(f"{verdict}.yaml").read_text(encoding="utf-8") for verdict in VERDICTS}
-        rows[file.parent.name] = texts
-    return _rows(rows) + "\n"
-
-
-def _rows(entries: dict[str, Any]) -> str:
-    return "{\n" + ",\n".join(f"{json.dumps(key)}: {json.dumps(entry)}" for key, entry in entries.items()) + "\n}"
-
-
 def policy_of(name: str, content: dict[str, Any], own_examples: Mapping[str, str] | None = None) -> Policy:
     """Returns the policy that the content of a policy.yaml defines.
 
@@ -215,18 +186,3 @@ def _used_variables(variables: dict[str, str], validations: tuple[dict[str, str]
                 used.add(name)
                 unread.append(variables[name])
     return {name: expression for name, expression in variables.items() if name in used}
-
-
-def read_yaml(file: Path) -> dict[str, Any]:
-    """Returns the document of a YAML file of this repository."""
-    document: dict[str, Any] = load_yaml(file.read_text(encoding="utf-8"))
-    return document
-
-
-if __name__ == "__main__":
-    from gpuc.policy.folder import library_errors
-
-    if errors := list(library_errors(SOURCES)):
-        sys.exit("\n".join(errors))
-    TABLE.write_text(table_text(), encoding="utf-8")
-    EXAMPLES.write_text(examples_text(), encoding="utf-8")
