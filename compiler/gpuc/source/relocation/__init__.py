@@ -8,15 +8,16 @@ its value. A result counts only if it has the same values and comments.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 
 from yaml import YAMLError
 
-from gpuc.diagnostics.finding import Finding
+from gpuc.diagnostics.finding import Finding, Path
 from gpuc.documents.composer import Node
 from gpuc.source.document import compose
 from gpuc.source.moved import Move, moved, moves
-from gpuc.source.relocation.group import with_moved
-from gpuc.source.relocation.layout import Layout, UnusualLayoutError
+from gpuc.source.relocation.group import edits
+from gpuc.source.relocation.layout import Layout, UnusualLayoutError, edited
 
 
 def relocated(text: str, file: str) -> str | None:
@@ -33,16 +34,14 @@ def relocated(text: str, file: str) -> str | None:
         return None
     if not free_moves(document):
         return text
+    end = "" if text.endswith(("\n", "\r")) else "\r\n" if "\r\n" in text else "\n"
     try:
-        before = Layout(text)
-        end = "" if text.endswith(("\n", "\r")) else before.line_end
-        after = text + end
-        while group := _first_group(after, file):
-            after = with_moved(Layout(after), group)
-        after = after.removesuffix(end)
-        has_comments = Layout(after).comment_texts() == before.comment_texts()
+        before = Layout(text + end)
+        after = edited(before.text, [edit for group in _groups(document, before) for edit in edits(before, group)])
+        has_comments = Layout(after).comments() == before.comments()
     except (UnusualLayoutError, YAMLError, ValueError, RecursionError):
         return None
+    after = after.removesuffix(end)
     return after if has_comments and _has_same_values(text, after, file) else None
 
 
@@ -51,11 +50,16 @@ def free_moves(document: Node) -> list[Move]:
     return [move for move in moves(document) if move.taken_at is None]
 
 
-def _first_group(text: str, file: str) -> list[Move]:
-    """Returns the first field that moves and the others that move from the same map to the same map."""
-    document, _ = compose(text, file)
-    found = free_moves(document) if document else []
-    return [move for move in found if (move.old[:-1], move.new[:-1]) == (found[0].old[:-1], found[0].new[:-1])]
+def _groups(document: Node, layout: Layout) -> Iterable[list[Move]]:
+    """Returns the fields that move from the same map to the same map, without those in the value of an alias.
+
+    Such a field is also in the value of the anchor. When it moves there, it moves for the alias too.
+    """
+    groups: dict[tuple[Path, Path], list[Move]] = {}
+    for move in free_moves(document):
+        if layout.path(move.old):
+            groups.setdefault((move.old[:-1], move.new[:-1]), []).append(move)
+    return groups.values()
 
 
 def _has_same_values(before: str, after: str, file: str) -> bool:

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TypeAlias
 
 from gpuc.source.moved import Move
-from gpuc.source.relocation.layout import Entry, Layout, UnusualLayoutError
+from gpuc.source.relocation.layout import Edit, Entry, Layout, UnusualLayoutError
 
 _LINE_LENGTH = 120
 """The longest line with a map in flow style that gpuc writes."""
 _STEP = 2
 """The indentation of entries that were in flow style."""
 
-_Edit: TypeAlias = tuple[int, int, str]
-"""The beginning and the end of a part of the text, and the new text."""
 
-
-def with_moved(layout: Layout, group: Sequence[Move]) -> str:
-    """Returns the text after fields of one map have moved to another map. Maps that become empty are removed.
+def edits(layout: Layout, group: Sequence[Move]) -> Iterator[Edit]:
+    """Yields the edits that move fields of one map to another map. Maps that become empty are removed.
 
     A new map takes the place of the first entry that goes from the map around it, or follows the map of the fields.
 
@@ -26,10 +22,13 @@ def with_moved(layout: Layout, group: Sequence[Move]) -> str:
         UnusualLayoutError: when the layout cannot be kept.
     """
     move = _GroupMove(layout, group)
-    return _edited(layout.text, [*move.additions(), *move.removals()])
+    yield from move.additions()
+    yield from move.removals()
 
 
 class _GroupMove:
+    """The places of fields that move from one map to another."""
+
     def __init__(self, layout: Layout, group: Sequence[Move]) -> None:
         new = group[0].new[:-1]
         parents = layout.path(group[0].old[:-1])
@@ -37,6 +36,7 @@ class _GroupMove:
         self.fields = [layout.path(move.old)[-1] for move in group]
         self.names = [str(move.new[-1]) for move in group]
         self.source = parents[-1]
+        """The entry whose value has the fields."""
         self.name = str(new[-1])
         self.holder = parents[len(new) - 2]
         """The entry whose value is the map around the new map."""
@@ -47,10 +47,12 @@ class _GroupMove:
             self.gone, self.around = [self.around], parents[parents.index(self.around) - 1]
         self.is_replaced = self.around is self.holder and not self.target
         """Whether the new map takes the place of the first entry to remove."""
-        self.beside = self.gone[0] if self.is_replaced else parents[min(len(new), len(parents)) - 1]
+        self.beside = self.gone[0] if self.is_replaced or self.target else parents[len(new) - 1]
+        """The entry whose place a new map takes, or which it follows."""
         self.lost = list(self._lost_comments())
+        """The comments of the maps that become empty, and whether a key or value is before the comment."""
 
-    def additions(self) -> Iterator[_Edit]:
+    def additions(self) -> Iterator[Edit]:
         """Yields the edits that write the fields at their new place."""
         flow = self._flow_text()
         if self.target:
@@ -64,7 +66,7 @@ class _GroupMove:
             gap = self.layout.line_end if not self.is_replaced and self.layout.is_blank(end) else ""
             yield place, place, gap + self._new_map(flow)
 
-    def removals(self) -> Iterator[_Edit]:
+    def removals(self) -> Iterator[Edit]:
         """Yields the edits that remove the fields, and maps that become empty, from their old places."""
         if self.around.is_flow_map:
             yield from self._removed_from_flow()
@@ -79,7 +81,7 @@ class _GroupMove:
             is_between_blanks = not has_new_map and self.layout.is_blank(above) and self.layout.is_blank(end)
             yield above if is_between_blanks else start, end, ""
 
-    def _added(self, target: Entry, flow: str) -> Iterator[_Edit]:
+    def _added(self, target: Entry, flow: str) -> Iterator[Edit]:
         """Yields the edits that write the fields at the end of a map. A line in flow style may get block style."""
         layout, entries = self.layout, self.layout.entries(target.value)
         if not target.is_flow_map:
@@ -116,7 +118,7 @@ class _GroupMove:
         step = _STEP if self.source.is_flow_map else self.fields[0].column - self.source.column
         return f"{self._comment_lines(column)}{' ' * column}{self.name}:{line_end}{self._block_text(column + step)}"
 
-    def _removed_from_flow(self) -> Iterator[_Edit]:
+    def _removed_from_flow(self) -> Iterator[Edit]:
         """Yields the edits that remove entries of a map in flow style, with the commas before or after them."""
         entries = self.layout.entries(self.around.value)
         gone = {entry.start for entry in self.gone[self.is_replaced :]}
@@ -130,13 +132,12 @@ class _GroupMove:
                 yield entries[index - 1].end, entry.end, ""
 
     def _lost_comments(self) -> Iterator[tuple[str, bool]]:
-        """Yields the comments of the maps that become empty, and whether a key or value is before the comment."""
         if self.gone[0] in self.fields or self.around.is_flow_map:
             return
         layout = self.layout
         start, end = layout.lines(self.gone[0])
         kept = [] if self.source.is_flow_map else [layout.lines(field) for field in self.fields]
-        for line, place in layout.comments.items():
+        for line, place in layout.comment_places.items():
             if start <= line < end and not any(first <= line < last for first, last in kept):
                 yield layout.text[place : layout.next_line(place)].rstrip(), bool(layout.text[line:place].strip())
 
@@ -155,13 +156,3 @@ class _GroupMove:
 
     def _comment_lines(self, column: int) -> str:
         return "".join(" " * column + comment + self.layout.line_end for comment, _ in self.lost)
-
-
-def _edited(text: str, edits: Sequence[_Edit]) -> str:
-    parts, end = [], 0
-    for start, edit_end, new in sorted(edits, key=lambda edit: edit[:2]):
-        if start < end:
-            raise UnusualLayoutError
-        parts += [text[end:start], new]
-        end = edit_end
-    return "".join([*parts, text[end:]])

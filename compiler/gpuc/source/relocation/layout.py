@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, TypeAlias
 
 import yaml
 
@@ -17,6 +16,10 @@ _comment = re.compile(r"(?:^|(?<=[ \t]))#[^\r\n]*", re.MULTILINE)
 _colon = re.compile(r"\s*:")
 
 
+Edit: TypeAlias = tuple[int, int, str]
+"""The beginning and the end of a part of the text, and the new text."""
+
+
 class UnusualLayoutError(Exception):
     """gpuc cannot move the fields of a text and keep its layout."""
 
@@ -24,26 +27,36 @@ class UnusualLayoutError(Exception):
 class _Loader(yaml.SafeLoader):
     """Composes nodes with positions. An alias is a scalar, so that each node has one place."""
 
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.scalars: list[yaml.ScalarNode] = []
+        """All keys and values that are scalars, in the order of the text."""
+
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-        if not self.check_event(yaml.AliasEvent):
-            return super().compose_node(parent, index)
-        event: Any = self.get_event()  # type: ignore[no-untyped-call]
-        return yaml.ScalarNode("alias", event.anchor, event.start_mark, event.end_mark, style="*")
+        node: yaml.Node | None
+        if self.check_event(yaml.AliasEvent):
+            event: Any = self.get_event()  # type: ignore[no-untyped-call]
+            node = yaml.ScalarNode("alias", event.anchor, event.start_mark, event.end_mark, style="*")
+        else:
+            node = super().compose_node(parent, index)
+        if isinstance(node, yaml.ScalarNode):
+            self.scalars.append(node)
+        return node
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Entry:
     """An entry of a map."""
 
-    key: Any
-    value: yaml.Node
-    column: int
-    """The column of the key, from 0."""
-    start: int
-    """The first character of the key."""
-    key_end: int
-    end: int
-    """The place after the value; after the last entry of a map or list in block style."""
+    def __init__(self, key: yaml.Node, value: yaml.Node, end: int) -> None:
+        self.key: Any = key.value
+        self.value = value
+        self.column: int = key.start_mark.column
+        """The column of the key, from 0."""
+        self.start: int = key.start_mark.index
+        """The first character of the key."""
+        self.key_end: int = key.end_mark.index
+        self.end = end
+        """The place after the value; after the last entry of a map or list in block style."""
 
     @property
     def is_flow_map(self) -> bool:
@@ -61,39 +74,31 @@ class Layout:
     def __init__(self, text: str) -> None:
         self.text = text
         self.line_end = "\r\n" if "\r\n" in text else "\n"
-        self.root: Any = yaml.compose(text, _Loader)
-        self.comments = {self.line_start(place): place for place in self._comments()}
+        loader = _Loader(text)
+        self.root: Any = loader.get_single_node()
+        self.comment_places = {self.line_start(place): place for place in self._comments(loader.scalars)}
         """The place of each comment by the beginning of its line."""
 
-    def comment_texts(self) -> Counter[str]:
+    def comments(self) -> Counter[str]:
         """Returns the texts of all comments with their numbers."""
-        return Counter(self.text[place : self.next_line(place)].rstrip() for place in self.comments.values())
+        return Counter(self.text[place : self.next_line(place)].rstrip() for place in self.comment_places.values())
 
     def entries(self, value: yaml.Node) -> list[Entry]:
         """Returns the entries of a map; an empty list for another value."""
         pairs = value.value if isinstance(value, yaml.MappingNode) else ()
-        return [
-            Entry(
-                key.value, child, key.start_mark.column, key.start_mark.index, key.end_mark.index, self._end(key, child)
-            )
-            for key, child in pairs
-        ]
+        return [Entry(key, child, self._end(key, child)) for key, child in pairs]
 
     def entry(self, value: yaml.Node, key: object) -> Entry | None:
         """Returns the entry of a map with a key."""
         return next((entry for entry in self.entries(value) if entry.key == key), None)
 
     def path(self, path: Iterable[object]) -> list[Entry]:
-        """Returns the entries from the root to a path.
-
-        Raises:
-            UnusualLayoutError: when an alias is in the path.
-        """
-        found, value = [], self.root
+        """Returns the entries from the root to a path; an empty list if an alias is in the path."""
+        value, found = self.root, []
         for step in path:
             entry = self.entry(value, step)
             if entry is None:
-                raise UnusualLayoutError
+                return []
             found.append(entry)
             value = entry.value
         return found
@@ -144,7 +149,7 @@ class Layout:
     def _indented_lines(self, entry: Entry, start: int, end: int, name: str, shift: int) -> Iterator[str]:
         while start < end:
             line, next_line = self.text[start : self.next_line(start)], self.next_line(start)
-            cut = self.comments.get(start, next_line) - start
+            cut = self.comment_places.get(start, next_line) - start
             content, comment = line[:cut], line[cut:]
             if not content.strip():
                 content, comment = line, ""
@@ -179,19 +184,28 @@ class Layout:
             return start + len(self.text[start:end].rstrip())
         return end
 
-    def _comments(self) -> Iterator[int]:
-        """Yields the places of all comments, in the order of the text."""
+    def _comments(self, scalars: Sequence[yaml.ScalarNode]) -> Iterator[int]:
+        """Yields the places of all comments, in the order of the text: those between and after scalars."""
         end = 0
-        for start, scalar_end in [*self._scalars(self.root), (len(self.text), len(self.text))]:
+        for scalar in scalars:
+            start, scalar_end = scalar.start_mark.index, scalar.end_mark.index
+            if scalar.style in ("|", ">"):  # the header may have a comment after it
+                start = min(self.next_line(start), scalar_end)
             yield from (match.start() for match in _comment.finditer(self.text, end, start))
             end = scalar_end
+        yield from (match.start() for match in _comment.finditer(self.text, end))
 
-    def _scalars(self, node: yaml.Node) -> Iterator[tuple[int, int]]:
-        """Yields the beginnings and ends of all scalars. The header of a block scalar may have a comment after it."""
-        if isinstance(node, yaml.ScalarNode):
-            start, end = node.start_mark.index, node.end_mark.index
-            yield (min(self.next_line(start), end) if node.style in ("|", ">") else start), end
-        else:
-            for child in node.value:
-                for part in child if isinstance(child, tuple) else (child,):
-                    yield from self._scalars(part)
+
+def edited(text: str, edits: Iterable[Edit]) -> str:
+    """Returns a text with edits.
+
+    Raises:
+        UnusualLayoutError: when two edits overlap.
+    """
+    parts, end = [], 0
+    for start, edit_end, new in sorted(edits, key=lambda edit: edit[:2]):
+        if start < end:
+            raise UnusualLayoutError
+        parts += [text[end:start], new]
+        end = edit_end
+    return "".join([*parts, text[end:]])
