@@ -50,11 +50,11 @@ def fleet_policies(root: Path) -> FleetPolicies:
     Raises:
         StageError: with all findings about the policies, if one of them is an error.
     """
-    own = own_policies(root)
-    findings = [*own.findings, *_example_findings(own.by_name)]
+    own, findings = own_policies(root)
+    findings += _example_findings(own)
     if any(finding.is_error for finding in findings):
         raise StageError(findings)
-    return FleetPolicies(own.by_name, tuple(findings))
+    return FleetPolicies(own, tuple(findings))
 
 
 def _example_findings(own: Mapping[str, OwnPolicy]) -> Iterator[Finding]:

@@ -39,17 +39,12 @@ class OwnPolicy:
     source: Source
 
 
-@dataclass(frozen=True)
-class OwnPolicies:
-    """The policies of a fleet, without identical copies of library policies."""
+def own_policies(root: Path) -> tuple[dict[str, OwnPolicy], list[Finding]]:
+    """Reads the policies of a fleet. There are none if the fleet has no folder policies/.
 
-    by_name: Mapping[str, OwnPolicy]
-    """The policies without errors, sorted by name."""
-    findings: tuple[Finding, ...]
-
-
-def own_policies(root: Path) -> OwnPolicies:
-    """Reads the policies of a fleet. There are none if the fleet has no folder policies/."""
+    Returns:
+        The policies without errors and without identical copies of library policies, sorted by name; and all findings.
+    """
     own: dict[str, OwnPolicy] = {}
     findings: list[Finding] = []
     for name in _names(root):
@@ -61,7 +56,7 @@ def own_policies(root: Path) -> OwnPolicies:
         findings += found
         if policy:
             own[name] = policy
-    return OwnPolicies(own, (*findings, *_equal_kinds(own)))
+    return own, [*findings, *_equal_kinds(own)]
 
 
 def policy_path(name: str, file: str = "policy.yaml") -> str:
