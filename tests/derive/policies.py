@@ -55,8 +55,8 @@ def library_errors(sources: Path) -> Iterator[str]:
         if not missing:
             denied = created_titles((folder / "denied.yaml").read_text(encoding="utf-8"))
             text = (folder / "policy.yaml").read_text(encoding="utf-8")
-            checked = check_policy_file(text, f"policies/{folder.name}/policy.yaml", subjects, denied)
-            yield from (f"{finding.mark}: {finding.message}" for finding in checked.findings)
+            _, findings = check_policy_file(text, f"policies/{folder.name}/policy.yaml", subjects, denied)
+            yield from (f"{finding.mark}: {finding.message}" for finding in findings)
 
 
 def read_yaml(file: Path) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 from gpuc.diagnostics.finding import Finding, StageError
@@ -15,21 +14,10 @@ from gpuc.source.document import compose
 from gpuc.spec.parse import parse_as
 
 
-@dataclass(frozen=True)
-class CheckedPolicyFile:
-    """A policy.yaml after all checks."""
-
-    source: Source | None
-    """The content with its positions; None if the text is not YAML."""
-    findings: tuple[Finding, ...]
-
-    @property
-    def has_errors(self) -> bool:
-        return any(finding.is_error for finding in self.findings)
-
-
-def check_policy_file(text: str, file: str, subjects: dict[str, Any], denied: Iterable[str]) -> CheckedPolicyFile:
-    """Returns the content of a policy.yaml with all findings about it.
+def check_policy_file(
+    text: str, file: str, subjects: dict[str, Any], denied: Iterable[str]
+) -> tuple[Source | None, list[Finding]]:
+    """Returns the content of a policy.yaml, or None if it has an error; and all findings about it.
 
     Args:
         text: the text of policy.yaml.
@@ -39,16 +27,17 @@ def check_policy_file(text: str, file: str, subjects: dict[str, Any], denied: It
     """
     node, remarks = compose(text, file)
     if node is None:
-        return CheckedPolicyFile(None, remarks)
+        return None, list(remarks)
     source = source_of(node, file)
     try:
         policy = parse_as(PolicyFile, source)
+        shared = subjects.get(policy.subject or "", {}).get("variables", {})
+        found = [
+            *check_definitions(policy, source, subjects, denied),
+            *check_use(policy, shared),
+            *check_expressions(policy, source, text, shared),
+        ]
     except StageError as error:
-        return CheckedPolicyFile(source, (*remarks, *map(source.located, error.findings)))
-    shared = subjects.get(policy.subject or "", {}).get("variables", {})
-    found = [
-        *check_definitions(policy, source, subjects, denied),
-        *check_use(policy, shared),
-        *check_expressions(policy, source, text, shared),
-    ]
-    return CheckedPolicyFile(source, (*remarks, *map(source.located, found)))
+        found = list(error.findings)
+    findings = [*remarks, *map(source.located, found)]
+    return None if any(finding.is_error for finding in findings) else source, findings

@@ -107,11 +107,9 @@ def _checked(root: Path, name: str, text: str, findings: list[Finding]) -> tuple
     if missing:
         message = f"the policy is without examples: {' and '.join(missing)} not found"
         findings.append(NO_EXAMPLES.at((), message, mark=Mark(policy_path(name), 1, 1)))
-    checked = check_policy_file(text, policy_path(name), subjects(), created_titles(examples["denied"]))
-    findings += checked.findings
-    if checked.source is None or checked.has_errors:
-        return None, findings
-    return OwnPolicy(policy_of(name, checked.source.tree, examples), checked.source), findings
+    source, found = check_policy_file(text, policy_path(name), subjects(), created_titles(examples["denied"]))
+    findings += found
+    return OwnPolicy(policy_of(name, source.tree, examples), source) if source else None, findings
 
 
 def _text(root: Path, file: str) -> tuple[str, list[Finding]]:
