@@ -19,8 +19,8 @@ from typing import Any
 from gpuc.manifest.manifest import Body, Manifest
 from gpuc.objects.object_set import ObjectSet
 from gpuc.plan.change import Change
-from gpuc.plan.drift import Scope, drifts
 from gpuc.plan.state import State
+from gpuc.substrates.eks.drift import Scope, drifts
 from tests.conformance.check_result import CheckResult
 
 Requirements = list[dict[str, Any]]

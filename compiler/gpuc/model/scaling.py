@@ -40,6 +40,10 @@ class Scaling(Protocol):
         """The maximum time from the launch of a node until the node joins the cluster."""
 
     @property
+    def registered(self) -> tuple[str, str]:
+        """The first step of the GPU gate: its name, and what `kubectl wait --for` waits for before taints change."""
+
+    @property
     def choices(self) -> Mapping[str, tuple[str, ...]]:
         """The values of node labels between which the substrate chooses, by label."""
 

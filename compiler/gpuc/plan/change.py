@@ -156,7 +156,7 @@ class PoolPair(Pair):
 
     @property
     def is_static(self) -> bool:
-        """Whether the NodePool has a fixed number of nodes, which Karpenter does not consolidate."""
+        """Whether the NodePool has a fixed number of nodes, which no consolidation removes."""
         return self.new is not None and self.new.is_static
 
 
@@ -169,7 +169,7 @@ class Change:
     workloads: tuple[Manifest, ...] = ()
     """The objects of users that run in the cluster, from --workloads."""
     other_name: str = ""
-    """The name of the same EKS cluster in the other state, if the change renames the cluster."""
+    """The name of the same Kubernetes cluster in the other state, if the change renames the cluster."""
 
     def pairs(self, api_group: str, kind: str) -> Iterator[Pair]:
         """Yields the objects of a kind in pairs, also the unchanged ones: those of the state after, then removed ones.

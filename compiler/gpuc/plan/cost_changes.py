@@ -4,11 +4,11 @@ The costs of a pool at its maximum are divided evenly over its nodes, and a tena
 quotas: the tenants of a pool together never cost more than the pool. The quota of a queue counts in equal parts for its
 tenants. If all quotas for a pool are more nodes than its maximum, they share the costs of the pool.
 
-Volumes, traffic and the control plane are not included. Reserved capacity counts only for nodes, although AWS bills all
-of it.
+Volumes, traffic and the control plane are not included. Reserved capacity counts only for nodes, although all of it
+costs.
 
-Source of the month: AWS Pricing Calculator, assumptions: 730 hours. Source of the bound for spot: Amazon EC2 User
-Guide, spot instances: without a maximum price, a request pays at most the on-demand price.
+Source: AWS Pricing Calculator, assumptions: 730 hours in a month; Amazon EC2 User Guide, spot instances: without a
+maximum price, a request pays at most the on-demand price.
 """
 
 from __future__ import annotations
@@ -272,7 +272,7 @@ def _changes(
 
 def _sets_size(path: Path) -> bool:
     """Returns whether a path below a pool is of the number, the types or the purchase of its nodes."""
-    return path[:1] in (("nodes",), ("instances",)) or path[:2] in (("eks", "purchase"), ("eks", "reservations"))
+    return not {"nodes", "instances", "purchase", "reservations"}.isdisjoint(path[:2])
 
 
 def _cause(change: Change, section: str, name: str, size: str) -> Path:

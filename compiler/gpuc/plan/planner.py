@@ -28,8 +28,8 @@ from gpuc.plan.cost_changes import (
 )
 from gpuc.plan.impact import IMPACTS, Impact, Level, Raised
 from gpuc.plan.object_changes import mark_of, place_of
+from gpuc.plan.pool_sizes import pool_sizes
 from gpuc.plan.quantities import pool_sentences, quota_sentences, tenant_sentences
-from gpuc.plan.replacement import pool_sizes
 
 NOT_NEEDED = declare_rule(
     "ACC002", Severity.WARNING, "An entry of `accept` matches no impact of the change.",
@@ -234,7 +234,7 @@ class Plans:
 def with_other_names(changes: Iterable[Change]) -> list[Change]:
     """Returns the changes, with the other name of each renamed cluster.
 
-    A name of an EKS cluster is unique in its AWS account and region. Specs do not contain the account.
+    The substrate knows what identifies a cluster. Specs do not contain the account of the cloud.
     """
     found = list(changes)
     states = (

@@ -16,7 +16,7 @@ from gpuc.model.units import Unit, unit_name
 from gpuc.objects.object_set import grouped
 from gpuc.plan.change import Change, Pair
 from gpuc.plan.impact import Prediction, Raised
-from gpuc.plan.replacement import pool_of
+from gpuc.plan.pool_sizes import pool_of
 from gpuc.plan.state import State
 
 GPU_PREFIXES = ("nvidia.com/", "amd.com/", "gpu.intel.com/")

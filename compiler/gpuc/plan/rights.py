@@ -16,10 +16,8 @@ from gpuc.isolation.access.permissions import WITHOUT_NAME, Grant
 from gpuc.isolation.tenancy import labelled_tenancy
 from gpuc.kubernetes.api_groups import RBAC
 from gpuc.manifest.manifest import Manifest
-from gpuc.model.names import IAM_ROLE
 from gpuc.objects.object_set import grouped
-from gpuc.plan.change import Change, Pair
-from gpuc.plan.impact import Raised
+from gpuc.plan.change import Change
 from gpuc.plan.pruning import with_left
 from gpuc.plan.state import State
 
@@ -99,21 +97,6 @@ class RightsChange:
         return f"{same} with role {after} in {self.where}"
 
 
-_ROLE = ("metadata", "annotations", IAM_ROLE)
-
-
-class CloudRole(NamedTuple):
-    """The IAM role of a service account before and after a change; empty without a role."""
-
-    pair: Pair
-    before: str
-    after: str
-
-    def raised(self, message: str) -> Raised:
-        """Returns an impact at the annotation with the role."""
-        return Raised(f"service account {self.pair.namespace}/{self.pair.name}", message, self.pair.manifest, _ROLE)
-
-
 def gained(change: Change) -> Iterator[RightsChange]:
     """Yields the rights that only the state after gives, the same rights of several namespaces together."""
     if _changes_rights(change):
@@ -127,14 +110,6 @@ def lost(change: Change) -> Iterator[RightsChange]:
     kept = {EVERYWHERE, *change.after.objects.namespaces}
     before = {key: rights for key, rights in _rights(change.before).items() if key[1] in kept}
     yield from _grouped(before, _rights(state_with_roles(change)), is_gain=False)
-
-
-def cloud_roles(change: Change) -> Iterator[CloudRole]:
-    """Yields the service accounts whose IAM role changes."""
-    for pair in change.pairs("", "ServiceAccount"):
-        before, after = (str(value or "") for value in pair.values(*_ROLE))
-        if before != after:
-            yield CloudRole(pair, before, after)
 
 
 def rights_text(rights: Iterable[Right]) -> str:

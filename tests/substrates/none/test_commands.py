@@ -119,6 +119,8 @@ def test_the_output_names_no_cloud() -> None:
         ("3g.40gb: 1, 2g.20gb: 1, 1g.10gb: 2", "3g.40gb: 1, 1g.10gb: 4", ["IMP118", "IMP120"]),
         ("topology: [host]\n", "topology: [host]\n      nodeLabels: {example.com/team: red}\n", ["IMP117"]),
         ("memory: 48Gi", "memory: 64Gi", []),
+        ('kubernetes: "1.35"', 'kubernetes: "1.36"', ["IMP604"]),
+        ('kubernetes: "1.35"', 'kubernetes: "1.34"', ["IMP612"]),
     ],
 )
 def test_plan(lab: Path, old: str, new: str, expected: list[str], capsys: pytest.CaptureFixture[str]) -> None:
@@ -131,5 +133,13 @@ def test_plan(lab: Path, old: str, new: str, expected: list[str], capsys: pytest
     spec.write_text(changed)
     main(["plan", "--against", str(MACHINES)])
     report = capsys.readouterr().out
-    assert sorted(set(re.findall(r"IMP1[12]\d", report))) == expected
+    assert sorted(set(re.findall(r"IMP(?:1[12]\d|604|612)", report))) == expected
+    assert not OF_A_CLOUD.findall(report)
+
+
+def test_plan_of_a_removed_cluster(lab: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (lab / "specs/lab-dc1.yaml").unlink()
+    main(["plan", "--against", str(MACHINES)])
+    report = capsys.readouterr().out
+    assert "to free the nodes: kubectl delete nodefeaturerule" in report
     assert not OF_A_CLOUD.findall(report)

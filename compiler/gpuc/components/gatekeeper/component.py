@@ -29,8 +29,8 @@ def gatekeeper(cluster: Cluster) -> Iterator[Artifact]:
 
 
 def _values(cluster: Cluster) -> Values:
-    # Gatekeeper does not run on nodes of Karpenter: Karpenter cannot create a node while the webhook of Gatekeeper,
-    # which checks new nodes, is not running.
+    # Gatekeeper does not run on nodes of pools: no node starts while the webhook of Gatekeeper, which checks new nodes,
+    # is not running.
     body: Body = {
         "replicas": 3,
         "validatingWebhookFailurePolicy": "Ignore",
@@ -54,7 +54,7 @@ def _values(cluster: Cluster) -> Values:
 
 
 def _audit_resources(cluster: Cluster) -> Body:
-    """Returns the resources of the audit pod: the chart's 512Mi, and 512Mi for each 100 nodes that Karpenter may start.
+    """Returns the resources of the audit pod: the chart's 512Mi, and 512Mi for each 100 nodes that pools can have.
 
     The audit reads a chunk of objects at a time, but caches Namespaces and results. The memory is an estimate; the
     request equals the limit, so that the node always has it.

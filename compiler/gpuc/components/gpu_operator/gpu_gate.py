@@ -140,17 +140,17 @@ def _daemonset(cluster: Cluster, pool: Pool, instances: list[InstanceType], suff
 def _steps(pool: Pool, instance: InstanceType) -> Iterator[tuple[str, list[str]]]:
     """Yields the kubectl commands in order: set the taint, wait for the GPUs and the resources, remove the taint.
 
-    The first command waits until Karpenter has registered the node: Karpenter then writes all labels and startup taints
-    of the NodePool again, and removes its own taint, while kubectl replaces the complete list of taints. The second
-    command sets the taint again after a reboot of the node, because kubectl fails to remove a missing taint.
+    The first command waits until the substrate has written all labels and taints of the node, because kubectl replaces
+    the complete list of taints. The second command sets the taint again after a reboot of the node, because kubectl
+    fails to remove a missing taint.
 
-    Source: kubernetes-sigs/karpenter v1.14.1 pkg/controllers/nodeclaim/lifecycle/registration.go (syncNode);
-    k8s.io/kubectl v0.35.4 pkg/cmd/taint/taint.go
+    Source: k8s.io/kubectl v0.35.4 pkg/cmd/taint/taint.go
     """
     (taint,) = pool.gpu_taints
     timeout = f"--timeout={pool.boot_minutes}m"
-    registered = r"--for=jsonpath={.metadata.labels.karpenter\.sh/registered}=true"
-    yield "wait-for-karpenter", ["wait", _NODE, registered, timeout]
+    assert pool.scaling is not None, "only new nodes have a gate"
+    step, condition = pool.scaling.registered
+    yield step, ["wait", _NODE, f"--for={condition}", timeout]
     yield "hold", ["taint", "node", "$(NODE_NAME)", f"{taint.key}={taint.value}:{taint.effect}", "--overwrite"]
     if pool.reports_gpus:
         yield "report", ["patch", _NODE, "--subresource=status", f"--patch-file={REPORT}"]

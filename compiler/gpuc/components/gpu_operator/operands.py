@@ -20,9 +20,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from gpuc.diagnostics.finding import Path
-from gpuc.model.names import MIG_CONFIG_LABEL, PLUGIN_CONFIG_LABEL
-from gpuc.objects.embedded import document
-from gpuc.objects.object_set import dig, pairs
+from gpuc.model.names import PLUGIN_CONFIG_LABEL
 from gpuc.plan.change import Change, Pair, PoolPair
 from gpuc.plan.differences import FieldChange
 
@@ -142,7 +140,6 @@ def operand_changes(change: Change) -> Iterator[OperandChange]:
 
 
 _PLUGIN_DATA = ("devicePlugin", "config", "data")
-_MIG_FILE = ("migManager", "config", "data", "config.yaml")
 
 
 def pools_without_configuration(change: Change) -> Iterator[tuple[PoolPair, str]]:
@@ -155,18 +152,6 @@ def pools_without_configuration(change: Change) -> Iterator[tuple[PoolPair, str]
         name, _ = pair.labels(PLUGIN_CONFIG_LABEL)
         if name in before and name not in after:
             yield pair, str(name)
-
-
-def pools_with_another_layout(change: Change) -> Iterator[PoolPair]:
-    """Yields NodePools whose nodes keep the name of their MIG layout, while the content of the layout changes."""
-    values = change.values_of("gpu-operator")
-    texts = values.values(*_MIG_FILE) if values and values.is_changed else (None, None)
-    states = zip((change.before, change.after), texts, strict=True)
-    before, after = (dict(pairs(dig(document(state.objects, text), "mig-configs"))) for state, text in states)
-    for pair in change.pools:
-        old, new = pair.labels(MIG_CONFIG_LABEL)
-        if old is not None and old == new and old in before and before[old] != after.get(old):
-            yield pair
 
 
 def mps_pools(change: Change) -> list[str]:

@@ -143,6 +143,16 @@ class EksScaling:
         return JOIN_MINUTES
 
     @property
+    def registered(self) -> tuple[str, str]:
+        """The step of the GPU gate that waits until Karpenter has registered the node, and its condition.
+
+        Karpenter then writes all labels and startup taints of the NodePool again, and removes its own taint.
+
+        Source: kubernetes-sigs/karpenter v1.14.1 pkg/controllers/nodeclaim/lifecycle/registration.go (syncNode)
+        """
+        return "wait-for-karpenter", r"jsonpath={.metadata.labels.karpenter\.sh/registered}=true"
+
+    @property
     def choices(self) -> Mapping[str, tuple[str, ...]]:
         """The zones and the purchase options, by the label of the node."""
         return {ZONE: self.zones, CAPACITY_TYPE: tuple(self.spec.purchase)}

@@ -8,48 +8,13 @@ from gpuc.components.gpu_operator.operands import (
     OPERANDS,
     mps_pools,
     operand_changes,
-    pools_with_another_layout,
     pools_without_configuration,
 )
 from gpuc.model.names import PLUGIN_CONFIG_LABEL
 from gpuc.objects.object_set import grouped
 from gpuc.plan.change import Change, changed
-from gpuc.plan.drift import Scope, drifts
 from gpuc.plan.impact import Impacts, Level, Raised, impact
-from gpuc.plan.quantities import sharing_path
-from gpuc.plan.replacement import nodes_of, nodes_text, pool_of
-
-
-@impact("IMP122", Level.DISRUPTS)
-def layout_not_applied(change: Change) -> Impacts:
-    """The MIG layout of a node pool changes, and its running nodes keep the old layout.
-
-    The MIG manager of the GPU Operator applies a layout when it starts and when the label of the node changes. The
-    label names the layout, and the name stays. Karpenter does not replace the nodes, because the NodePool stays.
-    If the MIG manager restarts on an old node, it stops the device plugin and tries the new layout. On a GPU that a pod
-    uses it fails, and free slices of this GPU can be lost; GPUs before it have the new layout. The device plugin then
-    starts again, and the label nvidia.com/mig.config.state is failed. A node without pods on its GPUs gets the new
-    layout.
-
-    Source: NVIDIA/mig-parted v0.15.0 cmd/nvidia-mig-manager/main.go (ContinuouslySyncMigConfigChanges),
-    pkg/mig/reconfigure/reconfigure.go (Run, setState), cmd/nvidia-mig-parted/apply/config.go,
-    pkg/mig/config/config.go (SetMigConfig, ClearMigConfig)
-    """
-    replaced = {drift.name for drift in drifts(change, Scope.ALL)}
-    for pair in pools_with_another_layout(change):
-        if pair.element in replaced:
-            continue
-        count = nodes_text(nodes_of([pair]))
-        message = f"{count} keep the old MIG layout until their MIG manager restarts; Karpenter replaces none of them"
-        details = (
-            "quotas and new nodes have the new layout at once",
-            f"delete the NodeClaims by hand: kubectl get nodeclaims -l karpenter.sh/nodepool={pair.name}",
-            "a MIG manager that restarts on an old node stops the device plugin, tries the new layout, and fails "
-            "on GPUs that pods use",
-        )
-        raised = pair.raised(message, LABELS, details)
-        pool = pool_of(change.after.cluster, pair.element)
-        yield raised._replace(manifest=None, path=sharing_path(change, pool)) if pool else raised
+from gpuc.plan.pool_sizes import nodes_of, nodes_text
 
 
 @impact(
@@ -58,7 +23,7 @@ def layout_not_applied(change: Change) -> Impacts:
 def configuration_removed(change: Change) -> Impacts:
     """Running nodes name a configuration of the device plugin that no longer exists.
 
-    The ConfigMap of the device plugin changes at once, and the nodes run until Karpenter replaces them. The device
+    The ConfigMap of the device plugin changes at once, and the nodes run until they are replaced. The device
     plugin of such a node works until it restarts. Then it does not find its configuration, and the node offers no GPUs
     to new pods. Running pods keep their GPUs.
     """
@@ -171,7 +136,7 @@ _PATH = ("spec", "driver", "enabled")
 def driver_pods_deleted(change: Change) -> Impacts:
     """The GPU Operator no longer installs the driver, and deletes the driver pods of all nodes at once.
 
-    The operator does not wait until Karpenter has replaced the nodes. A driver pod that ends stops the persistence
+    The operator does not wait until the nodes are replaced. A driver pod that ends stops the persistence
     daemon and the fabric manager of its node, and unloads the driver if no program uses it.
 
     Source: NVIDIA/gpu-operator v26.7.0 controllers/object_controls.go (DaemonSet), controllers/state_manager.go

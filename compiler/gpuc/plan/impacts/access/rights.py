@@ -1,4 +1,4 @@
-"""Impacts on rights of people and pods, IAM roles and AppProjects."""
+"""Impacts on rights of people and pods, and on AppProjects."""
 
 from collections.abc import Iterator
 
@@ -6,7 +6,7 @@ from gpuc.cluster.application import ARGO
 from gpuc.cluster.project import Project, added_destinations, added_kinds, added_repositories
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, Raised, impact, workloads_of
-from gpuc.plan.rights import EVERYWHERE, Right, cloud_roles, gained, lost, rights_text
+from gpuc.plan.rights import EVERYWHERE, Right, gained, lost, rights_text
 
 
 @impact("IMP451", Level.NONE, source="kubernetes.io/docs/reference/access-authn-authz/rbac")
@@ -36,34 +36,6 @@ def rights_lost(change: Change) -> Impacts:
         outcome = "refused" if rights.rights >= _WORK else "perhaps refused"
         predicts = workloads_of("namespace", (name for name in refused if name != EVERYWHERE), outcome)
         yield Raised(rights.subject, message, rights.binding, rights.path, predicts=predicts)
-
-
-@impact("IMP455", Level.NONE, source="Amazon EKS API Reference, CreatePodIdentityAssociation")
-def cloud_role_gained(change: Change) -> Impacts:
-    """A service account of a tenant gets an IAM role.
-
-    An administrator creates the association of EKS Pod Identity with the commands in clusters/CLUSTER/README.md. Argo
-    CD does not. Pods of this service account that start after that can use the role; running pods have to be created
-    again, because EKS adds the settings of the credentials to a pod when the pod is created.
-    """
-    for role in cloud_roles(change):
-        if not role.before:
-            message = f"gets IAM role {role.after}; create the association, and create running pods again"
-            yield role.raised(message)
-
-
-@impact("IMP453", Level.RESTRICTS, source="Amazon EKS API Reference, DeletePodIdentityAssociation")
-def cloud_role_changes(change: Change) -> Impacts:
-    """A service account of a tenant loses its IAM role, or has another one.
-
-    EKS Pod Identity knows the role by an association, which an administrator changes with the commands in
-    clusters/CLUSTER/README.md. Argo CD does not. Running pods keep their credentials until these expire.
-    """
-    for role in cloud_roles(change):
-        if role.before and role.after:
-            yield role.raised(f"has IAM role {role.after} instead of {role.before}; update the association")
-        elif role.before:
-            yield role.raised(f"loses IAM role {role.before}; delete the association")
 
 
 @impact("IMP454", Level.NONE)

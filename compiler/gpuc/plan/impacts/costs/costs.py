@@ -1,26 +1,30 @@
 """Impacts on costs of node pools and tenants."""
 
+from functools import partial
+
 from gpuc.plan.change import Change
 from gpuc.plan.cost_changes import cost_impacts, described_changes
 from gpuc.plan.impact import Impacts, Level, Raised, impact
 
-_PRICES = "AWS Pricing Calculator, assumptions; Amazon EC2 User Guide, Capacity Reservation pricing and billing"
+_priced = partial(
+    impact,
+    source="AWS Pricing Calculator, assumptions; Amazon EC2 User Guide, Capacity Reservation pricing and billing",
+)
 
 
-@impact("IMP701", Level.COSTS, source=_PRICES)
+@_priced("IMP701", Level.COSTS)
 def pool_costs_more(change: Change) -> Impacts:
     """A node pool costs more, at its maximum number of nodes or for nodes that always run.
 
-    These are the costs of the instances, without volumes and traffic, in a month of 730 hours. Karpenter starts the
-    nodes that always run at once, and other nodes only for pending pods. Reserved capacity costs the same without
-    nodes. While Karpenter replaces nodes, a pool can have more nodes than its maximum for a time. Of several instance
-    types and purchase options, the most expensive one counts. Spot capacity without a price counts as on-demand
-    capacity.
+    These are the costs of the instances, without volumes and traffic, in a month of 730 hours. Nodes that always run
+    start at once, and other nodes only for pending pods. Reserved capacity costs the same without nodes. While nodes
+    are replaced, a pool can have more nodes than its maximum for a time. Of several instance types and purchase
+    options, the most expensive one counts. Spot capacity without a price counts as on-demand capacity.
     """
     yield from cost_impacts(change, "pools", 1)
 
 
-@impact("IMP704", Level.NONE, source=_PRICES)
+@_priced("IMP704", Level.NONE)
 def pool_costs_less(change: Change) -> Impacts:
     """A node pool costs less, at its maximum number of nodes or for nodes that always run.
 
@@ -31,7 +35,7 @@ def pool_costs_less(change: Change) -> Impacts:
     yield from cost_impacts(change, "pools", -1)
 
 
-@impact("IMP702", Level.COSTS, source=_PRICES)
+@_priced("IMP702", Level.COSTS)
 def tenant_costs_more(change: Change) -> Impacts:
     """The quota of a tenant costs more if all of it is used.
 
@@ -43,7 +47,7 @@ def tenant_costs_more(change: Change) -> Impacts:
     yield from cost_impacts(change, "tenants", 1)
 
 
-@impact("IMP705", Level.NONE, source=_PRICES)
+@_priced("IMP705", Level.NONE)
 def tenant_costs_less(change: Change) -> Impacts:
     """The quota of a tenant costs less if all of it is used.
 
@@ -59,7 +63,7 @@ def price_missing(change: Change) -> Impacts:
     """The costs of a node pool change, and the catalog lacks a price.
 
     gpuc has on-demand prices of us-east-1. For reserved capacity and for other regions, write a row in specs/catalog/,
-    or import the output of `aws pricing get-products` with `gpuc catalog import`.
+    or import a price list with `gpuc catalog import`, whose --help has the command.
 
     Source: aws/karpenter-provider-aws main at 6fc13b523 (2026-07-20)
     pkg/providers/pricing/zz_generated.pricing_aws.go

@@ -12,8 +12,9 @@ from gpuc.model.names import POOL_LABEL, TENANT_KEY
 from gpuc.plan.applications import cluster_name, cluster_subject, kept_applications
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, Raised, impact
+from gpuc.plan.pool_sizes import nodes_text
 from gpuc.plan.pruning import kinds_text
-from gpuc.plan.replacement import nodes_text
+from gpuc.plan.substrate import substrate_plan
 
 
 @impact(
@@ -37,8 +38,9 @@ def cluster_added(change: Change) -> Impacts:
         f"creates {len(found)} Applications, which install {len(charts)} charts"
     )
     if old := change.other_name:
+        kind = substrate_plan(change.after).cluster
         message = (
-            f"is the new name of cluster {old}, with the same EKS cluster: when an administrator applies the "
+            f"is the new name of cluster {old}, with the same {kind}: when an administrator applies the "
             "AppProject and the root Application, its Applications take over the objects that run there"
         )
     details = (
@@ -54,9 +56,9 @@ def cluster_removed(change: Change) -> Impacts:
     """A cluster is removed from the fleet, and everything in the cluster stays.
 
     The Applications find no folder or no values any more, and Argo CD neither changes nor deletes their objects. An
-    Application that reads only a chart goes on to sync. Karpenter goes on to start nodes, which cost, until an
-    administrator deletes the node pools. If another spec of the same EKS cluster is added, the cluster has a new name,
-    and the objects belong to the new name after its first sync.
+    Application that reads only a chart goes on to sync. New nodes go on to start, and cost, until an
+    administrator deletes the node pools. If another spec of the same Kubernetes cluster is added, the cluster has a new
+    name, and the objects belong to the new name after its first sync.
 
     Source: argo-cd v3.5.1 docs/user-guide/app_deletion.md; controller/state.go, ComparisonError;
     util/app/path/path.go, ErrMessageAppPathDoesNotExist
@@ -74,7 +76,7 @@ def cluster_removed(change: Change) -> Impacts:
     besides = f" except {charts}" if charts else ""
     namespace = next((application.manifest.namespace for application in found), "argocd")
     if change.other_name:
-        yield _renamed(name, change.other_name, namespace, besides)
+        yield _renamed(change, namespace, besides)
         return
     message = (
         f"everything stays in the cluster, and Argo CD syncs nothing any more{besides}: {len(pool_names)} node pools "
@@ -83,16 +85,16 @@ def cluster_removed(change: Change) -> Impacts:
     details = (
         f"to keep the cluster, restore its spec; to end it, first delete the root Application: kubectl delete "
         f"application {name}-root --namespace {namespace}, then the other Applications",
-        "then kubectl delete nodepools --all, and wait until no NodeClaim is left: Karpenter has to drain and end its "
-        "instances before EKS deletes the cluster",
+        substrate_plan(change.before).end,
     )
     yield Raised(f"cluster {name}", message, path=("spec",), details=details)
 
 
-def _renamed(name: str, new: str, namespace: str, besides: str) -> Raised:
+def _renamed(change: Change, namespace: str, besides: str) -> Raised:
     """Returns the impact on a cluster that has another name in the state after."""
+    name, new, kind = change.before.name, change.other_name, substrate_plan(change.before).cluster
     message = (
-        f"is cluster {new} from now on, which has the same EKS cluster: everything stays in the cluster, and Argo "
+        f"is cluster {new} from now on, which has the same {kind}: everything stays in the cluster, and Argo "
         f"CD syncs nothing{besides} until an administrator applies the root Application of {new}"
     )
     details = (

@@ -12,6 +12,7 @@ from gpuc.kubernetes.quota import Key
 from gpuc.objects.object_set import grouped
 from gpuc.plan.change import Change, Pair
 from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact, workloads_of
+from gpuc.plan.pool_sizes import pool_of
 from gpuc.plan.queue_usage import Use, named, total_use, uses
 from gpuc.plan.quota_changes import (
     QuotaChange,
@@ -26,7 +27,6 @@ from gpuc.plan.quota_changes import (
     quota_text,
     tree,
 )
-from gpuc.plan.replacement import pool_of
 
 _FITS = "kueue v0.19.2 pkg/scheduler/flavorassigner/flavorassigner.go, fitsResourceQuota"
 

@@ -119,7 +119,7 @@ def service_account_removed(change: Change) -> Impacts:
 
     The API server refuses new pods that name the ServiceAccount, also pods that replace pods of running jobs. The
     tokens of pods that run are not valid any more, so that these pods lose access to the API server and
-    cannot renew their AWS credentials.
+    cannot renew their credentials of the cloud.
 
     Source: kubernetes v1.35.4 plugin/pkg/admission/serviceaccount/admission.go; pkg/serviceaccount/claims.go,
     Validate

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 from gpuc.diagnostics.place import place
 from gpuc.diagnostics.words import first_names
-from gpuc.objects.object_set import dig
 from gpuc.plan.applications import component_of, kept_applications
 from gpuc.plan.change import Change
 from gpuc.plan.chart_changes import (
@@ -16,6 +15,7 @@ from gpuc.plan.chart_changes import (
     values_of_other_team,
 )
 from gpuc.plan.impact import Impacts, Level, Raised, impact
+from gpuc.plan.substrate import substrate_plan
 
 
 @impact("IMP601", Level.RESTRICTS)
@@ -103,7 +103,7 @@ _SHOWN = 4
 def component_restarts(change: Change) -> Impacts:
     """The Helm values of a component change, and its programs restart.
 
-    While they restart, Kueue admits nothing, or Karpenter starts no node, usually for some seconds. If no replica of
+    While they restart, Kueue admits nothing, or no node starts, usually for some seconds. If no replica of
     Gatekeeper answers, the failure policy of its webhook counts. Running pods are not disturbed. A value that is in no
     pod, for example the number of replicas, restarts no program.
 
@@ -124,7 +124,7 @@ def values_for_other_team(change: Change) -> Impacts:
     """The Helm values of a component change that another team installs.
 
     Argo CD does not apply these values. Until the other team installs them, the objects of gpuc rely on values that the
-    program does not have, for example frameworks of Kueue or feature gates of Karpenter.
+    program does not have, for example frameworks of Kueue or feature gates.
     """
     for pair in change.helm_values():
         if values_of_other_team(pair.before) and values_of_other_team(pair.after) and pair.fields:
@@ -138,69 +138,47 @@ def values_for_other_team(change: Change) -> Impacts:
 def kubernetes_changes(change: Change) -> Impacts:
     """The spec names a newer version of Kubernetes.
 
-    gpuc and Argo CD upgrade no control plane. After the control plane of EKS has the version, an image alias means
-    the image of its release for this version, and Karpenter replaces all nodes within the budgets. If AWS has no such
-    image, Karpenter finds none, and nodes and new nodes keep the image of the old version.
+    gpuc and Argo CD upgrade no control plane. After the control plane has the version, an image alias means the image
+    of its release for this version, and all nodes are replaced within the budgets. If there is no such image, nodes and
+    new nodes keep the image of the old version.
 
     Source: aws/karpenter-provider-aws v1.14.1 pkg/providers/amifamily/al2023.go, DescribeImageQuery;
     pkg/controllers/nodeclass/ami.go, Reconcile; awsdocs/amazon-eks-user-guide, update-cluster
     """
-    before, after = _versions(change)
-    if numbers(after) <= numbers(before):
-        return
-    images = {
-        manifest.name: dig(manifest.body, "spec", "amiSelectorTerms") or ()
-        for manifest in change.after.objects.of("karpenter.k8s.aws", "EC2NodeClass")
-    }
-    # Karpenter accepts an alias only as the single term of a list.
-    aliases = [name for name, terms in images.items() if any("alias" in term for term in terms)]
-    others = [name for name in images if name not in aliases]
-    replaces = "; after its upgrade, Karpenter replaces nodes" if aliases else ""
-    message = f"Kubernetes {after} instead of {before}: neither gpuc nor Argo CD upgrades the control plane{replaces}"
-    details: list[str] = []
-    steps = numbers(after)[-1] - numbers(before)[-1]
-    if steps > 1:
-        details.append(f"EKS upgrades by one minor version at a time: {steps} upgrades")
-    if aliases:
-        details += (
-            "after the upgrade, the image alias means another image, and Karpenter replaces all nodes of these pools "
-            f"within their budgets: {', '.join(aliases)}",
-            "if AWS has no image of this release for the new version, nothing is replaced and new nodes keep the old "
-            "kubelet; choose a newer alias",
-        )
-    if others:
-        details.append(f"pools without an image alias keep their nodes until another image: {', '.join(others)}")
-    yield Raised(f"cluster {change.after.name}", message, path=("spec", "kubernetes"), details=tuple(details))
+    text, versions = _versions(change)
+    if versions > 0:
+        more, details = substrate_plan(change.after).control_plane(change, versions)
+        message = f"{text}: neither gpuc nor Argo CD upgrades the control plane{more}"
+        yield Raised(f"cluster {change.after.name}", message, path=("spec", "kubernetes"), details=details)
 
 
 @impact("IMP612", Level.DISRUPTS)
 def kubernetes_older(change: Change) -> Impacts:
     """The spec names an older version of Kubernetes.
 
-    EKS rolls a control plane back by one minor version, within seven days after an upgrade. Otherwise the cluster has
-    to be created again. Kubelets must not be newer than the API server, and an image alias means the image for the
-    version that the control plane still has.
+    Few control planes go back to an older version. Without a way back, the cluster has to be created again. Kubelets
+    must not be newer than the API server, and an image alias means the image for the version that the control plane
+    still has.
 
     Source: docs.aws.amazon.com/eks/latest/userguide/rollback-cluster.html; aws/karpenter-provider-aws v1.14.1
     pkg/providers/amifamily/ami.go, DescribeImageQueries
     """
-    before, after = _versions(change)
-    if numbers(after) >= numbers(before):
+    text, versions = _versions(change)
+    if versions >= 0:
         return
-    message = (
-        f"Kubernetes {after} instead of {before}: EKS rolls back by one minor version, "
-        "within seven days after the upgrade, and later not at all"
-    )
+    way, more = substrate_plan(change.after).control_plane(change, versions)
     details = (
         "first: replace the nodes with nodes of the older version, because a kubelet must not be newer than the API "
         "server; then roll back the control plane",
-        "pools with an image alias need the id of an image of the older version first",
+        *more,
         "if the cluster never had the newer version, only the output of gpuc changes",
     )
-    yield Raised(f"cluster {change.after.name}", message, path=("spec", "kubernetes"), details=details)
+    yield Raised(f"cluster {change.after.name}", f"{text}: {way}", path=("spec", "kubernetes"), details=details)
 
 
-def _versions(change: Change) -> tuple[str, str]:
-    """Returns the versions of Kubernetes of the specs before and after the change; empty without both specs."""
-    before, after = change.before.cluster, change.after.cluster
-    return (before.spec.kubernetes, after.spec.kubernetes) if before and after else ("", "")
+def _versions(change: Change) -> tuple[str, int]:
+    """Returns the versions of Kubernetes in words, and the number of versions in between; 0 without both specs."""
+    if not change.before.cluster or not change.after.cluster:
+        return "", 0
+    before, after = (state.cluster.spec.kubernetes for state in (change.before, change.after) if state.cluster)
+    return f"Kubernetes {after} instead of {before}", numbers(after)[-1] - numbers(before)[-1]

@@ -3,16 +3,15 @@
 from gpuc.cluster.pool_fields import BUDGETS, CONSOLIDATION, IDLE_TIME, LIFETIME
 from gpuc.kubernetes.duration import parse_duration
 from gpuc.plan.change import Change, changed
-from gpuc.plan.drift import Scope, drifts
 from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact
-from gpuc.plan.replacement import (
+from gpuc.plan.pool_sizes import nodes_of, nodes_text
+from gpuc.substrates.eks.drift import Scope, drifts
+from gpuc.substrates.eks.replacement import (
     DRIFTED,
     EMPTY,
     closed_hours,
     details,
     is_closed,
-    nodes_of,
-    nodes_text,
     pace,
     protected_pods_end,
     replaced_words,

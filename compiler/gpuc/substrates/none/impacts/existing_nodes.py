@@ -10,9 +10,9 @@ from gpuc.model.names import POOL_LABEL
 from gpuc.objects.object_set import dig
 from gpuc.plan.change import Change, Pair
 from gpuc.plan.impact import Impacts, Level, Raised, impact
+from gpuc.plan.pool_sizes import pool_of
 from gpuc.plan.pruning import is_left
 from gpuc.plan.quantities import sharing_path
-from gpuc.plan.replacement import pool_of
 from gpuc.substrates.none.reader import node_names
 
 _RULE: Path = ("spec", "rules", 0)

@@ -26,9 +26,9 @@ from gpuc.model.names import MIG_CONFIG_LABEL, MODE_KEY, PLUGIN_CONFIG_LABEL
 from gpuc.objects.object_set import by_first, dig, items
 from gpuc.plan.change import Change, Pair, PoolPair
 from gpuc.plan.differences import MISSING, FieldChange
-from gpuc.plan.node_hash import hashed_fields
+from gpuc.plan.pool_sizes import pool_of
 from gpuc.plan.quantities import advertised_changes
-from gpuc.plan.replacement import pool_of
+from gpuc.substrates.eks.node_hash import hashed_fields
 
 _FIELDS = {
     "userData": "user data",

@@ -5,8 +5,9 @@ from gpuc.diagnostics.words import counted
 from gpuc.kubernetes.node_pool import CAPACITY_TYPE, INSTANCE_TYPE
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, Prediction, impact
+from gpuc.plan.pool_sizes import nodes_text, pool_sizes
 from gpuc.plan.pruning import is_left
-from gpuc.plan.replacement import nodes_text, pool_sizes, protected_pods_end, smaller_limits
+from gpuc.substrates.eks.replacement import protected_pods_end, smaller_limits
 
 
 @impact("IMP104", Level.NONE, source="kubernetes-sigs/karpenter v1.14.1 pkg/apis/v1/nodepool.go")

@@ -11,7 +11,7 @@ import pytest
 from gpuc.diagnostics.finding import Path
 from gpuc.manifest.manifest import Manifest
 from gpuc.plan.change import Pair
-from gpuc.plan.node_hash import hashed_fields
+from gpuc.substrates.eks.node_hash import hashed_fields
 from tests.pipeline.memory import compile_tree, source
 from tests.values import changed, without
 

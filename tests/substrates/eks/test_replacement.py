@@ -10,8 +10,8 @@ import pytest
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet
 from gpuc.plan.change import Change, PoolPair
-from gpuc.plan.replacement import details, pace, replaced_words
 from gpuc.plan.state import no_state
+from gpuc.substrates.eks.replacement import details, pace, replaced_words
 
 POOL = Manifest("", (), "karpenter.sh/v1", "NodePool", "train", {"spec": {"limits": {"cpu": "768", "nodes": "4"}}})
 ALWAYS = {"nodes": "1", "reasons": ["Drifted"]}

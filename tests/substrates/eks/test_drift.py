@@ -11,8 +11,8 @@ from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet
 from gpuc.plan.change import Change, Pair
 from gpuc.plan.differences import MISSING, FieldChange
-from gpuc.plan.drift import Scope, drifts, field_words
 from gpuc.plan.state import HELM_VALUES, State
+from gpuc.substrates.eks.drift import Scope, drifts, field_words
 
 POOL = Manifest("", (), "karpenter.sh/v1", "NodePool", "train", {
     "spec": {"template": {"spec": {

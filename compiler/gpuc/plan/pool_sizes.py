@@ -1,0 +1,79 @@
+"""The numbers of nodes of pools before and after a change."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gpuc.diagnostics.finding import Path
+from gpuc.model import Cluster, Pool
+from gpuc.objects.object_set import grouped
+from gpuc.plan.change import Change, PoolPair
+from gpuc.plan.impact import Prediction, Raised
+
+
+@dataclass(frozen=True)
+class PoolSize:
+    """A node pool that is in both states, and whose NodePools have numbers of nodes."""
+
+    name: str
+    pairs: tuple[PoolPair, ...]
+    """The NodePools: of the pool, and of its warm nodes. One of them may be added or removed."""
+    before: int
+    """The number of nodes up to which nodes start."""
+    after: int
+    running_before: int
+    """The number of nodes that always run."""
+    running_after: int
+
+    @property
+    def is_static(self) -> bool:
+        """Whether all nodes always run."""
+        return self.running_after == self.after > 0
+
+    def raised(
+        self, message: str, *fields: Path, details: tuple[str, ...] = (), predicts: tuple[Prediction, ...] = ()
+    ) -> Raised:
+        """Returns an impact at the first of the fields that differ, or at an added or removed NodePool as a whole."""
+        pair, path = self._changed(fields)
+        return Raised(f"node pool {self.name}", message, pair.manifest, path, details, predicts)
+
+    def _changed(self, fields: Sequence[Path]) -> tuple[PoolPair, Path]:
+        for pair in self.pairs:
+            if pair.is_added or pair.is_removed:
+                return pair, ()
+            for field in fields:
+                if pair.changes(*field):
+                    return pair, field
+        return self.pairs[0], fields[0]
+
+
+def pool_sizes(change: Change) -> list[PoolSize]:
+    """Returns the node pools of both states whose numbers of nodes are known."""
+    found = []
+    for name, pairs in grouped(change.pools, lambda pair: pair.element).items():
+        sides = [[pair.old for pair in pairs if pair.old], [pair.new for pair in pairs if pair.new]]
+        most = [[pool.startable for pool in side] for side in sides]
+        if all(sides) and not any(None in side for side in most):
+            counts = [sum(count or 0 for count in side) for side in most]
+            running = [sum(pool.replicas or 0 for pool in side) for side in sides]
+            found.append(PoolSize(name, tuple(pairs), counts[0], counts[1], running[0], running[1]))
+    return found
+
+
+def pool_of(cluster: Cluster | None, name: str) -> Pool | None:
+    """Returns a pool of the spec; None without the pool."""
+    return next((pool for pool in cluster.pools if pool.name == name), None) if cluster else None
+
+
+def nodes_text(count: int | None) -> str:
+    """Returns a number of nodes as an upper bound in words. With the limit 0, nodes from before can still run."""
+    if count is None:
+        return "all nodes"
+    return f"up to {count} {'node' if count == 1 else 'nodes'}" if count else "the nodes that still run"
+
+
+def nodes_of(pairs: Sequence[PoolPair]) -> int | None:
+    """Returns the largest number of nodes of NodePools before the change; None without a number."""
+    counts = [pair.old.most_nodes for pair in pairs if pair.old]
+    return None if None in counts else sum(count or 0 for count in counts)

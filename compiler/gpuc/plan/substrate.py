@@ -1,0 +1,39 @@
+"""What the substrate of a cluster knows about changes of the complete cluster.
+
+Each folder of gpuc.substrates has a module plan.py with the variable PLAN. There is no central list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from gpuc.cluster.pools import Pools
+from gpuc.plan.change import Change
+from gpuc.plan.state import State
+from gpuc.spec.substrate import Sections, substrate_records
+
+
+@dataclass(frozen=True, kw_only=True)
+class SubstratePlan:
+    """What a substrate knows about changes of the complete cluster."""
+
+    sections: Sections
+    """The sections of the spec."""
+    cluster: str
+    """What a cluster is in messages, in the singular."""
+    end: str
+    """The sentence about the nodes of a cluster that ends, after the sentence about its Applications."""
+    control_plane: Callable[[Change, int], tuple[str, tuple[str, ...]]]
+    """Returns what another version of Kubernetes does: the end of a message, and sentences.
+
+    Arguments: the change, and the number of minor versions, which is negative for an older version."""
+
+
+def substrate_plan(state: State) -> SubstratePlan:
+    """Returns what the substrate of a cluster knows. Without a resolved spec, the node pools show the substrate."""
+    records: dict[str, SubstratePlan] = substrate_records("plan", "PLAN")
+    if state.cluster:
+        return records[state.cluster.spec.cloud.substrate.name]
+    folders = [pool.substrate for pool in state.objects.once(Pools).pools]
+    return min(records.values(), key=lambda record: record.sections.folder not in folders)
