@@ -73,9 +73,9 @@ def _steps(directory: Path, settings: Settings, written: Written, *, is_minimal:
     if "requirements.txt" in written.kept:
         yield "check that requirements.txt installs gpuc: the CI workflow installs only this file"
     resources = "zones, role and tags" if is_minimal else "zones, role, tags and address ranges"
-    yield f"edit {spec}: {resources} of your AWS account, and pools"
+    yield f"edit {spec}: {resources} of your cloud account, and pools"
     if settings.repo == EXAMPLE_REPO:
-        file = spec if is_minimal else "specs/base/eks.yaml"
+        file = spec if is_minimal else "the layer in specs/base/"
         yield f"edit {file}: delivery.repo is the URL of your Git repository"
     yield "gpuc compile"
     yield f'git add --all && git commit --message "Add the cluster {settings.name}"'
