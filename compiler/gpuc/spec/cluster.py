@@ -85,7 +85,7 @@ class Spec(SpecModel):
     """The versions of components."""
 
     components: dict[Name, ComponentSettings] = {}
-    """Settings of components by name: gpu-operator, kueue, gatekeeper, those of the substrate and so on.
+    """Settings of components by name: gpu-operator, kueue, gatekeeper and so on.
 
     An optional component belongs to a cluster if this section names the component, with settings or with {}.
     """

@@ -152,7 +152,7 @@ class EksPool(SpecModel):
     """Allowed purchase options. Karpenter prefers reserved, then spot, then on-demand.
 
     Default: reserved if the pool has reservations, on-demand if the pool has none. A pool with reservations buys other
-    capacity only if this list contains it.
+    capacity only if this list contains it. Without spot, pods of `runs` have karpenter.sh/do-not-disrupt.
     """
 
     zones: Annotated[list[Zone], Field(min_length=1)] | None = None

@@ -81,8 +81,7 @@ def _queue(text: str) -> str:
 
 
 class Aws(OneOf):
-    """An EKS cluster. Its autoscaler is Karpenter: a node pool becomes a NodePool and an EC2NodeClass, and pods of
-    `runs` have the annotation karpenter.sh/do-not-disrupt."""
+    """An EKS cluster with the autoscaler Karpenter: each pool becomes a NodePool and an EC2NodeClass."""
 
     one_of = ("node_role", "instance_profile")
 
