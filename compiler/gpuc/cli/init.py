@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 TEMPLATE = Path(__file__).parent / "template"
 SUBSTRATE = next((TEMPLATE.parents[1] / "substrates").glob("*/template"))
 """The template of the substrate of new clusters: the specs, and questions.toml about their settings."""
+LAYER = f"specs/base/{next(SUBSTRATE.glob('*/specs/base/*')).stem}"
+"""The layer of a new fleet."""
 COMMON = "common"
 """The folder in TEMPLATE with the files of all fleets."""
 TENANTS = "tenants"
@@ -68,7 +70,7 @@ def write_fleet(directory: Path, settings: Settings, example: str = TENANTS) -> 
 
 def fleet_files(settings: Settings, example: str = TENANTS) -> dict[str, str]:
     """Returns the texts of the files of a new fleet, by path in the fleet, sorted."""
-    texts, values = {SCHEMA_FILE: schema_text()}, {**asdict(settings), "example": example}
+    texts, values = {SCHEMA_FILE: schema_text()}, {**asdict(settings), "example": example, "layer": LAYER}
     for folder in (TEMPLATE / COMMON, TEMPLATE / example, SUBSTRATE / example):
         for file in folder.rglob("*"):
             if file.is_file() and file.parent.name != "__pycache__":  # pip compiles the Python files of a package

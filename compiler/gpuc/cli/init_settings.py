@@ -79,7 +79,7 @@ def questions() -> tuple[Question, ...]:
             "a letter, then lower-case letters, digits and hyphens, at most 40 characters, for example dev-use1",
             "spec.cluster.Metadata",
         ),
-        Question("region", "REGION", **_of_substrate("region")),
+        Question("region", "REGION", *_of_substrate("region")),
         _choice("kubernetes", "VERSION", "the version of Kubernetes", _kubernetes_versions()),
         _choice("network_policy_engine", "ENGINE", "the program that enforces NetworkPolicies", ENGINES),
         _choice("argocd", "PLACE", "whether Argo CD runs in the cluster or in another cluster", (OWN_ARGO_CD, HUB)),
@@ -101,14 +101,14 @@ def questions() -> tuple[Question, ...]:
     )
 
 
-def _of_substrate(field: str) -> dict[str, str]:
-    """Returns text, expected form and model of a setting that belongs to the substrate."""
+def _of_substrate(field: str) -> tuple[str, str, str]:
+    """Returns the text, the expected form and the model of a setting that only the substrate knows."""
     import tomllib
 
     from gpuc.cli.init import SUBSTRATE
 
-    row: dict[str, str] = tomllib.loads((SUBSTRATE / "questions.toml").read_text("utf-8"))[field]
-    return row
+    row = tomllib.loads((SUBSTRATE / "questions.toml").read_text("utf-8"))[field]
+    return row["text"], row["expected"], row["model"]
 
 
 def _choice(field: str, metavar: str, text: str, choices: tuple[str, ...]) -> Question:

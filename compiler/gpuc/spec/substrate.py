@@ -12,7 +12,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel, Field, create_model
 
@@ -76,8 +76,10 @@ def with_pool_sections(model: type[_Model]) -> type[_Model]:
 
 def with_fields(model: type[_Model]) -> type[_Model]:
     """Returns a model with the fields whose form only substrates know; a decorator."""
-    bases = (part.fields[model.__name__] for part in substrates() if model.__name__ in part.fields)
-    return create_model(model.__name__, __base__=(*bases, model), __doc__=model.__doc__, __module__=model.__module__)
+    name = model.__name__
+    bases: Any = (*(part.fields[name] for part in substrates() if name in part.fields), model)
+    made = create_model(name, __base__=bases, __doc__=model.__doc__, __module__=model.__module__)
+    return cast("type[_Model]", made)
 
 
 def with_cloud_sections(model: type[_Model]) -> type[_Model]:
