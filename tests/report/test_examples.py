@@ -40,12 +40,12 @@ def found(example: Example, variant: Variant, folder: Path, capsys: pytest.Captu
         files = LoadedFiles()
         files.add(variant.file, variant.text)
         return {finding.rule.id for finding in check_objects(ObjectSet(files.manifests, is_complete=True))}
-    if example.place in {"lint", "aws"}:
+    if example.place in {"lint", "import"}:
         folder.mkdir()
         file = folder / "a.yaml"
         file.write_text(variant.text, encoding="utf-8")
         capsys.readouterr()
-        if example.place == "aws":
+        if example.place == "import":
             main(["catalog", "import", str(file), "--source", "a test"])
             return set(re.findall(r" error ([A-Z]+\d+) ", capsys.readouterr().err))
         main(["lint", str(file), "--format", "json"])

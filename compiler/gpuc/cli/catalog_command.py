@@ -1,11 +1,10 @@
-"""`gpuc catalog`: lists and shows what gpuc knows, and converts the output of the EC2 API to rows of a fleet."""
+"""`gpuc catalog`: lists and shows what gpuc knows, and converts the output of the API of a cloud to rows of a fleet."""
 
 from __future__ import annotations
 
 import json
 
 from gpuc.cli.catalog_entries import FAMILIES, SUBJECTS, TYPES, Entry, entries
-from gpuc.cli.commands import CATALOG_SOURCE
 from gpuc.cli.specs import current_catalog
 from gpuc.diagnostics.report.console import print_document, write_stdout
 from gpuc.diagnostics.report.document import json_text, picked
@@ -13,11 +12,11 @@ from gpuc.diagnostics.spelling import did_you_mean
 from gpuc.diagnostics.usage import UsageError
 
 
-def run_catalog(words: list[str], form: str = "text", source: str = CATALOG_SOURCE) -> int:
+def run_catalog(words: list[str], form: str = "text", source: str | None = None) -> int:
     """Lists or shows entries, or prints rows for specs/catalog/, and returns the exit code: 1 if an import has errors.
 
     Args:
-        source: the source of the rows that an import prints.
+        source: the source of the rows that an import prints; None for the command that prints the file.
 
     Raises:
         UsageError: for words without an entry, and for wrong rows of the fleet.

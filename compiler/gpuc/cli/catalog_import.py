@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-from gpuc.cli.commands import CATALOG_SOURCE
 from gpuc.diagnostics.report.console import write_stderr, write_stdout
 from gpuc.diagnostics.report.terminal import visible
 from gpuc.diagnostics.usage import UsageError
@@ -17,28 +16,26 @@ from gpuc.pipeline.price_rows import price_rows
 _SIZE_MAX = 256 * 2**20
 
 
-def run_import(file: str, source: str) -> int:
+def run_import(file: str, source: str | None) -> int:
     """Prints the rows of a file and returns the exit code: 1 if an instance type has no row because of an error.
 
     Args:
         file: the path of the file, or - for standard input.
-        source: the text of the sources of the rows.
+        source: the text of the sources of the rows; None for the command that prints the file.
 
     Raises:
         UsageError: when the file cannot be read, or the source is not a line of text.
     """
-    if not source or not source.isprintable() or len(source) > 400:
+    if source is not None and not (source.isprintable() and 0 < len(source) <= 400):
         raise UsageError("--source requires one line of text with at most 400 characters")
     name, data = "<stdin>" if file == "-" else file, _read(file)
     products = _products(data)
     if products is not None:
-        prices, others, findings = price_rows(
-            products, name, "aws pricing get-products" if source == CATALOG_SOURCE else source
-        )
+        prices, others, findings = price_rows(products, name, source or "aws pricing get-products")
         text, skipped = yaml_text(prices), others
         why = "other offers without a row: expected Linux, shared tenancy, on demand or reserved"
     else:
-        rows, same, findings = imported_rows(data, name, source)
+        rows, same, findings = imported_rows(data, name, source or "aws ec2 describe-instance-types")
         text, skipped = yaml_text(rows), len(same)
         why = f"instance types without a row, because gpuc has the same figures: {' '.join(same)}"
     write_stdout(text)

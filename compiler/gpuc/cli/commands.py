@@ -11,9 +11,6 @@ from gpuc.cli.command import Argument, Command
 
 _USUAL_CODES = {"2": "the command line is wrong", "3": "gpuc itself failed"}
 
-CATALOG_SOURCE = "aws ec2 describe-instance-types"
-"""The source of rows that `gpuc catalog import` prints, without --source."""
-
 
 def _init_arguments() -> Iterator[Argument]:
     from gpuc.cli.init_settings import Settings, questions

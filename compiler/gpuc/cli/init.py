@@ -15,12 +15,16 @@ if TYPE_CHECKING:
     from gpuc.cli.init_settings import Settings
 
 TEMPLATE = Path(__file__).parent / "template"
+SUBSTRATE = next((TEMPLATE.parents[1] / "substrates").glob("*/template"))
+"""The template of the substrate of new clusters: the specs, and questions.toml about their settings."""
+LAYER = f"specs/base/{next(SUBSTRATE.glob('*/specs/base/*')).stem}"
+"""The layer of a new fleet."""
 COMMON = "common"
-"""The folder in template/ with the files of all fleets."""
+"""The folder in TEMPLATE with the files of all fleets."""
 TENANTS = "tenants"
-"""The folder in template/ with the spec of a cluster with tenants and queues."""
+"""The folder with the files of a cluster with tenants and queues."""
 MINIMAL = "minimal"
-"""The folder in template/ with the spec of a cluster with one node pool."""
+"""The folder with the files of a cluster with one node pool."""
 SCHEMA_FILE = "gpuc.schema.json"
 _CLUSTER_FILE = "specs/cluster.yaml"
 """The template of the cluster's spec. The spec itself has the name of the cluster."""
@@ -41,7 +45,7 @@ def write_fleet(directory: Path, settings: Settings, example: str = TENANTS) -> 
     """Writes the files of a new fleet that do not exist yet.
 
     Args:
-        example: the folder in template/ with the specs.
+        example: the folder in the templates with the specs.
 
     Raises:
         UsageError: when a file cannot be written.
@@ -66,8 +70,8 @@ def write_fleet(directory: Path, settings: Settings, example: str = TENANTS) -> 
 
 def fleet_files(settings: Settings, example: str = TENANTS) -> dict[str, str]:
     """Returns the texts of the files of a new fleet, by path in the fleet, sorted."""
-    texts, values = {SCHEMA_FILE: schema_text()}, {**asdict(settings), "example": example}
-    for folder in (TEMPLATE / COMMON, TEMPLATE / example):
+    texts, values = {SCHEMA_FILE: schema_text()}, {**asdict(settings), "example": example, "layer": LAYER}
+    for folder in (TEMPLATE / COMMON, TEMPLATE / example, SUBSTRATE / example):
         for file in folder.rglob("*"):
             if file.is_file() and file.parent.name != "__pycache__":  # pip compiles the Python files of a package
                 name = file.relative_to(folder).as_posix()

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from gpuc.cli.init import MINIMAL, TENANTS, Written, write_fleet
+from gpuc.cli.init import LAYER, MINIMAL, TENANTS, Written, write_fleet
 from gpuc.cli.init_settings import EXAMPLE_REPO, Settings, complete
 from gpuc.cli.requirement import path_of
 from gpuc.cli.specs import top_of_repository
@@ -73,9 +73,9 @@ def _steps(directory: Path, settings: Settings, written: Written, *, is_minimal:
     if "requirements.txt" in written.kept:
         yield "check that requirements.txt installs gpuc: the CI workflow installs only this file"
     resources = "zones, role and tags" if is_minimal else "zones, role, tags and address ranges"
-    yield f"edit {spec}: {resources} of your AWS account, and pools"
+    yield f"edit {spec}: {resources} of your cluster, and pools"
     if settings.repo == EXAMPLE_REPO:
-        file = spec if is_minimal else "specs/base/eks.yaml"
+        file = spec if is_minimal else LAYER
         yield f"edit {file}: delivery.repo is the URL of your Git repository"
     yield "gpuc compile"
     yield f'git add --all && git commit --message "Add the cluster {settings.name}"'

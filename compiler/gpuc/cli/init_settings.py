@@ -79,7 +79,7 @@ def questions() -> tuple[Question, ...]:
             "a letter, then lower-case letters, digits and hyphens, at most 40 characters, for example dev-use1",
             "spec.cluster.Metadata",
         ),
-        Question("region", "REGION", "the AWS region", "a region such as eu-central-1", "substrates.eks.section.Aws"),
+        Question("region", "REGION", *_of_substrate("region")),
         _choice("kubernetes", "VERSION", "the version of Kubernetes", _kubernetes_versions()),
         _choice("network_policy_engine", "ENGINE", "the program that enforces NetworkPolicies", ENGINES),
         _choice("argocd", "PLACE", "whether Argo CD runs in the cluster or in another cluster", (OWN_ARGO_CD, HUB)),
@@ -87,7 +87,7 @@ def questions() -> tuple[Question, ...]:
             "server",
             "URL",
             "with --argocd hub: the URL of the cluster in Argo CD, as `argocd cluster list` prints it",
-            "an https URL such as https://ABC.gr7.us-east-1.eks.amazonaws.com",
+            "an https URL such as https://prod-use1.example.com",
             "spec.platform.Destination",
         ),
         Question(
@@ -99,6 +99,16 @@ def questions() -> tuple[Question, ...]:
         ),
         Question("requirement", "LINE", "the line of requirements.txt that installs gpuc", EXPECTED),
     )
+
+
+def _of_substrate(field: str) -> tuple[str, str, str]:
+    """Returns the text, the expected form and the model of a setting that only the substrate knows."""
+    import tomllib
+
+    from gpuc.cli.init import SUBSTRATE
+
+    row = tomllib.loads((SUBSTRATE / "questions.toml").read_text("utf-8"))[field]
+    return row["text"], row["expected"], row["model"]
 
 
 def _choice(field: str, metavar: str, text: str, choices: tuple[str, ...]) -> Question:

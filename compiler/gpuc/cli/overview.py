@@ -27,7 +27,7 @@ def overview() -> str:
     commands = "\n".join(f"  {name:<13}  {command.summary}" for name, command in COMMANDS.items())
     return (
         "usage: gpuc COMMAND [ARGUMENT...]\n\n"
-        "gpuc compiles one spec per GPU cluster to the configuration of Karpenter, Kueue, the NVIDIA GPU Operator,\n"
+        "gpuc compiles one spec per GPU cluster to the configuration of its nodes, Kueue, the NVIDIA GPU Operator,\n"
         "Gatekeeper, Prometheus and Argo CD.\n\n"
         f"commands:\n{commands}\n\n"
         "`gpuc COMMAND --help` and `gpuc help COMMAND` show the arguments and examples of a command.\n"

@@ -9,12 +9,12 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
+from gpuc.cluster.node_allocatable import max_pods, predicted_allocatable
 from gpuc.kubernetes.amounts import EPHEMERAL_STORAGE, GIB, PODS, Amounts, amount
 from gpuc.kubernetes.api_groups import KARPENTER_AWS
 from gpuc.kubernetes.node_pool import AWS, CAPACITY_TYPE, REGION
 from gpuc.kubernetes.selector import Domain
 from gpuc.manifest.manifest import Manifest
-from gpuc.model.node import max_pods, predicted_allocatable
 from gpuc.objects.object_set import dig, items
 
 if TYPE_CHECKING:

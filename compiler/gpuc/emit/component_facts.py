@@ -136,8 +136,6 @@ class Rehearsal(NamedTuple):
 
 
 SYSTEM_NODES = "system-nodes"
-EKS_CLUSTER = "eks-cluster"
-POD_IDENTITY_AGENT = "eks-addon/eks-pod-identity-agent"
 
 
 class InstalledChart(NamedTuple):
@@ -152,7 +150,7 @@ class InstalledChart(NamedTuple):
 
 
 Needs = Callable[[InstalledChart], Iterator[tuple[str, Path]]]
-"""Yields ids of things outside of the output, for example "eks-cluster/prod", with the path in the Helm values."""
+"""Yields ids of things outside of the output, for example "system-nodes", with the path in the Helm values."""
 
 
 def nothing(chart: InstalledChart) -> Iterator[tuple[str, Path]]:

@@ -91,7 +91,7 @@ def _failure_rules(template: Template) -> list[Body]:
     """Returns the rules for pods that failed. The first rule that matches applies, and other failures count.
 
     The loss of a node does not count. A pod that gets SIGTERM without the condition DisruptionTarget was deleted, for
-    example by Karpenter at the end of the grace period of a node.
+    example by the autoscaler at the end of the grace period of a node.
 
     Source: kubernetes/kubernetes v1.35.4 pkg/controller/job/pod_failure_policy.go
     """

@@ -1,8 +1,7 @@
 """Labels and annotations of the spec, on the objects that gpuc emits.
 
 They are only in the metadata of objects, not in pod templates and in labels of nodes. A change therefore starts no pods
-and replaces no nodes: Karpenter computes the hashes for drift from `spec.template` of a NodePool and `spec` of an
-EC2NodeClass.
+and replaces no nodes: the hashes for drift contain only `spec.template` of a NodePool and `spec` of an EC2NodeClass.
 
 Source: kubernetes-sigs/karpenter v1.14.1 pkg/apis/v1/nodepool.go (Hash);
 aws/karpenter-provider-aws v1.14.1 pkg/apis/v1/ec2nodeclass.go (Hash)

@@ -76,7 +76,7 @@ def _pod(template: Template, selector: dict[str, str], port: int) -> Body:
     spread = {
         "maxSkew": 1,
         "topologyKey": "kubernetes.io/hostname",
-        # With DoNotSchedule, Karpenter would start a node for each replica.
+        # With DoNotSchedule, the autoscaler would start a node for each replica.
         "whenUnsatisfiable": "ScheduleAnyway",
         "labelSelector": {"matchLabels": selector},
     }

@@ -117,13 +117,10 @@ def _default_requests(namespace: Namespace, file: str) -> Manifest:
 
 
 def _service_accounts(tenant: Tenant, namespace: Namespace, file: str) -> Iterator[Manifest]:
-    """Yields the ServiceAccounts with IAM roles. The agent of EKS Pod Identity finds the role by namespace and name.
+    """Yields the ServiceAccounts with roles in the cloud, which finds the role of a pod by namespace and name.
 
-    The webhook of EKS Pod Identity adds a token of its own to the pods, so that automountServiceAccountToken decides
-    only about the token for the API server. A ServiceAccount is not protected from pruning: it contains nothing, and
-    its pods lose the IAM role when it leaves the spec.
-
-    Source: Amazon EKS User Guide, Understand how EKS Pod Identity works
+    A ServiceAccount is not protected from pruning: it contains nothing, and its pods lose the role when it leaves the
+    spec.
     """
     for name, account in namespace.spec.service_accounts.items():
         path: Path = (*namespace.path, "serviceAccounts", name)

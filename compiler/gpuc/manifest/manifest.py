@@ -38,11 +38,11 @@ class Manifest:
     """One Kubernetes object."""
 
     file: str
-    """The output file, relative to the root: "out/prod-use1/karpenter/pools/train-h100.yaml"."""
+    """The output file, relative to the root: "out/prod-use1/tenants/research.yaml"."""
     origin: Path
     """The spec path that the object comes from. gpuc reports findings about the object at this path."""
     api: str
-    """apiVersion, for example "karpenter.sh/v1"."""
+    """apiVersion, for example "apps/v1"."""
     kind: str
     name: str
     body: Body

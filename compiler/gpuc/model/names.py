@@ -17,7 +17,7 @@ GPUS_TAINT = "gpuc.dev/gpus"
 SYSTEM_TAINT = "CriticalAddonsOnly"
 """The key of the taint of system nodes, which keeps pods of tenants off. The value is true, the effect NoSchedule.
 
-The chart of Karpenter and the add-ons of EKS tolerate this taint by default.
+The chart of the autoscaler and the add-ons of the cloud tolerate this taint by default.
 Source: aws/karpenter-provider-aws v1.14.1 charts/karpenter/values.yaml, key tolerations;
 awsdocs/amazon-eks-user-guide latest/ug/automode/set-builtin-node-pools.adoc
 """

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from gpuc.kubernetes.api_groups import RBAC
 from gpuc.kubernetes.kueue import GROUP
+from gpuc.objects.other_policies import KINDS, WITH_NAMESPACE
 
 _RIGHTS = "it gives permissions that the spec does not declare"
 _NETWORK = "it can allow connections to other tenants"
@@ -18,6 +19,7 @@ _DELIVERY = "its controller creates objects in other namespaces with its own per
 _GENERATOR = "its controller creates objects of other kinds with its own permissions"
 
 DENIED_KINDS: dict[tuple[str, str], str] = {
+    **{(group, kind): _NETWORK for group, kinds in KINDS.items() for kind in kinds if kind in WITH_NAMESPACE},
     ("", "Endpoints"): _ADDRESSES,
     ("", "LimitRange"): _LIMITS,
     ("", "ResourceQuota"): _LIMITS,
@@ -25,23 +27,18 @@ DENIED_KINDS: dict[tuple[str, str], str] = {
     ("argoproj.io", "Application"): _DELIVERY,
     ("argoproj.io", "ApplicationSet"): _DELIVERY,
     ("cilium.io", "CiliumNetworkPolicy"): _NETWORK,
-    ("crd.antrea.io", "NetworkPolicy"): _NETWORK,
-    ("crd.projectcalico.org", "NetworkPolicy"): _NETWORK,
     ("discovery.k8s.io", "EndpointSlice"): _ADDRESSES,
     ("helm.cattle.io", "HelmChart"): _DELIVERY,
     ("helm.toolkit.fluxcd.io", "HelmRelease"): _DELIVERY,
-    ("k8s.cni.cncf.io", "MultiNetworkPolicy"): _NETWORK,
     ("k8s.cni.cncf.io", "NetworkAttachmentDefinition"): _NETWORK,
     ("k8s.ovn.org", "UserDefinedNetwork"): _NETWORK,
     (GROUP, "LocalQueue"): _QUOTA,
     (GROUP, "Workload"): _QUOTA,
     ("kustomize.toolkit.fluxcd.io", "Kustomization"): _DELIVERY,
     ("kyverno.io", "Policy"): _GENERATOR,
-    ("networking.k8s.aws", "ApplicationNetworkPolicy"): _NETWORK,
     ("networking.k8s.io", "NetworkPolicy"): _NETWORK,
     ("operators.coreos.com", "ClusterServiceVersion"): _GENERATOR,
     ("operators.coreos.com", "Subscription"): _GENERATOR,
-    ("projectcalico.org", "NetworkPolicy"): _NETWORK,
     (RBAC, "Role"): _RIGHTS,
     (RBAC, "RoleBinding"): _RIGHTS,
 }

@@ -18,7 +18,7 @@ from gpuc.cluster.application import ARGO, Delivery, application_in
 from gpuc.cluster.pool_fields import REQUIREMENTS, requirements
 from gpuc.diagnostics.finding import Path
 from gpuc.emit.component import component_named
-from gpuc.emit.component_facts import EKS_CLUSTER, POD_IDENTITY_AGENT, SYSTEM_NODES, InstalledChart
+from gpuc.emit.component_facts import SYSTEM_NODES, InstalledChart
 from gpuc.kubernetes.api_groups import CONSTRAINTS, RBAC, is_custom
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.kubernetes.node_pool import CAPACITY_TYPE, INSTANCE_TYPE
@@ -77,7 +77,7 @@ class Output:
     def eks_cluster(self) -> str:
         """The name of the EKS cluster; empty if no component needs it."""
         needs = (name.split("/", 1) for values in self.values for name, _ in _of_component(self, values))
-        return next((name for kind, *rest in needs for name in rest if kind == EKS_CLUSTER), "")
+        return next((name for kind, *rest in needs for name in rest if kind == "eks-cluster"), "")
 
     @cached_property
     def has_gateway(self) -> bool:
@@ -193,7 +193,7 @@ def _node_pool(_output: Output, manifest: Manifest) -> Found:
 def _service_account(_output: Output, manifest: Manifest) -> Found:
     if role := manifest.annotations.get(IAM_ROLE):
         account = f"pod-identity/{manifest.namespace}/{manifest.name}"
-        for need in (POD_IDENTITY_AGENT, account, f"iam-role/{role.rpartition('/')[2]}"):
+        for need in ("eks-addon/eks-pod-identity-agent", account, f"iam-role/{role.rpartition('/')[2]}"):
             yield need, ("metadata", "annotations", IAM_ROLE)
 
 

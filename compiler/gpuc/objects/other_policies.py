@@ -36,7 +36,7 @@ _NAMESPACE = "io.kubernetes.pod.namespace"
 _NAMESPACE_LABELS = "io.cilium.k8s.namespace.labels."
 _NO_POD = ()
 """The addresses of a peer that includes no pods."""
-_KINDS = {
+KINDS = {
     "policy.networking.k8s.io": ("AdminNetworkPolicy", "BaselineAdminNetworkPolicy", "ClusterNetworkPolicy"),
     "networking.k8s.aws": ("ApplicationNetworkPolicy", "ClusterNetworkPolicy"),
     "cilium.io": ("CiliumClusterwideNetworkPolicy",),
@@ -46,6 +46,8 @@ _KINDS = {
     "k8s.cni.cncf.io": ("MultiNetworkPolicy",),
 }
 """Kinds of network policies that gpuc does not evaluate, by API group. Their objects can allow more connections."""
+WITH_NAMESPACE = ("ApplicationNetworkPolicy", "MultiNetworkPolicy", "NetworkPolicy")
+"""Those of the kinds whose objects are in a namespace."""
 _HARMLESS_ACTIONS = {
     "policy.networking.k8s.io": ("Deny", "Pass"),
     "networking.k8s.aws": ("Deny", "Pass"),
@@ -216,7 +218,7 @@ def other_policies(objects: ObjectSet) -> list[Manifest]:
     return [
         manifest
         for manifest in objects.manifests
-        if manifest.kind in _KINDS.get(group(manifest), ())
+        if manifest.kind in KINDS.get(group(manifest), ())
         or ((group(manifest), manifest.kind) == (CILIUM, KIND) and read_cilium_policy(manifest) is None)
     ]
 

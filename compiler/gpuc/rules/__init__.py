@@ -85,7 +85,7 @@ tenant_rule: _ElementRule[Tenant] = _ElementRule(lambda cluster: cluster.tenants
 
 
 class Owned(NamedTuple):
-    """Something that belongs to one cluster, for example an EKS cluster, or to one environment."""
+    """Something that belongs to one cluster, for example a reservation, or to one environment."""
 
     path: Path
     """The path in the spec that names it."""

@@ -85,7 +85,7 @@ class Spec(SpecModel):
     """The versions of components."""
 
     components: dict[Name, ComponentSettings] = {}
-    """Settings of components by name: gpu-operator, karpenter, kueue, gatekeeper and so on.
+    """Settings of components by name: gpu-operator, kueue, gatekeeper and so on.
 
     An optional component belongs to a cluster if this section names the component, with settings or with {}.
     """
@@ -103,7 +103,7 @@ class Spec(SpecModel):
     """Settings of Kueue: the kinds of jobs that Kueue manages. No effect without `queues`."""
 
     pools: Annotated[dict[Name, Pool], Field(min_length=1)]
-    """Node pools by name. Each pool becomes a NodePool and an EC2NodeClass of Karpenter."""
+    """Node pools by name. The substrate decides which objects a pool becomes."""
 
     node_agents: dict[Name, NodeAgent] = {}
     """DaemonSets that gpuc does not install, such as CSI drivers and log agents, by name. Quotas leave room for
@@ -142,7 +142,7 @@ class Spec(SpecModel):
     """
 
     working_hours: WorkingHours | None = None
-    """The hours in which Karpenter does not replace GPU nodes with running pods. Default: no such hours."""
+    """The hours in which the autoscaler replaces no GPU node with running pods. Default: no such hours."""
 
     observability: Observability | None = None
     """Metrics and alerts. Without this section, the output has no monitors and no alerts."""

@@ -47,7 +47,7 @@ class ClusterNetwork(SpecModel):
     """The address ranges of pods. Required if a tenant has the isolation network or dedicated."""
 
     service_cidr: Cidr | None = None
-    """The address range of Services: serviceIpv4Cidr of `aws eks describe-cluster`.
+    """The address range of Services: --service-cluster-ip-range of the API server.
 
     With the VPC CNI, a policy for the API server must contain the first address of the range. Required if a tenant sets
     `network.apiServer`.

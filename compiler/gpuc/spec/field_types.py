@@ -33,11 +33,8 @@ _WORDS: tuple[tuple[Any, str, str], ...] = (
     (metadata.LabelKey, "a label key such as example.com/team", ""),
     (metadata.LabelValue, "at most 63 letters, digits, -, _ and . that start and end with a letter or digit", ""),
     (get_args(get_args(metadata.Annotations)[0])[1], "a text", ""),
-    (get_args(get_args(metadata.ResourceTags)[0])[0], "the key of an AWS tag, at most 128 characters", ""),
-    (get_args(get_args(metadata.ResourceTags)[0])[1], "the value of an AWS tag, at most 256 characters", ""),
     (get_args(get_args(tenants.Groups)[0])[0], "the name of a group such as oidc:research", ""),
     (tenants.AccountName, "the name of a ServiceAccount such as trainer, except default", ""),
-    (tenants.RoleArn, "the ARN of an IAM role such as arn:aws:iam::111122223333:role/trainer", ""),
     (charts.ChartRepository, "a URL that begins with https:// or oci://", ""),
     (node_settings.UserData, "a text of ASCII characters, at most 16 KiB", ""),
 )  # fmt: skip
@@ -129,7 +126,7 @@ def _scalar(kind: Any, given: list[Any]) -> FieldType:
         return FieldType(_NAME)
     length = _limit(given, "max_length")
     most = f", at most {length} characters" if length else ""
-    form = next((part for part in reversed(given) if isinstance(part, Form)), None)
+    form = next((part for part in reversed(given) if isinstance(part, Form | Words)), None)
     return FieldType((form.words if form else "a text") + most)
 
 

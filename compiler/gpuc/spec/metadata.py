@@ -1,4 +1,4 @@
-"""Labels, annotations and tags: maps whose keys and values have a syntax."""
+"""Labels and annotations: maps whose keys and values have a syntax."""
 
 from __future__ import annotations
 
@@ -25,10 +25,6 @@ _KEY_FORM = (
 )
 _VALUE = r"^([A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?)?$"
 _VALUE_FORM = "at most 63 letters, digits, -, _ and . that start and end with a letter or digit"
-_TAG_KEY = r"^[A-Za-z0-9_.:/=+@-]([A-Za-z0-9 _.:/=+@-]{0,126}[A-Za-z0-9_.:/=+@-])?$"
-_TAG_KEY_FORM = "1 to 128 letters, digits, spaces and _ . : / = + - @, without a space at the start or end"
-_TAG_VALUE = r"^[A-Za-z0-9 _.:/=+@-]{0,256}$"
-_TAG_VALUE_FORM = "at most 256 letters, digits, spaces and _ . : / = + - @"
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f]")
 
 
@@ -37,14 +33,14 @@ def _label_key(key: str) -> str:
         prefix, slash, name = key.rpartition("/")
         normal = prefix.lower() + slash + _joined(name)
         raise text_error(_KEY_FORM, normal if is_label_key(normal) else "")
-    return _printable(key)
+    return printable(key)
 
 
 def _label_value(value: str) -> str:
     if not is_label_value(value):
         normal = _joined(value)
         raise text_error(_VALUE_FORM, normal if normal and is_label_value(normal) else "")
-    return _printable(value)
+    return printable(value)
 
 
 def _joined(text: str) -> str:
@@ -55,7 +51,7 @@ def _joined(text: str) -> str:
 def _annotation(value: str) -> str:
     if match := _CONTROL.search(value):
         raise text_error(f"a text without the control character U+{ord(match[0]):04X}")
-    return _printable(value)
+    return printable(value)
 
 
 def _small(annotations: dict[str, str]) -> dict[str, str]:
@@ -65,19 +61,12 @@ def _small(annotations: dict[str, str]) -> dict[str, str]:
     return annotations
 
 
-def _tag_key(key: str) -> str:
-    if not re.fullmatch(_TAG_KEY[1:-1], key):
-        raise text_error(_TAG_KEY_FORM)
-    return _printable(key)
+def printable(text: str) -> str:
+    """Returns a text that gpuc can write as YAML.
 
-
-def _tag_value(value: str) -> str:
-    if not re.fullmatch(_TAG_VALUE[1:-1], value):
-        raise text_error(_TAG_VALUE_FORM)
-    return _printable(value)
-
-
-def _printable(text: str) -> str:
+    Raises:
+        PydanticCustomError: for another text.
+    """
     if reason := text_problem(text):
         raise text_error(f"another text: {reason}")
     return text
@@ -105,13 +94,3 @@ Annotations = Annotated[
     Words("a map such as {owner: ml-team}"),
 ]
 """Annotations of Kubernetes objects by key."""
-
-ResourceTags = Annotated[
-    dict[
-        Annotated[str, AfterValidator(_tag_key), WithJsonSchema({"type": "string", "pattern": _TAG_KEY})],
-        Annotated[str, AfterValidator(_tag_value), WithJsonSchema({"type": "string", "pattern": _TAG_VALUE})],
-    ],
-    Field(max_length=40),
-    Words("a map such as {owner: ml-team}"),
-]
-"""AWS tags by key, with the characters that all AWS services allow."""

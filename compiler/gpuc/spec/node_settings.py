@@ -11,7 +11,7 @@ from gpuc.spec.form import Words
 from gpuc.spec.metadata import LabelKey, LabelValue
 
 USER_DATA_MAX = 16_384
-"""The maximum size of the user data of an EC2 instance in bytes, before the base64 encoding.
+"""The maximum size of the user data of an instance in bytes, before the base64 encoding.
 
 Source: Amazon EC2 User Guide, instance user data
 """
@@ -48,7 +48,7 @@ class NodeTaint(SpecModel):
     in_messages: ClassVar[str] = "{key: example.com/team, value: research}"
 
     key: LabelKey
-    """The key, for example example.com/team. Domains of Kubernetes, Karpenter, AWS, NVIDIA and gpuc are reserved."""
+    """The key, for example example.com/team. gpuc reserves domains as for `nodeLabels`."""
 
     value: LabelValue
     """The value. The admission policy toleration-fence allows tenants only tolerations with this value."""

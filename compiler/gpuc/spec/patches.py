@@ -40,9 +40,7 @@ class PatchTarget(SpecModel):
     group: (
         Annotated[
             str,
-            Form(
-                r"^([a-z0-9]([a-z0-9.-]*[a-z0-9])?)?$", "an API group such as karpenter.sh, without its version", _group
-            ),
+            Form(r"^([a-z0-9]([a-z0-9.-]*[a-z0-9])?)?$", "an API group such as batch, without its version", _group),
             Field(max_length=253),
         ]
         | None

@@ -25,7 +25,7 @@ class Nodes(OneOf):
     in_messages: ClassVar[str] = "{max: 8}"
 
     max: Count | None = None
-    """The maximum number of nodes, instead of `static`. Karpenter starts a node only for pending pods.
+    """The maximum number of nodes, instead of `static`. The autoscaler starts a node only for pending pods.
 
     The nodes of `min` always run, also without pods.
     """
@@ -33,10 +33,10 @@ class Nodes(OneOf):
     min: Count | None = None
     """The number of nodes that always run, with or without pods, as part of `max`. Default: none.
 
-    These nodes have a NodePool of their own, POOL-warm, with the same labels and taints. Karpenter has no minimum for
-    the NodePool that grows. The nodes of `min` are not bought as spot capacity if `eks.purchase` has another option.
-    While Karpenter replaces one of these nodes, the pool can have one node more than `max`. If you remove `min`, Argo
-    CD deletes the NodePool (unless `delivery.prune` is never), and Karpenter drains its nodes.
+    These nodes have a node pool of their own in the cluster, POOL-warm, with the same labels and taints, because the
+    node pool that grows has no minimum. The nodes of `min` are not bought as spot capacity if the pool may buy another
+    capacity. While one of these nodes is replaced, the pool can have one node more than `max`. If you remove `min`,
+    Argo CD deletes POOL-warm (unless `delivery.prune` is never), and its nodes are drained.
     """
 
     static: Count | None = None
@@ -60,8 +60,8 @@ class Runs(SpecModel):
     longest: Seconds
     """The duration of the longest run. The Job templates in workloads/ end a run after this time.
 
-    In a pool without spot capacity, the pods of these Jobs have the annotation karpenter.sh/do-not-disrupt: Karpenter
-    replaces a node only after the run on the node has ended.
+    In a pool without spot capacity, the pods of these Jobs have an annotation that keeps their node: a node is
+    replaced only after the run on the node has ended.
     """
 
     checkpoint_every: Seconds | None = None
@@ -80,7 +80,7 @@ class AnyPool(SpecModel):
         list[Annotated[str, Form(r"^[a-z0-9-]+(\.[a-z0-9-]+)?$", "an instance type such as p5.48xlarge", str.lower)]],
         Field(min_length=1),
     ]
-    """The types of the nodes: EC2 instance types, or with `cloud.none` one type of server, for example dgx-h100.
+    """The types of the nodes: instance types, or with `cloud.none` one type of server, for example dgx-h100.
 
     Nodes of all types must advertise the same resource names."""
     nodes: Nodes
@@ -108,20 +108,22 @@ class AnyPool(SpecModel):
     """The network for NCCL between nodes, in addition to the pod network."""
 
     runs: Runs | None = None
-    """The length of runs, and the time between checkpoints. Without this section, Karpenter ends the pods of a node
+    """The length of runs, and the time between checkpoints. Without this section, the pods of a node are ended
     one hour after the start of the drain at the latest."""
 
     topology: Annotated[list[Level], Field(min_length=1)] | None = None
     """Levels of topology-aware scheduling in Kueue, from the widest to the narrowest. Requires static nodes.
 
-    zone is the availability zone, block is the lowest network layer that all EC2 networks have, and host is one node.
+    zone is the availability zone, block is the lowest network layer that all networks of the cloud have, and host is
+    one node.
     """
 
     node_labels: NodeLabels = {}
     """Additional labels of the nodes, for example for node selectors of your own. A change replaces all nodes (drift).
 
-    The domains of Kubernetes, Karpenter, AWS, NVIDIA and gpuc are reserved, except node-role.kubernetes.io,
-    node-restriction.kubernetes.io and node.kubernetes.io/exclude-from-external-load-balancers. At most 50 labels.
+    The domains of Kubernetes, NVIDIA, gpuc, the cloud and its autoscaler are reserved, except
+    node-role.kubernetes.io, node-restriction.kubernetes.io and node.kubernetes.io/exclude-from-external-load-balancers.
+    At most 50 labels.
     """
 
     taints: Annotated[list[NodeTaint], Field(max_length=20)] = []
@@ -135,7 +137,7 @@ class AnyPool(SpecModel):
     hold: bool = False
     """Whether the queues admit no new workloads to the pool, for example before the end of a capacity block.
 
-    Running workloads continue, and Karpenter replaces lost nodes. Only for pools that Kueue counts.
+    Running workloads continue, and lost nodes are replaced. Only for pools that Kueue counts.
     """
 
     leaving: bool = False

@@ -119,7 +119,7 @@ def _default(info: FieldInfo, description: str) -> str:
 
 
 UNITS = {
-    "nodes.max": "nodes", "nodes.min": "nodes", "nodes.static": "nodes", "reservations.instances": "EC2 instances",
+    "nodes.max": "nodes", "nodes.min": "nodes", "nodes.static": "nodes", "reservations.instances": "instances",
     "replicas": "GPU shares per GPU", "user": "user ID", "rootVolumeThroughput": "MiB/s",
     "rootVolumeIops": "I/O operations per second", "quota.*.nodes": "nodes", "quota.*.gpus": "GPUs",
     "quota.*.shares": "GPU shares", "loadBalancers": "Services", "nodePorts": "ports", "port": "port number",

@@ -5,13 +5,14 @@ Each folder of gpuc.substrates has a module section.py with the variable SECTION
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel, Field, create_model
 
@@ -26,9 +27,9 @@ class Sections:
     folder: str
     """The folder of the substrate in gpuc.substrates."""
     name: str
-    """The key below `cloud`, which chooses the substrate, for example aws."""
+    """The key below `cloud`, which chooses the substrate, for example none."""
     title: str
-    """The substrate in a message, for example "EKS with Karpenter"."""
+    """The substrate in a message, for example "existing nodes"."""
     cloud: type[BaseModel]
     """The model of the section `cloud.NAME`."""
     cloud_text: str
@@ -39,6 +40,8 @@ class Sections:
     """The model of the section of a node pool. All of its fields have a default."""
     pool_text: str
     """What the section of a node pool is, as the docstring of a field."""
+    fields: Mapping[str, type[BaseModel]]
+    """Fields of other models of the spec whose form only the substrate knows, by the name of the model."""
 
 
 @cache
@@ -69,6 +72,14 @@ def with_pool_sections(model: type[_Model]) -> type[_Model]:
         for part in substrates()
     }
     return create_model("Pool", __base__=model, __doc__=model.__doc__, __module__=model.__module__, **fields)
+
+
+def with_fields(model: type[_Model]) -> type[_Model]:
+    """Returns a model with the fields whose form only substrates know; a decorator."""
+    name = model.__name__
+    bases: Any = (*(part.fields[name] for part in substrates() if name in part.fields), model)
+    made = create_model(name, __base__=bases, __doc__=model.__doc__, __module__=model.__module__)
+    return cast("type[_Model]", made)
 
 
 def with_cloud_sections(model: type[_Model]) -> type[_Model]:

@@ -8,9 +8,10 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import AfterValidator, Discriminator, Field, Tag, WithJsonSchema
 
 from gpuc.spec.base import Accept, Name, SpecModel
-from gpuc.spec.metadata import Annotations, Labels, LabelValue, ResourceTags
+from gpuc.spec.metadata import Annotations, Labels, LabelValue
 from gpuc.spec.network import Host, Network
 from gpuc.spec.queues import PoolAmount
+from gpuc.spec.substrate import with_fields
 
 
 def _group(text: str) -> str:
@@ -94,40 +95,24 @@ def _account_name(text: str) -> str:
     return text
 
 
-def _role_arn(text: str) -> str:
-    if not re.fullmatch(_ROLE_ARN, text):
-        raise ValueError(
-            f'"{text}" is not the ARN of an IAM role; expected an ARN such as '
-            "arn:aws:iam::111122223333:role/trainer, in partition aws, aws-cn or aws-us-gov"
-        )
-    return text
-
-
 _ACCOUNT_NAME = r"[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*"
-_ROLE_ARN = r"arn:(aws|aws-cn|aws-us-gov):iam::[0-9]{12}:role/([A-Za-z0-9+=,.@_-]+/)*[A-Za-z0-9+=,.@_-]{1,64}"
 AccountName = Annotated[
     str,
     AfterValidator(_account_name),
     WithJsonSchema({"type": "string", "maxLength": 253, "pattern": f"^{_ACCOUNT_NAME}$", "not": {"const": "default"}}),
 ]
 """The name of a ServiceAccount: a DNS subdomain name other than default."""
-RoleArn = Annotated[str, AfterValidator(_role_arn), WithJsonSchema({"type": "string", "pattern": f"^{_ROLE_ARN}$"})]
-"""The ARN of an IAM role."""
 
 
+@with_fields
 class ServiceAccount(SpecModel):
-    """A ServiceAccount whose pods get the permissions of an IAM role from EKS Pod Identity.
+    """A ServiceAccount whose pods get the permissions of a role in the cloud.
 
     Every member with the role edit or admin can start pods with every ServiceAccount of the namespace, and so use the
-    IAM role. Pods get a token for the API server only if `network.apiServer` of the tenant is true; EKS Pod Identity
-    does not need this token.
+    role. Pods get a token for the API server only if `network.apiServer` of the tenant is true.
     """
 
-    in_messages: ClassVar[str] = "{role: arn:aws:iam::111122223333:role/trainer}"
-
-    role: RoleArn
-    """The ARN of the IAM role, in the AWS account of the cluster. gpuc creates neither the role nor its association
-    with the ServiceAccount: `clusters/<cluster>/README.md` has the commands."""
+    role: str
 
 
 class Namespace(SpecModel):
@@ -169,6 +154,7 @@ class Namespace(SpecModel):
     """
 
 
+@with_fields
 class Tenant(SpecModel):
     """A team with separate namespaces, quota and costs."""
 
@@ -178,12 +164,7 @@ class Tenant(SpecModel):
     cost_centre: LabelValue
     """The cost centre of the tenant. All namespaces of the tenant have the cost centre as a label."""
 
-    tags: ResourceTags = {}
-    """Additional tags of instances and volumes of the pools that are dedicated to the tenant. They replace tags of the
-    cluster key by key; `tags` of the pool replace them.
-
-    A change of a tag replaces the nodes of these pools, because Karpenter does not change the tags of instances.
-    """
+    tags: dict[str, str] = {}
 
     labels: Labels = {}
     """Labels of the namespaces of the tenant, of the objects that gpuc emits in them, and of the Application of the

@@ -39,15 +39,15 @@ Hours = Annotated[str, Form(rf"^{_TIME}-{_TIME}$", "two times such as 08:00-18:0
 
 
 class WorkingHours(SpecModel):
-    """The hours in which Karpenter does not replace GPU nodes with running pods, for example for a new AMI."""
+    """The hours in which the autoscaler replaces no GPU node with running pods, for example for a new image."""
 
     in_messages: ClassVar[str] = "{timeZone: America/New_York, hours: 08:00-18:00}"
 
     time_zone: TimeZone
     """The time zone of the hours, for example America/New_York.
 
-    Schedules of Karpenter are in UTC and do not follow daylight saving time. gpuc writes hours in UTC that contain the
-    working hours in summer and in winter.
+    Schedules of the autoscaler are in UTC and do not follow daylight saving time. gpuc writes hours in UTC that contain
+    the working hours in summer and in winter.
     """
 
     hours: Hours

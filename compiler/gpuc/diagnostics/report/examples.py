@@ -34,7 +34,7 @@ class Example:
     """The text with choices: ⟦a|b⟧ is a in the good text, and b in the bad one."""
     place: str
     """What the text is: spec, file (a complete spec), layer, other (another file in specs/), manifest, catalog, policy,
-    aws (the input of `gpuc catalog import`), lint (the input of `gpuc lint`), or output (customized objects in out/,
+    import (the input of `gpuc catalog import`), lint (the input of `gpuc lint`), or output (customized objects in out/,
     where an object that is missing is an error)."""
     file: str
     """The path of the file below its folder, with choices as in `text`; for the place output, below the root."""

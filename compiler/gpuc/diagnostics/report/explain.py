@@ -27,7 +27,7 @@ _PLACES = {
     "manifest": ", in specs/CLUSTER/manifests/{file}",
     "catalog": ", in specs/catalog/",
     "policy": ", in policies/NAME/{file}",
-    "aws": ", as the input of gpuc catalog import",
+    "import": ", as the input of gpuc catalog import",
     "lint": ", in the input of gpuc lint",
     "output": ", in {file} after customizations",
 }

@@ -7,7 +7,7 @@ TOPICS: dict[str, str] = {
     "LAY": "Files and layers in specs/",
     "SPC": "Keys and values of the spec",
     "VER": "Names and versions in the spec",
-    "KRP": "Node pools and Karpenter",
+    "KRP": "Node pools",
     "NOD": "Nodes that exist",
     "GPU": "GPU operator and device plugins",
     "MIG": "GPU sharing: MIG layouts",

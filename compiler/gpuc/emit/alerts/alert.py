@@ -90,7 +90,7 @@ def any_of(names: Iterable[object]) -> str:
 def events(selector: str, minutes: int) -> str:
     """Returns PromQL for the number of events of a counter in the last minutes, for each series.
 
-    A counter without events has no series in Karpenter and Kueue, and begins with its first event. Prometheus'
+    A counter without events has no series in Kueue and in the autoscaler, and begins with its first event. Prometheus'
     increase() does not count the first value of a series, so for a new series, its value is the number of events. A
     series counts as new if it did not exist between one and two periods ago: a missed scrape makes no series new.
     """

@@ -28,7 +28,7 @@ LAYOUT_GPUS = declare_rule("MIG101", Severity.ERROR,
 HARDWARE = declare_rule("KRP018", Severity.ERROR,
     "Instance types of a node pool differ in their hardware, or do not match its purpose.",
     "No node of the pool fits a pod, or nodes have different resources.",
-    "aws/karpenter-provider-aws issues 5703 and 7038; NVIDIA/mig-parted v0.15.0")  # fmt: skip
+    source="aws/karpenter-provider-aws issues 5703 and 7038; NVIDIA/mig-parted v0.15.0")  # fmt: skip
 
 
 NO_MIG = MigProfileSet("", (), 0, source=())
@@ -182,7 +182,7 @@ def _dedicated_to(pool: str, spec: Spec) -> str:
 def _daemonsets(
     spec: Spec, pool_spec: PoolSpec, components: dict[str, Release], catalog: Catalog
 ) -> tuple[Daemonset, ...]:
-    """Returns the DaemonSets on the nodes of a pool: of EKS, of the components, and the node agents of the spec."""
+    """Returns the DaemonSets on the nodes of a pool: of the substrate, of the components, and those of the spec."""
     # Memory is rounded up to MiB, as the request of a DaemonSet in the catalog.
     declared = [
         Daemonset(name, NODE_AGENT, agent.nodes, int(agent.cpu.removesuffix("m")), -(-agent.memory // MIB), ())

@@ -87,7 +87,7 @@ def names_without_cilium(cluster: Cluster) -> Findings:
     """A tenant may connect to host names, but the network policy engine matches no host names.
 
     Only Cilium reads the answers of DNS and allows the addresses in the answers. The VPC CNI has policies with host
-    names only on the nodes of EKS Auto Mode, which Karpenter does not create.
+    names only on nodes that the cloud itself manages, which no node pool has.
     """
     fact = cluster.datapath.get("named")
     for tenant in cluster.tenants if fact is None or "name" not in fact.matched_by else ():

@@ -79,8 +79,8 @@ def invalid_range(cluster: Cluster) -> Findings:
 def egress_to_metadata(cluster: Cluster) -> Findings:
     """The egress of a tenant includes the instance metadata service.
 
-    Pods get the credentials of the node from the instance metadata service, with all permissions of the node in the AWS
-    account.
+    Pods get the credentials of the node from the instance metadata service, with all permissions of the node in the
+    account of the cloud.
     """
     for path, text in egress_ranges(cluster):
         address_range = ipv4_network(text)
@@ -207,8 +207,8 @@ def _ranges_beside_internet(cluster: Cluster, tenant: Tenant) -> Iterator[tuple[
 def isolation_without_ranges(cluster: Cluster) -> Findings:
     """A tenant is isolated by NetworkPolicies, but the spec lacks address ranges that the policies need.
 
-    Without endpointCidrs, pods reach no AWS service. Without apiServerCidrs, pods do not reach the API server. Without
-    podCidrs, gpuc cannot check that other ranges contain no pods of other tenants.
+    Without endpointCidrs, pods reach no service of the cloud. Without apiServerCidrs, pods do not reach the API server.
+    Without podCidrs, gpuc cannot check that other ranges contain no pods of other tenants.
     """
     ranges = {"podCidrs": cluster.network.pod_cidrs, "endpointCidrs": cluster.network.endpoint_cidrs}
     for tenant in cluster.tenants:

@@ -15,7 +15,7 @@ from gpuc.rules import Findings, Found, pool_rule
 def repeated_taint(pool: Pool) -> Findings:
     """Two taints of a node pool have the same key and the same effect.
 
-    Karpenter refuses the NodePool, and starts no node.
+    The autoscaler refuses the node pool, and starts no node.
     """
     earlier: dict[tuple[str, str], int] = {}
     for index, taint in enumerate(pool.spec.taints):
@@ -28,10 +28,10 @@ def repeated_taint(pool: Pool) -> Findings:
 
 @pool_rule("KRP141", source="kubernetes-sigs/karpenter v1.14.1 pkg/apis/v1/labels.go")
 def reserved_node_label(pool: Pool) -> Findings:
-    """A node label of the spec is reserved for Kubernetes, Karpenter, AWS, NVIDIA or gpuc.
+    """A node label of the spec is reserved for Kubernetes, NVIDIA, gpuc, the cloud or its autoscaler.
 
-    Karpenter refuses labels of its own domain and the hostname, and starts no node. Other reserved labels change which
-    instances Karpenter chooses, which pods of the GPU Operator run on the node, or which queue pays for the node.
+    The autoscaler refuses labels of its own domain and the hostname, and starts no node. Other reserved labels change
+    which instances it chooses, which pods of the GPU Operator run on the node, or which queue pays for the node.
     """
     for key in pool.spec.node_labels:
         if (domain := reserved_domain(key)) and not is_free_label(key):
@@ -41,7 +41,7 @@ def reserved_node_label(pool: Pool) -> Findings:
 
 @pool_rule("KRP142", source="kubernetes-sigs/karpenter v1.14.1 pkg/apis/v1/taints.go")
 def reserved_taint(pool: Pool) -> Findings:
-    """A taint of the spec is reserved for Kubernetes, Karpenter, AWS, NVIDIA or gpuc.
+    """A taint of the spec is reserved for Kubernetes, NVIDIA, gpuc, the cloud or its autoscaler.
 
     Controllers add and remove these taints. A node with such a taint never becomes ready, or pods tolerate the taint by
     default.

@@ -126,9 +126,9 @@ def quotas_exceed_capacity(cluster: Cluster) -> Findings:
 def quotas_exceed_smallest_nodes(cluster: Cluster) -> Findings:
     """The quotas for a node pool exceed the capacity of the node pool if all nodes have the smallest instance type.
 
-    For each batch of pending pods, Karpenter starts the cheapest instance type that fits. Whether the nodes suffice for
-    the quotas depends on the order in which workloads arrive. If small nodes use up the maximum number of nodes, Kueue
-    and ResourceQuotas accept workloads whose pods stay pending.
+    For each batch of pending pods, the autoscaler starts the cheapest instance type that fits. Whether the nodes
+    suffice for the quotas depends on the order in which workloads arrive. If small nodes use up the maximum number of
+    nodes, Kueue and ResourceQuotas accept workloads whose pods stay pending.
     """
     yield from exceeding_quotas(cluster, is_possible=True)
 

@@ -52,7 +52,7 @@ def topology_without_static_nodes(pool: Pool) -> Findings:
     """A node pool has a topology, but is not static.
 
     Topology-aware scheduling counts only existing nodes. A node pool that starts without nodes never gets a node, even
-    with reserved capacity: Kueue does not admit the workload, so Karpenter finds no pod for which a node is needed.
+    with reserved capacity: Kueue does not admit the workload, and without its pods no node is needed.
     """
     if pool.spec.topology and not pool.is_static:
         words = not_static(f"node pool {pool.name}", f"nodes: {{static: {pool.nodes_max}}}")

@@ -55,7 +55,7 @@ def tenant_with_leaving_queues(tenant: Tenant) -> Findings:
 def namespace_with_leaving_pools(cluster: Cluster) -> Findings:
     """A namespace without queues has quota only of node pools that are marked as leaving, but the namespace is not.
 
-    Karpenter starts no new nodes for leaving pools. New pods of the namespace stay pending.
+    Leaving pools get no new nodes. New pods of the namespace stay pending.
     """
     for tenant, namespace in cluster.namespaces:
         pools = [quota.pool for quota in namespace.quotas]

@@ -38,7 +38,7 @@ def group_of_kubernetes(cluster: Cluster) -> Findings:
     """A group of members or auditors has the prefix of Kubernetes' own groups.
 
     The group system:authenticated contains every user and every ServiceAccount of the cluster, and system:masters has
-    all permissions. Identity providers of EKS cannot use the prefix.
+    all permissions. Kubernetes reserves the prefix for itself.
     """
     places: list[tuple[Path, str]] = [(path, group) for _, _, group, path in _groups(cluster)]
     places += [(("spec", "auditors", "groups", index), group) for index, group in enumerate(cluster.auditors)]

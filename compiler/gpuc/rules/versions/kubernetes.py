@@ -89,8 +89,8 @@ def _unsupported(cluster: Cluster, kubernetes: str, certain: bool) -> list[str]:
 def kubernetes_out_of_range(cluster: Cluster) -> Findings:
     """A component does not run on the cluster's Kubernetes version.
 
-    The controller of the component does not start, or calls an API that Kubernetes no longer has. Without Karpenter no
-    node starts.
+    The controller of the component does not start, or calls an API that Kubernetes no longer has. Without the
+    autoscaler no node starts.
     """
     yield from incompatible_components(cluster, certain=True)
 

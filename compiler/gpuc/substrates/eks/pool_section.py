@@ -9,8 +9,8 @@ from pydantic import AfterValidator, Field, model_validator
 
 from gpuc.spec.base import Count, Seconds, Shorthand, SpecModel, VolumeBytes
 from gpuc.spec.facts import Purchase
-from gpuc.spec.form import Form
-from gpuc.spec.metadata import LabelValue, ResourceTags
+from gpuc.spec.form import Form, Words
+from gpuc.spec.metadata import LabelValue, printable
 from gpuc.spec.node_settings import UserData
 
 Zone = Annotated[
@@ -42,6 +42,28 @@ UtcTime = Annotated[
     AfterValidator(_utc_time),
 ]
 """A time in UTC, for example "2027-01-31T11:30:00Z"."""
+
+
+ResourceTags = Annotated[
+    dict[
+        Annotated[
+            str,
+            Form(
+                r"^[A-Za-z0-9_.:/=+@-]([A-Za-z0-9 _.:/=+@-]{0,126}[A-Za-z0-9_.:/=+@-])?$",
+                "1 to 128 letters, digits, spaces and _ . : / = + - @, without a space at the start or end",
+            ),
+            AfterValidator(printable),
+        ],
+        Annotated[
+            str,
+            Form(r"^[A-Za-z0-9 _.:/=+@-]{0,256}$", "at most 256 letters, digits, spaces and _ . : / = + - @"),
+            AfterValidator(printable),
+        ],
+    ],
+    Field(max_length=40),
+    Words("a map such as {owner: ml-team}"),
+]
+"""AWS tags by key, with the characters that all AWS services allow."""
 
 
 class Image(Shorthand):
@@ -130,7 +152,7 @@ class EksPool(SpecModel):
     """Allowed purchase options. Karpenter prefers reserved, then spot, then on-demand.
 
     Default: reserved if the pool has reservations, on-demand if the pool has none. A pool with reservations buys other
-    capacity only if this list contains it.
+    capacity only if this list contains it. Without spot, pods of `runs` have karpenter.sh/do-not-disrupt.
     """
 
     zones: Annotated[list[Zone], Field(min_length=1)] | None = None

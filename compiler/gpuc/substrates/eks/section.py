@@ -5,15 +5,14 @@ from __future__ import annotations
 import re
 from typing import Annotated, ClassVar
 
-from pydantic import BaseModel, Field
+from pydantic import AfterValidator, BaseModel, Field, WithJsonSchema
 
-from gpuc.spec.base import OneOf
+from gpuc.spec.base import OneOf, SpecModel
 from gpuc.spec.cluster_network import Cidr
 from gpuc.spec.form import Form, Words
-from gpuc.spec.metadata import ResourceTags
 from gpuc.spec.node_settings import UserData
 from gpuc.spec.substrate import Sections
-from gpuc.substrates.eks.pool_section import EksPool, Image, Zone
+from gpuc.substrates.eks.pool_section import EksPool, Image, ResourceTags, Zone
 
 Tags = Annotated[
     dict[Annotated[str, Field(min_length=1, max_length=128)], Annotated[str, Field(max_length=256)]],
@@ -82,7 +81,7 @@ def _queue(text: str) -> str:
 
 
 class Aws(OneOf):
-    """An EKS cluster."""
+    """An EKS cluster with the autoscaler Karpenter: each pool becomes a NodePool and an EC2NodeClass."""
 
     one_of = ("node_role", "instance_profile")
 
@@ -92,7 +91,10 @@ class Aws(OneOf):
     eks_cluster: Annotated[
         str, Form(r"^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$", "at most 100 letters, digits, hyphens and underscores")
     ]
-    """The name of the EKS cluster that the nodes join. Karpenter and the user data of the nodes contain the name."""
+    """The name of the EKS cluster that the nodes join. Karpenter and the user data of the nodes contain the name.
+
+    The output of `aws eks describe-cluster` has `network.serviceCidr` as serviceIpv4Cidr.
+    """
 
     node_role: (
         Annotated[str, Form(r"^[A-Za-z0-9+=,.@_-]{1,64}$", "the name of an IAM role, without account and path", _role)]
@@ -168,6 +170,55 @@ class Aws(OneOf):
     """
 
 
+_ROLE_ARN = r"arn:(aws|aws-cn|aws-us-gov):iam::[0-9]{12}:role/([A-Za-z0-9+=,.@_-]+/)*[A-Za-z0-9+=,.@_-]{1,64}"
+
+
+def _role_arn(text: str) -> str:
+    if not re.fullmatch(_ROLE_ARN, text):
+        raise ValueError(
+            f'"{text}" is not the ARN of an IAM role; expected an ARN such as '
+            "arn:aws:iam::111122223333:role/trainer, in partition aws, aws-cn or aws-us-gov"
+        )
+    return text
+
+
+RoleArn = Annotated[
+    str,
+    AfterValidator(_role_arn),
+    WithJsonSchema({"type": "string", "pattern": f"^{_ROLE_ARN}$"}),
+    Words("the ARN of an IAM role such as arn:aws:iam::111122223333:role/trainer"),
+]
+"""The ARN of an IAM role."""
+
+
+class ServiceAccount(SpecModel):
+    """A ServiceAccount whose pods get the permissions of an IAM role from EKS Pod Identity.
+
+    The agent of EKS Pod Identity finds the role by namespace and name. Its webhook adds a token of its own to the pods,
+    so that automountServiceAccountToken decides only about the token for the API server.
+
+    Source: Amazon EKS User Guide, Understand how EKS Pod Identity works
+    """
+
+    in_messages: ClassVar[str] = "{role: arn:aws:iam::111122223333:role/trainer}"
+
+    role: RoleArn
+    """The ARN of the IAM role, in the AWS account of the cluster. gpuc creates neither the role nor its association
+    with the ServiceAccount: `clusters/<cluster>/README.md` has the commands. EKS Pod Identity needs no token for the
+    API server."""
+
+
+class TenantTags(SpecModel):
+    """The tags of a tenant."""
+
+    tags: ResourceTags = {}
+    """Additional tags of instances and volumes of the pools that are dedicated to the tenant. They replace tags of the
+    cluster key by key; `tags` of the pool replace them.
+
+    A change of a tag replaces the nodes of these pools, because Karpenter does not change the tags of instances.
+    """
+
+
 def pool_section(pool: BaseModel) -> EksPool:
     """Returns the section of a node pool."""
     section = getattr(pool, SECTIONS.pool_key)
@@ -187,8 +238,9 @@ SECTIONS = Sections(
     name="aws",
     title="EKS with Karpenter",
     cloud=Aws,
-    cloud_text="An EKS cluster.",
+    cloud_text=str(Aws.__doc__),
     pool_key="eks",
     pool=EksPool,
     pool_text="What only EKS with Karpenter knows: purchase, reservations, zones, lifetime, image, volume and tags.",
+    fields={"ServiceAccount": ServiceAccount, "Tenant": TenantTags},
 )

@@ -77,6 +77,7 @@ SECTIONS = Sections(
     pool_key="machines",
     pool=Machines,
     pool_text="The existing nodes of the pool, with `cloud.none`.",
+    fields={},
 )
 
 

@@ -144,8 +144,8 @@ def _chapter(cluster: Cluster) -> dict[str, object]:
 def _needs(chart: facts.InstalledChart) -> Iterator[tuple[str, Path]]:
     settings = dig(chart.values, "settings")
     yield facts.SYSTEM_NODES, ()
-    yield f"{facts.EKS_CLUSTER}/{dig(settings, 'clusterName')}", ("settings", "clusterName")
-    yield facts.POD_IDENTITY_AGENT, ()
+    yield f"eks-cluster/{dig(settings, 'clusterName')}", ("settings", "clusterName")
+    yield "eks-addon/eks-pod-identity-agent", ()
     yield f"pod-identity/{chart.namespace}/karpenter", ()
     if queue := dig(settings, "interruptionQueue"):
         yield f"sqs-queue/{queue}", ("settings", "interruptionQueue")

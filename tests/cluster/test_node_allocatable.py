@@ -3,8 +3,8 @@
 import pytest
 
 from gpuc.catalog import load
+from gpuc.cluster.node_allocatable import predicted_allocatable
 from gpuc.kubernetes.amounts import GIB, MIB
-from gpuc.model.node import predicted_allocatable
 
 PUBLISHED = [
     ("g5.12xlarge", 47810, 173400),
