@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from gpuc.diagnostics.contract import Needs, When
-from gpuc.diagnostics.finding import Path, Rule, Severity, declare_rule
+from gpuc.diagnostics.finding import Path, Rule
 from gpuc.kubernetes.api_groups import CONSTRAINTS, RBAC
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.manifest.manifest import Manifest
@@ -14,7 +14,7 @@ from gpuc.objects.object_set import by_first, group
 from gpuc.objects.paths import Pattern, matching_values, pattern
 from gpuc.objects.pods import CONFIG_MAPS
 from gpuc.parts.workload_kinds import workload_kinds
-from gpuc.verify import CHECKS, Findings
+from gpuc.verify import CHECKS, Findings, rule_of
 from gpuc.verify.references.reference import (
     ANY,
     ANY_NAMESPACE,
@@ -42,59 +42,16 @@ _LABELLED = [
 """Kinds with the labels of Kueue neither at the object nor at its pods, and the paths of these labels."""
 _CLUSTER_QUEUE, _FLAVOR, _CHECK = f"{GROUP}/ClusterQueue", f"{GROUP}/ResourceFlavor", f"{GROUP}/AdmissionCheck"
 _PROJECT, _NODE_POOL = "argoproj.io/AppProject", "karpenter.sh/NodePool"
-INACTIVE_QUEUE = declare_rule(
-    "REF001", Severity.ERROR, "A queue, flavor or admission check of Kueue refers to an object that does not exist.",
-    "Kueue keeps the queue inactive and admits no workload of the queue. The workloads wait without an event.",
-    "Kueue v0.19.2, pkg/cache/scheduler/clusterqueue.go (FlavorNotFound, AdmissionCheckNotFound, TopologyNotFound)",
-)  # fmt: skip
-UNKNOWN_LOCAL_QUEUE = declare_rule(
-    "REF002", Severity.ERROR, "A workload names a LocalQueue that does not exist in the namespace of the workload.",
-    "Kueue suspends the workload and never admits it.",
-    "Kueue v0.19.2, pkg/controller/core/workload_controller.go (LocalQueue does not exist)",
-)  # fmt: skip
-UNKNOWN_NODE_CLASS = declare_rule(
-    "REF004", Severity.ERROR, "A NodePool or NodeOverlay refers to an object that does not exist.",
-    "The NodePool is not ready and starts no node. A NodeOverlay for a missing NodePool has no effect.",
-    "Karpenter v1.14.1, pkg/controllers/nodepool/readiness/controller.go",
-)  # fmt: skip
-UNKNOWN_PRIORITY = declare_rule(
-    "REF003", Severity.ERROR, "A workload names a priority class that does not exist.",
-    "Without the WorkloadPriorityClass, Kueue creates no Workload. Without the PriorityClass, the API server refuses "
-    "the pods.",
-    "Kueue v0.19.2, pkg/util/priority/priority.go; kubernetes v1.35, plugin/pkg/admission/priority",
-)  # fmt: skip
-UNKNOWN_PROJECT = declare_rule(
-    "REF009", Severity.ERROR, "An Application names an AppProject that does not exist.",
-    "Argo CD reports InvalidSpecError and does not sync the Application.",
-    "Argo CD v3.5, docs/user-guide/projects.md",
-)  # fmt: skip
-UNKNOWN_ROLE = declare_rule(
-    "REF005", Severity.ERROR, "A binding refers to a role or a service account that does not exist.",
-    "The API server accepts the binding, but the binding grants no permissions.",
-    "https://kubernetes.io/docs/reference/access-authn-authz/rbac/#rolebinding-and-clusterrolebinding",
-)  # fmt: skip
-UNKNOWN_SOURCE = declare_rule(
-    "REF006", Severity.ERROR,
-    "A pod refers to a ConfigMap, Secret, claim, ServiceAccount or class that does not exist.",
-    "The API server refuses the pod, or the pod stays in ContainerCreating. The other pods of the workload wait and "
-    "occupy GPUs.",
-    "https://kubernetes.io/docs/concepts/configuration/configmap/",
-)  # fmt: skip
-UNKNOWN_TARGET = declare_rule(
-    "REF010", Severity.ERROR, "A scaler, route or training job refers to an object that does not exist.",
-    "The scaler, route or training job has no effect. Only its status, or an error of clients, shows the reason.",
-    "https://kubernetes.io/docs/tasks/run-application/horizontal-pod-autoscale/",
-)  # fmt: skip
-UNKNOWN_IN_PARAMETER = declare_rule(
-    "PLC005", Severity.ERROR, "A parameter of a constraint names an object that does not exist.",
-    "The policy compares names. With a misspelled name, the policy refuses valid workloads or admits invalid ones.",
-)  # fmt: skip
-UNKNOWN_TEMPLATE = declare_rule(
-    "REF008", Severity.ERROR,
-    "A constraint has no ConstraintTemplate, or a ValidatingAdmissionPolicyBinding has no policy.",
-    "The policy is not enforced: the API server refuses the constraint, or the binding has no effect.",
-    "Gatekeeper v3.23, website/docs/howto.md",
-)  # fmt: skip
+INACTIVE_QUEUE = rule_of("REF001")
+UNKNOWN_LOCAL_QUEUE = rule_of("REF002")
+UNKNOWN_NODE_CLASS = rule_of("REF004")
+UNKNOWN_PRIORITY = rule_of("REF003")
+UNKNOWN_PROJECT = rule_of("REF009")
+UNKNOWN_ROLE = rule_of("REF005")
+UNKNOWN_SOURCE = rule_of("REF006")
+UNKNOWN_TARGET = rule_of("REF010")
+UNKNOWN_IN_PARAMETER = rule_of("PLC005")
+UNKNOWN_TEMPLATE = rule_of("REF008")
 _ROWS: dict[Rule, tuple[Reference, ...]] = {
     INACTIVE_QUEUE: (
         Reference(LOCAL_QUEUE, "spec.clusterQueue", _CLUSTER_QUEUE),

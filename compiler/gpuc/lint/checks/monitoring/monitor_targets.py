@@ -6,26 +6,16 @@ from functools import cached_property
 
 from gpuc.cluster.monitor import MONITORING, Monitor, monitors
 from gpuc.cluster.namespace import ALWAYS
-from gpuc.diagnostics.finding import Severity, declare_rule
 from gpuc.diagnostics.spelling import missing, misspelt, write
 from gpuc.emit.component_facts import ANY, Labels
-from gpuc.lint.checks import Findings, check
+from gpuc.lint.checks import Findings, check, rule_of
 from gpuc.lint.checks.monitoring.chart_labels import InstalledCharts
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, by_first, group, home_namespace, labels
 from gpuc.objects.pods import pods
 
-WRONG_NAMESPACES = declare_rule(
-    "MON001", Severity.WARNING, "The namespaceSelector of a monitor leaves out the namespaces of its targets.",
-    "Prometheus scrapes nothing and reports no error: alerts on the metrics never fire. Without a namespaceSelector a "
-    "monitor selects targets only in the namespace of the monitor.",
-    "prometheus-operator v0.93 pkg/apis/monitoring/v1, ServiceMonitorSpec.namespaceSelector",
-)  # fmt: skip
-NO_TARGETS = declare_rule(
-    "MON002", Severity.WARNING, "A monitor selects labels that no target in its namespaces has.",
-    "Prometheus scrapes nothing and reports no error: alerts on the metrics never fire.",
-    "prometheus-operator v0.93 pkg/apis/monitoring/v1, ServiceMonitorSpec.selector",
-)  # fmt: skip
+WRONG_NAMESPACES = rule_of("MON001")
+NO_TARGETS = rule_of("MON002")
 _WITHOUT_TARGETS = frozenset(
     ("ConfigMap", "LimitRange", "NetworkPolicy", "ResourceQuota", "Role", "RoleBinding", "Secret", "ServiceAccount")
 )

@@ -7,24 +7,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from gpuc.diagnostics.finding import Path, Severity, declare_rule
+from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.quantity import quantity
-from gpuc.lint.checks import Findings, check
+from gpuc.lint.checks import Findings, check, rule_of
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, items, pairs
 
-CONTRADICTS_ITSELF = declare_rule(
-    "QTA019", Severity.ERROR, "A LimitRange has contradictory bounds.",
-    "The API server refuses the LimitRange. Pods without requests get no defaults, and a ResourceQuota refuses them.",
-    "kubernetes v1.35 pkg/apis/core/validation/validation.go (ValidateLimitRange)",
-)  # fmt: skip
-COUNTS_AS_NOTHING = declare_rule(
-    "QTA020", Severity.WARNING,
-    "A LimitRange sets a default request of zero for a resource that a ResourceQuota limits.",
-    "Containers without a request count as zero, so the ResourceQuota does not limit them.",
-    "kubernetes v1.35 pkg/quota/v1/evaluator/core/pods.go (PodUsageFunc)",
-)  # fmt: skip
+CONTRADICTS_ITSELF = rule_of("QTA019")
+COUNTS_AS_NOTHING = rule_of("QTA020")
 _RISING = ("min", "defaultRequest", "default", "max")
 """Fields in rising order: no value may be above the value of a later field."""
 

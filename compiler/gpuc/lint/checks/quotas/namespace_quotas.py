@@ -12,36 +12,16 @@ from typing import Any
 from gpuc.cluster.flavors import FlavorCapacity
 from gpuc.cluster.pool import GPUS, named
 from gpuc.cluster.queue import Member, from_objects
-from gpuc.diagnostics.finding import Severity, declare_rule
 from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, UNLIMITED, exact_amount, rounded
-from gpuc.lint.checks import QUEUES_AND_POOLS, Findings, check
+from gpuc.lint.checks import QUEUES_AND_POOLS, Findings, check, rule_of
 from gpuc.lint.checks.quotas.outside_kueue import COUNTED_TWICE, Hard, NamespaceQuota, outside_kueue
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import NAMESPACE_NAME, ObjectSet, by_first, dig, items, pairs
 
-QUOTA_OUT_OF_REACH = declare_rule(
-    "QTA012", Severity.WARNING,
-    "The ResourceQuotas of a ClusterQueue's namespaces add up to less than its nominal quota.",
-    "Kueue admits work up to the nominal quota, and the API server refuses the pods.",
-    "https://kubernetes.io/docs/concepts/policy/resource-quotas/",
-)  # fmt: skip
-NO_POD_FITS = declare_rule(
-    "QTA013", Severity.ERROR,
-    "The ResourceQuota of a namespace whose ClusterQueue has only GPU quota allows no pod with a GPU.",
-    "Kueue admits the work, and the API server refuses all of its pods.",
-    "https://kubernetes.io/docs/concepts/policy/resource-quotas/",
-)  # fmt: skip
-BOUNDS_NOTHING = declare_rule(
-    "QTA014", Severity.WARNING, "A ResourceQuota allows more than the ClusterQueues of its namespace can provide.",
-    "The ResourceQuota limits nothing: pods that bypass Kueue can use the resources of other tenants.",
-    "https://kubernetes.io/docs/concepts/policy/resource-quotas/",
-)  # fmt: skip
-FORBIDDEN_RESOURCE = declare_rule(
-    "QTA017", Severity.WARNING,
-    "The ResourceQuota of a namespace allows none of a resource that its ClusterQueue provides.",
-    "Kueue admits work that requests the resource, and the API server refuses its pods. Unused quota stays occupied.",
-    "https://kubernetes.io/docs/concepts/policy/resource-quotas/",
-)  # fmt: skip
+QUOTA_OUT_OF_REACH = rule_of("QTA012")
+NO_POD_FITS = rule_of("QTA013")
+BOUNDS_NOTHING = rule_of("QTA014")
+FORBIDDEN_RESOURCE = rule_of("QTA017")
 _NATIVE = frozenset((CPU, MEMORY, EPHEMERAL_STORAGE))
 
 

@@ -7,24 +7,15 @@ from __future__ import annotations
 
 from collections import Counter
 
-from gpuc.diagnostics.finding import Severity, declare_rule
 from gpuc.kubernetes.kueue import GROUP, QUEUE_LABEL
 from gpuc.kubernetes.quantity import quantity
 from gpuc.kubernetes.resource_name import resource_name
-from gpuc.lint.checks import Findings, check
+from gpuc.lint.checks import Findings, check, rule_of
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, group, pairs
 
-TOO_MANY = declare_rule(
-    "QTA018", Severity.ERROR, "A ResourceQuota allows fewer objects of a kind than its namespace has.",
-    "The API server refuses the objects beyond the quota: exceeded quota.",
-    "https://kubernetes.io/docs/concepts/policy/resource-quotas/#quota-on-object-count",
-)  # fmt: skip
-NO_JOBS = declare_rule(
-    "QTA021", Severity.WARNING, "A namespace with a LocalQueue allows no Jobs.",
-    "The API server refuses every Job that names the LocalQueue.",
-    "https://kubernetes.io/docs/concepts/policy/resource-quotas/#quota-on-object-count",
-)  # fmt: skip
+TOO_MANY = rule_of("QTA018")
+NO_JOBS = rule_of("QTA021")
 _JOBS = "jobs.batch"
 _OLD_NAMES = frozenset(("configmaps", "persistentvolumeclaims", "replicationcontrollers", "secrets", "services"))
 

@@ -7,20 +7,15 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from gpuc.cluster.pool import Pool, named
-from gpuc.diagnostics.finding import Path, Severity, declare_rule
+from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.amounts import rounded
-from gpuc.lint.checks import Findings
+from gpuc.lint.checks import Findings, rule_of
 from gpuc.manifest.manifest import Manifest
 from gpuc.model.units import Unit
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.rules.queues.capacity import Counted, beyond, quotas_exceed_capacity
 
-COUNTED_TWICE = declare_rule(
-    "QTA022", Severity.WARNING, "A namespace can use a GPU resource both in a ClusterQueue and outside of Kueue.",
-    "The ResourceQuota counts the resource by its name, for all nodes together. Pods outside of Kueue can use up the "
-    "amount that Kueue gives to queued work, whose pods are then refused.",
-    "https://kubernetes.io/docs/concepts/policy/resource-quotas/",
-)  # fmt: skip
+COUNTED_TWICE = rule_of("QTA022")
 Hard = dict[str, tuple[Fraction, Manifest, Path]]
 """By resource: the amount that pods of a namespace may request, and the object and path of the lowest ResourceQuota."""
 

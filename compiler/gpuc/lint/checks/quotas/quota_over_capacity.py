@@ -7,33 +7,19 @@ from math import inf
 from gpuc.cluster.flavors import FlavorCapacity
 from gpuc.cluster.pool import named
 from gpuc.cluster.queue import Member, from_objects
-from gpuc.diagnostics.finding import Severity, declare_rule
 from gpuc.kubernetes.amounts import UNLIMITED, rounded
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.kubernetes.quota import Key, Quota
-from gpuc.lint.checks import QUEUES_AND_POOLS, Findings, check
+from gpuc.lint.checks import QUEUES_AND_POOLS, Findings, check, rule_of
 from gpuc.model.names import EFA, GPU
 from gpuc.model.units import Unit
 from gpuc.objects.object_set import ObjectSet, dig
 from gpuc.rules.queues.capacity import Counted, beyond, quotas_exceed_capacity
 from gpuc.rules.queues.places import place
 
-OVER_KNOWN_CAPACITY = declare_rule(
-    "QTA002", Severity.WARNING, "The nominal quotas of a flavor exceed the capacity of the node pools in the input.",
-    "Unless other nodes have the flavor's labels, Kueue admits work for which no node starts: its pods stay Pending, "
-    "and other work waits for the quota that they occupy.",
-    "kueue v0.19.2 pkg/cache/scheduler/resource_node.go; karpenter v1.14.1 pkg/apis/v1/nodepool.go, limits",
-)  # fmt: skip
-BELOW_A_NODE = declare_rule(
-    "QTA003", Severity.WARNING,
-    "The GPU quota of a ClusterQueue with EFA is smaller than the number of GPUs of one node.",
-    "Pods with EFA request all GPUs of a node, so Kueue never admits them to the ClusterQueue.",
-)  # fmt: skip
-OUT_OF_PROPORTION = declare_rule(
-    "QTA004", Severity.WARNING, "The cpu, memory or EFA quota suffices for less than a quarter of the GPU quota.",
-    "Pods that request cpu, memory and EFA in proportion to their GPUs use up the smaller quota first. The rest of "
-    "the GPU quota is not used.",
-)  # fmt: skip
+OVER_KNOWN_CAPACITY = rule_of("QTA002")
+BELOW_A_NODE = rule_of("QTA003")
+OUT_OF_PROPORTION = rule_of("QTA004")
 _UNKNOWN_OR_REMOTE = (None, "kueue.x-k8s.io/multikueue")
 _TOLERANCE = 4
 """Pods rarely request less than a quarter of the cpu and memory that a node has for each of its GPUs."""

@@ -4,24 +4,14 @@ from fractions import Fraction
 
 from gpuc.cluster.flavors import FlavorCapacity
 from gpuc.cluster.queue import Member, from_objects
-from gpuc.diagnostics.finding import Severity, declare_rule
 from gpuc.kubernetes.amounts import UNLIMITED, rounded
 from gpuc.kubernetes.quota import Quota
-from gpuc.lint.checks import QUEUES_AND_POOLS, Findings, check
+from gpuc.lint.checks import QUEUES_AND_POOLS, Findings, check, rule_of
 from gpuc.model.names import EFA, GPU
 from gpuc.objects.object_set import ObjectSet
 
-BORROWED_GPUS_WITHOUT_CPU = declare_rule(
-    "QTA015", Severity.WARNING,
-    "A ClusterQueue can borrow GPUs of a flavor, but not the cpu, memory or EFA that pods need with the GPUs.",
-    "Pods on the ClusterQueue's own GPUs use up its own cpu, memory or EFA. No pod can use the borrowed GPUs.",
-    "kueue v0.19.2 pkg/scheduler/flavorassigner (every resource of a pod has to fit the same flavor)",
-)  # fmt: skip
-FLAVOR_WITHOUT_CPU = declare_rule(
-    "QTA016", Severity.WARNING, "A flavor has quota, but no quota for the cpu, memory or pods that all work needs.",
-    "Kueue never admits work that requests all of these resources to the flavor: its other quota is not used.",
-    "kueue v0.19.2 pkg/scheduler/flavorassigner (every resource of a pod has to fit the same flavor)",
-)  # fmt: skip
+BORROWED_GPUS_WITHOUT_CPU = rule_of("QTA015")
+FLAVOR_WITHOUT_CPU = rule_of("QTA016")
 _WITH_GPUS = ("cpu", "memory", EFA)
 _ALWAYS = ("cpu", "memory", "pods")
 

@@ -4,38 +4,19 @@ import posixpath
 
 from gpuc.cluster.application import ARGO, Delivery, Source, application_in
 from gpuc.cluster.index import Index
-from gpuc.diagnostics.finding import Severity, declare_rule
 from gpuc.diagnostics.spelling import alternatives, missing, misspelt, write
 from gpuc.kubernetes.kueue import QUEUE_LABEL
-from gpuc.lint.checks import Findings, check
+from gpuc.lint.checks import Findings, check, rule_of
 from gpuc.lint.checks.references.missing_charts import NO_CHART, missing_charts
 from gpuc.manifest.manifest import Manifest
 from gpuc.model.names import POOL_LABEL
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, group, items
 
-NOT_SYNCED = declare_rule(
-    "DLV001", Severity.ERROR,
-    "No Application syncs a folder, although Applications sync other folders with the same parent.",
-    "The objects in the folder never reach the cluster, or Argo CD does not keep them up to date.",
-    "Argo CD v3.5, docs/operator-manual/cluster-bootstrapping.md",
-)  # fmt: skip
-NOTHING_TO_SYNC = declare_rule(
-    "DLV002", Severity.ERROR, "The folder of an Application has no objects.",
-    "Argo CD reports ComparisonError (app path does not exist) and syncs nothing from the folder.",
-    "Argo CD v3.5, docs/user-guide/directory.md",
-)  # fmt: skip
-NO_VALUES = declare_rule(
-    "DLV003", Severity.ERROR, "An Application installs a chart with a values file that does not exist.",
-    "Argo CD reports ComparisonError and does not install the chart.",
-    "Argo CD v3.5, docs/user-guide/multiple_sources.md (Helm value files from external Git repository)",
-)  # fmt: skip
-SYNCED_TWICE = declare_rule(
-    "DLV005", Severity.WARNING, "Two Applications sync the same folder to the same destination.",
-    "Both Applications manage the same objects. Argo CD warns of shared resources; with FailOnSharedResource neither "
-    "Application syncs.",
-    "Argo CD v3.5, docs/user-guide/sync-options.md (Fail the sync if a shared resource is found)",
-)  # fmt: skip
+NOT_SYNCED = rule_of("DLV001")
+NOTHING_TO_SYNC = rule_of("DLV002")
+NO_VALUES = rule_of("DLV003")
+SYNCED_TWICE = rule_of("DLV005")
 
 
 @check(NOT_SYNCED, NOTHING_TO_SYNC, NO_VALUES, SYNCED_TWICE, NO_CHART)

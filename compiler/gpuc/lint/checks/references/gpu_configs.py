@@ -5,27 +5,17 @@ from typing import Any, Final, NamedTuple
 
 from gpuc.cluster.index import Index
 from gpuc.cluster.pool_fields import LABELS
-from gpuc.diagnostics.finding import Path, Severity, declare_rule
+from gpuc.diagnostics.finding import Path
 from gpuc.diagnostics.spelling import missing, misspelt, write
-from gpuc.lint.checks import Findings, check
+from gpuc.lint.checks import Findings, check, rule_of
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.embedded import document
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, pairs
 from gpuc.objects.operator_values import CHART, config_maps, policy_values
 
-NO_CONFIGURATION = declare_rule(
-    "REF026", Severity.ERROR, "A node pool selects a GPU operator configuration that does not exist.",
-    "The device plugin fails on every such node before it advertises any GPU. The MIG manager leaves the GPUs as they "
-    "are and sets nvidia.com/mig.config.state to failed. The nodes cost money and run no GPU work.",
-    "k8s-device-plugin v0.20.0, cmd/config-manager/main.go (updateConfigName); mig-parted, "
-    "cmd/nvidia-mig-manager/reconfigure_mig.go (assertValidMIGConfig)",
-)  # fmt: skip
-NO_POLICY = declare_rule(
-    "REF014", Severity.ERROR, "The chart of the GPU operator creates no ClusterPolicy, and the input has none.",
-    "The operator deploys no device plugin: no node advertises a GPU.",
-    "NVIDIA/gpu-operator v26.7.0 deployments/gpu-operator/templates/clusterpolicy.yaml",
-)  # fmt: skip
+NO_CONFIGURATION = rule_of("REF026")
+NO_POLICY = rule_of("REF014")
 DEVICE_PLUGIN: Final = "devicePlugin"
 """The key of the device plugin's settings in the chart's values and in a ClusterPolicy."""
 MIG_MANAGER: Final = "migManager"

@@ -4,17 +4,12 @@ import re
 from typing import Any
 
 from gpuc.cluster.index import Index
-from gpuc.diagnostics.finding import Severity, declare_rule
-from gpuc.lint.checks import Findings, check
+from gpuc.lint.checks import Findings, check, rule_of
 from gpuc.objects.embedded import document
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, items, pairs
 
-NO_ROOM = declare_rule(
-    "REF035", Severity.ERROR, "A MIG layout needs more slices than any GPU has.",
-    "The MIG manager fails on every node that selects the layout, and the GPUs keep their previous layout.",
-    "https://docs.nvidia.com/datacenter/tesla/mig-user-guide/supported-mig-profiles.html",
-)  # fmt: skip
+NO_ROOM = rule_of("REF035")
 _PROFILE = re.compile(r"([12347])g\.\d+gb(?:\+[a-z.]+)?")
 _COMPUTE, _MEMORY = 7, 8
 """Compute slices and memory slices of a GPU. Smaller models have fewer profiles."""

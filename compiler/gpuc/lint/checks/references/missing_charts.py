@@ -9,21 +9,14 @@ from gpuc.catalog import load
 from gpuc.cluster.application import Delivery
 from gpuc.cluster.index import Index
 from gpuc.cluster.queue import from_objects
-from gpuc.diagnostics.finding import Severity, declare_rule
 from gpuc.emit.component import components
 from gpuc.emit.component_facts import DevicePlugin
-from gpuc.lint.checks import Findings
+from gpuc.lint.checks import Findings, rule_of
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import dig, group
 
-NO_CHART = declare_rule(
-    "DLV004", Severity.ERROR,
-    "No Application installs a chart that objects or resources need, although Applications install other charts.",
-    "Without the chart's CRDs the sync fails. Without its controller the objects have no effect. Without its device "
-    "plugin no node has the resource.",
-    "Argo CD v3.5, docs/user-guide/helm.md",
-)  # fmt: skip
+NO_CHART = rule_of("DLV004")
 FURTHER_GROUPS: dict[str, tuple[str, ...]] = {"lws": ("leaderworkerset.x-k8s.io",)}
 """API groups by chart, for charts that no component of gpuc installs. Source: chart of lws v0.9"""
 FURTHER_PLUGINS = (DevicePlugin("aws.amazon.com/neuron", ("neuron-helm-chart",), "neuron-device-plugin"),)

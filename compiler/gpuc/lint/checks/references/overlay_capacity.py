@@ -5,8 +5,7 @@ from typing import Any, NamedTuple
 
 from gpuc.cluster.index import Index
 from gpuc.cluster.pool import Pool
-from gpuc.diagnostics.finding import Severity, declare_rule
-from gpuc.lint.checks import Findings, check
+from gpuc.lint.checks import Findings, check, rule_of
 from gpuc.lint.checks.references.gpu_configs import (
     DEVICE_PLUGIN,
     MIG_MANAGER,
@@ -20,11 +19,7 @@ from gpuc.objects.embedded import document
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, items, pairs
 
-WRONG_DEVICES = declare_rule(
-    "REF054", Severity.ERROR, "The devices in a node overlay do not match the device plugin's configuration.",
-    "Karpenter plans with the devices of the overlay: it starts too few nodes, or nodes on which pods stay Pending.",
-    "k8s-device-plugin v0.20.0, README.md (Shared Access to GPUs, migStrategy)",
-)  # fmt: skip
+WRONG_DEVICES = rule_of("REF054")
 _MIG = re.compile(r"nvidia\.com/mig-(?:\d+c\.)?(\d)g\.\d+gb(?:\.[a-z.+-]+)?")
 _AMOUNT = re.compile("(?!0+$)[0-9]{1,18}")
 """An amount above zero."""

@@ -5,21 +5,15 @@ from dataclasses import dataclass, field
 from gpuc.cluster.index import Index
 from gpuc.cluster.pool import Pool
 from gpuc.cluster.pool_fields import REQUIREMENTS
-from gpuc.diagnostics.finding import Severity, declare_rule
 from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, MEMORY, PODS
 from gpuc.kubernetes.node_pool import INSTANCE_TYPE
-from gpuc.lint.checks import Findings, check
+from gpuc.lint.checks import Findings, check, rule_of
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet
 from gpuc.trace.node_capacity import DEVICES_OF_PROVIDER
 
-PARTIAL_OVERLAY = declare_rule(
-    "REF053", Severity.WARNING, "Node overlays give a resource to only some instance types of a node pool.",
-    "Karpenter assumes that the other types lack the resource. It never starts them for pods that request the "
-    "resource, even if the types with the resource are more expensive or not available.",
-    "Karpenter v1.14.1, pkg/controllers/nodeoverlay",
-)  # fmt: skip
+PARTIAL_OVERLAY = rule_of("REF053")
 _SET_BY_PROVIDER = (*DEVICES_OF_PROVIDER, CPU, MEMORY, EPHEMERAL_STORAGE, PODS)
 """Resources that Karpenter's provider sets itself (karpenter-provider-aws v1.14.1, pkg/providers/instancetype)."""
 

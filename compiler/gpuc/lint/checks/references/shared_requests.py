@@ -5,19 +5,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpuc.cluster.index import Index
-from gpuc.diagnostics.finding import Severity, declare_rule
-from gpuc.lint.checks import Findings, check
+from gpuc.lint.checks import Findings, check, rule_of
 from gpuc.lint.checks.references.gpu_configs import DEVICE_PLUGIN, configurations
 from gpuc.objects.embedded import document
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, items, pairs
 
-MORE_THAN_ONE = declare_rule(
-    "REF083", Severity.ERROR,
-    "A container requests more than one replica of a shared GPU, which the device plugin is configured to refuse.",
-    "The kubelet fails the pod with UnexpectedAdmissionError. Its controller creates another pod, which fails too.",
-    "k8s-device-plugin v0.20.0, README.md (failRequestsGreaterThanOne)",
-)  # fmt: skip
+MORE_THAN_ONE = rule_of("REF083")
 SHARED = ".shared"
 _KINDS = ("timeSlicing", "mps")
 _MORE_THAN_ONE = re.compile("0*(?:[2-9]|[1-9][0-9]+)")

@@ -6,25 +6,16 @@ from collections.abc import Iterator
 from gpuc.cluster.index import Index
 from gpuc.cluster.pool_fields import STARTUP_TAINTS
 from gpuc.cluster.taint_removal import removing_agent
-from gpuc.diagnostics.finding import Path, Severity, declare_rule
+from gpuc.diagnostics.finding import Path
 from gpuc.diagnostics.spelling import alternatives, misspelt, write
 from gpuc.kubernetes.toleration import AGENTS
-from gpuc.lint.checks import Findings, check
+from gpuc.lint.checks import Findings, check, rule_of
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, items, labels
 from gpuc.objects.pods import Pods
 
-UNREMOVED_TAINT = declare_rule(
-    "REF025", Severity.ERROR, "No known agent and no pods of the input remove a startup taint of a node pool.",
-    "Karpenter waits for the node forever. The node is never initialised and runs no work, but costs money.",
-    "Karpenter v1.14.1, pkg/controllers/nodeclaim/lifecycle/initialization.go",
-)  # fmt: skip
-IDLE_REMOVER = declare_rule(
-    "REF081", Severity.WARNING, "A node pool lacks the startup taint that a DaemonSet on its nodes removes.",
-    "Pods start before the DaemonSet has prepared the node, and the command of the DaemonSet fails: kubectl finds no "
-    "such taint.",
-    "kubectl v0.35.4, pkg/cmd/taint/utils.go (deleteTaints)",
-)  # fmt: skip
+UNREMOVED_TAINT = rule_of("REF025")
+IDLE_REMOVER = rule_of("REF081")
 _REMOVED = re.compile(r"([\w.-]+/[\w.-]*\w)(?:=[^\s:]*)?(?::\w+)?-")
 
 

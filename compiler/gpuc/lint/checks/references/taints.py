@@ -9,7 +9,7 @@ from gpuc.cluster.index import Index
 from gpuc.cluster.pool import Pool, named
 from gpuc.cluster.pool_fields import TAINTS
 from gpuc.cluster.queue import from_objects
-from gpuc.diagnostics.finding import Path, Rule, Severity, declare_rule
+from gpuc.diagnostics.finding import Path, Rule
 from gpuc.diagnostics.spelling import misspelt, write
 from gpuc.kubernetes.node_pool import (
     AWS_INSTANCE,
@@ -21,7 +21,7 @@ from gpuc.kubernetes.node_pool import (
     normal,
 )
 from gpuc.kubernetes.toleration import Taint, Toleration, tolerated, untolerated
-from gpuc.lint.checks import Findings, check
+from gpuc.lint.checks import Findings, check, rule_of
 from gpuc.manifest.manifest import Manifest
 from gpuc.model.names import OPERANDS_LABEL
 from gpuc.objects.object_finding import ObjectFinding
@@ -29,50 +29,14 @@ from gpuc.objects.object_set import ObjectSet, dig, items, labels, pairs
 from gpuc.objects.pods import Pods
 from gpuc.objects.selectors import tolerations
 
-FLAVOR_KEPT_OFF = declare_rule(
-    "REF022", Severity.ERROR, "A ResourceFlavor neither tolerates nor lists a taint of the nodes that it selects.",
-    "Kueue admits pods that do not tolerate the taint: the pods stay Pending and occupy the quota.",
-    "Kueue v0.19.2, pkg/scheduler/flavorassigner/flavorassigner.go (FindMatchingUntoleratedTaint)",
-)  # fmt: skip
-LEFT_TO_ADMISSION = declare_rule(
-    "REF084", Severity.WARNING,
-    "A ResourceFlavor relies on an admission plugin to add the toleration of a device's taint.",
-    "With the admission plugin ExtendedResourceToleration, as on EKS, pods that request the device get the "
-    "toleration. Without the plugin Kueue admits the pods, and the pods stay Pending.",
-    "k8s.io/kubernetes v1.35.4 plugin/pkg/admission/extendedresourcetoleration/admission.go",
-)  # fmt: skip
-UNKNOWN_NODE_TAINT = declare_rule(
-    "REF023", Severity.WARNING, "A ResourceFlavor lists a node taint that none of its nodes has.",
-    "Kueue does not admit work without the toleration to the flavor, although its nodes would accept the pods.",
-    "Kueue v0.19.2, apis/kueue/v1beta2/resourceflavor_types.go (nodeTaints)",
-)  # fmt: skip
-PODS_KEPT_OFF = declare_rule(
-    "REF024", Severity.ERROR, "Pods do not tolerate a taint that all nodes of their node selector have.",
-    "None of these nodes accepts the pods: a DaemonSet does not run on the nodes, and other pods stay Pending.",
-    "https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/",
-)  # fmt: skip
-MISSPELT_TAINT = declare_rule(
-    "REF082", Severity.WARNING, "The key of a toleration is probably a misspelt taint of a node pool.",
-    "The pods do not tolerate the taint: a DaemonSet does not run on the nodes, and other pods stay Pending.",
-    "https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/",
-)  # fmt: skip
-OTHER_NODES_POSSIBLE = declare_rule(
-    "REF085", Severity.WARNING,
-    "Pods or a ResourceFlavor do not tolerate a taint of the node pools with the selected labels.",
-    "The pods stay Pending, unless the cluster has other nodes with the labels, for example of a managed node group.",
-    "https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/",
-)  # fmt: skip
-MISSING_TAINT = declare_rule(
-    "REF028", Severity.WARNING, "A node pool lacks a taint that its flavor or its pods tolerate.",
-    "Pods without GPUs may run on these nodes and use up cpu and memory, so that GPUs stay idle. Karpenter may also "
-    "start expensive nodes for such pods.",
-    "https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/#example-use-cases",
-)  # fmt: skip
-OPERATOR_KEPT_OFF = declare_rule(
-    "REF015", Severity.ERROR, "The pods of the GPU operator do not tolerate a taint of a node pool with GPUs.",
-    "The device plugin never runs on these nodes. They advertise no GPU, and pods that request a GPU stay Pending.",
-    "NVIDIA/gpu-operator v26.7.0 controllers/object_controls.go (applyCommonDaemonsetConfig)",
-)  # fmt: skip
+FLAVOR_KEPT_OFF = rule_of("REF022")
+LEFT_TO_ADMISSION = rule_of("REF084")
+UNKNOWN_NODE_TAINT = rule_of("REF023")
+PODS_KEPT_OFF = rule_of("REF024")
+MISSPELT_TAINT = rule_of("REF082")
+OTHER_NODES_POSSIBLE = rule_of("REF085")
+MISSING_TAINT = rule_of("REF028")
+OPERATOR_KEPT_OFF = rule_of("REF015")
 _ON_ALL_NODES = frozenset((*WELL_KNOWN, HOSTNAME)) - {NODE_POOL, INSTANCE_TYPE}
 """Labels that nodes outside of the node pools have too, so that these labels select no node pool."""
 _OF_OTHERS = re.compile(r"(?:[\w.-]+\.)?(?:kubernetes\.io|k8s\.io|karpenter\.sh|azure\.com|google\.com)/.*")
