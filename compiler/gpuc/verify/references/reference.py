@@ -82,8 +82,6 @@ class ObjectReference(NamedTuple):
     """The namespace of the named object; empty for cluster-scoped kinds, any namespace, or an unknown namespace."""
 
 
-LOCAL_QUEUE = f"{GROUP}/LocalQueue"
-PRIORITY_CLASS = f"{GROUP}/WorkloadPriorityClass"
 _CERTAIN_GROUPS = frozenset((KARPENTER, KARPENTER_AWS, GROUP, TEMPLATES))
 _OFTEN_GENERATED = frozenset(
     kind_of(kind)
