@@ -7,10 +7,11 @@ from typing import Any
 from gpuc.cluster.flavors import ResourceFlavor, every_flavor
 from gpuc.cluster.index import Index
 from gpuc.cluster.pool import Pool, named
-from gpuc.cluster.pool_fields import TAINTS
+from gpuc.cluster.pool_fields import STARTUP_TAINTS, TAINTS
 from gpuc.cluster.queue import from_objects
+from gpuc.cluster.taint_removal import removing_agent
 from gpuc.diagnostics.finding import Path, Rule
-from gpuc.diagnostics.spelling import misspelt, write
+from gpuc.diagnostics.spelling import alternatives, misspelt, write
 from gpuc.kubernetes.node_pool import (
     AWS_INSTANCE,
     HOSTNAME,
@@ -20,7 +21,7 @@ from gpuc.kubernetes.node_pool import (
     is_well_known,
     normal,
 )
-from gpuc.kubernetes.toleration import Taint, Toleration, tolerated, untolerated
+from gpuc.kubernetes.toleration import AGENTS, Taint, Toleration, tolerated, untolerated
 from gpuc.lint.checks import Findings, check, rule_of
 from gpuc.manifest.manifest import Manifest
 from gpuc.model.names import OPERANDS_LABEL
@@ -37,6 +38,8 @@ MISSPELT_TAINT = rule_of("REF082")
 OTHER_NODES_POSSIBLE = rule_of("REF085")
 MISSING_TAINT = rule_of("REF028")
 OPERATOR_KEPT_OFF = rule_of("REF015")
+UNREMOVED_TAINT = rule_of("REF025")
+IDLE_REMOVER = rule_of("REF081")
 _ON_ALL_NODES = frozenset((*WELL_KNOWN, HOSTNAME)) - {NODE_POOL, INSTANCE_TYPE}
 """Labels that nodes outside of the node pools have too, so that these labels select no node pool."""
 _OF_OTHERS = re.compile(r"(?:[\w.-]+\.)?(?:kubernetes\.io|k8s\.io|karpenter\.sh|azure\.com|google\.com)/.*")
@@ -47,6 +50,7 @@ _ACCELERATED = re.compile(r"(?:p|g|gr|trn|inf|dl)\d[\w-]*")
 """EC2 instance families with accelerators."""
 Tolerations = tuple[Toleration, ...]
 _TOLERATIONS: Path = ("spec", "daemonsets", "tolerations")
+_REMOVED = re.compile(r"([\w.-]+/[\w.-]*\w)(?:=[^\s:]*)?(?::\w+)?-")
 
 
 @check(
@@ -238,3 +242,42 @@ def _kept_off_operator(index: Index) -> Findings:
         if taint and has_gpus and pool.labels.get(OPERANDS_LABEL) != "false":
             message = f"nodes of {named([pool])} have the taint {taint}, which these tolerations do not match"
             yield ObjectFinding(OPERATOR_KEPT_OFF, policies[0], _TOLERATIONS, message)
+
+
+@check(UNREMOVED_TAINT, IDLE_REMOVER)
+def startup_taints(objects: ObjectSet) -> Findings:
+    """Yields findings about startup taints that no pods remove, and DaemonSets that remove taints of no pool."""
+    index = objects.once(Index)
+    if index.tree.is_complete and index.nodes.pools:
+        for pods in index.pods:
+            yield from _idle(pods, index)
+    tainted = [(pool, taint) for pool in index.nodes.pools for taint in pool.startup_taints]
+    for pool, taint in tainted:
+        suggestion = misspelt(taint.key, AGENTS)
+        if (suggestion or index.tree.is_complete) and not removing_agent(index.tree, pool, taint):
+            path: Path = (*STARTUP_TAINTS, taint.index, "key")
+            message = f"no known agent and no pods remove the taint {taint}{alternatives((), suggestion)}"
+            yield ObjectFinding(UNREMOVED_TAINT, pool.manifest, path, message, write(suggestion))
+
+
+def _idle(pods: Pods, index: Index) -> Findings:
+    """Yields findings about node pools without the startup taint that a DaemonSet on their nodes removes."""
+    wanted = labels(dig(pods.spec, "nodeSelector"))
+    if not pods.record.traits.is_per_node or not any(key in index.nodes.values for key in wanted):
+        return
+    pools = index.nodes.matching(wanted)
+    for key in _removed(pods):
+        if not any(taint.key == key for pool in pools for taint in (*pool.startup_taints, *pool.taints)):
+            for pool in pools:
+                message = f"{pods.manifest} removes the taint {key} from nodes of NodePool {pool.name}, but the node "
+                message += "pool has no such startup taint"
+                yield ObjectFinding(IDLE_REMOVER, pool.manifest, STARTUP_TAINTS, message)
+
+
+def _removed(pods: Pods) -> Iterator[str]:
+    """Yields the keys of taints in commands such as kubectl taint node NAME KEY[=VALUE][:EFFECT]-."""
+    for _, container in pods.containers():
+        words = [word for part in ("command", "args") for _, word in items(dig(container, part))]
+        texts = [word for word in words if isinstance(word, str)]
+        if "taint" in texts and {"node", "nodes", "no"} & set(texts):
+            yield from (match[1] for text in texts if (match := _REMOVED.fullmatch(text)))
