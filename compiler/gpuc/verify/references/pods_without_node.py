@@ -33,12 +33,7 @@ def pods_without_node(subject: Subject) -> Findings:
     The pods stay Pending, and a DaemonSet runs no pods. gpuc does not judge pods that name their node, and no pods in a
     cluster with an object that changes pods when they are created, for example a MutatingAdmissionPolicy.
     """
-    return findings(subject.objects)
-
-
-def findings(objects: ObjectSet) -> Findings:
-    """Yields a finding for each pod template in a complete object set for whose pods no node exists."""
-    index = objects.once(Index)
+    objects, index = subject.objects, subject.index
     if objects.is_complete and index.nodes.pools and not any(map(_changes_pods, objects.manifests)):
         for pods in index.pods:
             has_pods = pods.manifest.kind != "PodTemplate" and dig(pods.manifest.body, "spec", "replicas") != 0

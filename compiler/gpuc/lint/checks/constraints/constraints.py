@@ -10,7 +10,7 @@ from gpuc.kubernetes.api_groups import CONSTRAINTS, TEMPLATES
 from gpuc.lint.checks import Findings, check, rule_of
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.objects.object_set import ObjectSet, dig, items
+from gpuc.objects.object_set import ObjectSet, dig, grouped, items
 from gpuc.objects.paths import texts
 from gpuc.parts.workload_kinds import workload_kinds
 from gpuc.verify.references.names import UNKNOWN_IN_PARAMETER, reference_paths
@@ -48,10 +48,8 @@ _SELECTING_MIN = 3
 )  # fmt: skip
 def findings(objects: ObjectSet) -> Findings:
     """Yields the findings about the Gatekeeper constraints of an object set, ExpansionTemplates and Config."""
-    by_kind: dict[str, list[Manifest]] = {}
-    for manifest in objects.manifests:
-        if manifest.api.startswith(f"{CONSTRAINTS}/"):
-            by_kind.setdefault(manifest.kind, []).append(manifest)
+    found = (manifest for manifest in objects.manifests if manifest.api.startswith(f"{CONSTRAINTS}/"))
+    by_kind = grouped(found, lambda constraint: constraint.kind)
     for constraints in by_kind.values():
         for constraint in constraints:
             yield from _single_constraint(objects, constraint)

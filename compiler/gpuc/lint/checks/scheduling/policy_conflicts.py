@@ -18,7 +18,7 @@ from gpuc.lint.checks.scheduling._smallest_pods import smallest_pods
 from gpuc.manifest.manifest import Manifest
 from gpuc.model.names import POOL_LABEL
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.objects.object_set import ObjectSet, dig, group
+from gpuc.objects.object_set import ObjectSet, dig, group, grouped
 from gpuc.trace.cluster_index import ClusterIndex
 from gpuc.trace.created import object_creations, pod_creation
 from gpuc.trace.described import described_workload
@@ -66,15 +66,15 @@ def policy_conflicts(objects: ObjectSet) -> Findings:
 
 def _by_constraint(cluster: ClusterIndex, queue: Member) -> Iterable[list[_Refusal]]:
     policies = _policies(cluster)
-    by_constraint: dict[int, list[_Refusal]] = {}
-    smallest = smallest_pods(cluster, queue)
-    for local in cluster.queues.local_queues.get(queue.name, ()):
-        for flavor, pods in smallest.values():
-            for resource, pod in pods.items():
-                for decision in _violations(cluster, policies, local, flavor, pod):
-                    refusal = _Refusal(resource, flavor.name, local, decision)
-                    by_constraint.setdefault(id(decision.manifest), []).append(refusal)
-    return by_constraint.values()
+    smallest = smallest_pods(cluster, queue).values()
+    refusals = (
+        _Refusal(resource, flavor.name, local, decision)
+        for local in cluster.queues.local_queues.get(queue.name, ())
+        for flavor, pods in smallest
+        for resource, pod in pods.items()
+        for decision in _violations(cluster, policies, local, flavor, pod)
+    )
+    return grouped(refusals, lambda refusal: id(refusal.decision.manifest)).values()
 
 
 @lru_cache(maxsize=1)
