@@ -178,11 +178,7 @@ def _documents(files: LoadedFiles) -> Iterator[ValuesSource]:
         if unnamed.api.startswith(groups):
             yield ValuesSource(unnamed.file, unnamed.path, unnamed.data)
     for manifest in files.manifests:
-        if (manifest.api, manifest.kind) == ("v1", "ConfigMap"):
+        if (manifest.api, manifest.kind) == ("v1", "ConfigMap") and isinstance(manifest.origin[0], int):
             for key, text in pairs(manifest.body.get("data")):
-                if (
-                    isinstance(text, str)
-                    and any(group in text for group in groups)
-                    and isinstance(manifest.origin[0], int)
-                ):
+                if isinstance(text, str) and any(group in text for group in groups):
                     yield ValuesSource(manifest.file, (*manifest.origin, "data", key), text)

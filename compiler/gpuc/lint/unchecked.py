@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from gpuc.diagnostics.words import counted
+
 _MAX_FILES = 3
 _SPEC_API = "gpuc.dev/"
 
@@ -31,7 +33,7 @@ class Unchecked:
         counts = (*self.kinds.items(), *self.reasons.items())
         specs = sum(count for text, count in counts if text.startswith(_SPEC_API))
         if specs:
-            yield f"{specs} {'spec' if specs == 1 else 'specs'} of gpuc; `gpuc check` checks specs"
+            yield f"{counted(specs, 'spec')} of gpuc; `gpuc check` checks specs"
         kinds_without_schema = {kind: count for kind, count in self.kinds.items() if not kind.startswith(_SPEC_API)}
         if kinds_without_schema:
             kinds = ", ".join(with_count(kind, count) for kind, count in sorted(kinds_without_schema.items()))

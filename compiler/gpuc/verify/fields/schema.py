@@ -35,14 +35,11 @@ _LABEL_VALUED = {
     *((kind.group, kind.kind) for kind in workload_kinds() if kind.labels.known),
 }
 """Kinds whose controllers copy the name into a label value, which has at most 63 characters."""
-UNKNOWN_FIELD = rule_of("SCH001")
-WRONG_VALUE = rule_of("SCH002")
-MISSING_FIELD = rule_of("SCH003")
 QUANTITY_NOT_CANONICAL = rule_of("SCH005")
 RULES = {
-    ErrorKind.UNKNOWN: UNKNOWN_FIELD,
-    ErrorKind.VALUE: WRONG_VALUE,
-    ErrorKind.MISSING: MISSING_FIELD,
+    ErrorKind.UNKNOWN: rule_of("SCH001"),
+    ErrorKind.VALUE: rule_of("SCH002"),
+    ErrorKind.MISSING: rule_of("SCH003"),
     ErrorKind.QUANTITY: QUANTITY_NOT_CANONICAL,
 }
 """The rules about errors of a schema."""

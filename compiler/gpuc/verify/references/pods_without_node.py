@@ -22,11 +22,9 @@ _DEFAULT_QUEUE = "default"
 
 
 @check(
-    "REF086",
-    needs=Needs.CLUSTER,
-    when=When.BOTH,
+    "REF086", needs=Needs.CLUSTER, when=When.BOTH,
     source="https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/",
-)
+)  # fmt: skip
 def pods_without_node(subject: Subject) -> Findings:
     """No node takes the pods of an object: neither the system nodes nor the nodes of a node pool.
 
