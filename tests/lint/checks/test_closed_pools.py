@@ -10,7 +10,7 @@ import pytest
 
 from gpuc.cluster.flavors import FlavorCapacity
 from gpuc.emit.emitters import emit
-from gpuc.lint.checks.quotas.quota_over_capacity import closed_pools
+from gpuc.lint.checks.quotas.flavor_quotas import closed_pools
 from gpuc.manifest.manifest import Manifest
 from gpuc.model import resolve
 from gpuc.objects.object_finding import ObjectFinding
