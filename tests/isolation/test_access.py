@@ -12,7 +12,7 @@ import pytest
 
 from gpuc.isolation.access import findings
 from gpuc.isolation.access.permissions import BUILTIN, FORBIDDEN, Grant
-from gpuc.lint.checks.isolation import shared_members
+from gpuc.lint.checks.isolation.tenants import shared_members
 from gpuc.manifest.manifest import Manifest
 from tests.conftest import EXAMPLES
 from tests.isolation.cases import complete, namespace, synced, tree
@@ -224,8 +224,7 @@ def test_a_group_of_two_tenants_is_told_at_both() -> None:
         for manifest in objects
     ]
     found = [
-        (finding.rule.id, finding.manifest.namespace, finding.path)
-        for finding in shared_members.findings(complete(broken))
+        (finding.rule.id, finding.manifest.namespace, finding.path) for finding in shared_members(complete(broken))
     ]
     assert ("RBA010", "embeddings", ("subjects", 1, "name")) in found
     assert {row[0] for row in found} == {"RBA010"}

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from gpuc.catalog import load
 from gpuc.diagnostics.contract import Check
 from gpuc.diagnostics.finding import RULES as DECLARED
 from gpuc.diagnostics.finding import DeclarationError, Finding, Severity, StageError, declare_rule
+from gpuc.diagnostics.report.explain import every_rule
 from gpuc.diagnostics.suppressions import apply_acceptances
 from gpuc.model import resolve
 from gpuc.pipeline.fleet_catalog import fleet_catalog
@@ -149,3 +151,10 @@ def test_an_id_that_two_modules_declare_is_named_with_both() -> None:
     expected = f"^EFA005 is declared in gpuc.substrates.eks.efa.rules.efa_pools and in {__name__}$"
     with pytest.raises(DeclarationError, match=expected):
         declare_rule("EFA005", Severity.ERROR, "A rule.")
+
+
+@pytest.mark.parametrize("package", ["lint", "verify"])
+def test_every_row_of_a_table_of_rules_is_declared(package: str) -> None:
+    table = tomllib.loads((ROOT / "compiler/gpuc" / package / "rules.toml").read_text())
+    assert table.keys() <= every_rule().keys()
+    assert list(table) == sorted(table)

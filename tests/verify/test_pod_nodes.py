@@ -21,7 +21,7 @@ from gpuc.objects.selectors import node_terms, tolerations
 from gpuc.pipeline.stages import compiled_spec
 from gpuc.verify.charts.helm_values import no_node
 from gpuc.verify.pod_nodes import SYSTEM_NODES, pool_nodes, refusal
-from gpuc.verify.references import pods_without_node
+from gpuc.verify.references.pods_without_node import pods_without_node
 from gpuc.verify.subject import Subject
 from tests.conftest import EXAMPLES, HUB_CLUSTERS, Change, root_of
 
@@ -121,10 +121,10 @@ def without_nodes(manifest: Manifest) -> Manifest:
 def test_b1_the_proof_covers_every_object_with_pods(name: str) -> None:
     """All objects pass, and no object passes any more if its pods select nodes that do not exist."""
     plain = artifacts(name)
-    assert list(pods_without_node.findings(emitted(plain))) == []
+    assert list(pods_without_node(Subject.of(emitted(plain)))) == []
     with_pods = {str(item) for item in plain if isinstance(item, Manifest) and any(pods_of(item))}
     broken = [without_nodes(item) if isinstance(item, Manifest) and any(pods_of(item)) else item for item in plain]
-    assert {str(found.manifest) for found in pods_without_node.findings(emitted(broken))} == with_pods
+    assert {str(found.manifest) for found in pods_without_node(Subject.of(emitted(broken)))} == with_pods
     assert with_pods
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from gpuc import verify
 from gpuc.diagnostics.finding import Finding
-from gpuc.lint.checks.quotas.limit_ranges import limit_ranges
+from gpuc.lint.checks.quotas.namespace_limits import limit_ranges
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet
 from gpuc.verify.fields.schema import schema_findings

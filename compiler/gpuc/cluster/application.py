@@ -113,20 +113,12 @@ class Application(NamedTuple):
 
 def source_in(application: Manifest, path: Path, value: Any) -> Source:
     """Returns the source at a path of an Application."""
-    url, chart, folder = _text(value, "repoURL"), dig(value, "chart"), dig(value, "path")
-    return Source(
-        application,
-        path,
-        value,
-        url,
-        normalized_url(url.removesuffix("/")) or url,
-        str(dig(value, "targetRevision") or ""),
-        _text(value, "chart"),
-        folder.strip("/").removeprefix("./").removesuffix("/.").strip(".")
-        if isinstance(folder, str) and chart is None
-        else None,
-        dig(value, "directory", "recurse") is True,
-    )
+    url, folder = _text(value, "repoURL"), dig(value, "path")
+    repository, revision = normalized_url(url.removesuffix("/")) or url, str(dig(value, "targetRevision") or "")
+    is_synced = isinstance(folder, str) and dig(value, "chart") is None
+    synced = folder.strip("/").removeprefix("./").removesuffix("/.").strip(".") if is_synced else None
+    is_recursive = dig(value, "directory", "recurse") is True
+    return Source(application, path, value, url, repository, revision, _text(value, "chart"), synced, is_recursive)
 
 
 def application_in(manifest: Manifest) -> Application:
@@ -147,16 +139,11 @@ def application_in(manifest: Manifest) -> Application:
         sources = [((*base, "source"), source)]
     policy, destination = dig(spec, "syncPolicy"), destination_in(dig(spec, "destination"))
     is_created = "CreateNamespace=true" in [option for _, option in items(dig(policy, "syncOptions"))]
-    return Application(
-        manifest,
-        manifest.name,
-        _text(spec, "project"),
-        destination,
-        tuple(source_in(manifest, path, source) for path, source in sources),
-        dig(policy, "automated", "prune") is True,
-        destination.namespace if is_created else "",
-        labels(dig(policy, "managedNamespaceMetadata", "labels")),
-    )
+    read = tuple(source_in(manifest, path, source) for path, source in sources)
+    project, prunes = _text(spec, "project"), dig(policy, "automated", "prune") is True
+    created = destination.namespace if is_created else ""
+    own_labels = labels(dig(policy, "managedNamespaceMetadata", "labels"))
+    return Application(manifest, manifest.name, project, destination, read, prunes, created, own_labels)
 
 
 def destination_in(value: Any) -> Destination:

@@ -219,18 +219,12 @@ def _queues(objects: ObjectSet) -> Queues:
 
 def from_model(cluster: Cluster) -> Queues:
     """Returns the queues of a spec. Each flavor has the name of its pool."""
-    queues = [
-        Member(
-            cluster_queue.name,
-            True,
-            queue.spec.cohort or "",
-            quotas_of(cluster_queue),
-            queue=queue,
-            pool_quotas={pool_quota.pool.name: pool_quota for pool_quota in cluster_queue.pool_quotas},
-        )
-        for queue in cluster.queues
-        for cluster_queue in queue.cluster_queues
-    ]
+    queues = []
+    for queue in cluster.queues:
+        for row in queue.cluster_queues:
+            cohort, quotas = queue.spec.cohort or "", quotas_of(row)
+            pool_quotas = {pool_quota.pool.name: pool_quota for pool_quota in row.pool_quotas}
+            queues.append(Member(row.name, True, cohort, quotas, queue=queue, pool_quotas=pool_quotas))
     cohorts = [Member(cohort.name, parent_name=cohort.spec.parent or "") for cohort in cluster.cohorts]
     return Queues(connect(queues, cohorts, Member), ObjectSet((), is_complete=True, catalog=cluster.catalog))
 

@@ -3,9 +3,9 @@
 A check of one rule has the text of the rule in its docstring: the first line is the title, and the rest is the reason.
 A long source is the last paragraph, which begins with "Source:". The case file has the name of the function and the
 suffix .yaml. It contains good and bad examples, separated by `---`. Each line for which gpuc reports a finding ends
-with `#! ID`. A check that decides several rules in one pass over the objects declares them in its module, and the case
-file has the name of the module (see diagnostics/report/examples.py). gpuc discovers the modules in the folders of a
-package, so no list names them.
+with `#! ID`. A check that decides several rules in one pass over the objects declares them in its module, with texts of
+rules.toml in its package. The case file has the name of the module (see diagnostics/report/examples.py). gpuc discovers
+the modules in the folders of a package, so no list names them.
 """
 
 from __future__ import annotations

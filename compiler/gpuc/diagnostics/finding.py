@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import Enum
 
@@ -136,6 +136,24 @@ def declare_rule(
     rule = Rule(id, severity, title, why, source, level)
     RULES[id], _MODULES[id] = rule, module
     return rule
+
+
+def rule_table(package: str) -> Callable[[str], Rule]:
+    """Returns the function that declares a rule of rules.toml by its id.
+
+    Args:
+        package: the `__file__` of the package with rules.toml. A row has the title, why and source of a rule, and the
+            severity if it is not error.
+    """
+    import tomllib
+    from pathlib import Path as File
+
+    rows = tomllib.loads(File(package).with_name("rules.toml").read_text("utf-8"))
+
+    def rule_of(id: str) -> Rule:  # noqa: A002
+        return declare_rule(id, Severity(rows[id].pop("severity", "error")), **rows[id], module=package)
+
+    return rule_of
 
 
 class DeclarationError(ValueError):

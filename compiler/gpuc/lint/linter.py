@@ -9,10 +9,11 @@ from typing import Any
 
 from gpuc.catalog import Catalog, load
 from gpuc.catalog.schemas import table
-from gpuc.diagnostics.finding import Finding, Mark, Severity, declare_rule
+from gpuc.diagnostics.finding import Finding, Mark
 from gpuc.diagnostics.place import place
 from gpuc.diagnostics.usage import UsageError
 from gpuc.documents.source_map import SourceMap
+from gpuc.lint import rule_of
 from gpuc.lint.checks import findings as check_objects
 from gpuc.lint.load.chart_installs import ValuesSource, chart_installs, is_chart, merged_values
 from gpuc.lint.load.chart_values import (
@@ -32,9 +33,7 @@ from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, pairs
 from gpuc.verify.fields.schema import QUANTITY_NOT_CANONICAL, schema_findings, unknown_kind
 
-NOT_TEXT = declare_rule("LNT005", Severity.ERROR, "A file cannot be read.",
-    "The file does not exist, is not UTF-8 text or is not a regular file, "
-    "or its permissions forbid reading.")  # fmt: skip
+NOT_TEXT = rule_of("LNT005")
 _ADDED_BY_PATCHES = frozenset(("SCH003", "OBJ002", "OBJ022"))
 """Rules about missing fields, volumes and ports, which Kustomize patches may add."""
 _MAX_MESSAGE = 600
@@ -179,11 +178,7 @@ def _documents(files: LoadedFiles) -> Iterator[ValuesSource]:
         if unnamed.api.startswith(groups):
             yield ValuesSource(unnamed.file, unnamed.path, unnamed.data)
     for manifest in files.manifests:
-        if (manifest.api, manifest.kind) == ("v1", "ConfigMap"):
+        if (manifest.api, manifest.kind) == ("v1", "ConfigMap") and isinstance(manifest.origin[0], int):
             for key, text in pairs(manifest.body.get("data")):
-                if (
-                    isinstance(text, str)
-                    and any(group in text for group in groups)
-                    and isinstance(manifest.origin[0], int)
-                ):
+                if isinstance(text, str) and any(group in text for group in groups):
                     yield ValuesSource(manifest.file, (*manifest.origin, "data", key), text)

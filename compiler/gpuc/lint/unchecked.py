@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from gpuc.diagnostics.words import counted
+
 _MAX_FILES = 3
 _SPEC_API = "gpuc.dev/"
 
@@ -31,17 +33,17 @@ class Unchecked:
         counts = (*self.kinds.items(), *self.reasons.items())
         specs = sum(count for text, count in counts if text.startswith(_SPEC_API))
         if specs:
-            yield f"{specs} {'spec' if specs == 1 else 'specs'} of gpuc; `gpuc check` checks specs"
+            yield f"{counted(specs, 'spec')} of gpuc; `gpuc check` checks specs"
         kinds_without_schema = {kind: count for kind, count in self.kinds.items() if not kind.startswith(_SPEC_API)}
         if kinds_without_schema:
-            kinds = ", ".join(_counted(kind, count) for kind, count in sorted(kinds_without_schema.items()))
+            kinds = ", ".join(with_count(kind, count) for kind, count in sorted(kinds_without_schema.items()))
             groups = (kind.partition("/")[0] for kind in kinds_without_schema)
             wants_crds = not has_crds and any("." in group and not group.endswith(".k8s.io") for group in groups)
             hint = "; import the CRDs with `gpuc crds import`, add --crds" if wants_crds else ""
             yield f"the fields of kinds for which gpuc has no schema: {kinds}{hint}"
         for reason, count in sorted(self.reasons.items()):
             if not reason.startswith(_SPEC_API):
-                yield _counted(reason, count)
+                yield with_count(reason, count)
         if self.documents and not has_chart:
             files = sorted(self.documents, key=lambda file: ("values" not in file, file))
             listed = ", ".join(files[:_MAX_FILES])
@@ -49,5 +51,6 @@ class Unchecked:
             yield f"documents that are not Kubernetes objects, in {names}; for Helm values add --chart NAME=VERSION"
 
 
-def _counted(text: str, count: int) -> str:
+def with_count(text: str, count: int) -> str:
+    """Returns a sentence, with the number of its cases if there are several."""
     return text if count == 1 else f"{text} ({count} times)"

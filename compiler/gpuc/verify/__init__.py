@@ -12,6 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from gpuc.diagnostics.contract import Checks, Needs
+from gpuc.diagnostics.finding import rule_table
 from gpuc.objects.object_finding import ObjectFinding
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ Findings = Iterator[ObjectFinding]
 CHECKS: Checks[Subject, ObjectFinding] = Checks("gpuc.verify")
 check = partial(CHECKS.declare, needs=Needs.OBJECTS)
 """Declares a function as the check of a rule. The first line of the docstring is the title, the rest is the reason."""
+rule_of = rule_table(__file__)
+"""Declares a rule of rules.toml by its id, for a check that decides several rules."""
 
 
 def verify(artifacts: Sequence[Artifact], kubernetes: str, releases: Mapping[str, Any]) -> list[ObjectFinding]:

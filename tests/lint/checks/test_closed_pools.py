@@ -10,7 +10,7 @@ import pytest
 
 from gpuc.cluster.flavors import FlavorCapacity
 from gpuc.emit.emitters import emit
-from gpuc.lint.checks.quotas import closed_pools
+from gpuc.lint.checks.quotas.flavor_quotas import closed_pools
 from gpuc.manifest.manifest import Manifest
 from gpuc.model import resolve
 from gpuc.objects.object_finding import ObjectFinding
@@ -82,10 +82,10 @@ def test_a_limit_below_the_replicas_is_reported() -> None:
 
 def test_a_static_pool_without_nodes_whose_flavor_has_quota_is_reported() -> None:
     broken = with_limits("NodePool", "core-h200", {"nodes": "0"}, tuple(objects_of("train-usw2")))
-    assert [finding.path for finding in closed_pools.findings(ObjectSet(broken, is_complete=True))] == [
+    assert [finding.path for finding in closed_pools(ObjectSet(broken, is_complete=True))] == [
         ("spec", "limits", "nodes")
     ]
-    assert list(closed_pools.findings(ObjectSet(leaving("train-usw2", "core-h200"), is_complete=True))) == []
+    assert list(closed_pools(ObjectSet(leaving("train-usw2", "core-h200"), is_complete=True))) == []
 
 
 def objects_of(cluster: str) -> list[Manifest]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from typing import TYPE_CHECKING, TextIO
 
 from gpuc.diagnostics.report.terminal import Style, style_of, visible
 
@@ -27,11 +28,8 @@ def stdout_style() -> Style:
 
 def write_stdout(text: str) -> None:
     """Writes the text to stdout. A closed pipe is no error, because the reader may stop early, for example `head`."""
-    if sys.stdout is None:
-        return
     try:
-        sys.stdout.write(_encodable(text, sys.stdout.encoding))
-        sys.stdout.flush()
+        _write(sys.stdout, text)
     except BrokenPipeError:
         # Python flushes the rest of the buffer at exit and would print an error about the pipe.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -44,16 +42,13 @@ def write_message(text: str) -> None:
 
 def write_stderr(text: str) -> None:
     """Writes the text to stderr. Does nothing if stderr is closed."""
-    if sys.stderr is None:
-        return
-    try:
-        sys.stderr.write(_encodable(text, sys.stderr.encoding))
-        sys.stderr.flush()
-    except OSError:
-        return
+    with suppress(OSError):
+        _write(sys.stderr, text)
 
 
-def _encodable(text: str, encoding: str | None) -> str:
-    """Returns the text with backslash escapes for characters that the encoding does not contain."""
-    encoding = encoding or "utf-8"
-    return text.encode(encoding, "backslashreplace").decode(encoding)
+def _write(stream: TextIO | None, text: str) -> None:
+    """Writes the text to a stream, with backslash escapes for characters that its encoding does not contain."""
+    if stream is not None:
+        encoding = stream.encoding or "utf-8"
+        stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
+        stream.flush()

@@ -25,7 +25,6 @@ _RELATED_COLUMNS = 60
 """The maximum number of columns of the source line of a related place."""
 _MOST_RELATED = 8
 """The maximum number of related places of a finding; other formats contain all places."""
-_PLURALS = {Severity.ERROR: "errors", Severity.WARNING: "warnings", Severity.INFO: "infos"}
 
 
 def render(report: Report, style: Style = PLAIN) -> str:
@@ -122,9 +121,7 @@ def _failures(report: Report) -> Iterator[Block]:
 def _summary(report: Report) -> list[str]:
     """Returns the counts, the most frequent rules, and the command that explains the first error or finding."""
     counts = {severity: report.count(severity) for severity in Severity}
-    findings = ", ".join(
-        f"{count} {severity.value if count == 1 else _PLURALS[severity]}" for severity, count in counts.items() if count
-    )
+    findings = ", ".join(counted(count, severity.value) for severity, count in counts.items() if count)
     subject = (len(report.clusters), "cluster") if report.objects is None else (report.objects, "object")
     failures = f"{counted(len(report.failure_rows), 'failure')} of gpuc" if report.failure_rows else ""
     numbers = "; ".join(part for part in (findings, failures) if part)

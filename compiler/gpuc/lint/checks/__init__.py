@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Iterator
 from functools import wraps
 
-from gpuc import verify
+from gpuc import lint, verify
 from gpuc.diagnostics.contract import EVERY_KIND, HELM_VALUES, PODS, Check, Checks, Needs, When
 from gpuc.diagnostics.finding import Rule
 from gpuc.manifest.manifest import Artifact, Manifest, Values
@@ -16,6 +16,7 @@ from gpuc.verify.subject import Subject
 
 Findings = Iterator[ObjectFinding]
 CHECKS: Checks[ObjectSet, ObjectFinding] = Checks("gpuc.lint.checks")
+rule_of = lint.rule_of
 KUEUE_CONFIGURATION = ("ConfigMap", f"{HELM_VALUES}kueue")
 """The kinds that may have the configuration of Kueue's controller."""
 POD_NEEDS = (

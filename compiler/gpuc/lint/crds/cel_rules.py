@@ -14,19 +14,14 @@ from typing import Any
 
 from gpuc.catalog.schemas.structural import Schema
 from gpuc.cel.program import Failed, NotEvaluated, Value, compiled
-from gpuc.diagnostics.finding import Path, Severity, declare_rule
+from gpuc.diagnostics.finding import Path
 from gpuc.diagnostics.place import place
+from gpuc.lint import rule_of
 from gpuc.lint.crds.cel_values import cel_value, escaped
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
 
-BROKEN_RULE = declare_rule(
-    "CRD001",
-    Severity.ERROR,
-    "An object violates a validation rule of its CustomResourceDefinition.",
-    "The API server refuses the object.",
-    "https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#validation-rules",
-)
+BROKEN_RULE = rule_of("CRD001")
 _VARIABLES = ("self",)
 _MAP_ERROR = re.compile(r"overload.*\bmap\b")
 """An error about the type of a map. The error may be wrong, because gpuc represents timestamps and

@@ -13,12 +13,13 @@ from gpuc.catalog import load
 from gpuc.catalog.schemas import chart, embedded
 from gpuc.catalog.schemas.schema_errors import ErrorKind, SchemaError, schema_errors
 from gpuc.catalog.schemas.structural import Schema
-from gpuc.diagnostics.finding import Finding, Mark, Path, Severity, declare_rule
+from gpuc.diagnostics.finding import Finding, Mark, Path
 from gpuc.diagnostics.place import place
 from gpuc.diagnostics.spelling import misspelt
 from gpuc.documents.reader import read
 from gpuc.documents.source_map import SourceMap
 from gpuc.emit.component import component_named
+from gpuc.lint import rule_of
 from gpuc.lint.load.chart_installs import ChartInstall, MapDocument, ValuesSource, merged_values
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig
@@ -28,14 +29,8 @@ from gpuc.verify.values import chart_validator, document_validator
 if TYPE_CHECKING:
     from jsonschema_rs import Draft202012Validator
 
-NO_CONFIG = declare_rule("VAL003", Severity.ERROR,
-    "Helm values of the GPU operator misspell the name of a ConfigMap, or refer to a key that the ConfigMap lacks.",
-    "The pods of the operand wait for the ConfigMap, or exit. No node of the cluster offers its GPUs.",
-    "k8s-device-plugin v0.20.0 cmd/config-manager/main.go")  # fmt: skip
-NULL_FIELD = declare_rule("VAL005", Severity.WARNING,
-    "A chart renders an empty Helm value as a null in a custom resource.",
-    "The API server refuses a server-side apply of the object, which Flux, Helm 4 and Argo CD (ServerSideApply) use.",
-    "compiler/gpuc/components/*/release.json")  # fmt: skip
+NO_CONFIG = rule_of("VAL003")
+NULL_FIELD = rule_of("VAL005")
 Locate = Callable[[Path, bool], Mark]
 """Returns the mark of the value at a path; with True as the second argument, the mark of the value's key."""
 

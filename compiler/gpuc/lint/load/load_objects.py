@@ -10,6 +10,7 @@ from gpuc.documents.reader import DUPLICATE_KEY
 from gpuc.documents.source_map import SourceMap
 from gpuc.lint.load.files import files_below
 from gpuc.lint.load.loaded_files import load_files
+from gpuc.lint.unchecked import with_count
 from gpuc.manifest.manifest import Body, Manifest
 
 _SENTENCES_MAX = 10
@@ -69,7 +70,5 @@ def load_objects(paths: Iterable[str]) -> LoadedObjects:
     for unnamed in files.unnamed:
         mark = loaded.source_map.mark(unnamed.file, unnamed.path)
         loaded.unread.append(f"{mark}: {unnamed.message}; the object is ignored")
-    loaded.not_objects = [
-        sentence if count == 1 else f"{sentence} ({count} times)" for sentence, count in files.unchecked.items()
-    ]
+    loaded.not_objects = [with_count(sentence, count) for sentence, count in files.unchecked.items()]
     return loaded

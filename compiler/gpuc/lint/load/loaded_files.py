@@ -9,21 +9,19 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from gpuc.diagnostics.finding import Finding, Path, Severity, declare_rule
+from gpuc.diagnostics.finding import Finding, Path
 from gpuc.documents.reader import UNREADABLE, YamlText, read
 from gpuc.documents.source_map import SourceMap
+from gpuc.lint import rule_of
 from gpuc.lint.load.chart_installs import MapDocument
 from gpuc.lint.load.files import UnreadableError, text_of
 from gpuc.lint.load.kustomize import generated_objects, input_files, is_kustomization, is_unused_patch
 from gpuc.manifest.manifest import NOT_IN_BODY, Body, Manifest, manifest_of
 from gpuc.objects.object_finding import ObjectFinding
 
-NO_OBJECT = declare_rule("LNT004", Severity.ERROR, "An object has no name, or its metadata is not a map.",
-    "The API server refuses the object.")  # fmt: skip
-REPEATED = declare_rule("LNT006", Severity.WARNING, "A file has the same object twice.",
-    "kubectl applies both, and the last one wins. Argo CD reports a RepeatedResourceWarning.")  # fmt: skip
-NO_LABELS = declare_rule("LNT007", Severity.ERROR, "Labels or annotations are not a map.",
-    "The API server refuses the object.")  # fmt: skip
+NO_OBJECT = rule_of("LNT004")
+REPEATED = rule_of("LNT006")
+NO_LABELS = rule_of("LNT007")
 _FILES_OF_TOOLS = ("test.gatekeeper.sh", "kind.x-k8s.io", "eksctl.io")
 """API groups of files that command-line tools read, and that are not applied to a cluster."""
 _QUANTITY_MAPS = frozenset(

@@ -9,7 +9,6 @@ from gpuc.admission.validation.metadata import labels_and_annotations, structure
 from gpuc.catalog.schemas import DERIVE, builtin_kinds, custom_kinds
 from gpuc.catalog.schemas.schema_errors import ErrorKind
 from gpuc.diagnostics.contract import Needs, When
-from gpuc.diagnostics.finding import Severity, declare_rule
 from gpuc.diagnostics.spelling import nearest
 from gpuc.kubernetes.api_groups import CONSTRAINT_API, RBAC
 from gpuc.kubernetes.dns_name import LABEL, LABEL_1035, MAX_LABEL, MAX_NAME, PATH_SEGMENT, SUBDOMAIN
@@ -18,7 +17,7 @@ from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, group
 from gpuc.parts.workload_kinds import workload_kinds
-from gpuc.verify import CHECKS, Findings, check
+from gpuc.verify import CHECKS, Findings, check, rule_of
 from gpuc.verify.subject import Subject
 
 _NAMES = {
@@ -36,27 +35,11 @@ _LABEL_VALUED = {
     *((kind.group, kind.kind) for kind in workload_kinds() if kind.labels.known),
 }
 """Kinds whose controllers copy the name into a label value, which has at most 63 characters."""
-UNKNOWN_FIELD = declare_rule(
-    "SCH001", Severity.ERROR, "An object has a field that its kind does not have.",
-    "The API server drops the field, and the setting has no effect; or the API server refuses the object.",
-)  # fmt: skip
-WRONG_VALUE = declare_rule(
-    "SCH002", Severity.ERROR, "A field has a value of the wrong type, out of range, or not among the allowed values.",
-    "The API server refuses the object, and its Application does not sync.",
-)  # fmt: skip
-MISSING_FIELD = declare_rule(
-    "SCH003", Severity.ERROR, "An object lacks a field that its kind requires.",
-    "The API server refuses the object, and its Application does not sync.",
-)  # fmt: skip
-QUANTITY_NOT_CANONICAL = declare_rule(
-    "SCH005", Severity.ERROR, "A quantity is not in the canonical form, in which Kubernetes stores quantities.",
-    "Argo CD compares the text with the stored quantity and reports OutOfSync forever.",
-    "k8s.io/apimachinery v0.35, pkg/api/resource/quantity.go",
-)  # fmt: skip
+QUANTITY_NOT_CANONICAL = rule_of("SCH005")
 RULES = {
-    ErrorKind.UNKNOWN: UNKNOWN_FIELD,
-    ErrorKind.VALUE: WRONG_VALUE,
-    ErrorKind.MISSING: MISSING_FIELD,
+    ErrorKind.UNKNOWN: rule_of("SCH001"),
+    ErrorKind.VALUE: rule_of("SCH002"),
+    ErrorKind.MISSING: rule_of("SCH003"),
     ErrorKind.QUANTITY: QUANTITY_NOT_CANONICAL,
 }
 """The rules about errors of a schema."""

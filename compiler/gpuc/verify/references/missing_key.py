@@ -2,7 +2,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from gpuc.cluster.index import Index
 from gpuc.diagnostics.contract import When
 from gpuc.diagnostics.finding import Path
 from gpuc.diagnostics.spelling import missing, misspelt, write
@@ -12,20 +11,6 @@ from gpuc.objects.object_set import dig, grouped, pairs
 from gpuc.objects.paths import matching_values, pattern
 from gpuc.verify import Findings, check
 from gpuc.verify.subject import Subject
-
-
-@check(
-    "REF007",
-    source="https://kubernetes.io/docs/tasks/configure-pod-container/configure-pod-configmap/",
-    when=When.BOTH,
-)
-def missing_key(subject: Subject) -> Findings:
-    """A pod refers to a key that the ConfigMap or Secret does not have.
-
-    The container does not start: the kubelet reports CreateContainerConfigError, or cannot mount the volume.
-    """
-    return findings(subject.index)
-
 
 READS: tuple[tuple[str, str, str, str], ...] = (
     *(
@@ -44,11 +29,16 @@ Between them: the field of the reference with the name of the object, and the pa
 """
 
 
-def findings(index: Index) -> Findings:
-    """Yields a finding for every reference to a key that does not exist.
+@check(
+    "REF007", source="https://kubernetes.io/docs/tasks/configure-pod-container/configure-pod-configmap/", when=When.BOTH
+)
+def missing_key(subject: Subject) -> Findings:
+    """A pod refers to a key that the ConfigMap or Secret does not have.
 
-    An object without any key causes no finding, because a program adds the keys.
+    The container does not start: the kubelet reports CreateContainerConfigError, or cannot mount the volume.
     """
+    # An object without any key causes no finding, because a program adds the keys.
+    index = subject.index
     manifests = (manifest for kind in ("ConfigMap", "Secret") for manifest in index.tree.of("", kind))
     objects = grouped(manifests, lambda manifest: (manifest.kind, manifest.name))
     for pods in index.pods:

@@ -22,23 +22,16 @@ _DEFAULT_QUEUE = "default"
 
 
 @check(
-    "REF086",
-    needs=Needs.CLUSTER,
-    when=When.BOTH,
+    "REF086", needs=Needs.CLUSTER, when=When.BOTH,
     source="https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/",
-)
+)  # fmt: skip
 def pods_without_node(subject: Subject) -> Findings:
     """No node takes the pods of an object: neither the system nodes nor the nodes of a node pool.
 
     The pods stay Pending, and a DaemonSet runs no pods. gpuc does not judge pods that name their node, and no pods in a
     cluster with an object that changes pods when they are created, for example a MutatingAdmissionPolicy.
     """
-    return findings(subject.objects)
-
-
-def findings(objects: ObjectSet) -> Findings:
-    """Yields a finding for each pod template in a complete object set for whose pods no node exists."""
-    index = objects.once(Index)
+    objects, index = subject.objects, subject.index
     if objects.is_complete and index.nodes.pools and not any(map(_changes_pods, objects.manifests)):
         for pods in index.pods:
             has_pods = pods.manifest.kind != "PodTemplate" and dig(pods.manifest.body, "spec", "replicas") != 0

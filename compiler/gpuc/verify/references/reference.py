@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from gpuc.diagnostics.finding import Path, Rule, Severity, declare_rule
+from gpuc.diagnostics.finding import Path, Rule
 from gpuc.diagnostics.spelling import missing, misspelt, write
 from gpuc.kubernetes.api_groups import KARPENTER, KARPENTER_AWS, TEMPLATES
 from gpuc.kubernetes.kueue import GROUP
@@ -15,16 +15,12 @@ from gpuc.manifest.manifest import Kind, Manifest
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import dig
 from gpuc.objects.symbol_table import CLUSTER_SCOPED, kind_of
+from gpuc.verify import rule_of
 
 if TYPE_CHECKING:
     from gpuc.cluster.index import Index
 
-NOT_IN_THESE_FILES = declare_rule(
-    "REF090",
-    Severity.WARNING,
-    "An object refers to an object that is not in the checked files, although the files contain others of its kind.",
-    "If the cluster does not get the object from another source, pods wait for the object, or a setting has no effect.",
-)
+NOT_IN_THESE_FILES = rule_of("REF090")
 """The rule for incomplete input, for which a program or another repository may create the missing object."""
 
 ANY: Final = "*"
@@ -86,8 +82,6 @@ class ObjectReference(NamedTuple):
     """The namespace of the named object; empty for cluster-scoped kinds, any namespace, or an unknown namespace."""
 
 
-LOCAL_QUEUE = f"{GROUP}/LocalQueue"
-PRIORITY_CLASS = f"{GROUP}/WorkloadPriorityClass"
 _CERTAIN_GROUPS = frozenset((KARPENTER, KARPENTER_AWS, GROUP, TEMPLATES))
 _OFTEN_GENERATED = frozenset(
     kind_of(kind)

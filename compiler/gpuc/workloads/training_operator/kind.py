@@ -6,6 +6,8 @@ manifests/base/rbac/service-account.yaml
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from gpuc.diagnostics.finding import Path
 from gpuc.manifest.manifest import Body
 from gpuc.objects.object_set import count_or, dig
@@ -21,6 +23,28 @@ def role_pods(document: Body, path: Path) -> tuple[str, int]:
     return str(path[-2]).lower(), count_or(dig(document, *path[:-1], "replicas"), 1)
 
 
+class TrainingJob(NamedTuple):
+    """What distinguishes a kind of jobs."""
+
+    replicas: str
+    """The field of spec with the replicas by role."""
+    container: str
+    """The name of the container that every replica must have."""
+    roles: tuple[str, ...] | None
+    """The allowed roles; None if the webhook allows every role."""
+    role: str
+    """The role in the sample."""
+    place: int | None = None
+    """The place of the integration of Kueue; None for kinds that the rehearsal leaves out."""
+
+
+JOBS = {
+    "PyTorchJob": TrainingJob("pytorchReplicaSpecs", "pytorch", ("Master", "Worker"), "Master", 4),
+    "TFJob": TrainingJob("tfReplicaSpecs", "tensorflow", None, "Worker"),
+    "JAXJob": TrainingJob("jaxReplicaSpecs", "jax", ("Worker",), "Worker"),
+    "PaddleJob": TrainingJob("paddleReplicaSpecs", "paddle", ("Master", "Worker"), "Worker"),
+    "XGBoostJob": TrainingJob("xgbReplicaSpecs", "xgboost", ("Master", "Worker"), "Master"),
+}
 KINDS = tuple(
     parts.WorkloadKind(
         group=GROUP, kind=kind, version="v1", templates=(f"spec.{field}.*.template",), pod_set=role_pods,
@@ -31,11 +55,5 @@ KINDS = tuple(
             "spec": {field: {role: {"replicas": 1, "template": parts.sample_template("Never", name=container)}}}
         },
     )
-    for kind, place, field, role, container in (
-        ("PyTorchJob", 4, "pytorchReplicaSpecs", "Master", "pytorch"),
-        ("TFJob", None, "tfReplicaSpecs", "Worker", "tensorflow"),
-        ("JAXJob", None, "jaxReplicaSpecs", "Worker", "jax"),
-        ("PaddleJob", None, "paddleReplicaSpecs", "Worker", "paddle"),
-        ("XGBoostJob", None, "xgbReplicaSpecs", "Master", "xgboost"),
-    )
+    for kind, (field, container, _, role, place) in JOBS.items()
 )  # fmt: skip

@@ -11,7 +11,7 @@ from gpuc.catalog import load
 from gpuc.cluster.application import application_in
 from gpuc.diagnostics.finding import Path
 from gpuc.lint.checks.references import delivery, projects
-from gpuc.lint.checks.references.missing_charts import device_plugins
+from gpuc.lint.checks.references.delivery import device_plugins
 from gpuc.lint.load.loaded_files import LoadedFiles
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding

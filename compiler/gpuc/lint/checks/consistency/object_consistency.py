@@ -8,56 +8,24 @@ from gpuc.cluster.pool import Pool
 from gpuc.cluster.pool_fields import LIMITS, NODES, WEIGHT
 from gpuc.cluster.pools import Pools
 from gpuc.cluster.queue import Member, from_objects
-from gpuc.diagnostics.finding import Path, Severity, declare_rule
+from gpuc.diagnostics.finding import Path
 from gpuc.diagnostics.spelling import misspelt, nearest, write
-from gpuc.lint.checks import Findings, check
+from gpuc.lint.checks import Findings, check, rule_of
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, group, items, pairs
 from gpuc.objects.pods import Pods, pods_of
 from gpuc.objects.selectors import wanted_labels
 
-SELECTOR_WITHOUT_PODS = declare_rule(
-    "OBJ001", Severity.ERROR, "The selector of a workload does not match the labels of its own pods.",
-    "The API server refuses the workload.", "k8s.io/kubernetes v1.35 pkg/apis/apps/validation/validation.go",
-)  # fmt: skip
-NO_VOLUME = declare_rule(
-    "OBJ002", Severity.ERROR, "A container mounts a volume that its pod does not have.",
-    "The API server refuses the pod, or its controller never creates one.",
-    "k8s.io/kubernetes v1.35 pkg/apis/core/validation/validation.go",
-)  # fmt: skip
-SAME_NAME = declare_rule(
-    "OBJ003", Severity.ERROR, "Two containers or volumes of a pod have the same name.",
-    "The API server refuses the pod.", "k8s.io/kubernetes v1.35 pkg/apis/core/validation/validation.go",
-)  # fmt: skip
-NOT_COVERED = declare_rule(
-    "OBJ004", Severity.ERROR, "The resources of a flavor differ from coveredResources (order included).",
-    "Kueue's webhook refuses the ClusterQueue.", "kueue v0.19.2 pkg/webhooks/clusterqueue_webhook.go",
-)  # fmt: skip
-NO_SUBJECTS = declare_rule(
-    "OBJ006", Severity.WARNING, "A role binding has no subjects.",
-    "The binding grants its permissions to no user, group or service account, and no error is reported.",
-)  # fmt: skip
-TOO_FEW_NODES = declare_rule(
-    "OBJ007", Severity.ERROR, "The node limit of a static node pool is below the number of its replicas.",
-    "Karpenter starts only the nodes that the limit allows. Work that needs all of them stays Pending.",
-    "karpenter v1.14.1 pkg/controllers/static/provisioning",
-)  # fmt: skip
-DYNAMIC_FIELD = declare_rule(
-    "OBJ023", Severity.ERROR, "A static node pool has a field that only dynamic node pools may have.",
-    "The API server refuses the NodePool.", "karpenter v1.14.1 pkg/apis/v1/nodepool.go (XValidation of NodePoolSpec)",
-)  # fmt: skip
-NO_LEVEL = declare_rule(
-    "OBJ005", Severity.ERROR, "A label of Pod Security has an invalid value.",
-    "The API server refuses the namespace. If the namespace has the label already, Pod Security enforces the most "
-    "restrictive level and refuses pods.",
-    "k8s.io/pod-security-admission v0.35 admission/admission.go (ValidateNamespace), api/helpers.go (ParseLevel)",
-)  # fmt: skip
-NO_MODE = declare_rule(
-    "OBJ008", Severity.WARNING, "A label has the prefix of Pod Security, but is not one of its labels.",
-    "Pod Security ignores the label and does not enforce the intended level.",
-    "k8s.io/pod-security-admission v0.35 api/constants.go",
-)  # fmt: skip
+SELECTOR_WITHOUT_PODS = rule_of("OBJ001")
+NO_VOLUME = rule_of("OBJ002")
+SAME_NAME = rule_of("OBJ003")
+NOT_COVERED = rule_of("OBJ004")
+NO_SUBJECTS = rule_of("OBJ006")
+TOO_FEW_NODES = rule_of("OBJ007")
+DYNAMIC_FIELD = rule_of("OBJ023")
+NO_LEVEL = rule_of("OBJ005")
+NO_MODE = rule_of("OBJ008")
 _MODES = ("enforce", "audit", "warn")
 _KEYS = tuple(f"{PREFIX}{mode}{part}" for mode in _MODES for part in ("", "-version"))
 _MANAGED: Path = ("spec", "syncPolicy", "managedNamespaceMetadata", "labels")

@@ -4,13 +4,13 @@ from typing import Any
 
 from gpuc.cluster.pools import Pools
 from gpuc.diagnostics.contract import Needs
-from gpuc.diagnostics.finding import Path, Severity, declare_rule
+from gpuc.diagnostics.finding import Path
 from gpuc.diagnostics.spelling import missing, misspelt, write
 from gpuc.kubernetes.api_groups import CONSTRAINTS, TEMPLATES
-from gpuc.lint.checks import Findings, check
+from gpuc.lint.checks import Findings, check, rule_of
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.objects.object_set import ObjectSet, dig, items
+from gpuc.objects.object_set import ObjectSet, dig, grouped, items
 from gpuc.objects.paths import texts
 from gpuc.parts.workload_kinds import workload_kinds
 from gpuc.verify.references.names import UNKNOWN_IN_PARAMETER, reference_paths
@@ -18,46 +18,14 @@ from gpuc.verify.references.names import UNKNOWN_IN_PARAMETER, reference_paths
 EXPANSION = "expansion.gatekeeper.sh"
 DENYING = (None, "deny")
 """Values of enforcementAction that refuse objects. None is a missing action, for which Gatekeeper denies."""
-DENIES_EVERYWHERE = declare_rule(
-    "PLC001", Severity.ERROR,
-    "A denying constraint selects no namespaces, and also applies to the namespaces of the platform.",
-    "Gatekeeper may refuse pods of kube-system and of operators, for example the agents of a node.",
-    "https://open-policy-agent.github.io/gatekeeper/website/docs/howto/#the-match-field",
-)  # fmt: skip
-NO_KINDS = declare_rule(
-    "PLC002", Severity.ERROR, "A constraint selects no kinds.",
-    "The constraint applies to every object of the cluster, and most objects lack the fields that the policy reads.",
-)  # fmt: skip
-NOT_SELECTED = declare_rule(
-    "PLC003", Severity.ERROR,
-    "The constraints of one kind select namespaces by a label, but not all values that namespaces have.",
-    "The policy is not enforced in namespaces that no constraint selects, and no error or event reports the gap.",
-)  # fmt: skip
-DIFFERENT_KINDS = declare_rule(
-    "PLC004", Severity.ERROR, "Constraints of one kind select objects of different kinds.",
-    "Gatekeeper refuses a workload of one tenant and admits the same workload of another tenant.",
-)  # fmt: skip
-WITHOUT_CONSTRAINT = declare_rule(
-    "PLC006", Severity.ERROR, "A ConstraintTemplate has no constraint.",
-    "Without a constraint, the policy of the ConstraintTemplate is installed but not enforced.",
-)  # fmt: skip
-NOT_EXPANDED = declare_rule(
-    "PLC007", Severity.WARNING,
-    "No ExpansionTemplate covers a kind of workload, although ExpansionTemplates cover other kinds.",
-    "Gatekeeper admits the workload and refuses the pods of the workload. The author of the workload gets no error.",
-    "https://open-policy-agent.github.io/gatekeeper/website/docs/expansion/",
-)  # fmt: skip
-NOTHING_EXCLUDED = declare_rule(
-    "PLC008", Severity.ERROR, "Gatekeeper has denying constraints, and no Config excludes any namespace.",
-    "A constraint that selects too much can stop nodes, operators and Gatekeeper itself.",
-)  # fmt: skip
-WARNS_EVERYWHERE = declare_rule(
-    "PLC014", Severity.WARNING,
-    "A constraint that warns or audits selects no namespaces, although other constraints select namespaces.",
-    "Users of other namespaces get warnings about a policy that does not apply to them, and audits report violations "
-    "that need no fix.",
-    "https://open-policy-agent.github.io/gatekeeper/website/docs/violations/",
-)  # fmt: skip
+DENIES_EVERYWHERE = rule_of("PLC001")
+NO_KINDS = rule_of("PLC002")
+NOT_SELECTED = rule_of("PLC003")
+DIFFERENT_KINDS = rule_of("PLC004")
+WITHOUT_CONSTRAINT = rule_of("PLC006")
+NOT_EXPANDED = rule_of("PLC007")
+NOTHING_EXCLUDED = rule_of("PLC008")
+WARNS_EVERYWHERE = rule_of("PLC014")
 _SELECTORS = ("namespaceSelector", "namespaces", "excludedNamespaces", "labelSelector", "name")
 _DENYING_POINTS = ("*", "validation.gatekeeper.sh", "vap.k8s.io")
 """Enforcement points that refuse objects. The other enforcement points, audit and gator, only report violations."""
@@ -80,10 +48,8 @@ _SELECTING_MIN = 3
 )  # fmt: skip
 def findings(objects: ObjectSet) -> Findings:
     """Yields the findings about the Gatekeeper constraints of an object set, ExpansionTemplates and Config."""
-    by_kind: dict[str, list[Manifest]] = {}
-    for manifest in objects.manifests:
-        if manifest.api.startswith(f"{CONSTRAINTS}/"):
-            by_kind.setdefault(manifest.kind, []).append(manifest)
+    found = (manifest for manifest in objects.manifests if manifest.api.startswith(f"{CONSTRAINTS}/"))
+    by_kind = grouped(found, lambda constraint: constraint.kind)
     for constraints in by_kind.values():
         for constraint in constraints:
             yield from _single_constraint(objects, constraint)

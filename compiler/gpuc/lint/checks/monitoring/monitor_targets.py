@@ -2,30 +2,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
+from typing import Any
 
+from gpuc.catalog import load
+from gpuc.cluster.application import ARGO, applications
 from gpuc.cluster.monitor import MONITORING, Monitor, monitors
 from gpuc.cluster.namespace import ALWAYS
-from gpuc.diagnostics.finding import Severity, declare_rule
 from gpuc.diagnostics.spelling import missing, misspelt, write
-from gpuc.emit.component_facts import ANY, Labels
-from gpuc.lint.checks import Findings, check
-from gpuc.lint.checks.monitoring.chart_labels import InstalledCharts
+from gpuc.emit.component import component_named
+from gpuc.emit.component_facts import ANY, ChartLabels, Labels
+from gpuc.lint.checks import Findings, check, rule_of
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.objects.object_set import ObjectSet, by_first, group, home_namespace, labels
+from gpuc.objects.object_set import ObjectSet, by_first, dig, group, home_namespace, labels
 from gpuc.objects.pods import pods
 
-WRONG_NAMESPACES = declare_rule(
-    "MON001", Severity.WARNING, "The namespaceSelector of a monitor leaves out the namespaces of its targets.",
-    "Prometheus scrapes nothing and reports no error: alerts on the metrics never fire. Without a namespaceSelector a "
-    "monitor selects targets only in the namespace of the monitor.",
-    "prometheus-operator v0.93 pkg/apis/monitoring/v1, ServiceMonitorSpec.namespaceSelector",
-)  # fmt: skip
-NO_TARGETS = declare_rule(
-    "MON002", Severity.WARNING, "A monitor selects labels that no target in its namespaces has.",
-    "Prometheus scrapes nothing and reports no error: alerts on the metrics never fire.",
-    "prometheus-operator v0.93 pkg/apis/monitoring/v1, ServiceMonitorSpec.selector",
-)  # fmt: skip
+WRONG_NAMESPACES = rule_of("MON001")
+NO_TARGETS = rule_of("MON002")
 _WITHOUT_TARGETS = frozenset(
     ("ConfigMap", "LimitRange", "NetworkPolicy", "ResourceQuota", "Role", "RoleBinding", "Secret", "ServiceAccount")
 )
@@ -142,3 +135,59 @@ class _Targets:
             known = [not row.get(key, ANY).isdisjoint(values) for row in rows for _, key, values in monitor.wanted]
             namespaces |= {namespace} if any(known) and self.may_match(namespace, monitor) else set()
         return sorted(namespaces)
+
+
+@cache
+def known_labels() -> dict[str, tuple[str, ChartLabels]]:
+    """Returns the component and the labels of each chart whose labels gpuc knows, by the name of the chart."""
+    names = {row.chart: row.component for row in load().all_releases}
+    found = {chart: (name, component_named(name)) for chart, name in names.items()}
+    return {chart: (name, part.chart_labels) for chart, (name, part) in found.items() if part and part.chart_labels}
+
+
+class InstalledCharts:
+    """The charts that Applications install, by namespace. Labels that values change count as unknown."""
+
+    def __init__(self, objects: ObjectSet) -> None:
+        self._charts: dict[str, list[str]] = {}
+        self._relabelled = {
+            chart
+            for chart, (name, labels) in known_labels().items()
+            if _sets(objects.values.get(name), labels.relabelling)
+        }
+        for application in applications(objects.of(ARGO, "Application")):
+            for source in application.sources:
+                chart = source.chart.rpartition("/")[2]
+                if not chart:
+                    continue
+                self._charts.setdefault(application.destination.namespace, []).append(chart)
+                _, labels = known_labels().get(chart, ("", None))
+                if labels and _sets(dig(source.value, "helm"), (*labels.relabelling, "values", "parameters")):
+                    self._relabelled.add(chart)  # values in a string or in parameters are not parsed
+
+    def names(self, namespace: str) -> list[str]:
+        """Returns the names of all charts in a namespace, including charts without known labels."""
+        return self._charts.get(namespace, [])
+
+    @cached_property
+    def namespaces(self) -> list[str]:
+        """The namespaces with a chart whose labels are known."""
+        return [name for name, charts in self._charts.items() if not known_labels().keys().isdisjoint(charts)]
+
+    def labels(self, namespace: str, kind: str) -> list[Labels]:
+        """Returns the labels that a kind of monitor can select in a namespace, one item for every known chart."""
+        return [known_labels()[chart][1].of(kind) for chart in self.names(namespace) if chart in known_labels()]
+
+    def are_known(self, namespace: str) -> bool:
+        """Returns whether the labels of all charts in a namespace are known."""
+        return all(
+            chart in known_labels() and known_labels()[chart][1].has_all and chart not in self._relabelled
+            for chart in self.names(namespace)
+        )
+
+
+def _sets(value: Any, keys: tuple[str, ...]) -> bool:
+    """Returns whether one of the keys has a value that is not empty, at any depth."""
+    if isinstance(value, dict):
+        return any(bool(item) if key in keys else _sets(item, keys) for key, item in value.items())
+    return isinstance(value, list) and any(_sets(item, keys) for item in value)

@@ -10,9 +10,9 @@ from fractions import Fraction
 
 from gpuc.cluster.flavors import FlavorCapacity
 from gpuc.cluster.queue import Member, Tree, from_objects
-from gpuc.diagnostics.finding import Path, Severity, declare_rule
+from gpuc.diagnostics.finding import Path, Severity
 from gpuc.kubernetes.amounts import rounded
-from gpuc.lint.checks import QUEUES_AND_POOLS, Findings, check
+from gpuc.lint.checks import QUEUES_AND_POOLS, Findings, check, rule_of
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet
 from gpuc.rules.queues.borrowing import (
@@ -25,22 +25,9 @@ from gpuc.rules.queues.borrowing import (
 )
 from gpuc.rules.queues.cluster_queues import resource_without_quota, uncovered
 
-LIMIT_WITHOUT_COHORT = declare_rule(
-    "QTA006", Severity.ERROR, "A borrowing or lending limit is set outside of any cohort.",
-    "Kueue's webhook refuses the object.",
-    "kueue v0.19.2 pkg/webhooks/clusterqueue_webhook.go (validateLimit)",
-)  # fmt: skip
-BELOW_ZERO = declare_rule(
-    "QTA008", Severity.ERROR, "A quota or a fair sharing weight is negative, or a weight is too small.",
-    "Kueue's webhook refuses the object.",
-    "kueue v0.19.2 pkg/webhooks: clusterqueue_webhook.go (validateResourceQuantity), common.go (validateFairSharing)",
-)  # fmt: skip
-WEIGHT_OF_ZERO = declare_rule(
-    "QTA010", Severity.WARNING, "A fair sharing weight is zero.",
-    "Fair sharing divides the borrowed quota by the weight. The queue or cohort is therefore served last and "
-    "preempted first.",
-    "kueue v0.19.2 apis/kueue/v1beta2/fairsharing_types.go",
-)  # fmt: skip
+LIMIT_WITHOUT_COHORT = rule_of("QTA006")
+BELOW_ZERO = rule_of("QTA008")
+WEIGHT_OF_ZERO = rule_of("QTA010")
 _TOO_SMALL = Fraction(1, 10**9)
 """The largest weight above zero that Kueue refuses."""
 

@@ -7,26 +7,18 @@ from gpuc.admission.validation.pods import PROBES
 from gpuc.admission.validation.resources import requirements
 from gpuc.cluster.index import Index
 from gpuc.cluster.monitor import Monitor, monitors
-from gpuc.diagnostics.finding import Path, Severity, declare_rule
+from gpuc.diagnostics.finding import Path
 from gpuc.diagnostics.spelling import misspelt, write
 from gpuc.kubernetes.selector import matches
-from gpuc.lint.checks import Findings, check
+from gpuc.lint.checks import Findings, check, rule_of
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, grouped, home_namespace, items, labels, pairs
 from gpuc.objects.pods import Pods
 from gpuc.objects.selectors import equal_labels
 
-REFUSED_AMOUNT = declare_rule(
-    "OBJ020", Severity.ERROR, "The API server refuses the resources of a container.",
-    "No pod is ever created. The event is recorded at the controller of the pods, and no pod is Pending.",
-    "kubernetes v1.35, pkg/apis/core/validation/validation.go (ValidateContainerResourceRequirements)",
-)  # fmt: skip
-NO_PORT = declare_rule(
-    "OBJ022", Severity.ERROR, "A probe, a Service or a monitor names a port that does not exist.",
-    "The probe fails and the container is never ready; the Service sends no traffic to the pods; nothing is scraped.",
-    "kubernetes v1.35, pkg/kubelet/prober and staging/src/k8s.io/endpointslice/utils.go (FindPort)",
-)  # fmt: skip
+REFUSED_AMOUNT = rule_of("OBJ020")
+NO_PORT = rule_of("OBJ022")
 
 
 @check(REFUSED_AMOUNT, NO_PORT)

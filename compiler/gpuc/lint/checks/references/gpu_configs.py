@@ -1,31 +1,24 @@
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 from gpuc.cluster.index import Index
 from gpuc.cluster.pool_fields import LABELS
-from gpuc.diagnostics.finding import Path, Severity, declare_rule
+from gpuc.diagnostics.finding import Path
 from gpuc.diagnostics.spelling import missing, misspelt, write
-from gpuc.lint.checks import Findings, check
+from gpuc.lint.checks import Findings, check, rule_of
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.embedded import document
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.objects.object_set import ObjectSet, dig, pairs
+from gpuc.objects.object_set import ObjectSet, dig, items, pairs
 from gpuc.objects.operator_values import CHART, config_maps, policy_values
 
-NO_CONFIGURATION = declare_rule(
-    "REF026", Severity.ERROR, "A node pool selects a GPU operator configuration that does not exist.",
-    "The device plugin fails on every such node before it advertises any GPU. The MIG manager leaves the GPUs as they "
-    "are and sets nvidia.com/mig.config.state to failed. The nodes cost money and run no GPU work.",
-    "k8s-device-plugin v0.20.0, cmd/config-manager/main.go (updateConfigName); mig-parted, "
-    "cmd/nvidia-mig-manager/reconfigure_mig.go (assertValidMIGConfig)",
-)  # fmt: skip
-NO_POLICY = declare_rule(
-    "REF014", Severity.ERROR, "The chart of the GPU operator creates no ClusterPolicy, and the input has none.",
-    "The operator deploys no device plugin: no node advertises a GPU.",
-    "NVIDIA/gpu-operator v26.7.0 deployments/gpu-operator/templates/clusterpolicy.yaml",
-)  # fmt: skip
+NO_CONFIGURATION = rule_of("REF026")
+NO_POLICY = rule_of("REF014")
+MORE_THAN_ONE = rule_of("REF083")
+NO_ROOM = rule_of("REF035")
 DEVICE_PLUGIN: Final = "devicePlugin"
 """The key of the device plugin's settings in the chart's values and in a ClusterPolicy."""
 MIG_MANAGER: Final = "migManager"
@@ -33,6 +26,14 @@ _LABELS = {DEVICE_PLUGIN: "nvidia.com/device-plugin.config", MIG_MANAGER: "nvidi
 """Node labels by the operand (device plugin or MIG manager) that reads the label."""
 _MIG_FILE = "config.yaml"
 """The key that the MIG manager reads in its ConfigMap (gpu-operator v26.7.0, assets/state-mig-manager)."""
+SHARED = ".shared"
+_SHARING = ("timeSlicing", "mps")
+_ABOVE_ONE = re.compile("0*(?:[2-9]|[1-9][0-9]+)")
+_PROFILE = re.compile(r"([12347])g\.\d+gb(?:\+[a-z.]+)?")
+_COMPUTE, _MEMORY = 7, 8
+"""Compute slices and memory slices of a GPU. Smaller models have fewer profiles."""
+_SLICES = {1: 1, 2: 2, 3: 4, 4: 4, 7: 8}
+"""The smallest number of memory slices of a profile, by its number of compute slices."""
 
 
 class Configurations(NamedTuple):
@@ -144,3 +145,77 @@ def _unknown(manifest: Manifest, path: Path, name: Any, known: Configurations) -
         suggestion = misspelt(name, known.texts)
         message = f"in {known.source}: {missing('the configuration', name, known.texts, suggestion)}"
         yield ObjectFinding(NO_CONFIGURATION, manifest, path, message, write(suggestion))
+
+
+@check(MORE_THAN_ONE)
+def shared_requests(objects: ObjectSet) -> Findings:
+    """Yields findings about requests and limits above one for resources that all configurations limit to one."""
+    index = objects.once(Index)
+    requesting = [pods for pods in index.pods if any(name.endswith(SHARED) for _, name in pods.resources())]
+    refused = _refused(index) if requesting else set()
+    for pods in requesting if refused else ():
+        for path, container in pods.containers():
+            amounts = {
+                name: (*path, "resources", field, name)
+                for field in ("requests", "limits")
+                for name, amount in pairs(dig(container, "resources", field))
+                if name in refused and _ABOVE_ONE.fullmatch(str(amount))
+            }
+            for name, amount_path in amounts.items():
+                message = f"the container requests more than one {name}, but the device plugin's configuration "
+                yield ObjectFinding(MORE_THAN_ONE, pods.manifest, amount_path, f"{message}allows one")
+
+
+def _refused(index: Index) -> set[str]:
+    """Returns the resources of which no configuration of the device plugin allows more than one."""
+    known = [configs for configs in configurations(index) if configs.part == DEVICE_PLUGIN]
+    strict: set[str] = set()
+    lenient: set[str] = set()
+    for text in (text for configs in known for text in configs.texts.values()):
+        config = document(index.tree, text)
+        for kind in _SHARING:
+            sharing = dig(config, "sharing", kind)
+            setting = dig(sharing, "failRequestsGreaterThanOne")
+            is_strict = setting is True or (setting is None and kind == "mps")  # the default with MPS
+            (strict if is_strict else lenient).update(_names(sharing))
+    return strict - lenient
+
+
+def _names(sharing: Any) -> Iterator[str]:
+    """Yields the names of shared resources, except for resources that keep the name of unshared devices."""
+    for _, row in items(dig(sharing, "resources")):
+        name, new_name = dig(row, "name"), dig(row, "rename")
+        if isinstance(new_name, str):
+            yield new_name
+        elif isinstance(name, str) and dig(sharing, "renameByDefault") is True:
+            yield f"{name}{SHARED}"
+
+
+@check(NO_ROOM)
+def mig_layouts(objects: ObjectSet) -> Findings:
+    """Yields findings about MIG layouts of mig-parted's configuration that need more slices than a GPU has."""
+    index = objects.once(Index)
+    for manifest in index.tree.of("", "ConfigMap"):
+        for key, text in pairs(dig(manifest.body, "data")):
+            if not isinstance(text, str) or "mig-configs" not in text or "mig-devices" not in text:
+                continue
+            for name, entries in pairs(dig(document(index.tree, text), "mig-configs")):
+                for number, entry in items(entries):
+                    if message := _excess(dig(entry, "mig-devices")):
+                        path = ("data", key, "mig-configs", str(name), number, "mig-devices")
+                        yield ObjectFinding(NO_ROOM, manifest, path, message)
+
+
+def _excess(devices: Any) -> str:
+    """Returns the message about a layout that needs too many slices; an empty string for other layouts."""
+    compute = memory = 0
+    for profile, count in pairs(devices):
+        match = _PROFILE.fullmatch(str(profile))
+        if match is None or isinstance(count, bool) or not isinstance(count, int) or count < 0:
+            return ""
+        compute += count * int(match[1])
+        memory += count * _SLICES[int(match[1])]
+    if compute <= _COMPUTE and memory <= _MEMORY:
+        return ""
+    needed = f"the layout needs {compute} compute slices and {memory} memory slices"
+    return f"{needed}; a GPU has {_COMPUTE} compute slices and {_MEMORY} memory slices"

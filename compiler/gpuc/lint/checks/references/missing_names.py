@@ -3,32 +3,19 @@ from __future__ import annotations
 from gpuc.cluster.index import Index
 from gpuc.cluster.namespace import ALWAYS
 from gpuc.cluster.queue import from_objects, parent
-from gpuc.diagnostics.finding import Path, Severity, declare_rule
+from gpuc.diagnostics.finding import Path
 from gpuc.diagnostics.spelling import missing, misspelt, write
 from gpuc.kubernetes.kueue import GROUP
-from gpuc.lint.checks import Findings, check
+from gpuc.lint.checks import Findings, check, rule_of
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, group
 from gpuc.verify.references.reference import NOT_IN_THESE_FILES, is_name
 
-NO_NAMESPACE = declare_rule(
-    "REF040", Severity.ERROR, "No object and no Application creates the namespace of an object.",
-    "The API server refuses the object: namespace not found.",
-    "https://kubernetes.io/docs/concepts/overview/working-with-objects/namespaces/",
-)  # fmt: skip
+NO_NAMESPACE = rule_of("REF040")
 _DELIVERY = ("argoproj.io", "toolkit.fluxcd.io")
-NO_SUBDOMAIN = declare_rule(
-    "REF033", Severity.ERROR, "No Service has the name of the pods' subdomain.",
-    "The DNS names of the pods do not resolve: ranks that wait for pod-0.subdomain time out.",
-    "kubernetes v1.35, staging/src/k8s.io/endpointslice/util/controller_utils.go (ShouldSetHostname)",
-)  # fmt: skip
-MISSPELT_COHORT = declare_rule(
-    "REF011", Severity.WARNING, "A cohort name that only one object uses is probably a misspelling of another cohort.",
-    "Kueue creates a cohort for any name. The ClusterQueue or Cohort is the only member of its cohort, so it neither "
-    "lends nor borrows quota.",
-    "Kueue v0.19.2, apis/kueue/v1beta2/cohort_types.go (parentName), clusterqueue_types.go (cohortName)",
-)  # fmt: skip
+NO_SUBDOMAIN = rule_of("REF033")
+MISSPELT_COHORT = rule_of("REF011")
 
 
 @check(NO_NAMESPACE, NO_SUBDOMAIN, MISSPELT_COHORT)

@@ -5,34 +5,21 @@ from typing import Any
 from gpuc.cluster.flavors import ResourceFlavor, every_flavor
 from gpuc.cluster.index import Index
 from gpuc.cluster.pools import Pools
-from gpuc.diagnostics.finding import Path, Severity, declare_rule
+from gpuc.diagnostics.finding import Path
 from gpuc.diagnostics.spelling import alternatives, misspelt, write
 from gpuc.kubernetes.kueue import QUEUE_LABEL
 from gpuc.kubernetes.node_pool import WELL_KNOWN, normal
 from gpuc.kubernetes.selector import NODE_OPERATORS
-from gpuc.lint.checks import Findings, check
+from gpuc.lint.checks import Findings, check, rule_of
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, items, labels
 from gpuc.objects.pods import Pods
 from gpuc.objects.selectors import NODE_TERMS, valid_requirements
 from gpuc.verify.references.reference import NOT_IN_THESE_FILES
 
-FLAVOR_WITHOUT_NODES = declare_rule(
-    "REF020", Severity.ERROR, "A ResourceFlavor selects a node label that no node pool sets.",
-    "Kueue admits work to the flavor. Karpenter starts no node for the pods, which stay Pending and occupy the quota. "
-    "Labels that agents add to running nodes, such as those of GPU feature discovery, do not count.",
-    "Karpenter v1.14.1, pkg/scheduling/requirements.go (Compatible)",
-)  # fmt: skip
-PODS_WITHOUT_NODES = declare_rule(
-    "REF021", Severity.ERROR, "Pods select a node label that no node pool sets.",
-    "Karpenter starts no node for the pods, and they stay Pending.",
-    "Karpenter v1.14.1, pkg/scheduling/requirements.go (Compatible)",
-)  # fmt: skip
-MISSPELT_LEVEL = declare_rule(
-    "REF034", Severity.WARNING, "The node label of a topology level is probably a misspelt label of a node pool.",
-    "Kueue finds no node in the topology and admits no work to its flavors.",
-    "kueue v0.19.2 pkg/cache/scheduler/tas_flavor_snapshot.go",
-)  # fmt: skip
+FLAVOR_WITHOUT_NODES = rule_of("REF020")
+PODS_WITHOUT_NODES = rule_of("REF021")
+MISSPELT_LEVEL = rule_of("REF034")
 _NOT_TOGETHER = "node pools set each of these labels, but no node pool sets all of them"
 
 

@@ -5,25 +5,15 @@ from collections.abc import Iterable
 from gpuc.cluster.application import Application
 from gpuc.cluster.index import Index
 from gpuc.cluster.project import KindName, Project, project_of
-from gpuc.diagnostics.finding import Severity, declare_rule
 from gpuc.kubernetes.api_groups import CONSTRAINTS, TEMPLATES
-from gpuc.lint.checks import Findings, check
+from gpuc.lint.checks import Findings, check, rule_of
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, group
 from gpuc.objects.symbol_table import CLUSTER_SCOPED
 
-NOT_PERMITTED = declare_rule(
-    "REF012", Severity.ERROR, "The project of an Application does not permit its repository or destination.",
-    "Argo CD reports InvalidSpecError and does not sync the Application.",
-    "Argo CD v3.5, pkg/apis/application/v1alpha1/app_project_types.go (IsSourcePermitted, IsDestinationPermitted)",
-)  # fmt: skip
-KIND_NOT_PERMITTED = declare_rule(
-    "REF013", Severity.ERROR,
-    "The project of an Application does not permit the kind or namespace of an object in its folder.",
-    "The sync fails (resource is not permitted in project). Argo CD does not apply this sync wave and later waves.",
-    "Argo CD v3.5, pkg/apis/application/v1alpha1/app_project_types.go (IsGroupKindPermitted)",
-)  # fmt: skip
+NOT_PERMITTED = rule_of("REF012")
+KIND_NOT_PERMITTED = rule_of("REF013")
 
 
 @check(NOT_PERMITTED, KIND_NOT_PERMITTED)

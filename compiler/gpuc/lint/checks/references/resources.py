@@ -6,30 +6,17 @@ from collections.abc import Collection
 from gpuc.cluster.flavors import FlavorCapacity, resource_flavors
 from gpuc.cluster.index import Index
 from gpuc.cluster.queue import from_objects
-from gpuc.diagnostics.finding import Path, Severity, declare_rule
+from gpuc.diagnostics.finding import Path
 from gpuc.diagnostics.spelling import misspelt, write
-from gpuc.lint.checks import Findings, check
+from gpuc.lint.checks import Findings, check, rule_of
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, pairs
 from gpuc.objects.paths import matching_values, pattern
 
-NOT_COVERED = declare_rule(
-    "REF050", Severity.WARNING,
-    "A ClusterQueue does not cover a resource of its nodes or of the quota of its namespaces.",
-    "Kueue admits no work that requests a resource which the ClusterQueue does not cover.",
-    "Kueue v0.19.2, pkg/scheduler/flavorassigner/flavorassigner.go (resource unavailable in ClusterQueue)",
-)  # fmt: skip
-USELESS_QUOTA_KEY = declare_rule(
-    "REF051", Severity.ERROR, "A ResourceQuota has a key that Kubernetes refuses or never counts.",
-    "Extended resources are counted only by the key requests.<name>. Other keys do not limit the namespace.",
-    "kubernetes v1.35, pkg/quota/v1/evaluator/core/pods.go (isExtendedResourceNameForQuota), pkg/apis/core/validation",
-)  # fmt: skip
-MISSPELT_RESOURCE = declare_rule(
-    "REF052", Severity.ERROR, "The name of a resource is probably a misspelt device name.",
-    "No node has the resource: pods that request it stay Pending, and a quota for it limits nothing.",
-    "https://kubernetes.io/docs/concepts/configuration/manage-resources-containers/#extended-resources",
-)  # fmt: skip
+NOT_COVERED = rule_of("REF050")
+USELESS_QUOTA_KEY = rule_of("REF051")
+MISSPELT_RESOURCE = rule_of("REF052")
 NAMED: tuple[tuple[str, str], ...] = (
     ("ResourceQuota", "spec.hard"),
     ("LimitRange", "spec.limits[].default"),

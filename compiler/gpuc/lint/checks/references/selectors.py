@@ -6,10 +6,10 @@ from gpuc.cluster.index import Index
 from gpuc.cluster.monitor import Wanted, monitors
 from gpuc.cluster.namespace import ALWAYS
 from gpuc.cluster.queue import cluster_queue, from_objects
-from gpuc.diagnostics.finding import Path, Rule, Severity, declare_rule
+from gpuc.diagnostics.finding import Path, Rule
 from gpuc.diagnostics.spelling import alternatives, missing, misspelt, write
 from gpuc.kubernetes.selector import Selector, matches
-from gpuc.lint.checks import Findings, check
+from gpuc.lint.checks import Findings, check, rule_of
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import NAMESPACE_NAME, ObjectSet, by_first, group, home_namespace, labels
@@ -19,25 +19,9 @@ from gpuc.objects.symbol_table import kind_of
 from gpuc.parts.workload_kinds import label_prefixes, workload_kind, workload_kinds
 from gpuc.verify.references.reference import NOT_IN_THESE_FILES
 
-NO_NAMESPACE = declare_rule(
-    "REF030", Severity.ERROR, "A label selector matches no namespace.",
-    "The policy applies to no namespace, the network rule allows no traffic, or the ClusterQueue admits no work. No "
-    "error is reported.",
-    "https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#label-selectors",
-)  # fmt: skip
-CLOSED_QUEUE = declare_rule(
-    "REF031", Severity.ERROR, "A ClusterQueue does not select the namespace of its LocalQueue.",
-    "Kueue marks all work of the LocalQueue as inadmissible. A ClusterQueue without a namespaceSelector selects no "
-    "namespace.",
-    "Kueue v0.19.2, apis/kueue/v1beta2/clusterqueue_types.go (namespaceSelector)",
-)  # fmt: skip
-NO_PODS = declare_rule(
-    "REF032", Severity.WARNING,
-    "A label selector matches no pod or service, although pods or services have its label keys.",
-    "The Service has no endpoints, the PodDisruptionBudget or NetworkPolicy protects no pod, or Prometheus scrapes "
-    "nothing.",
-    "https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#label-selectors",
-)  # fmt: skip
+NO_NAMESPACE = rule_of("REF030")
+CLOSED_QUEUE = rule_of("REF031")
+NO_PODS = rule_of("REF032")
 NAMESPACE_SELECTORS: tuple[tuple[str, str], ...] = (
     ("kueue.x-k8s.io/ClusterQueue", "spec.namespaceSelector"),
     ("networking.k8s.io/NetworkPolicy", "spec.ingress[].from[].namespaceSelector"),

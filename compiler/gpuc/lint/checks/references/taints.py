@@ -7,10 +7,11 @@ from typing import Any
 from gpuc.cluster.flavors import ResourceFlavor, every_flavor
 from gpuc.cluster.index import Index
 from gpuc.cluster.pool import Pool, named
-from gpuc.cluster.pool_fields import TAINTS
+from gpuc.cluster.pool_fields import STARTUP_TAINTS, TAINTS
 from gpuc.cluster.queue import from_objects
-from gpuc.diagnostics.finding import Path, Rule, Severity, declare_rule
-from gpuc.diagnostics.spelling import misspelt, write
+from gpuc.cluster.taint_removal import removing_agent
+from gpuc.diagnostics.finding import Path, Rule
+from gpuc.diagnostics.spelling import alternatives, misspelt, write
 from gpuc.kubernetes.node_pool import (
     AWS_INSTANCE,
     HOSTNAME,
@@ -20,8 +21,8 @@ from gpuc.kubernetes.node_pool import (
     is_well_known,
     normal,
 )
-from gpuc.kubernetes.toleration import Taint, Toleration, tolerated, untolerated
-from gpuc.lint.checks import Findings, check
+from gpuc.kubernetes.toleration import AGENTS, Taint, Toleration, tolerated, untolerated
+from gpuc.lint.checks import Findings, check, rule_of
 from gpuc.manifest.manifest import Manifest
 from gpuc.model.names import OPERANDS_LABEL
 from gpuc.objects.object_finding import ObjectFinding
@@ -29,50 +30,16 @@ from gpuc.objects.object_set import ObjectSet, dig, items, labels, pairs
 from gpuc.objects.pods import Pods
 from gpuc.objects.selectors import tolerations
 
-FLAVOR_KEPT_OFF = declare_rule(
-    "REF022", Severity.ERROR, "A ResourceFlavor neither tolerates nor lists a taint of the nodes that it selects.",
-    "Kueue admits pods that do not tolerate the taint: the pods stay Pending and occupy the quota.",
-    "Kueue v0.19.2, pkg/scheduler/flavorassigner/flavorassigner.go (FindMatchingUntoleratedTaint)",
-)  # fmt: skip
-LEFT_TO_ADMISSION = declare_rule(
-    "REF084", Severity.WARNING,
-    "A ResourceFlavor relies on an admission plugin to add the toleration of a device's taint.",
-    "With the admission plugin ExtendedResourceToleration, as on EKS, pods that request the device get the "
-    "toleration. Without the plugin Kueue admits the pods, and the pods stay Pending.",
-    "k8s.io/kubernetes v1.35.4 plugin/pkg/admission/extendedresourcetoleration/admission.go",
-)  # fmt: skip
-UNKNOWN_NODE_TAINT = declare_rule(
-    "REF023", Severity.WARNING, "A ResourceFlavor lists a node taint that none of its nodes has.",
-    "Kueue does not admit work without the toleration to the flavor, although its nodes would accept the pods.",
-    "Kueue v0.19.2, apis/kueue/v1beta2/resourceflavor_types.go (nodeTaints)",
-)  # fmt: skip
-PODS_KEPT_OFF = declare_rule(
-    "REF024", Severity.ERROR, "Pods do not tolerate a taint that all nodes of their node selector have.",
-    "None of these nodes accepts the pods: a DaemonSet does not run on the nodes, and other pods stay Pending.",
-    "https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/",
-)  # fmt: skip
-MISSPELT_TAINT = declare_rule(
-    "REF082", Severity.WARNING, "The key of a toleration is probably a misspelt taint of a node pool.",
-    "The pods do not tolerate the taint: a DaemonSet does not run on the nodes, and other pods stay Pending.",
-    "https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/",
-)  # fmt: skip
-OTHER_NODES_POSSIBLE = declare_rule(
-    "REF085", Severity.WARNING,
-    "Pods or a ResourceFlavor do not tolerate a taint of the node pools with the selected labels.",
-    "The pods stay Pending, unless the cluster has other nodes with the labels, for example of a managed node group.",
-    "https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/",
-)  # fmt: skip
-MISSING_TAINT = declare_rule(
-    "REF028", Severity.WARNING, "A node pool lacks a taint that its flavor or its pods tolerate.",
-    "Pods without GPUs may run on these nodes and use up cpu and memory, so that GPUs stay idle. Karpenter may also "
-    "start expensive nodes for such pods.",
-    "https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/#example-use-cases",
-)  # fmt: skip
-OPERATOR_KEPT_OFF = declare_rule(
-    "REF015", Severity.ERROR, "The pods of the GPU operator do not tolerate a taint of a node pool with GPUs.",
-    "The device plugin never runs on these nodes. They advertise no GPU, and pods that request a GPU stay Pending.",
-    "NVIDIA/gpu-operator v26.7.0 controllers/object_controls.go (applyCommonDaemonsetConfig)",
-)  # fmt: skip
+FLAVOR_KEPT_OFF = rule_of("REF022")
+LEFT_TO_ADMISSION = rule_of("REF084")
+UNKNOWN_NODE_TAINT = rule_of("REF023")
+PODS_KEPT_OFF = rule_of("REF024")
+MISSPELT_TAINT = rule_of("REF082")
+OTHER_NODES_POSSIBLE = rule_of("REF085")
+MISSING_TAINT = rule_of("REF028")
+OPERATOR_KEPT_OFF = rule_of("REF015")
+UNREMOVED_TAINT = rule_of("REF025")
+IDLE_REMOVER = rule_of("REF081")
 _ON_ALL_NODES = frozenset((*WELL_KNOWN, HOSTNAME)) - {NODE_POOL, INSTANCE_TYPE}
 """Labels that nodes outside of the node pools have too, so that these labels select no node pool."""
 _OF_OTHERS = re.compile(r"(?:[\w.-]+\.)?(?:kubernetes\.io|k8s\.io|karpenter\.sh|azure\.com|google\.com)/.*")
@@ -83,6 +50,7 @@ _ACCELERATED = re.compile(r"(?:p|g|gr|trn|inf|dl)\d[\w-]*")
 """EC2 instance families with accelerators."""
 Tolerations = tuple[Toleration, ...]
 _TOLERATIONS: Path = ("spec", "daemonsets", "tolerations")
+_REMOVED = re.compile(r"([\w.-]+/[\w.-]*\w)(?:=[^\s:]*)?(?::\w+)?-")
 
 
 @check(
@@ -274,3 +242,42 @@ def _kept_off_operator(index: Index) -> Findings:
         if taint and has_gpus and pool.labels.get(OPERANDS_LABEL) != "false":
             message = f"nodes of {named([pool])} have the taint {taint}, which these tolerations do not match"
             yield ObjectFinding(OPERATOR_KEPT_OFF, policies[0], _TOLERATIONS, message)
+
+
+@check(UNREMOVED_TAINT, IDLE_REMOVER)
+def startup_taints(objects: ObjectSet) -> Findings:
+    """Yields findings about startup taints that no pods remove, and DaemonSets that remove taints of no pool."""
+    index = objects.once(Index)
+    if index.tree.is_complete and index.nodes.pools:
+        for pods in index.pods:
+            yield from _idle(pods, index)
+    tainted = [(pool, taint) for pool in index.nodes.pools for taint in pool.startup_taints]
+    for pool, taint in tainted:
+        suggestion = misspelt(taint.key, AGENTS)
+        if (suggestion or index.tree.is_complete) and not removing_agent(index.tree, pool, taint):
+            path: Path = (*STARTUP_TAINTS, taint.index, "key")
+            message = f"no known agent and no pods remove the taint {taint}{alternatives((), suggestion)}"
+            yield ObjectFinding(UNREMOVED_TAINT, pool.manifest, path, message, write(suggestion))
+
+
+def _idle(pods: Pods, index: Index) -> Findings:
+    """Yields findings about node pools without the startup taint that a DaemonSet on their nodes removes."""
+    wanted = labels(dig(pods.spec, "nodeSelector"))
+    if not pods.record.traits.is_per_node or not any(key in index.nodes.values for key in wanted):
+        return
+    pools = index.nodes.matching(wanted)
+    for key in _removed(pods):
+        if not any(taint.key == key for pool in pools for taint in (*pool.startup_taints, *pool.taints)):
+            for pool in pools:
+                message = f"{pods.manifest} removes the taint {key} from nodes of NodePool {pool.name}, but the node "
+                message += "pool has no such startup taint"
+                yield ObjectFinding(IDLE_REMOVER, pool.manifest, STARTUP_TAINTS, message)
+
+
+def _removed(pods: Pods) -> Iterator[str]:
+    """Yields the keys of taints in commands such as kubectl taint node NAME KEY[=VALUE][:EFFECT]-."""
+    for _, container in pods.containers():
+        words = [word for part in ("command", "args") for _, word in items(dig(container, part))]
+        texts = [word for word in words if isinstance(word, str)]
+        if "taint" in texts and {"node", "nodes", "no"} & set(texts):
+            yield from (match[1] for text in texts if (match := _REMOVED.fullmatch(text)))

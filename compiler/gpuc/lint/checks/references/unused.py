@@ -7,26 +7,19 @@ from gpuc.cluster.index import Index
 from gpuc.cluster.pool import named
 from gpuc.cluster.pool_fields import LABELS
 from gpuc.cluster.queue import from_objects
-from gpuc.diagnostics.finding import Rule, Severity, declare_rule
+from gpuc.diagnostics.finding import Rule
 from gpuc.kubernetes.api_groups import CONSTRAINTS, KARPENTER, KARPENTER_AWS, TEMPLATES
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.kubernetes.quantity import quantity
-from gpuc.lint.checks import Findings, check
+from gpuc.lint.checks import Findings, check, rule_of
 from gpuc.manifest.manifest import Kind
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, group, items, pairs
 from gpuc.rules.queues.capacity import capacity_without_queue, without_quota
 from gpuc.verify.references.names import object_references
 
-UNUSED_CAPACITY = declare_rule(
-    "REF060", Severity.WARNING, "No object refers to a ResourceFlavor, ClusterQueue, Cohort or EC2NodeClass.",
-    "No work can use the object. Often the reference to the object is misspelt.",
-)  # fmt: skip
-UNUSED = declare_rule(
-    "REF061", Severity.INFO,
-    "No object refers to a Topology, AdmissionCheck, WorkloadPriorityClass, ConstraintTemplate or ConfigMap.",
-    "The object has no effect until other objects, such as later work, refer to it. The object may be left over.",
-)  # fmt: skip
+UNUSED_CAPACITY = rule_of("REF060")
+UNUSED = rule_of("REF061")
 
 
 class Unused(NamedTuple):

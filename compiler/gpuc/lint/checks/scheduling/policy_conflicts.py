@@ -10,31 +10,23 @@ from gpuc.admission.request import Decision, Request
 from gpuc.cluster.flavors import ResourceFlavor
 from gpuc.cluster.queue import Member
 from gpuc.diagnostics.contract import PODS
-from gpuc.diagnostics.finding import Path, Severity, declare_rule
+from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.amounts import Amounts, quantity_text
 from gpuc.kubernetes.api_groups import CONSTRAINTS
-from gpuc.lint.checks import KUEUE_CONFIGURATION, NAMESPACE_LIMITS, POLICIES, Findings, check
+from gpuc.lint.checks import KUEUE_CONFIGURATION, NAMESPACE_LIMITS, POLICIES, Findings, check, rule_of
 from gpuc.lint.checks.scheduling._smallest_pods import smallest_pods
 from gpuc.manifest.manifest import Manifest
 from gpuc.model.names import POOL_LABEL
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.objects.object_set import ObjectSet, dig, group
+from gpuc.objects.object_set import ObjectSet, dig, group, grouped
 from gpuc.trace.cluster_index import ClusterIndex
 from gpuc.trace.created import object_creations, pod_creation
 from gpuc.trace.described import described_workload
 from gpuc.trace.kueue_scope import manages
 from gpuc.trace.workload import Workload
 
-REFUSED = declare_rule(
-    "SCD008", Severity.ERROR, "A constraint refuses every pod that requests a resource of a ClusterQueue.",
-    "The namespace can never use the ClusterQueue's quota for the resource, because admission denies the pods.",
-    "gatekeeper v3.23.0 website/docs/howto.md; the policies of gpuc, policies",
-)  # fmt: skip
-WARNED = declare_rule(
-    "SCD009", Severity.WARNING, "A constraint warns about every pod that requests a resource of a ClusterQueue.",
-    "Users get a warning when they use their quota. If enforced, the constraint would refuse these pods.",
-    "gatekeeper v3.23.0 website/docs/violations.md (warn enforcement action)",
-)  # fmt: skip
+REFUSED = rule_of("SCD008")
+WARNED = rule_of("SCD009")
 _PERMITTING = {
     "GpucGpuLimits": "limits", "GpucGpuQuota": "pools", "GpucGpuResources": "resources", "GpucPoolSelector": "pools",
     "GpucQueueRequired": "queues",
@@ -74,15 +66,15 @@ def policy_conflicts(objects: ObjectSet) -> Findings:
 
 def _by_constraint(cluster: ClusterIndex, queue: Member) -> Iterable[list[_Refusal]]:
     policies = _policies(cluster)
-    by_constraint: dict[int, list[_Refusal]] = {}
-    smallest = smallest_pods(cluster, queue)
-    for local in cluster.queues.local_queues.get(queue.name, ()):
-        for flavor, pods in smallest.values():
-            for resource, pod in pods.items():
-                for decision in _violations(cluster, policies, local, flavor, pod):
-                    refusal = _Refusal(resource, flavor.name, local, decision)
-                    by_constraint.setdefault(id(decision.manifest), []).append(refusal)
-    return by_constraint.values()
+    smallest = smallest_pods(cluster, queue).values()
+    refusals = (
+        _Refusal(resource, flavor.name, local, decision)
+        for local in cluster.queues.local_queues.get(queue.name, ())
+        for flavor, pods in smallest
+        for resource, pod in pods.items()
+        for decision in _violations(cluster, policies, local, flavor, pod)
+    )
+    return grouped(refusals, lambda refusal: id(refusal.decision.manifest)).values()
 
 
 @lru_cache(maxsize=1)

@@ -8,8 +8,7 @@ from __future__ import annotations
 from itertools import chain
 
 from gpuc.diagnostics.contract import PODS
-from gpuc.diagnostics.finding import Severity, declare_rule
-from gpuc.lint.checks import KUEUE_CONFIGURATION, NAMESPACE_LIMITS, POD_NEEDS, POLICIES, Findings, check
+from gpuc.lint.checks import KUEUE_CONFIGURATION, NAMESPACE_LIMITS, POD_NEEDS, POLICIES, Findings, check, rule_of
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet
 from gpuc.trace.admission_steps import object_steps, pod_steps
@@ -17,11 +16,7 @@ from gpuc.trace.cluster_index import ClusterIndex
 from gpuc.trace.steps import Stage
 from gpuc.trace.workload import workload_of
 
-REFUSED = declare_rule(
-    "SCD010", Severity.ERROR, "A policy, Pod Security or a LimitRange refuses the pods of a workload.",
-    "The API server refuses the workload, or its controller cannot create the pods. `gpuc trace -f FILE` shows why.",
-    "k8s.io/pod-security-admission v0.35.4; gatekeeper v3.23.0; k8s.io/kubernetes v1.35.4 plugin/pkg/admission",
-)  # fmt: skip
+REFUSED = rule_of("SCD010")
 _STAGES = (Stage.POLICY, Stage.POD_POLICY, Stage.POD_SECURITY, Stage.NAMESPACE)
 """The stages in which an object of the set decides. Other checks report what the API server itself refuses."""
 

@@ -12,11 +12,19 @@ from gpuc.cluster.pool import named
 from gpuc.cluster.pool_fields import LIMITS, REQUIREMENTS
 from gpuc.cluster.queue import Member
 from gpuc.diagnostics.contract import PODS
-from gpuc.diagnostics.finding import Path, Severity, declare_rule
+from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.amounts import Amounts, described, pods_that_fit, quantity_text
 from gpuc.kubernetes.kueue import QUEUE_LABEL
 from gpuc.kubernetes.selector import equals
-from gpuc.lint.checks import KUEUE_CONFIGURATION, NAMESPACE_LIMITS, POD_NEEDS, QUEUES_AND_POOLS, Findings, check
+from gpuc.lint.checks import (
+    KUEUE_CONFIGURATION,
+    NAMESPACE_LIMITS,
+    POD_NEEDS,
+    QUEUES_AND_POOLS,
+    Findings,
+    check,
+    rule_of,
+)
 from gpuc.lint.checks.references.node_labels import FLAVOR_WITHOUT_NODES
 from gpuc.lint.checks.scheduling._smallest_pods import smallest_pods
 from gpuc.manifest.manifest import Manifest
@@ -30,36 +38,12 @@ from gpuc.trace.steps import Stage
 from gpuc.trace.tracer import trace_workload
 from gpuc.trace.workload import PodSet, Workload, workload_of
 
-NO_QUOTA = declare_rule(
-    "SCD001", Severity.WARNING, "A ClusterQueue names a flavor for which it has no quota.",
-    "The nominal quota is zero and no quota can be borrowed: Kueue admits no pod that selects the flavor.",
-    "kubernetes-sigs/kueue v0.19.2 pkg/cache/scheduler/resource_node.go",
-)  # fmt: skip
-UNADVERTISED = declare_rule(
-    "SCD002", Severity.ERROR, "A ClusterQueue has quota for a resource that no node of the flavor advertises.",
-    "Kueue admits the work, and Karpenter starts no node for it: the pods stay Pending and occupy the quota.",
-    "sigs.k8s.io/karpenter v1.14.1 pkg/controllers/provisioning/scheduling/nodeclaim.go",
-)  # fmt: skip
-NO_NODE = declare_rule(
-    "SCD003", Severity.ERROR, "The limits or requirements of a node pool do not allow a single node.",
-    "Karpenter starts no node, and all pods of the pool stay Pending.",
-    "sigs.k8s.io/karpenter v1.14.1 pkg/controllers/provisioning/scheduling/scheduler.go, filterByRemainingResources",
-)  # fmt: skip
-CLOSED_NAMESPACE = declare_rule(
-    "SCD005", Severity.ERROR, "The limits of a namespace refuse the smallest pod of its ClusterQueue.",
-    "Kueue admits the work and the API server refuses its pods. The work occupies quota that it does not use.",
-    "k8s.io/kubernetes v1.35.4 plugin/pkg/admission/limitranger and pkg/quota",
-)  # fmt: skip
-NEVER_STARTS = declare_rule(
-    "SCD006", Severity.ERROR, "A workload can never start.",
-    "The workload is refused, or admitted and then Pending forever, even in an empty cluster. "
-    "`gpuc trace -f FILE` shows why.",
-)  # fmt: skip
-NEVER_STARTS_IN_INPUT = declare_rule(
-    "SCD007", Severity.WARNING, "A workload can never start with the quota, resources and nodes of the input.",
-    "The workload waits forever unless other files lend quota, add nodes with the same labels, or exclude the workload "
-    "from Kueue.",
-)  # fmt: skip
+NO_QUOTA = rule_of("SCD001")
+UNADVERTISED = rule_of("SCD002")
+NO_NODE = rule_of("SCD003")
+CLOSED_NAMESPACE = rule_of("SCD005")
+NEVER_STARTS = rule_of("SCD006")
+NEVER_STARTS_IN_INPUT = rule_of("SCD007")
 _KARPENTER_KNOWS = ("nvidia.com/", "amd.com/", "vpc.amazonaws.com/efa", "hugepages-")
 """Prefixes of resources. For a pod with such a resource, Karpenter starts a node only if Karpenter knows the resource.
 Agents on nodes may add resources with other prefixes."""

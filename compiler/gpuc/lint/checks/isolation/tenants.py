@@ -1,15 +1,24 @@
+"""The permissions and the network of tenants."""
+
 from __future__ import annotations
 
+from gpuc.diagnostics.contract import Needs
+from gpuc.isolation import access, dns_egress
 from gpuc.isolation.access import Access
+from gpuc.isolation.access.permissions import FORBIDDEN, OTHER_NAMESPACES, WILDCARD
 from gpuc.isolation.tenancy import labelled_tenancy
 from gpuc.kubernetes.api_groups import RBAC
 from gpuc.lint.checks import Findings, check
 from gpuc.objects.object_set import ObjectSet
 from gpuc.rules.tenants.members import group_of_two_tenants, members_of_several
 
+_FORBIDDEN = dict.fromkeys(row.rule for rows in FORBIDDEN.values() for row in rows)
+check(*_FORBIDDEN, OTHER_NAMESPACES, WILDCARD, needs=Needs.CLUSTER)(access.findings)
+check(dns_egress.NO_DNS)(dns_egress.findings)
+
 
 @check(group_of_two_tenants.rule, kinds=("Namespace", f"{RBAC}/*"))
-def findings(objects: ObjectSet) -> Findings:
+def shared_members(objects: ObjectSet) -> Findings:
     """Yields the bindings of subjects that have bindings in namespaces of several tenants, in complete input only."""
     tenancy = labelled_tenancy(objects)
     if objects.is_complete and tenancy.tenants:

@@ -1,43 +1,38 @@
+"""Quotas of flavors: above the capacity of their node pools, out of proportion to each other, or of closed pools."""
+
 from __future__ import annotations
 
 from collections import defaultdict
 from fractions import Fraction
 from math import inf
 
-from gpuc.cluster.flavors import FlavorCapacity
+from gpuc.cluster.flavors import FlavorCapacity, every_flavor
 from gpuc.cluster.pool import named
+from gpuc.cluster.pool_fields import LIMITS, NODES
+from gpuc.cluster.pools import Pools
 from gpuc.cluster.queue import Member, from_objects
-from gpuc.diagnostics.finding import Severity, declare_rule
 from gpuc.kubernetes.amounts import UNLIMITED, rounded
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.kubernetes.quota import Key, Quota
-from gpuc.lint.checks import QUEUES_AND_POOLS, Findings, check
+from gpuc.lint.checks import QUEUES_AND_POOLS, Findings, check, rule_of
+from gpuc.lint.checks.consistency.object_consistency import TOO_FEW_NODES
 from gpuc.model.names import EFA, GPU
 from gpuc.model.units import Unit
+from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig
 from gpuc.rules.queues.capacity import Counted, beyond, quotas_exceed_capacity
 from gpuc.rules.queues.places import place
 
-OVER_KNOWN_CAPACITY = declare_rule(
-    "QTA002", Severity.WARNING, "The nominal quotas of a flavor exceed the capacity of the node pools in the input.",
-    "Unless other nodes have the flavor's labels, Kueue admits work for which no node starts: its pods stay Pending, "
-    "and other work waits for the quota that they occupy.",
-    "kueue v0.19.2 pkg/cache/scheduler/resource_node.go; karpenter v1.14.1 pkg/apis/v1/nodepool.go, limits",
-)  # fmt: skip
-BELOW_A_NODE = declare_rule(
-    "QTA003", Severity.WARNING,
-    "The GPU quota of a ClusterQueue with EFA is smaller than the number of GPUs of one node.",
-    "Pods with EFA request all GPUs of a node, so Kueue never admits them to the ClusterQueue.",
-)  # fmt: skip
-OUT_OF_PROPORTION = declare_rule(
-    "QTA004", Severity.WARNING, "The cpu, memory or EFA quota suffices for less than a quarter of the GPU quota.",
-    "Pods that request cpu, memory and EFA in proportion to their GPUs use up the smaller quota first. The rest of "
-    "the GPU quota is not used.",
-)  # fmt: skip
+OVER_KNOWN_CAPACITY = rule_of("QTA002")
+BELOW_A_NODE = rule_of("QTA003")
+OUT_OF_PROPORTION = rule_of("QTA004")
+BORROWED_GPUS_WITHOUT_CPU = rule_of("QTA015")
+FLAVOR_WITHOUT_CPU = rule_of("QTA016")
 _UNKNOWN_OR_REMOTE = (None, "kueue.x-k8s.io/multikueue")
 _TOLERANCE = 4
 """Pods rarely request less than a quarter of the cpu and memory that a node has for each of its GPUs."""
 _WITH_GPUS = ("cpu", "memory", EFA)
+_ALWAYS = ("cpu", "memory", "pods")
 
 
 @check(OVER_KNOWN_CAPACITY, quotas_exceed_capacity.rule, kinds=QUEUES_AND_POOLS)
@@ -103,3 +98,63 @@ def _of_gpus(queue: Member, flavor: str, quotas: dict[str, Quota], gpus: int, ty
             text = f"the ClusterQueue can use {rounded(GPU, gpus)} of ResourceFlavor {flavor}, but its "
             text += f"{rounded(resource, usable)} suffices for {rounded(GPU, max(gpus_served))} on such nodes"
             yield queue.finding(OUT_OF_PROPORTION, (flavor, resource), "nominalQuota", text)
+
+
+@check(BORROWED_GPUS_WITHOUT_CPU, FLAVOR_WITHOUT_CPU, kinds=QUEUES_AND_POOLS)
+def unbalanced_quota(objects: ObjectSet) -> Findings:
+    """Yields findings about flavors in which only some of the resources of a pod have quota or can be borrowed."""
+    pools = objects.once(FlavorCapacity)
+    for queue in (queue for tree in objects.once(from_objects).trees for queue in tree.queues):
+        reachable = {resource for flavor, resource in queue.quotas if queue.capacity((flavor, resource)) > 0}
+        for flavor, quotas in queue.by_flavor.items():
+            # In partial input, other ClusterQueues may lend resources.
+            may_borrow = not objects.is_complete and queue.parent is not None
+            certain = {resource for resource, quota in quotas.items() if not may_borrow or quota.borrow == 0}
+            yield from _without_cpu(queue, flavor, quotas, certain & reachable)
+            yield from _borrowed_gpus_without_cpu(pools, queue, flavor, quotas, certain)
+
+
+def _without_cpu(queue: Member, flavor: str, quotas: dict[str, Quota], checked: set[str]) -> Findings:
+    """Yields findings about flavors without quota for cpu, memory or pods."""
+    usable = [resource for resource in quotas if queue.capacity((flavor, resource)) > 0]
+    for resource in _ALWAYS:
+        # The check of borrowing reports a resource without quota in all flavors of the queue.
+        if usable and resource in checked and resource not in usable:
+            text = f"the ClusterQueue can use {', '.join(usable)} of ResourceFlavor {flavor}, but no {resource}"
+            yield queue.finding(FLAVOR_WITHOUT_CPU, (flavor, resource), "nominalQuota", text)
+
+
+def _borrowed_gpus_without_cpu(
+    pools: FlavorCapacity, queue: Member, flavor: str, quotas: dict[str, Quota], checked: set[str]
+) -> Findings:
+    gpus = quotas.get(GPU)
+    types = pools.unshared_types(flavor)
+    if gpus is None or not types or queue.parent is None:
+        return
+    usable = queue.capacity((flavor, GPU))
+    if usable <= gpus.nominal or usable >= UNLIMITED:
+        return
+    for resource in _WITH_GPUS:
+        quota = quotas.get(resource)
+        if quota is None or not quota.nominal or resource not in checked:
+            continue
+        if queue.capacity((flavor, resource)) > quota.nominal:
+            continue
+        gpus_served = [Fraction(node[GPU] * quota.nominal, node[resource]) for node in types if node.get(resource)]
+        if gpus_served and max(gpus_served) <= gpus.nominal:
+            field = "borrowingLimit" if quota.borrow is not None else "nominalQuota"
+            borrowed, own = rounded(GPU, usable - gpus.nominal), rounded(resource, quota.nominal)
+            text = f"the ClusterQueue can borrow up to {borrowed} of ResourceFlavor {flavor}, but no {resource}; its "
+            text += f"nominal quota of {own} suffices for {rounded(GPU, max(gpus_served))} on such nodes"
+            yield queue.finding(BORROWED_GPUS_WITHOUT_CPU, (flavor, resource), field, text)
+
+
+@check(TOO_FEW_NODES, kinds=QUEUES_AND_POOLS)
+def closed_pools(objects: ObjectSet) -> Findings:
+    """Yields findings about static node pools with a limit of 0 nodes whose flavor has quota."""
+    pools, with_quota = objects.once(Pools), objects.once(from_objects).with_quota
+    for flavor in objects.once(every_flavor):
+        for pool in pools.matching(flavor.labels) if flavor.labels and flavor.name in with_quota else ():
+            if pool.replicas and pool.is_closed:
+                message = f"the limit is 0 nodes, but ClusterQueues have quota for ResourceFlavor {flavor.name}"
+                yield ObjectFinding(TOO_FEW_NODES, pool.manifest, (*LIMITS, NODES), message)
