@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpuc.emit.cuda_commands import open_contexts
-from gpuc.emit.gang_restart import NO_PROGRESS_CODE, RESTARTS, STOPPED_CODE, restart_in_place
+from gpuc.emit.commands import NO_PROGRESS_CODE, RESTARTS, STOPPED_CODE, open_contexts, restart_in_place
 from gpuc.emit.workload_template import USAGE, Template
 from gpuc.kubernetes.kueue import PREFERRED_TOPOLOGY
 from gpuc.manifest.manifest import Body, Manifest

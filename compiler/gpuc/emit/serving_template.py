@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpuc.emit.cuda_commands import serve
+from gpuc.emit.commands import serve
 from gpuc.emit.workload_template import USAGE, Template
 from gpuc.manifest.manifest import Body, Manifest
 from gpuc.model import Pool, Tenant

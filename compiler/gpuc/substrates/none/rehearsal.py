@@ -15,7 +15,7 @@ from gpuc.rehearse.existing import ExistingNodes
 from gpuc.rehearse.plane.kwok import FAKE_NODE
 from gpuc.substrates.none.output import OUTPUT, RULE_API
 from gpuc.substrates.none.reader import node_names
-from gpuc.substrates.none.section import SECTIONS, existing, machines
+from gpuc.substrates.none.section import SECTIONS, Existing, machines
 
 _RULE = (RULE_API, "NodeFeatureRule")
 _OF_RULES = "gpuc.dev/rehearsal-labels"
@@ -63,6 +63,12 @@ def _nodes(cluster: Cluster) -> list[Object]:
     return found
 
 
+def _pods(cluster: Cluster) -> int:
+    existing = cluster.spec.cloud.section
+    assert isinstance(existing, Existing)
+    return existing.pods
+
+
 def _follow(client: Client, cluster: Cluster) -> None:
     """Changes nodes as node feature discovery does within a minute after a change of rules.
 
@@ -78,10 +84,4 @@ def _follow(client: Client, cluster: Cluster) -> None:
             client.create(node)
 
 
-NODES = ExistingNodes(
-    sections=SECTIONS,
-    pool_kind=_RULE,
-    nodes=_nodes,
-    pods=lambda cluster: existing(cluster.spec.cloud).pods,
-    follow=_follow,
-)
+NODES = ExistingNodes(sections=SECTIONS, pool_kind=_RULE, nodes=_nodes, pods=_pods, follow=_follow)

@@ -8,9 +8,9 @@ from gpuc.catalog.records import InstanceType
 from gpuc.emit.sync import protected, protected_until_leaving, prunable
 from gpuc.kubernetes.amounts import CPU, quantity_text, texts
 from gpuc.kubernetes.api_groups import KARPENTER_API, KARPENTER_AWS
+from gpuc.kubernetes.cron import utc_hours
 from gpuc.kubernetes.duration import format_duration
 from gpuc.kubernetes.node_pool import CAPACITY_TYPE, INSTANCE_TYPE, NODE_POOL, ZONE
-from gpuc.kubernetes.schedule import utc_hours
 from gpuc.manifest.manifest import Body, Manifest
 from gpuc.model import Cluster, Pool
 from gpuc.model.names import EFA, GPU, RESERVED_INSTANCES
