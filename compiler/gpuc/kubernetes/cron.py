@@ -105,7 +105,6 @@ def _has_star(field: str) -> bool:
 
 
 def _values(field: str, bounds: _Bounds) -> set[int]:
-    """Returns the values that match a valid field."""
     values: set[int] = set()
     for interval in filter(None, field.split(",")):
         base, _, step = interval.partition("/")
