@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpuc.catalog import schemas
-from gpuc.kubernetes.api_groups import plural, resource_name
+from gpuc.kubernetes.resource_name import plural, resource_name
 
 
 @pytest.mark.parametrize(

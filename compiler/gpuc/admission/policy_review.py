@@ -10,7 +10,7 @@ from typing import Any, Literal
 from gpuc.admission.request import Request
 from gpuc.catalog import schemas
 from gpuc.cluster.namespace import namespaces
-from gpuc.kubernetes.api_groups import plural
+from gpuc.kubernetes.resource_name import plural
 from gpuc.kubernetes.selector import Invalid, matches
 from gpuc.manifest.manifest import Body
 from gpuc.objects.object_set import NAMESPACE_NAME, ObjectSet, dig, items, labels

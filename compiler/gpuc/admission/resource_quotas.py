@@ -19,7 +19,7 @@ from typing import Any
 from gpuc.admission.documents import api_group, container_name, in_namespace, is_pod, kind, pod_part
 from gpuc.admission.request import Decision, Request
 from gpuc.diagnostics.finding import Path
-from gpuc.kubernetes.api_groups import resource_name
+from gpuc.kubernetes.resource_name import resource_name
 from gpuc.manifest.manifest import Body, Manifest
 from gpuc.objects.object_set import ObjectSet, dig, items
 from gpuc.objects.pod_resources import (

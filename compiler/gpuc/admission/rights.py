@@ -7,7 +7,8 @@ from typing import Any
 
 from gpuc.admission.request import Decision, Request
 from gpuc.diagnostics.finding import Path
-from gpuc.kubernetes.api_groups import RBAC, plural
+from gpuc.kubernetes.api_groups import RBAC
+from gpuc.kubernetes.resource_name import plural
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet, dig, items
 

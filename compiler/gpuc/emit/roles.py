@@ -13,7 +13,8 @@ from gpuc.emit.component import components, components_on
 from gpuc.emit.component_facts import READ, PolicyRule
 from gpuc.emit.substrate import substrate_output
 from gpuc.emit.sync import wave
-from gpuc.kubernetes.api_groups import ADMISSION_REGISTRATION, RBAC, RBAC_API, plural
+from gpuc.kubernetes.api_groups import ADMISSION_REGISTRATION, RBAC, RBAC_API
+from gpuc.kubernetes.resource_name import plural
 from gpuc.manifest.manifest import Body, Manifest
 from gpuc.model import Cluster, Namespace, Tenant
 from gpuc.model.tenant import ROLES

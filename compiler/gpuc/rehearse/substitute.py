@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from gpuc.documents.reader import load_yaml
-from gpuc.kubernetes.api_groups import plural
+from gpuc.kubernetes.resource_name import plural
 from gpuc.manifest.manifest import Manifest
 from gpuc.model import Cluster
 from gpuc.pipeline.stages import CompiledSpec

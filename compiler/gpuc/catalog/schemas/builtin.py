@@ -9,7 +9,7 @@ from typing import Any
 
 from gpuc.catalog.schemas.deduplicate import Deduplicator
 from gpuc.catalog.schemas.structural import Schema, strict, with_parts
-from gpuc.kubernetes.api_groups import plural
+from gpuc.kubernetes.resource_name import plural
 
 VERSIONS = ("1.33", "1.34", "1.35", "1.36")
 _TABLE: dict[str, Any] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))

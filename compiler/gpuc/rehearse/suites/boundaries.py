@@ -10,8 +10,9 @@ from typing import Literal
 
 from gpuc.diagnostics.finding import Path
 from gpuc.emit.tenants import SYSTEM_PRIORITY_CLASSES
-from gpuc.kubernetes.api_groups import RBAC_API, plural
+from gpuc.kubernetes.api_groups import RBAC_API
 from gpuc.kubernetes.kueue import GATE as KUEUE_GATE
+from gpuc.kubernetes.resource_name import plural
 from gpuc.model import Cluster, Pool, Tenant
 from gpuc.model.names import TENANT_KEY
 from gpuc.parts.workload_kinds import pod_frameworks

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections import Counter
 
 from gpuc.diagnostics.finding import Severity, declare_rule
-from gpuc.kubernetes.api_groups import resource_name
 from gpuc.kubernetes.kueue import GROUP, QUEUE_LABEL
 from gpuc.kubernetes.quantity import quantity
+from gpuc.kubernetes.resource_name import resource_name
 from gpuc.lint.checks import Findings, check
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, group, pairs
