@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from gpuc.emit.cuda_commands import open_contexts, serve
+from gpuc.emit.commands import open_contexts, serve
 
 STUB = """\
 #include <stdio.h>

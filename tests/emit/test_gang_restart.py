@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gpuc.emit.gang_restart import NO_PROGRESS_CODE, RESTARTS, STOPPED_CODE, program, restart_in_place
+from gpuc.emit.commands import NO_PROGRESS_CODE, RESTARTS, STOPPED_CODE, program, restart_in_place
 
 WITHOUT_PAUSES = program().replace("time.sleep(pause)", "")
 NCCL_TIMEOUT_SECONDS = 600

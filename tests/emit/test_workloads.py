@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gpuc.emit.gang_restart import NO_PROGRESS_CODE, STOPPED_CODE, program
+from gpuc.emit.commands import NO_PROGRESS_CODE, STOPPED_CODE, program
 from gpuc.emit.policy_facts import FACTS
 from gpuc.emit.workloads import workloads
 from gpuc.kubernetes.amounts import CPU

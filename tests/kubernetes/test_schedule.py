@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpuc.kubernetes.schedule import utc_hours
+from gpuc.kubernetes.cron import utc_hours
 
 WEEKDAYS = ["mon", "tue", "wed", "thu", "fri"]
 HOUR = 60

@@ -101,7 +101,6 @@ def _decision(
     manifest: Manifest | None,
     violations: list[Problem],
 ) -> Decision:
-    """Returns one decision with all violations."""
     verb = "enforces" if mode == "enforce" else "warns of"
     reasons = "; ".join(dict.fromkeys(violation.message for violation in violations))
     return Decision(

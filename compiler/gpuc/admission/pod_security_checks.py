@@ -43,17 +43,14 @@ def _pod(pod: PodPart) -> Field:
 
 
 def _of_pod(table: str) -> Run:
-    """Returns the check of a pod with a table."""
     return lambda pod: _TABLES.problems(table, _pod(pod))
 
 
 def _of_containers(table: str) -> Run:
-    """Returns the check of the containers with a table."""
     return lambda pod: (problem for container in _containers(pod) for problem in _TABLES.problems(table, container))
 
 
 def _of_both(table: str) -> Run:
-    """Returns the check of a pod and its containers with a table."""
     return lambda pod: (*_of_pod(table)(pod), *_of_containers(table)(pod))
 
 
@@ -90,7 +87,6 @@ def _host_of_probe(container: Field) -> Problems:
 
 
 def _sysctls(minor: int) -> Run:
-    """Returns the check with the sysctls that a minor version of Kubernetes allows."""
     allowed = [name for first, names in _SYSCTLS.items() if first <= minor for name in names.split()]
 
     def run(pod: PodPart) -> Problems:

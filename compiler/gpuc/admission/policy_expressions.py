@@ -197,7 +197,6 @@ class Evaluation:
         return self._results[name]
 
     def _message(self, validation: Validation) -> str:
-        """Returns the message of a violated validation."""
         message = ""
         if validation.message_expression:
             result = self.evaluate(validation.message_expression)
@@ -227,7 +226,6 @@ def _with_cause(expression: str, result: Result, without_value: Mapping[str, Fai
 
 
 def _error(expression: str, result: Failed | NotEvaluated) -> str:
-    """Returns the message of Kubernetes about an expression that fails."""
     return f"expression '{expression}' resulted in error: {_as_in_kubernetes(result.why)}"
 
 

@@ -1,4 +1,7 @@
-"""Argo CD Applications: one per chart and per synced folder, in sync waves, and the root Application."""
+"""Argo CD Applications: one per chart and per synced folder, in sync waves, and the root Application.
+
+Each entry of `charts` in the spec has an Application with an AppProject of its own.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from gpuc.catalog.records import Release
+from gpuc.emit.added_charts import added_components, added_release
 from gpuc.emit.bootstrap import ORIGIN, bootstrap
 from gpuc.emit.component import Component, Folder, needed_components
 from gpuc.emit.project import API, Delivered, Permitted, argocd_cluster, own_project, project, target_cluster
 from gpuc.emit.substrate import substrate_output
 from gpuc.emit.sync import wave
 from gpuc.kubernetes.argocd import IGNORE_HEALTH
-from gpuc.manifest.manifest import Artifact, Body, Manifest
+from gpuc.manifest.manifest import Artifact, Body, Kind, Manifest
 from gpuc.model import Cluster
 from gpuc.model.cluster import ALWAYS_PLATFORM
 
@@ -165,3 +169,35 @@ def _spec(
     if ignored:
         spec["ignoreDifferences"] = list(ignored)
     return {"spec": spec}
+
+
+NAMESPACE: Kind = ("", "Namespace")
+
+
+def charts(cluster: Cluster) -> Iterator[Artifact]:
+    """Yields the Helm values, the AppProject and the Application of each further chart."""
+    for name, component in added_components(cluster).items():
+        chart = cluster.spec.charts[name]
+        release = added_release(name, chart)
+        if component.artifacts:
+            yield from component.artifacts(cluster)
+        creates_namespace = chart.namespace not in (*cluster.platform_namespaces, *cluster.tenant_namespaces)
+        # Argo CD refuses to create the namespace of an Application whose AppProject does not permit the kind.
+        own_kinds = frozenset({NAMESPACE}) if creates_namespace else frozenset()
+        permitted = Permitted(
+            repositories=frozenset({release.repo, cluster.spec.delivery.repo}),
+            namespaces=frozenset({chart.namespace, *chart.namespaces}),
+            cluster_kinds=frozenset(component.chart_cluster_kinds) | own_kinds,
+            kinds=frozenset(component.chart_kinds),
+        )
+        item = Delivered(
+            name=name,
+            origin=component.section,
+            description=f"The chart {chart.chart} {chart.version} of {cluster.name}",
+            sources=chart_sources(cluster, component, release, f"charts/{name}", name),
+            namespace=chart.namespace,
+            wave=component.wave,
+            prune=not component.keeps_definitions,
+            creates_namespace=creates_namespace,
+        )
+        yield from delivered(cluster, item, permitted)

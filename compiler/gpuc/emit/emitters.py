@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpuc.emit.argocd import argocd
-from gpuc.emit.charts import charts
+from gpuc.emit.argocd import argocd, charts
 from gpuc.emit.component import needed_components
 from gpuc.emit.metadata import with_metadata
 from gpuc.emit.monitoring import monitoring

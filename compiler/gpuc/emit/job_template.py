@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpuc.emit.cuda_commands import open_contexts
-from gpuc.emit.gang_restart import NO_PROGRESS_CODE, RESTARTS, STOPPED_CODE, restart_in_place
+from gpuc.emit.commands import NO_PROGRESS_CODE, RESTARTS, STOPPED_CODE, open_contexts, restart_in_place
 from gpuc.emit.workload_template import USAGE, Template
 from gpuc.kubernetes.kueue import PREFERRED_TOPOLOGY
 from gpuc.manifest.manifest import Body, Manifest
@@ -41,35 +40,9 @@ def job_template(template: Template) -> Iterator[Manifest]:
             }
         }
         yield Manifest(file, origin, "v1", "Service", template.name, service, namespace)
-    labels, annotations = template.labels, {USAGE: _usage(template)}
+    usage = template.usage("gang" if template.is_gang else "job", restarts=RESTARTS, retries=RETRIES)
     body = {"spec": _job(template)}
-    yield Manifest(file, origin, "batch/v1", "Job", template.name, body, namespace, labels, annotations)
-
-
-def _usage(template: Template) -> str:
-    replaced = "image and train.py" if template.is_gang else "image and command"
-    text = f"Replace {replaced}, then run kubectl apply -f with this file. "
-    if template.is_gang:
-        text += (
-            "Each pod uses a complete node. For more nodes, increase parallelism, completions and --nnodes together. "
-            "For another name, change the names of the Job and the Service, job-name, subdomain and --master-addr "
-            "together. If a node is lost, the ranks of the other pods fail after the timeout of NCCL. Each pod then "
-            "starts torchrun again, and waits for the new pod: load the last checkpoint at the start. "
-            f"{_limits(template.pool)} "
-        )
-    elif template.pool.is_gpu:
-        text += "The command opens a CUDA context on each GPU of the container, and needs an image with python3. "
-    return text + template.common_usage
-
-
-def _limits(pool: Pool) -> str:
-    """Returns the text about the failures that end the Job of a gang."""
-    return (
-        f"The Job fails if torchrun fails {RESTARTS + 1} times in succession in a pod"
-        + (" and no run between reaches a new checkpoint" if pool.spec.runs and pool.spec.runs.checkpoint_every else "")
-        + f". A pod whose container is killed, for example because its memory is used up, is replaced {RETRIES} times. "
-        "The loss of a node and an eviction do not count, nor a deletion of a pod that ends in its grace period."
-    )
+    yield Manifest(file, origin, "batch/v1", "Job", template.name, body, namespace, template.labels, {USAGE: usage})
 
 
 def _job(template: Template) -> Body:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpuc.emit.cuda_commands import serve
+from gpuc.emit.commands import serve
 from gpuc.emit.workload_template import USAGE, Template
 from gpuc.manifest.manifest import Body, Manifest
 from gpuc.model import Pool, Tenant
@@ -32,9 +32,9 @@ def serving_template(template: Template) -> Iterator[Manifest]:
     # maxUnavailable, because minAvailable: 1 with one replica would block every drain of a node.
     budget = {"spec": {"maxUnavailable": 1, "selector": {"matchLabels": selector}}}
     yield Manifest(file, origin, "policy/v1", "PodDisruptionBudget", name, budget, namespace)
-    labels, annotations = template.labels, {USAGE: _usage(template)}
+    usage = template.usage("server", load_minutes=MODEL_LOAD_SECONDS // 60)
     body = {"spec": _deployment(template, selector, port)}
-    yield Manifest(file, origin, "apps/v1", "Deployment", name, body, namespace, labels, annotations)
+    yield Manifest(file, origin, "apps/v1", "Deployment", name, body, namespace, template.labels, {USAGE: usage})
 
 
 def serving_port(tenant: Tenant | None) -> int:
@@ -47,17 +47,6 @@ def serving_port(tenant: Tenant | None) -> int:
     entries = (ingress for ingress in tenant.spec.network.ingress if ingress.only_pods is None)
     ports = (port for ingress in entries for port in ingress.ports if port.protocol == "TCP")
     return next((port.port for port in ports), DEFAULT_PORT)
-
-
-def _usage(template: Template) -> str:
-    opens = "opens a CUDA context on each GPU of the container and " if template.pool.is_gpu else ""
-    return (
-        f"Replace image and command, then run kubectl apply -f with this file. The command {opens}answers on /health; "
-        "it needs an image with python3. Scale up to the quota; an update replaces one pod at a time and needs no "
-        f"additional quota. The server must be ready {MODEL_LOAD_SECONDS // 60} minutes after the start of its "
-        "container; for a larger model, increase failureThreshold of the startup probe. "
-        f"{template.common_usage}"
-    )
 
 
 def _deployment(template: Template, selector: dict[str, str], port: int) -> Body:

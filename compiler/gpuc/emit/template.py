@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,8 +13,8 @@ from gpuc import __version__
 from gpuc.manifest.cache_folder import cache_folder
 
 if TYPE_CHECKING:
-    from jinja2 import Environment
-    from jinja2.bccache import Bucket, BytecodeCache
+    from jinja2 import Environment, FileSystemBytecodeCache
+    from jinja2.bccache import Bucket
 
 
 def render(folder: Path, template: str, /, *more: Path, **values: object) -> str:
@@ -57,31 +58,22 @@ def _environment(*folders: Path) -> Environment:
     return environment
 
 
-def _bytecode_cache() -> BytecodeCache:
+def _bytecode_cache() -> FileSystemBytecodeCache:
     """Returns a cache in the cache folder of the user. If the folder is not writable, templates are not cached."""
-    from jinja2.bccache import BytecodeCache as Base
-
-    folder = cache_folder(f"templates-{__version__}-{sys.implementation.cache_tag}")
+    from jinja2 import FileSystemBytecodeCache as Base
 
     class Cache(Base):
         """A cache with one file per template. jinja2 ignores the file if the template has changed."""
 
         def load_bytecode(self, bucket: Bucket) -> None:
             try:
-                with open(os.path.join(folder, bucket.key), "rb") as file:
-                    bucket.load_bytecode(file)
+                super().load_bytecode(bucket)
             except (OSError, EOFError, ValueError, TypeError):
                 bucket.reset()
 
         def dump_bytecode(self, bucket: Bucket) -> None:
-            target = os.path.join(folder, bucket.key)
-            temporary = f"{target}.{os.getpid()}"
-            try:
-                os.makedirs(folder, exist_ok=True)
-                with open(temporary, "wb") as file:
-                    bucket.write_bytecode(file)
-                os.replace(temporary, target)
-            except OSError:
-                return
+            with suppress(OSError):
+                os.makedirs(self.directory, exist_ok=True)
+                super().dump_bytecode(bucket)
 
-    return Cache()
+    return Cache(str(cache_folder(f"templates-{__version__}-{sys.implementation.cache_tag}")))

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
 
 from gpuc.emit.policy_facts import FACTS
+from gpuc.emit.template import render
 from gpuc.kubernetes.amounts import GIB, MEMORY, MIB, Amounts, texts
 from gpuc.kubernetes.kueue import PRIORITY_LABEL, QUEUE_LABEL
 from gpuc.manifest.manifest import Body
@@ -128,23 +131,6 @@ class Template:
         shm = {"medium": "Memory", "sizeLimit": texts({MEMORY: size // GIB * GIB or size})[MEMORY]}
         return {"volumes": [{"name": "shm", "emptyDir": shm}]}
 
-    @property
-    def common_usage(self) -> str:
-        """The instructions that apply to Jobs and Deployments."""
-        text = ""
-        if self.pool.mps_user is not None:
-            text += (
-                f"Keep runAsUser {self.pool.mps_user}, because the MPS server of a GPU serves one user at a time, and "
-                "mount no volume at /dev/shm, because a volume would hide the MPS server. "
-            )
-        if self.pool.sharing is not None and self.pool.sharing.mode == "shared":
-            text += "Request one GPU share per container: two shares do not give more compute. "
-        if self.pool.instances[0].arch == "arm64":
-            text += "The image needs a variant for arm64. "
-        text += "The requests fit on a node of the pool. "
-        if self.queue:
-            return text + "Kueue adds the tolerations and the node selector of the pool."
-        kept = "Keep the node selector" + (" and the tolerations" if self.pool.taints else "")
-        if self.place.tenant is None:
-            return f"{text}{kept}. All namespaces can use the pool."
-        return text + f"Keep the node selector and the tolerations: the ResourceQuota counts pool {self.pool.name}."
+    def usage(self, kind: Literal["gang", "job", "server"], **values: int) -> str:
+        """Returns the instructions for the use of the template, with values of the texts about a kind."""
+        return " ".join(render(Path(__file__).parent, "usage.j2", template=self, kind=kind, **values).split())

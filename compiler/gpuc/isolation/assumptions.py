@@ -91,7 +91,6 @@ def _engine(engine: str) -> Assumption:
 
 
 def _permissions(objects: ObjectSet, reachability: Reachability) -> Assumption:
-    """Returns the assumption about the RBAC permissions of tenants."""
     claim = "no tenant can change NetworkPolicies, Namespaces or its own permissions"
     access = Access(objects, reachability.tenancy)
     relevant = (NETWORK, NAMESPACES, ROLES, WILDCARD, ADMISSION)

@@ -195,7 +195,6 @@ class Reachability:
 
     @cached_property
     def _tenant_namespaces(self) -> LabelIndex:
-        """The namespaces of all tenants, indexed by their labels."""
         return LabelIndex({name: self.tenancy.namespaces[name] for name in self.tenancy.tenants})
 
 

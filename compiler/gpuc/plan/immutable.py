@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from gpuc.admission.validation.changes import Refusals
-from gpuc.admission.validation.immutable import refused_changes
+from gpuc.admission.validation.changes import Refusals, refused_changes
 from gpuc.cluster.application import sync_options
 from gpuc.objects.object_set import group
 from gpuc.plan.change import Pair

@@ -96,7 +96,6 @@ class Room:
 
     @cached_property
     def _requests(self) -> Amounts:
-        """The requests of the DaemonSet pods that run on nodes of the pool."""
         objects, found = self._cluster.objects, self.daemonset_pods
         admitted = (admitted_pod(objects, pods.manifest.namespace, pods.spec) for pods in found)
         return total({**pod_requests(pod), PODS: 1} for pod in admitted)

@@ -176,7 +176,6 @@ def _pod_owner(workload: Workload, pods: PodSet) -> WorkloadKind:
 
 
 def _owner_name(workload: Workload, pod_set: str) -> str:
-    """Returns the name of the object that owns the pods of a pod set."""
     child = workload.record.child
     return workload.name + (child.suffix.format(pod_set) if child else "")
 

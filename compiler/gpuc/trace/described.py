@@ -65,6 +65,5 @@ def _pod(cluster: ClusterIndex, namespace: str, amounts: Mapping[str, str], pool
 
 
 def _parameters(cluster: ClusterIndex, kind: str, name: str) -> list[Any]:
-    """Returns the items of a list parameter of all constraints of a kind."""
     constraints = cluster.objects.of(CONSTRAINTS, kind)
     return [item for found in constraints for _, item in items(dig(found.body, "spec", "parameters", name))]

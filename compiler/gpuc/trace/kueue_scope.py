@@ -184,7 +184,6 @@ def _excluded(cluster: ClusterIndex, configuration: Any, workload: Workload) -> 
 
 
 def _frameworks(configuration: Any) -> list[str]:
-    """Returns the names of the kinds that Kueue manages."""
     return [str(name) for _, name in items(dig(configuration, "integrations", "frameworks"))] or [BATCH_JOB]
 
 

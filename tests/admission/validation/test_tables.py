@@ -12,9 +12,8 @@ import pytest
 import gpuc
 from gpuc.admission.validation import all_tables
 from gpuc.admission.validation.all_tables import tables
-from gpuc.admission.validation.changes import ChangedField
+from gpuc.admission.validation.changes import ChangedField, refused_changes
 from gpuc.admission.validation.field import Field
-from gpuc.admission.validation.immutable import refused_changes
 from gpuc.admission.validation.table import Tables
 from tests.admission.validation.bases import BASES
 

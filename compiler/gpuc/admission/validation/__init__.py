@@ -5,7 +5,6 @@ versions are Kubernetes 1.35.4, Kueue 0.19.2, JobSet 0.12.0, LeaderWorkerSet 0.9
 1.9.3 and Kubeflow Trainer 2.2.1.
 """
 
-from gpuc.admission.validation.defaults import with_defaults
-from gpuc.admission.validation.validation import validation_errors
+from gpuc.admission.validation.validation import validation_errors, with_defaults
 
 __all__ = ["validation_errors", "with_defaults"]

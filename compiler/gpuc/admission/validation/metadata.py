@@ -79,7 +79,6 @@ def labels_and_annotations(metadata: Field) -> Problems:
 
 
 def _annotations(field: Field) -> Problems:
-    """Checks the keys of annotations, and the size of all annotations."""
     total = 0
     for key, entry in field.entries():
         if not is_label_key(key.lower()):

@@ -91,11 +91,6 @@ def _host_ports(pod: Field) -> Problems:
             used.add(key)
 
 
-def _image(image: Field) -> Problems:
-    if image.within("pod").path == ("spec",) and image.text != image.text.strip():
-        yield image.invalid("no spaces around the image")
-
-
 def _sleep(seconds: Field) -> Problems:
     yield from at_least(seconds, 0, number(seconds.within("pod").get("terminationGracePeriodSeconds")))
 
@@ -142,13 +137,6 @@ def _prefix_of_name(name: Field) -> Problems:
     yield from dns_subdomain(name.reads(name.text.removesuffix("-")))
 
 
-def _one_object(source: Field) -> Problems:
-    present = [name for name in ("configMapRef", "secretRef") if source.get(name) is not None]
-    if len(present) != 1:
-        found = "both" if present else "neither"
-        yield source.problem(f"envFrom needs one of configMapRef and secretRef, and has {found}")
-
-
 def _sysctls_of_host(sysctls: Field) -> Problems:
     """Checks that a pod with a namespace of the host sets no sysctl of this namespace."""
     pod = sysctls.within("pod")
@@ -157,12 +145,6 @@ def _sysctls_of_host(sysctls: Field) -> Problems:
         for namespace, prefixes in (("hostNetwork", ("net.",)), ("hostIPC", _IPC_SYSCTLS)):
             if pod.get(namespace) is True and dotted.startswith(prefixes):
                 yield field.problem(f"a pod with {namespace} cannot set the sysctl {field.text}")
-
-
-def _capability(capability: Field) -> Problems:
-    context = capability.within("container security context")
-    if capability.value == "CAP_SYS_ADMIN" and context.get("allowPrivilegeEscalation") is False:
-        yield capability.problem("allowPrivilegeEscalation is false and the container adds CAP_SYS_ADMIN")
 
 
 def _label_keys(term: Field) -> Problems:

@@ -29,7 +29,6 @@ def cannot_overcommit(name: str) -> bool:
 
 
 def _container_resource(name: str, field: Field) -> Problems:
-    """Checks the name of a resource of a container."""
     if not is_label_key(name):
         yield field.problem(f"{shown(name)} is not the name of a resource")
     elif "/" not in name:
@@ -43,7 +42,6 @@ def _container_resource(name: str, field: Field) -> Problems:
 
 
 def _pod_resource_name(name: str, field: Field) -> Problems:
-    """Checks the name of a resource in the resources of a pod."""
     if name not in ("cpu", "memory") and not name.startswith(HUGE_PAGES):
         expected = f"expected cpu, memory or {HUGE_PAGES}2Mi"
         yield field.problem(f"resources of pods have no {shown(name)}; {expected}")

@@ -14,7 +14,7 @@ A relation is one of these sentences; the last parts in parentheses are optional
 
 A condition has terms with " and " between them: "a" (is present), "no a", "some a" (not empty), "empty a", "a = x|y",
 "a != x|y", "a > 5". The names are fields of the structure that has the field; "this" is the field itself, or the item
-of a list. "pod:a" is a field of the structure that the table "pod" checks.
+of a list. "pod:a" is a field of the structure that the table "pod" checks, and "root:a" a field of the document.
 
 A message can have names of fields in braces, also {this}, {field} for the name of the field, {path}, {owner} for the
 pod or the container with the field, and {root/kind} for a field of the document. A fix follows " => ".
@@ -38,7 +38,7 @@ Relation = Callable[[Field, Names], Iterable[Problem]]
 """A check of a field, which may be missing, in a structure."""
 Condition = Callable[[Field, Names], bool]
 _NAME = re.compile(r'"[^"]*"|[^"/]+')
-_TERM = re.compile(r"(?:(no|some|empty) )?(?:(\w+):)?(\S+)(?: (=|!=|>) (.+))?")
+_TERM = re.compile(r"(?:(no|some|empty) )?(?:(\w[\w ]*):)?(\S+)(?: (=|!=|>) (.+))?")
 
 
 def names_of(path: str) -> Names:
@@ -95,7 +95,7 @@ def _term(term: str) -> Condition:
     test = tests[operator or word]
 
     def holds(owner: Field, names: Names) -> bool:
-        structure = owner.within(table) if table else owner
+        structure = owner.root if table == "root" else owner.within(table) if table else owner
         return test(structure.get(*(names if first == "this" else (first,)), *steps))
 
     return holds

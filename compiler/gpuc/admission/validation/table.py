@@ -100,7 +100,6 @@ class Tables:
         return root
 
     def _add(self, root: _Node, steps: Iterable[str], constraint: str) -> None:
-        """Adds a constraint to the node of its field."""
         owner, node, names = root, root, Names()
         for step in steps:
             owner, names = node, names_of(step.removesuffix("[]").removesuffix("{}"))

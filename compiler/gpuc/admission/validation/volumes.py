@@ -61,11 +61,6 @@ def _one_kind_of_source(volume: Field) -> Problems:
         yield volume.at(present[1]).problem(message)
 
 
-def _reference_of_image(image: Field) -> Problems:
-    if image.within("pod").path == ("spec",) and not text(image.get("reference")):
-        yield image.at("reference").missing()
-
-
 def _projections(sources: Field) -> Problems:
     paths: set[str] = set()
     for source in sources.rows():

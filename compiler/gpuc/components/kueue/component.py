@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpuc.components.kueue.alerts import queue_alerts
-from gpuc.components.kueue.objects import shared_objects
-from gpuc.components.kueue.queues import queue_objects
+from gpuc.components.kueue.objects import queue_objects, shared_objects
 from gpuc.diagnostics.finding import Path
 from gpuc.emit import component as parts
 from gpuc.emit import component_facts as facts

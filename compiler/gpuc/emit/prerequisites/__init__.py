@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
 from gpuc.emit.component import needed_components
-from gpuc.emit.prerequisites.namespaces import namespaces
 from gpuc.emit.prerequisites.record import Chapter, Prerequisite, variables, wrapped
-from gpuc.emit.prerequisites.software import argocd, definitions, job_controllers, other_teams, prometheus
+from gpuc.emit.prerequisites.software import argocd, definitions, job_controllers, namespaces, other_teams, prometheus
 from gpuc.emit.substrate import substrate_output
 from gpuc.emit.template import render
 from gpuc.model import Cluster

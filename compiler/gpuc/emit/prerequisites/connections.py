@@ -16,7 +16,6 @@ from gpuc.spec.network import Network
 
 _WITHOUT_PODS = ("default", "kube-node-lease", "kube-public")
 """Namespaces of Kubernetes in which the platform runs no pods."""
-TENANTS: Path = ("spec", "tenants")
 ENGINE: Path = ("spec", "network", "policyEngine")
 
 
@@ -51,21 +50,22 @@ def servers_of(cluster: Cluster) -> list[str]:
     ]
 
 
-def cilium_rows(cluster: Cluster) -> Iterator[Row]:
-    """Yields what the CiliumNetworkPolicies need: their definitions, and features of Cilium.
+def policy_rows(cluster: Cluster) -> Iterator[Row]:
+    """Yields what the policies need beside an engine: definitions and features of Cilium, and a load balancer.
 
     Source: cilium/cilium pull requests 43420 and 43913 (the prefix `**.` since 1.19); cilium/cilium v1.20.2
     Documentation/network/servicemesh/gateway-api (prerequisites)
     """
-    host_names = host_names_of(cluster)
-    if needs_cilium_policies(cluster):
+    host_names, uses_cilium = host_names_of(cluster), cluster.network.policy_engine == "cilium"
+    needed = {
+        "cilium-feature/l7-proxy": uses_cilium and bool(host_names),
+        "cilium-feature/multi-level-names": uses_cilium and any(name.startswith("*.") for name in host_names),
+        "cilium-feature/gateway": uses_cilium and replaces_kube_proxy(cluster),
+        "load-balancer-controller": bool(servers_of(cluster)),
+    }
+    if uses_cilium and needs_cilium_policies(cluster):
         yield "definition/cilium.io", ENGINE, {}
-    if host_names:
-        yield "cilium-feature/l7-proxy", TENANTS, {}
-    if any(name.startswith("*.") for name in host_names):
-        yield "cilium-feature/multi-level-names", TENANTS, {}
-    if replaces_kube_proxy(cluster):
-        yield "cilium-feature/gateway", TENANTS, {}
+    yield from ((entry, ("spec", "tenants"), {}) for entry, is_needed in needed.items() if is_needed)
 
 
 def replaces_kube_proxy(cluster: Cluster) -> bool:

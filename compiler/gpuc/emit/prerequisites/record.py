@@ -63,7 +63,7 @@ class Chapter:
 
 
 def written(cluster: Cluster, files: str | File, title: str, rows: Iterable[Row], **values: object) -> Chapter:
-    """Returns a chapter with records from the table beside its template.
+    """Returns a chapter with records from the table beside its template, and from connections.toml for all networks.
 
     Args:
         files: the path of the table (.toml) and of the template (.md.j2) without its end: relative to this folder,
@@ -71,7 +71,7 @@ def written(cluster: Cluster, files: str | File, title: str, rows: Iterable[Row]
         values: the variables of the template.
     """
     path = File(__file__).parent / files
-    table, common = _table(path), variables(cluster)
+    table, common = _table(File(__file__).with_name("connections")) | _table(path), variables(cluster)
     records = tuple(_record(entry, table[entry], origin, {**common, **own}) for entry, origin, own in rows)
     return Chapter(title, path.with_suffix(".md.j2"), records, values)
 

@@ -1,4 +1,4 @@
-"""Software that the cluster needs: Prometheus, controllers of jobs, components, definitions and Argo CD."""
+"""Software and namespaces of other teams that the cluster needs, among them Prometheus, definitions and Argo CD."""
 
 from __future__ import annotations
 
@@ -153,3 +153,14 @@ def _has(body: Body, path: str) -> bool:
             return False
         value = value[key]
     return True
+
+
+def namespaces(cluster: Cluster) -> Chapter:
+    """Returns the chapter about namespaces of other teams whose pods connect to pods of tenants."""
+    paths = {caller: tenant.path for tenant in cluster.tenants for caller in tenant.caller_namespaces}
+    callers = sorted(paths)
+    rows: list[Row] = [
+        ("namespace", (*paths[name], "network", "ingress"), {"name": name, "all": " ".join(callers)})
+        for name in callers
+    ]
+    return written(cluster, "namespaces", "Namespaces of other teams", rows, callers=callers)

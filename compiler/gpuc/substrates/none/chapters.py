@@ -8,12 +8,10 @@ from pathlib import Path as File
 from gpuc.emit.component import by_section, needed_components
 from gpuc.emit.prerequisites.connections import (
     ENGINE,
-    TENANTS,
-    cilium_rows,
     host_names_of,
     networks_of,
+    policy_rows,
     replaces_kube_proxy,
-    servers_of,
 )
 from gpuc.emit.prerequisites.record import Chapter, Row, written
 from gpuc.model import Cluster
@@ -45,12 +43,9 @@ def network(cluster: Cluster) -> Chapter:
 def _network_rows(cluster: Cluster) -> Iterator[Row]:
     if not networks_of(cluster):
         return
-    engine = cluster.network.policy_engine
-    yield f"network-policy-engine/{'cilium' if engine == 'cilium' else 'none'}", ENGINE, {}
-    if engine == "cilium":
-        yield from cilium_rows(cluster)
-    if servers_of(cluster):
-        yield "load-balancer-controller", TENANTS, {}
+    engine = "cilium" if cluster.network.policy_engine == "cilium" else "none"
+    yield f"network-policy-engine/{engine}", ENGINE, {}
+    yield from policy_rows(cluster)
 
 
 def members(cluster: Cluster) -> Chapter:

@@ -15,7 +15,7 @@ from gpuc.manifest.manifest import Artifact, Body, Manifest
 from gpuc.model import Cluster, Pool
 from gpuc.model.names import ALLOCATABLE, POOL_LABEL, SERVER_LABEL
 from gpuc.substrates.none.chapters import members, network, nodes
-from gpuc.substrates.none.section import SECTIONS, Existing, machines
+from gpuc.substrates.none.section import SECTIONS, existing, machines
 
 RULE_API = "nfd.k8s-sigs.io/v1alpha1"
 _WAVE = 5
@@ -47,9 +47,7 @@ def _rule(pool: Pool) -> Body:
 
 def _allocatable(cluster: Cluster, pool: Pool) -> str:
     """Returns the allocatable resources of a node as JSON, with which `gpuc trace` and `gpuc lint` know the nodes."""
-    existing = cluster.spec.cloud.section
-    assert isinstance(existing, Existing)
-    amounts = pool.allocatable(pool.instances[0]) | {PODS: existing.pods}
+    amounts = pool.allocatable(pool.instances[0]) | {PODS: existing(cluster.spec.cloud).pods}
     return json.dumps({name: quantity_text(name, amount) for name, amount in sorted(amounts.items())})
 
 

@@ -86,3 +86,10 @@ def machines(pool: BaseModel) -> Machines:
     section = getattr(pool, SECTIONS.pool_key)
     assert isinstance(section, Machines)
     return section
+
+
+def existing(cloud: BaseModel) -> Existing:
+    """Returns the section of a cluster."""
+    section = getattr(cloud, SECTIONS.name)
+    assert isinstance(section, Existing)
+    return section

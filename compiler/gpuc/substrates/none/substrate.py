@@ -6,12 +6,30 @@ from functools import partial
 
 from gpuc.catalog import Catalog
 from gpuc.catalog.records import Image, InstanceType
+from gpuc.diagnostics.finding import Finding, Path, Severity, declare_rule
+from gpuc.diagnostics.spelling import misspelt, write
 from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, MEMORY, MIB, Amounts
 from gpuc.model.substrate import Nodes, Substrate
 from gpuc.spec.cluster import Spec
 from gpuc.spec.pools import Pool as PoolSpec
-from gpuc.substrates.none.section import SECTIONS, Existing, machines
-from gpuc.substrates.none.servers import refused_type
+from gpuc.substrates.none.section import SECTIONS, Existing, existing, machines
+
+UNKNOWN_SERVER = declare_rule("NOD014", Severity.ERROR,
+    "gpuc has no figures for the server of a pool of existing nodes.",
+    "gpuc computes quotas and the resources of nodes from the figures. A file in specs/catalog/ can add a row with "
+    "vcpu, memoryMib, and gpu and gpuCount for a server with GPUs. The name of a server has no dot.")  # fmt: skip
+
+
+def refused_type(name: str, path: Path, catalog: Catalog) -> Finding | None:
+    """Returns the finding about a type that is no server with figures; None for a server of the catalog."""
+    servers = sorted(other for other in {**catalog.servers, **catalog.instances} if "." not in other)
+    if name in servers:
+        return None
+    actual = f"{name} is no type of server" if "." in name else f"gpuc has no figures for server {name}"
+    add = "a row in instanceTypes of a file in specs/catalog/ adds a server"
+    message = f"{actual}; expected one of {', '.join(servers)}; {add}"
+    return UNKNOWN_SERVER.at(path, message, fix=write(misspelt(name, servers)))
+
 
 HOST = Image(
     id="host",
@@ -28,27 +46,25 @@ HOST = Image(
 
 
 def _nodes(spec: Spec, name: str, pool: PoolSpec, instances: tuple[InstanceType, ...], catalog: Catalog) -> Nodes:
-    existing = spec.cloud.section
-    assert isinstance(existing, Existing)
     return Nodes(
         image=HOST,
         own_user_data="",
         is_own_image=False,
         image_path=("spec", "cloud", SECTIONS.name),
         zones=(),
-        allocatable_of=partial(_allocatable, existing, pool),
+        allocatable_of=partial(_allocatable, existing(spec.cloud), pool),
         scaling=None,
     )
 
 
-def _allocatable(existing: Existing, pool: PoolSpec, instance: InstanceType) -> Amounts:
+def _allocatable(cloud: Existing, pool: PoolSpec, instance: InstanceType) -> Amounts:
     """Returns cpu, memory and ephemeral storage for pods: the figures of the server minus the declared reservations."""
     section = machines(pool)
-    reserved = section.reserved or existing.reserved
+    reserved = section.reserved or cloud.reserved
     return {
         CPU: instance.vcpu * 1000 - int(reserved.cpu.removesuffix("m")),
         MEMORY: instance.memory_mib * MIB - reserved.memory,
-        EPHEMERAL_STORAGE: section.disk or existing.disk,
+        EPHEMERAL_STORAGE: section.disk or cloud.disk,
     }
 
 

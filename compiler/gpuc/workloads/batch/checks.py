@@ -14,8 +14,7 @@ from typing import Any
 from gpuc.admission.validation.changes import ChangedObject, Refusals
 from gpuc.admission.validation.constraints import at_least, dns_label
 from gpuc.admission.validation.field import Field, Problems, number, text
-from gpuc.admission.validation.kueue import ELASTIC, is_count
-from gpuc.admission.validation.kueue_topology import ANNOTATIONS, BOOLEANS, PodSetTemplate, topology
+from gpuc.admission.validation.kueue import ANNOTATIONS, BOOLEANS, ELASTIC, PodSetTemplate, is_count, topology
 from gpuc.catalog import load
 from gpuc.diagnostics.finding import Path
 from gpuc.diagnostics.spelling import nearest

@@ -6,11 +6,10 @@ Source: kubernetes-sigs/kueue v0.19.2 pkg/controller/jobs/pod/pod_webhook.go
 from __future__ import annotations
 
 from gpuc.admission.documents import CONTAINERS
-from gpuc.admission.pod_defaults import set_default_requests
+from gpuc.admission.mutating import set_default_requests
 from gpuc.admission.validation.constraints import dns_subdomain
 from gpuc.admission.validation.field import Field, Problems, text
-from gpuc.admission.validation.kueue import PREBUILT, is_count
-from gpuc.admission.validation.kueue_topology import ANNOTATIONS, LABELS, PodSetTemplate, topology
+from gpuc.admission.validation.kueue import ANNOTATIONS, LABELS, PREBUILT, PodSetTemplate, is_count, topology
 from gpuc.kubernetes.kueue import GROUP, MANAGED_LABEL
 
 POD_GROUP, POD_GROUP_TOTAL = f"{GROUP}/pod-group-name", f"{GROUP}/pod-group-total-count"

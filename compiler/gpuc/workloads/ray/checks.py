@@ -6,8 +6,7 @@ Source: ray-project/kuberay v1.6.2 ray-operator/apis/ray/v1; kubernetes-sigs/kue
 from __future__ import annotations
 
 from gpuc.admission.validation.field import Field, Problems
-from gpuc.admission.validation.kueue import ELASTIC
-from gpuc.admission.validation.kueue_topology import ANNOTATIONS
+from gpuc.admission.validation.kueue import ANNOTATIONS, ELASTIC
 
 _POD_SETS_MAX = 18
 

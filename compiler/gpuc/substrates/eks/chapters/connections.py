@@ -6,11 +6,10 @@ from collections.abc import Iterator
 
 from gpuc.emit.prerequisites.connections import (
     ENGINE,
-    TENANTS,
-    cilium_rows,
     host_names_of,
     namespaces_with_pods,
     networks_of,
+    policy_rows,
     servers_of,
 )
 from gpuc.emit.prerequisites.record import Chapter, Row, written
@@ -56,10 +55,7 @@ def _network_rows(cluster: Cluster) -> Iterator[Row]:
         yield "unverified-engine", ENGINE, {"name": engine}
     if engine == "vpc-cni":
         yield from (("allow-all", ENGINE, {"name": name}) for name in namespaces_with_pods(cluster))
-    if engine == "cilium":
-        yield from cilium_rows(cluster)
-    if servers_of(cluster):
-        yield "load-balancer-controller", TENANTS, {}
+    yield from policy_rows(cluster)
 
 
 def _ranges(cluster: Cluster) -> dict[str, str]:

@@ -3,13 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 from gpuc.emit.component import PLATFORM, Component
 from gpuc.emit.component_facts import DevicePlugin, Preparation, Restarts, nothing
+from gpuc.emit.prerequisites.record import Chapter, Row, written
 from gpuc.manifest.manifest import Artifact, Body, Values
 from gpuc.model import Cluster
-from gpuc.substrates.eks.efa.preparation import preparation
-from gpuc.substrates.eks.scaling import add_on_registry
+from gpuc.substrates.eks.chapters import AWS
+from gpuc.substrates.eks.chapters.connections import names, selector
+from gpuc.substrates.eks.scaling import add_on_registry, aws
+
+
+def preparation(cluster: Cluster) -> Chapter:
+    """Returns the chapter about EFA: the version of the CNI plugin, and the rules of the security group."""
+    groups = aws(cluster).security_groups
+    engine = "cilium" if cluster.network.policy_engine == "cilium" else "vpc-cni"
+    known = {"name": ",".join(names(groups)), "groups": selector(groups, "--group-ids")}
+    rows: list[Row] = [
+        (f"efa-only-interfaces-{engine}", ("spec", "pools"), {}),
+        ("efa-traffic", (*AWS, "securityGroups"), known),
+    ]
+    return written(cluster, Path(__file__).with_name("preparation"), "EFA", rows)
 
 
 def efa(cluster: Cluster) -> Iterator[Artifact]:

@@ -7,7 +7,7 @@ from gpuc.diagnostics.place import dotted
 from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, GIB, MEMORY, quantity_text
 from gpuc.model import Cluster, Pool
 from gpuc.rules import Findings, Found, pool_rule, rule
-from gpuc.substrates.none.section import SECTIONS, Existing, machines
+from gpuc.substrates.none.section import SECTIONS, existing, machines
 
 CLOUD: Path = ("spec", "cloud", SECTIONS.name)
 
@@ -53,10 +53,9 @@ def pods_only_for_agents(cluster: Cluster) -> Findings:
     No pod of a tenant fits on a node.
     """
     agents = max((len(pool.daemonsets) for pool in cluster.pools), default=0)
-    existing = cluster.spec.cloud.section
-    assert isinstance(existing, Existing)
-    if existing.pods <= agents:
-        message = f"pods is {existing.pods}, but {agents} node agents run on each node; expected maxPods of the kubelet"
+    pods = existing(cluster.spec.cloud).pods
+    if pods <= agents:
+        message = f"pods is {pods}, but {agents} node agents run on each node; expected maxPods of the kubelet"
         yield Found((*CLOUD, "pods"), message)
 
 
