@@ -60,18 +60,6 @@ def parse_findings(**changes: Any) -> list[Finding]:
     return list(stop.value.findings)
 
 
-def test_each_role_of_a_namespace_is_bound_to_its_groups() -> None:
-    _, artifacts = compiled()
-    bound = {
-        namespace: {binding.name: groups_of(binding) for binding in manifests(artifacts, "RoleBinding", namespace)}
-        for namespace in ("nlp-train", "nlp-lab")
-    }
-    both = {"gpuc-edit": ["oidc:nlp"], "gpuc-admin": ["oidc:nlp-leads"]}
-    assert bound == {"nlp-train": both, "nlp-lab": {"gpuc-view": ["oidc:nlp-interns"], **both}}
-    for namespace, bindings in bound.items():
-        assert {role.name for role in manifests(artifacts, "Role", namespace)} == bindings.keys()
-
-
 def test_entries_with_the_same_role_have_one_binding() -> None:
     entries = [{"groups": ["a"], "role": "edit"}, {"groups": ["b", "a"], "role": "edit", "namespaces": ["nlp-lab"]}]
     _, artifacts = compiled(tenants=tenants_with("nlp", members=entries), accept={"RBA011": "test"})
@@ -259,17 +247,6 @@ def test_the_readme_has_a_safe_command_for_each_service_account() -> None:
         "--namespace", "nlp-lab", "--service-account", "loader.v1", "--role-arn", role,
     ]  # fmt: skip
     assert expected in commands and "eks-pod-identity-agent" in text
-
-
-def test_a_shared_pool_has_no_taint_of_the_dedicated_tenant() -> None:
-    _, artifacts = compiled()
-    flavors = {part.name: part.body["spec"]["tolerations"] for part in manifests(artifacts, "ResourceFlavor")}
-    pools = {
-        part.name: part.body["spec"]["template"]["spec"].get("taints", []) for part in manifests(artifacts, "NodePool")
-    }
-    keys = {name: {taint["key"] for taint in pools[name]} for name in ("cpu", "vision-l40s")}
-    assert "gpuc.dev/tenant" in keys["vision-l40s"] and "gpuc.dev/tenant" not in keys["cpu"]
-    assert {row["key"] for row in flavors["cpu"]} == keys["cpu"]
 
 
 def test_a_queue_for_one_namespace_is_a_quota_for_one_namespace() -> None:
