@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from copy import deepcopy
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, NamedTuple
+
+import yaml
 
 Object = dict[str, Any]
 
@@ -124,3 +127,27 @@ def put(document: Any, path: Steps, value: Any) -> None:
         document.append(value)
     else:
         document[path[-1]] = value
+
+
+class _Loader(yaml.CSafeLoader):
+    """Reads case files: `!removed ''` removes a field, and `!repeat [a, 64]` is a long text."""
+
+
+_Loader.add_constructor("!removed", lambda loader, node: DELETE)
+_Loader.add_constructor("!repeat", lambda loader, node: node.value[0].value * int(node.value[1].value))
+
+
+def read_cases(name: str) -> tuple[list[Case], list[Case]]:
+    """Returns the cases of a file beside this module, and the cases with fields that gpuc does not check.
+
+    Each chapter of the file has the changes of refused objects by refused field, and the changes of allowed objects.
+    """
+    chapters = yaml.load((Path(__file__).parent / name).read_text(encoding="utf-8"), Loader=_Loader)
+    kind, unchecked = chapters.pop("kind"), chapters.pop("unchecked", {})
+
+    def at_fields(fields: dict[str, list[Object]]) -> list[Case]:
+        return [Case(kind, changes, field) for field, rows in fields.items() for changes in rows]
+
+    checked = [case for chapter in chapters.values() for case in at_fields(chapter.get("refused", {}))]
+    checked += [Case(kind, changes, None) for chapter in chapters.values() for changes in chapter.get("allowed", ())]
+    return checked, at_fields(unchecked)
