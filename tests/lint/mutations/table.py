@@ -31,7 +31,7 @@ class Undetected:
     """Its id."""
     reason: str
     covered_by: str = ""
-    """The test or the committed output that shows such a mistake of an emitter, from the root; empty where none has to."""
+    """The test or committed output that shows such a mistake of an emitter, from the root; empty where none has to."""
 
 
 def undetected() -> dict[str, Undetected]:
