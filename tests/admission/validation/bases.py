@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 
 import yaml
 
+from tests.tables import table
+
 Object = dict[str, Any]
 
 
@@ -19,63 +21,12 @@ class _Delete:
 
 DELETE = _Delete()
 """The value of a field that a change removes."""
-CONTAINER: Object = {"name": "main", "image": "registry.example/train:1.0"}
-POD: Object = {"containers": [CONTAINER]}
-TEMPLATE: Object = {"metadata": {"labels": {"app": "a"}}, "spec": POD}
-_SELECTOR = {"matchLabels": {"app": "a"}}
-_JOB_TEMPLATE: Object = {**TEMPLATE, "spec": {**POD, "restartPolicy": "Never"}}
-_REPLICA: Object = {"replicas": 1, "template": {"spec": {"containers": [{**CONTAINER, "name": "pytorch"}]}}}
-_HEAD: Object = {"rayStartParams": {}, "template": {"spec": {"containers": [{**CONTAINER, "name": "head"}]}}}
-_GROUP: Object = {**_HEAD, "groupName": "gpu", "replicas": 2, "minReplicas": 2, "maxReplicas": 2}
-_CLUSTER: Object = {"headGroupSpec": _HEAD, "workerGroupSpecs": [_GROUP]}
-
-
-def _object(api: str, kind: str, spec: Object) -> Object:
-    return {"apiVersion": api, "kind": kind, "metadata": {"name": "a", "namespace": "default"}, "spec": spec}
-
+_TABLE = table(__file__, "bases.yaml")
+CONTAINER, _, TEMPLATE, *_ = _TABLE["parts"]
 
 BASES: dict[str, Object] = {
-    "Pod": _object("v1", "Pod", POD),
-    "Job": _object("batch/v1", "Job", {"template": _JOB_TEMPLATE}),
-    "CronJob": _object(
-        "batch/v1", "CronJob", {"schedule": "0 * * * *", "jobTemplate": {"spec": {"template": _JOB_TEMPLATE}}}
-    ),
-    "Deployment": _object("apps/v1", "Deployment", {"selector": _SELECTOR, "template": TEMPLATE}),
-    "StatefulSet": _object("apps/v1", "StatefulSet", {"selector": _SELECTOR, "template": TEMPLATE, "serviceName": "a"}),
-    "ReplicaSet": _object("apps/v1", "ReplicaSet", {"selector": _SELECTOR, "template": TEMPLATE}),
-    "DaemonSet": _object("apps/v1", "DaemonSet", {"selector": _SELECTOR, "template": TEMPLATE}),
-    "JobSet": _object(
-        "jobset.x-k8s.io/v1alpha2",
-        "JobSet",
-        {
-            "replicatedJobs": [
-                {
-                    "name": "w",
-                    "replicas": 2,
-                    "template": {"spec": {"parallelism": 2, "completions": 2, "template": TEMPLATE}},
-                }
-            ]
-        },
-    ),
-    "LeaderWorkerSet": _object(
-        "leaderworkerset.x-k8s.io/v1",
-        "LeaderWorkerSet",
-        {"replicas": 1, "leaderWorkerTemplate": {"size": 4, "workerTemplate": TEMPLATE}},
-    ),
-    "RayCluster": _object("ray.io/v1", "RayCluster", _CLUSTER),
-    "RayJob": _object(
-        "ray.io/v1", "RayJob", {"entrypoint": "run", "shutdownAfterJobFinishes": True, "rayClusterSpec": _CLUSTER}
-    ),
-    "PyTorchJob": _object(
-        "kubeflow.org/v1", "PyTorchJob", {"pytorchReplicaSpecs": {"Master": _REPLICA, "Worker": _REPLICA}}
-    ),
-    "MPIJob": _object(
-        "kubeflow.org/v2beta1", "MPIJob", {"mpiReplicaSpecs": {"Launcher": _REPLICA, "Worker": _REPLICA}}
-    ),
-    "TrainJob": _object("trainer.kubeflow.org/v1alpha1", "TrainJob", {"runtimeRef": {"name": "torch"}}),
-    "batch.volcano.sh/Job": _object(
-        "batch.volcano.sh/v1alpha1", "Job", {"tasks": [{"name": "worker", "replicas": 2, "template": TEMPLATE}]}
-    ),
+    name: {"apiVersion": api, "kind": kind, "metadata": {"name": "a", "namespace": "default"}, "spec": spec}
+    for name, (api, kind, spec) in _TABLE["objects"].items()
 }
 """The objects by kind; with the API group if Kubernetes has a kind with the same name."""
 Steps = tuple[str | int, ...]
