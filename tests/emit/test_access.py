@@ -22,6 +22,7 @@ from gpuc.source import Source
 from gpuc.spec.parse import parse
 from tests.emit import fleet
 from tests.pipeline.memory import compile_tree, source
+from tests.tables import table
 
 CLUSTER = "vega-prod"
 RBAC = "rbac.authorization.k8s.io"
@@ -78,34 +79,7 @@ def test_a_list_with_one_entry_is_the_same_as_a_map() -> None:
 
 @pytest.mark.parametrize(
     ("members", "message"),
-    [
-        ([], "tenants.nlp.members is empty; expected at least 1 entry"),
-        (
-            "oidc:nlp",
-            'tenants.nlp.members is "oidc:nlp"; expected a map such as {groups: [oidc:research], role: edit}, '
-            "or a list such as [{groups: [oidc:research], role: edit}]",
-        ),
-        (
-            [{"group": ["a"], "groups": ["a"], "role": "edit"}],
-            "tenants.nlp.members[0] has no key group, and already has the key groups",
-        ),
-        ([{"groups": ["a"]}], "role is missing in tenants.nlp.members[0]; expected view, edit or admin"),
-        ({"groups": ["a"]}, "role is missing in tenants.nlp.members; expected view, edit or admin"),
-        (
-            {"groups": ["a b"], "role": "edit"},
-            'tenants.nlp.members.groups[0]: "a b" is no group; '
-            "expected 1 to 253 characters without spaces, such as oidc:research",
-        ),
-        (["a"], 'tenants.nlp.members[0] is "a"; expected a map such as {groups: [oidc:research], role: edit}'),
-        (
-            [{"groups": ["a"], "role": "editor"}],
-            'tenants.nlp.members[0].role is "editor"; expected view, edit or admin',
-        ),
-        (
-            [{"groups": ["a"], "role": "edit", "namespaces": []}],
-            "tenants.nlp.members[0].namespaces is empty; expected at least 1 entry",
-        ),
-    ],
+    table(__file__, "members.yaml")["wrong"],
 )
 def test_wrong_members_have_one_finding(members: Any, message: str) -> None:
     assert [finding.message for finding in parse_findings(tenants=tenants_with("nlp", members=members))] == [message]
