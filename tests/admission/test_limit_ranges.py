@@ -11,6 +11,9 @@ from gpuc.admission.mutating import mutated
 from gpuc.admission.request import Decision
 from gpuc.manifest.manifest import Manifest
 from tests.admission.cluster import container, manifest, objects, pod
+from tests.tables import table
+
+CASES = table(__file__, "refused.yaml")["limit_ranges"]
 
 
 def _range(name: str = "limits", **limit: Any) -> Manifest:
@@ -21,30 +24,6 @@ def _decisions(*ranges: Manifest, **spec: Any) -> list[Decision]:
     tree = objects(*ranges)
     containers = spec.pop("containers", None) or [container(resources=spec.pop("resources", {}))]
     return list(limit_range_decisions(tree, mutated(tree, pod(*containers, **spec))))
-
-
-CASES: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
-    "below the minimum": ({"min": {"cpu": "1"}}, {"requests": {"cpu": "500m"}},
-                          "container main requests 500m cpu; the minimum is 1"),
-    "limit below the minimum": ({"min": {"memory": "1Gi"}},
-                                {"requests": {"memory": "1Gi"}, "limits": {"memory": "1Mi"}},
-                                "container main has a limit of 1Mi memory; the minimum is 1Gi"),
-    "no request for a device": ({"type": "Pod", "min": {"nvidia.com/gpu": "1"}}, {},
-                                "the pod has no request for nvidia.com/gpu; the minimum is 1"),
-    "limit above the maximum": ({"max": {"cpu": "2"}}, {"requests": {"cpu": "1"}, "limits": {"cpu": "3"}},
-                                "container main has a limit of 3 cpu; the maximum is 2"),
-    "no limit": ({"type": "Pod", "max": {"cpu": "2"}}, {"requests": {"cpu": "1"}},
-                 "the pod has no limit of cpu; the maximum is 2"),
-    "request above the maximum": ({"type": "Pod", "max": {"cpu": "2"}},
-                                  {"requests": {"cpu": "3"}, "limits": {"cpu": "2"}},
-                                  "the pod requests 3 cpu; the maximum is 2"),
-    "ratio": ({"maxLimitRequestRatio": {"cpu": "2"}}, {"requests": {"cpu": "1"}, "limits": {"cpu": "2001m"}},
-              "limit and request of container main are 2001m cpu, 1 cpu; the limit may be at most 2 times the request"),
-    "ratio without a limit": ({"maxLimitRequestRatio": {"cpu": "2"}}, {"requests": {"cpu": "1"}},
-                              "container main has no limit of cpu; the limit may be at most 2 times the request"),
-    "ratio without a request": ({"maxLimitRequestRatio": {"cpu": "2"}}, {},
-                                "container main has no request of cpu; the limit may be at most 2 times the request"),
-}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -9,6 +9,7 @@ import pytest
 from gpuc.admission.pod_security import levels, pod_security
 from gpuc.admission.request import Decision, Request
 from tests.admission.cluster import NAMESPACE, container, objects, pod
+from tests.tables import table
 
 ENFORCE = "pod-security.kubernetes.io/enforce"
 SAFE = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
@@ -39,132 +40,15 @@ def _safe(security: Any = None, pod_security_context: Any = None, annotations: A
     return pod(main, securityContext={**POD, **(pod_security_context or {})}, annotations=annotations, **spec)
 
 
-APP_ARMOR = "container.apparmor.security.beta.kubernetes.io/main"
-MAIN = ("spec", "containers", 0)
-SECURITY = (*MAIN, "securityContext")
-BASELINE: dict[str, tuple[Request, Request, tuple[Any, ...]]] = {
-    "AppArmor field": (
-        _safe({"appArmorProfile": {"type": "Localhost", "localhostProfile": "a"}}),
-        _safe({"appArmorProfile": {"type": "Unconfined"}}),
-        (*SECURITY, "appArmorProfile", "type"),
-    ),
-    "AppArmor annotation": (
-        _safe(annotations={APP_ARMOR: "localhost/a"}),
-        _safe(annotations={APP_ARMOR: "unconfined"}),
-        ("metadata", "annotations", APP_ARMOR),
-    ),
-    "capabilities": (
-        _safe({"capabilities": {"drop": ["ALL"], "add": ["NET_BIND_SERVICE"]}}),
-        _safe({"capabilities": {"drop": ["ALL"], "add": ["NET_RAW"]}}),
-        (*SECURITY, "capabilities", "add", 0),
-    ),
-    "host network": (_safe(hostNetwork=False), _safe(hostNetwork=True), ("spec", "hostNetwork")),
-    "host pids": (_safe(), _safe(hostPID=True), ("spec", "hostPID")),
-    "host ipc": (_safe(), _safe(hostIPC=True), ("spec", "hostIPC")),
-    "hostPath": (
-        _safe(volumes=[{"name": "v", "emptyDir": {}}]),
-        _safe(volumes=[{"name": "v", "hostPath": {"path": "/"}}]),
-        ("spec", "volumes", 0, "hostPath"),
-    ),
-    "host port": (
-        _safe(ports=[{"containerPort": 80, "hostPort": 0}]),
-        _safe(ports=[{"containerPort": 80, "hostPort": 80}]),
-        (*MAIN, "ports", 0, "hostPort"),
-    ),
-    "probe host": (
-        _safe(readinessProbe={"tcpSocket": {"port": 80, "host": ""}}),
-        _safe(readinessProbe={"tcpSocket": {"port": 80, "host": "10.0.0.1"}}),
-        (*MAIN, "readinessProbe", "tcpSocket", "host"),
-    ),
-    "lifecycle host": (
-        _safe(lifecycle={"preStop": {"httpGet": {"port": 80}}}),
-        _safe(lifecycle={"preStop": {"httpGet": {"port": 80, "host": "a"}}}),
-        (*MAIN, "lifecycle", "preStop", "httpGet", "host"),
-    ),
-    "privileged": (
-        _safe({"privileged": False}),
-        _safe({"allowPrivilegeEscalation": None, "privileged": True}),
-        (*SECURITY, "privileged"),
-    ),
-    "procMount": (_safe({"procMount": "Default"}), _safe({"procMount": "Unmasked"}), (*SECURITY, "procMount")),
-    "SELinux type": (
-        _safe({"seLinuxOptions": {"type": "container_engine_t", "level": "s0"}}),
-        _safe({"seLinuxOptions": {"type": "spc_t"}}),
-        (*SECURITY, "seLinuxOptions", "type"),
-    ),
-    "SELinux user": (
-        _safe(pod_security_context={"seLinuxOptions": {"user": ""}}),
-        _safe(pod_security_context={"seLinuxOptions": {"user": "root"}}),
-        ("spec", "securityContext", "seLinuxOptions", "user"),
-    ),
-    "seccomp": (
-        _safe(pod_security_context={"seccompProfile": {"type": "Localhost", "localhostProfile": "a"}}),
-        _safe(pod_security_context={"seccompProfile": {"type": "Unconfined"}}),
-        ("spec", "securityContext", "seccompProfile", "type"),
-    ),
-    "sysctls": (
-        _safe(pod_security_context={"sysctls": [{"name": "net.ipv4.tcp_wmem", "value": "1"}]}),
-        _safe(pod_security_context={"sysctls": [{"name": "kernel.msgmax", "value": "1"}]}),
-        ("spec", "securityContext", "sysctls", 0, "name"),
-    ),
-    "host process": (
-        _safe(pod_security_context={"windowsOptions": {"hostProcess": False}}),
-        _safe(pod_security_context={"windowsOptions": {"hostProcess": True}}),
-        ("spec", "securityContext", "windowsOptions", "hostProcess"),
-    ),
-    "init container": (
-        _safe(initContainers=[container(name="init", securityContext=SAFE)]),
-        _safe(
-            initContainers=[
-                container(name="init", securityContext={**SAFE, "allowPrivilegeEscalation": None, "privileged": True})
-            ]
-        ),
-        ("spec", "initContainers", 0, "securityContext", "privileged"),
-    ),
-}
-RESTRICTED: dict[str, tuple[Request, Request, tuple[Any, ...]]] = {
-    "privilege escalation": (
-        _safe(),
-        _safe({"allowPrivilegeEscalation": None}),
-        (*SECURITY, "allowPrivilegeEscalation"),
-    ),
-    "dropped capabilities": (
-        _safe(),
-        _safe({"capabilities": {"drop": ["NET_RAW"]}}),
-        (*SECURITY, "capabilities", "drop"),
-    ),
-    "added capabilities": (
-        _safe(),
-        _safe({"capabilities": {"drop": ["ALL"], "add": ["CHOWN"]}}),
-        (*SECURITY, "capabilities", "add", 0),
-    ),
-    "user namespace and procMount": (
-        _safe(hostUsers=False),
-        _safe({"procMount": "Unmasked"}, hostUsers=False),
-        (*SECURITY, "procMount"),
-    ),
-    "volumes": (
-        _safe(volumes=[{"name": "v", "projected": {}}, {"name": "w"}]),
-        _safe(volumes=[{"name": "v", "nfs": {"server": "a", "path": "/"}}]),
-        ("spec", "volumes", 0, "nfs"),
-    ),
-    "root by the container": (
-        _safe({"runAsNonRoot": True}, {"runAsNonRoot": None}),
-        _safe({"runAsNonRoot": False}),
-        (*SECURITY, "runAsNonRoot"),
-    ),
-    "root by default": (
-        _safe({"runAsNonRoot": None}, {"runAsNonRoot": None}, hostUsers=False),
-        _safe(None, {"runAsNonRoot": None}),
-        ("spec", "securityContext", "runAsNonRoot"),
-    ),
-    "user 0": (_safe({"runAsUser": 1000}), _safe({"runAsUser": 0}), (*SECURITY, "runAsUser")),
-    "seccomp by default": (
-        _safe({"seccompProfile": {"type": "Localhost", "localhostProfile": "a"}}, {"seccompProfile": None}),
-        _safe(None, {"seccompProfile": None}),
-        ("spec", "securityContext", "seccompProfile", "type"),
-    ),
-}
+def _rows(level: str) -> dict[str, tuple[Request, Request, tuple[Any, ...]]]:
+    """Returns the passing pod, the failing pod and the field of the failure, by the name of the check."""
+    return {
+        name: (_safe(**row["passes"]), _safe(**row["fails"]), tuple(row["field"]))
+        for name, row in table(__file__, "pod_security.yaml")[level].items()
+    }
+
+
+BASELINE, RESTRICTED = _rows("baseline"), _rows("restricted")
 
 
 @pytest.mark.parametrize("name", BASELINE)

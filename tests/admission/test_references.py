@@ -11,6 +11,10 @@ from gpuc.admission.references import reference_decisions
 from gpuc.admission.request import Decision
 from gpuc.manifest.manifest import Manifest
 from tests.admission.cluster import container, manifest, objects, pod
+from tests.tables import table
+
+DENIED = table(__file__, "refused.yaml")["references"]
+
 
 HIGH = manifest("scheduling.k8s.io/v1", "PriorityClass", "high", {"value": 1000, "preemptionPolicy": "Never"})
 HEAVY = manifest(
@@ -24,25 +28,6 @@ def _decisions(*manifests: Manifest, is_complete: bool = True, **spec: Any) -> l
     tree = objects(*manifests, is_complete=is_complete)
     containers = spec.pop("containers", [container()])
     return list(reference_decisions(tree, mutated(tree, pod(*containers, **spec))))
-
-
-DENIED: dict[str, tuple[dict[str, Any], str]] = {
-    "ServiceAccount": ({"serviceAccountName": "builder"}, "ServiceAccount team/builder does not exist"),
-    "PriorityClass": ({"priorityClassName": "urgent"}, "PriorityClass urgent does not exist"),
-    "RuntimeClass": ({"runtimeClassName": "gvisor"}, "RuntimeClass gvisor does not exist"),
-    "priority": ({"priority": 7, "priorityClassName": "high"},
-                 "spec.priority is 7, but PriorityClass high has the value 1000"),
-    "priority without a class": ({"priority": 7}, "spec.priority is 7, but the pod has no PriorityClass"),
-    "preemption": ({"preemptionPolicy": "PreemptLowerPriority", "priorityClassName": "high"},
-                   "spec.preemptionPolicy is PreemptLowerPriority, but PriorityClass high has Never"),
-    "overhead": ({"overhead": {"cpu": "1"}}, "spec.overhead differs from the overhead of the RuntimeClass"),
-    "overhead of the class": ({"overhead": {"cpu": "1"}, "runtimeClassName": "heavy"},
-                              "spec.overhead differs from the overhead of the RuntimeClass"),
-    "node selector": ({"nodeSelector": {"tier": "b"}, "runtimeClassName": "heavy"},
-                      "nodeSelector tier is b, but RuntimeClass heavy selects a"),
-    "scheduling gate": ({"schedulingGates": [{"name": "example.com/wait"}]},
-                        "the scheduler ignores the pod until its scheduling gate example.com/wait is removed"),
-}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", DENIED)

@@ -11,6 +11,7 @@ from functools import cached_property
 
 from tests.conformance.random_workloads import RandomWorkload
 from tests.conformance.real_answers import Answer
+from tests.tables import table
 
 MAX_WRONG_NO, MAX_NOT_JUDGED = 0.02, 0.05
 AGREED, WRONG_YES, WRONG_NO, NOT_JUDGED = "agreed", "wrong yes", "wrong no", "not judged"
@@ -43,67 +44,8 @@ class Row:
         return self.outcome == AGREED and self.real.by == self.traced.by
 
 
-@dataclass(frozen=True)
-class Explained:
-    """A class of answers of `gpuc trace` that are accepted although they differ from the real answer."""
-
-    outcome: str
-    matches: Callable[[Row], bool]
-    reason: str
-
-
-def _mutated(mutation: str) -> Callable[[Row], bool]:
-    return lambda row: row.workload.mutation == mutation
-
-
-_LIMITS = (
-    "Karpenter checks limits of NodePools with delay, and can start more nodes than the limit when pods arrive fast"
-    " (Karpenter documentation, NodePools, spec.limits). The workload has one pod more than the limit has nodes."
-)
-EXPLAINED: tuple[Explained, ...] = (
-    Explained(WRONG_NO, _mutated("host anti-affinity beyond the nodes"), _LIMITS),
-    Explained(
-        NOT_JUDGED,
-        _mutated("host anti-affinity beyond the nodes"),
-        "The trace does not know whether the pods of a Deployment need more nodes than the pool can have.",
-    ),
-    Explained(
-        NOT_JUDGED,
-        _mutated("missing PersistentVolumeClaim"),
-        "Tenants create claims, which are not in the input. The trace names the claim.",
-    ),
-    Explained(
-        NOT_JUDGED,
-        _mutated("affinity to a pod that does not exist"),
-        "The trace does not know the pods that already run. The trace names the term.",
-    ),
-    Explained(
-        NOT_JUDGED,
-        _mutated("spread over an unknown key"),
-        "Nodes can have labels that are not in the input. The trace names the label.",
-    ),
-    Explained(
-        NOT_JUDGED,
-        _mutated("unknown scheduler"),
-        "Another scheduler decides about the pods. The trace names the scheduler.",
-    ),
-    Explained(
-        NOT_JUDGED,
-        _mutated("Job of another controller"),
-        "Another controller creates the pods of the Job. The trace names the controller.",
-    ),
-    Explained(
-        NOT_JUDGED,
-        _mutated("misspelled kind"),
-        "A CustomResourceDefinition could have the kind. The trace names the kind that is probably meant.",
-    ),
-    Explained(
-        NOT_JUDGED,
-        _mutated("DaemonSet instead of a Deployment"),
-        "gpuc does not trace DaemonSets, whose pods depend on the nodes that exist.",
-    ),
-)
-"""The accepted classes of "wrong no" and "not judged"."""
+EXPLAINED: dict[str, dict[str, str]] = table(__file__, "explained.yaml")
+"""Why a "wrong no" or "not judged" is accepted, by the class of the answer and the mutation of the workload."""
 
 
 @dataclass(frozen=True)
@@ -148,9 +90,9 @@ class Comparison:
         return [*found, *(" | ".join(_described(row)) for row in examples)]
 
 
-def explanation(row: Row) -> Explained | None:
-    """Returns the accepted class of a disagreement; None if it has none."""
-    return next((known for known in EXPLAINED if known.outcome == row.outcome and known.matches(row)), None)
+def explanation(row: Row) -> str | None:
+    """Returns why a disagreement is accepted; None if it is not."""
+    return EXPLAINED.get(row.outcome, {}).get(row.workload.mutation)
 
 
 def markdown(comparison: Comparison) -> str:
@@ -211,20 +153,19 @@ def _table(headings: tuple[str, ...], lines: Iterable[tuple[str, ...]]) -> list[
 
 def _explanations(comparison: Comparison) -> Iterator[str]:
     """Yields the accepted classes of disagreements with the number of their workloads."""
-    counts = Counter(known.reason for row in comparison.rows if (known := explanation(row)))
-    for known in EXPLAINED:
-        yield f"- {known.outcome}, {counts[known.reason]} workloads: {known.reason}"
-    if EXPLAINED:
-        yield ""
+    counts = Counter(reason for row in comparison.rows if (reason := explanation(row)))
+    for outcome, reasons in EXPLAINED.items():
+        yield from (f"- {outcome}, {counts[reason]} workloads: {reason}" for reason in reasons.values())
+    yield ""
 
 
 def _described(row: Row) -> list[str]:
-    known = explanation(row)
+    reason = explanation(row)
     return [
         row.workload.name,
         f"real: {_text(row.real)}",
         f"gpuc trace: {_text(row.traced)}",
-        *([f"accepted: {known.reason}"] if known else []),
+        *([f"accepted: {reason}"] if reason else []),
         f"`{json.dumps(row.workload.document)}`",
     ]
 

@@ -77,8 +77,8 @@ def remove_covered_resource(queue: str, resource: str) -> Edit:
     return edit
 
 
-def set_quotas(queue: str, flavor: str, **limits: str) -> Edit:
-    """Sets limits, such as lendingLimit="0", for every resource of a flavor in a ClusterQueue."""
+def set_quotas(queue: str, flavor: str, limits: dict[str, str]) -> Edit:
+    """Sets limits, such as {"lendingLimit": "0"}, for every resource of a flavor in a ClusterQueue."""
 
     def edit(documents: Documents) -> None:
         for quota in _flavor_quotas(documents, queue, flavor)["resources"]:

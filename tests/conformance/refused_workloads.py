@@ -26,9 +26,7 @@ from gpuc.plan.immutable import refused_fields
 from gpuc.rehearse.client import ApiError, Client, is_true
 from gpuc.rehearse.programs import Programs, find_programs
 from tests.admission.validation.bases import BASES, Case, put
-from tests.admission.validation.pod_cases import POD_CASES, UNCHECKED
-from tests.admission.validation.volcano_cases import VOLCANO
-from tests.admission.validation.workload_cases import WEBHOOK_CASES, WORKLOAD_CASES
+from tests.admission.validation.workload_cases import POD_CASES, UNCHECKED, VOLCANO, WEBHOOK_CASES, WORKLOAD_CASES
 from tests.conformance.bare_api_server import READY_SECONDS, bare_api_server, dry_run
 from tests.conformance.check_result import CheckResult, report
 from tests.conformance.shared_plane import upstream_crds

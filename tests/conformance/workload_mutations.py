@@ -2,11 +2,81 @@
 
 from __future__ import annotations
 
-from tests.conformance.workload_drafts import Mutation
-from tests.conformance.workload_mutations_fields import FIELDS
-from tests.conformance.workload_mutations_queue import QUEUE
-from tests.conformance.workload_mutations_resources import RESOURCES
-from tests.conformance.workload_mutations_security import SECURITY
+from collections.abc import Callable
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
 
-MUTATIONS: dict[str, Mutation] = {**SECURITY, **FIELDS, **RESOURCES, **QUEUE}
+import yaml
+
+from tests.conformance.workload_drafts import Draft, Mutation
+from tests.conformance.workload_mutations_code import BY_CODE
+from tests.conformance.workload_mutations_queue import QUEUE
+
+
+def _merge(*path: str) -> Callable[[Draft, Any], object]:
+    """Returns a change that adds keys to a map of the first pod template, or an item to a list of its pod."""
+
+    def change(draft: Draft, value: Any) -> None:
+        *owners, last = path
+        owner = draft.template
+        for step in owners:
+            owner = owner.setdefault(step, {})
+        if isinstance(owner.setdefault(last, [] if last == "tolerations" else {}), list):
+            owner[last].append(value)
+        else:
+            owner[last].update(value)
+
+    return change
+
+
+def _require(draft: Draft, expression: Any) -> None:
+    terms = {"nodeSelectorTerms": [{"matchExpressions": [expression]}]}
+    draft.pod["affinity"] = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
+
+
+def _request(draft: Draft, amounts: Any) -> None:
+    for name, amount in amounts.items():
+        draft.resources(name, amount)
+
+
+_CHANGES: dict[str, Callable[[Draft, Any], object]] = {
+    "pod": lambda draft, value: draft.pod.update(value),
+    "main": lambda draft, value: draft.main.update(value),
+    "spec": lambda draft, value: draft.spec.update(value),
+    "job": lambda draft, value: draft.update_job(**value),
+    "document": lambda draft, value: draft.document.update(value),
+    "security of pod": lambda draft, value: draft.setting("pod").update(value),
+    "security of main": lambda draft, value: draft.setting("main").update(value),
+    "volume": lambda draft, value: draft.add_volume(*value),
+    "env": lambda draft, value: draft.add_env(**value),
+    "resources": _request,
+    "labels": _merge("metadata", "labels"),
+    "annotations": _merge("metadata", "annotations"),
+    "toleration": _merge("spec", "tolerations"),
+    "node selector": _merge("spec", "nodeSelector"),
+    "node affinity": _require,
+}
+
+
+def _mutation(name: str, written: Any) -> Mutation:
+    """Returns the mutation of an entry of the file."""
+    if written == "by code":
+        return {**BY_CODE, **QUEUE}[name]
+
+    def mutate(draft: Draft) -> bool:
+        changes = deepcopy(written)
+        if draft.kind not in changes.pop("kinds", [draft.kind]) or ("job" in changes and draft.job is None):
+            return False
+        for key, value in changes.items():
+            _CHANGES[key](draft, value)
+        return True
+
+    return mutate
+
+
+MUTATIONS: dict[str, Mutation] = {
+    name: _mutation(name, written)
+    for name, written in yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8")).items()
+}
 """The mutations by name."""

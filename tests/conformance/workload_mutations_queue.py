@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpuc.kubernetes.kueue import LEVEL_LABELS, PRIORITY_LABEL, QUEUE_LABEL, REQUIRED_TOPOLOGY
-from tests.conformance.workload_drafts import Draft, Mutation, for_all, where
+from tests.conformance.workload_drafts import Draft, Mutation
 
 
 def _queue(draft: Draft, name: str | None) -> bool:
@@ -104,11 +104,6 @@ def _early_replacement(draft: Draft) -> bool:
     return True
 
 
-def _managed_by(draft: Draft) -> None:
-    assert draft.job is not None
-    draft.job["managedBy"] = "example.com/controller"
-
-
 QUEUE: dict[str, Mutation] = {
     "unknown queue": lambda d: _queue(d, "absent"),
     "queue of another namespace": _foreign_queue,
@@ -134,16 +129,5 @@ QUEUE: dict[str, Mutation] = {
     "min parallelism above parallelism": lambda d: _min_parallelism(d, "9"),
     "elastic Job": _elastic,
     "replacement of pods that still run": _early_replacement,
-    "Job of another controller": where(lambda d: d.kind == "Job", _managed_by),
-    "Kueue's label managed": for_all(
-        lambda d: (
-            d.template.setdefault("metadata", {}).setdefault("labels", {}).update({"kueue.x-k8s.io/managed": "true"})
-        )
-    ),
-    "Kueue's label podset": for_all(
-        lambda d: (
-            d.template.setdefault("metadata", {}).setdefault("labels", {}).update({"kueue.x-k8s.io/podset": "main"})
-        )
-    ),
 }
 """Mutations by name."""

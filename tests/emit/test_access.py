@@ -22,6 +22,7 @@ from gpuc.source import Source
 from gpuc.spec.parse import parse
 from tests.emit import fleet
 from tests.pipeline.memory import compile_tree, source
+from tests.tables import table
 
 CLUSTER = "vega-prod"
 RBAC = "rbac.authorization.k8s.io"
@@ -60,18 +61,6 @@ def parse_findings(**changes: Any) -> list[Finding]:
     return list(stop.value.findings)
 
 
-def test_each_role_of_a_namespace_is_bound_to_its_groups() -> None:
-    _, artifacts = compiled()
-    bound = {
-        namespace: {binding.name: groups_of(binding) for binding in manifests(artifacts, "RoleBinding", namespace)}
-        for namespace in ("nlp-train", "nlp-lab")
-    }
-    both = {"gpuc-edit": ["oidc:nlp"], "gpuc-admin": ["oidc:nlp-leads"]}
-    assert bound == {"nlp-train": both, "nlp-lab": {"gpuc-view": ["oidc:nlp-interns"], **both}}
-    for namespace, bindings in bound.items():
-        assert {role.name for role in manifests(artifacts, "Role", namespace)} == bindings.keys()
-
-
 def test_entries_with_the_same_role_have_one_binding() -> None:
     entries = [{"groups": ["a"], "role": "edit"}, {"groups": ["b", "a"], "role": "edit", "namespaces": ["nlp-lab"]}]
     _, artifacts = compiled(tenants=tenants_with("nlp", members=entries), accept={"RBA011": "test"})
@@ -90,34 +79,7 @@ def test_a_list_with_one_entry_is_the_same_as_a_map() -> None:
 
 @pytest.mark.parametrize(
     ("members", "message"),
-    [
-        ([], "tenants.nlp.members is empty; expected at least 1 entry"),
-        (
-            "oidc:nlp",
-            'tenants.nlp.members is "oidc:nlp"; expected a map such as {groups: [oidc:research], role: edit}, '
-            "or a list such as [{groups: [oidc:research], role: edit}]",
-        ),
-        (
-            [{"group": ["a"], "groups": ["a"], "role": "edit"}],
-            "tenants.nlp.members[0] has no key group, and already has the key groups",
-        ),
-        ([{"groups": ["a"]}], "role is missing in tenants.nlp.members[0]; expected view, edit or admin"),
-        ({"groups": ["a"]}, "role is missing in tenants.nlp.members; expected view, edit or admin"),
-        (
-            {"groups": ["a b"], "role": "edit"},
-            'tenants.nlp.members.groups[0]: "a b" is no group; '
-            "expected 1 to 253 characters without spaces, such as oidc:research",
-        ),
-        (["a"], 'tenants.nlp.members[0] is "a"; expected a map such as {groups: [oidc:research], role: edit}'),
-        (
-            [{"groups": ["a"], "role": "editor"}],
-            'tenants.nlp.members[0].role is "editor"; expected view, edit or admin',
-        ),
-        (
-            [{"groups": ["a"], "role": "edit", "namespaces": []}],
-            "tenants.nlp.members[0].namespaces is empty; expected at least 1 entry",
-        ),
-    ],
+    table(__file__, "members.yaml")["wrong"],
 )
 def test_wrong_members_have_one_finding(members: Any, message: str) -> None:
     assert [finding.message for finding in parse_findings(tenants=tenants_with("nlp", members=members))] == [message]
@@ -259,17 +221,6 @@ def test_the_readme_has_a_safe_command_for_each_service_account() -> None:
         "--namespace", "nlp-lab", "--service-account", "loader.v1", "--role-arn", role,
     ]  # fmt: skip
     assert expected in commands and "eks-pod-identity-agent" in text
-
-
-def test_a_shared_pool_has_no_taint_of_the_dedicated_tenant() -> None:
-    _, artifacts = compiled()
-    flavors = {part.name: part.body["spec"]["tolerations"] for part in manifests(artifacts, "ResourceFlavor")}
-    pools = {
-        part.name: part.body["spec"]["template"]["spec"].get("taints", []) for part in manifests(artifacts, "NodePool")
-    }
-    keys = {name: {taint["key"] for taint in pools[name]} for name in ("cpu", "vision-l40s")}
-    assert "gpuc.dev/tenant" in keys["vision-l40s"] and "gpuc.dev/tenant" not in keys["cpu"]
-    assert {row["key"] for row in flavors["cpu"]} == keys["cpu"]
 
 
 def test_a_queue_for_one_namespace_is_a_quota_for_one_namespace() -> None:

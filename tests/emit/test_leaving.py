@@ -10,7 +10,6 @@ import pytest
 from gpuc.emit.emitters import emit
 from gpuc.manifest.manifest import Manifest, Values
 from gpuc.model import Cluster
-from tests.conftest import example
 
 Change = Callable[[dict[str, Any]], object]
 Variant = Callable[[Change], Cluster]
@@ -68,12 +67,6 @@ def test_what_people_delete_is_neither_pruned_nor_a_difference(prune: str, varia
     if noted:
         for kind in BY_HAND - {"NetworkPolicy"}:
             assert all(manifest in noted for manifest in objects(cluster, kind)), kind
-
-
-def test_a_topology_is_kept_because_its_finalizer_waits_for_flavors() -> None:
-    topologies = objects(example("train-usw2"), "Topology")
-    assert topologies
-    assert all(topology.annotations[OPTIONS] == KEPT["confirm"] for topology in topologies)
 
 
 def test_a_pool_that_leaves_starts_no_node_and_may_be_pruned(variant: Variant, reference: Cluster) -> None:
@@ -176,12 +169,3 @@ def test_templates_are_for_work_that_is_admitted(variant: Variant, reference: Cl
     assert templates(lab)["train-h100"] == ("research-lab", "research")
     queue = variant(lambda spec: spec["queues"]["research"].update(leaving=True))
     assert templates(queue)["train-h100"] == ("search-train", "search")
-
-
-def test_folders_that_are_kept_delete_in_the_background() -> None:
-    """With foreground deletion, the sync would last until the last node of a pool is gone."""
-    kept = set()
-    for application in objects(example("prod-use1"), "Application"):
-        if "PrunePropagationPolicy=background" in application.body["spec"]["syncPolicy"]["syncOptions"]:
-            kept.add(application.name.removeprefix("prod-use1-"))
-    assert kept == {"karpenter-pools", "kueue-config", "kueue-queues", "tenants"}

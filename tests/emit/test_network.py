@@ -7,17 +7,12 @@ from ipaddress import ip_address, ip_network
 from itertools import combinations
 from typing import Any
 
-from gpuc.emit.bootstrap import bootstrap
 from gpuc.emit.network import egress_cidrs
-from gpuc.emit.network_exceptions import ingress_blocks
-from gpuc.emit.project import project
 from gpuc.emit.tenants import tenants
-from gpuc.kubernetes import addresses
-from gpuc.manifest.manifest import Manifest, Text
+from gpuc.manifest.manifest import Manifest
 from gpuc.model import Cluster, Tenant
 from gpuc.model.names import WHY
 from gpuc.substrates.eks.scaling import aws
-from tests.conftest import example
 
 Variant = Callable[[Callable[[dict[str, Any]], object]], Cluster]
 
@@ -48,33 +43,9 @@ def peers(cluster: Cluster) -> Iterator[tuple[Manifest, dict[str, Any]]]:
             yield from ((policy, peer) for peer in some)
 
 
-def test_every_namespace_of_an_isolated_tenant_denies_by_default(reference: Cluster) -> None:
-    found = policies(reference)
-    for namespace in reference.tenant_namespaces:
-        spec = found[namespace, "default-deny"].body["spec"]
-        assert spec == {"podSelector": {}, "policyTypes": ["Ingress", "Egress"]}
-
-
 def test_isolation_by_namespace_alone_has_no_policies(variant: Variant) -> None:
     cluster = variant(lambda spec: spec["tenants"]["search"].update(isolation="namespace"))
     assert {namespace for namespace, _ in policies(cluster)} == {"research-train", "research-lab", "embeddings"}
-
-
-def test_directions_are_those_of_the_rules(reference: Cluster) -> None:
-    for (_, name), policy in policies(reference).items():
-        if name != "default-deny":
-            spec = policy.body["spec"]
-            written = [key.capitalize() for key in ("ingress", "egress") if spec.get(key)]
-            assert spec["policyTypes"] == written, name
-            assert written, name
-
-
-def test_no_rule_opens_everything(reference: Cluster) -> None:
-    for (_, name), policy in policies(reference).items():
-        for some, ports in rules(policy):
-            assert some, f"{name}: a rule without peers allows everybody"
-            assert all(peer for peer in some), f"{name}: an empty peer allows everybody"
-            assert ports or name == "allow-tenant", f"{name}: a rule without ports allows all of them"
 
 
 def test_nothing_opens_the_instance_metadata_or_pods_by_address(reference: Cluster) -> None:
@@ -88,41 +59,6 @@ def test_nothing_opens_the_instance_metadata_or_pods_by_address(reference: Clust
             assert is_excluded or not ip_network(block["cidr"]).overlaps(closed)
 
 
-def test_selected_namespaces_exist(reference: Cluster) -> None:
-    labels = [
-        manifest.labels
-        for manifest in tenants(reference)
-        if isinstance(manifest, Manifest) and manifest.kind == "Namespace"
-    ]
-    platform = {*reference.platform_namespaces, "ingress-nginx"}
-    for policy, peer in peers(reference):
-        if "ipBlock" in peer:
-            continue
-        ((key, value),) = peer["namespaceSelector"]["matchLabels"].items()
-        if key == "kubernetes.io/metadata.name":
-            assert value in platform, policy
-        else:
-            assert any(namespace_labels.get(key) == value for namespace_labels in labels), policy
-
-
-def test_a_tenant_selects_no_other_tenant(reference: Cluster) -> None:
-    owner = {space.name: tenant.name for tenant, space in reference.namespaces}
-    seen = set()
-    for policy, peer in peers(reference):
-        selected = peer.get("namespaceSelector", {}).get("matchLabels", {}).get("gpuc.dev/tenant")
-        if selected:
-            assert selected == owner[policy.namespace]
-            seen.add(policy.namespace)
-    assert seen == set(owner)
-
-
-def test_dns_is_asked_of_the_resolver_only_over_both_protocols(reference: Cluster) -> None:
-    for namespace in reference.tenant_namespaces:
-        ((some, ports),) = rules(policies(reference)[namespace, "allow-dns"])
-        assert {(port["port"], port["protocol"]) for port in ports} == {(53, "UDP"), (53, "TCP")}
-        assert [set(peer) for peer in some] == [{"namespaceSelector", "podSelector"}]
-
-
 def test_c2_the_dns_cache_is_allowed_where_the_spec_declares_it(reference: Cluster, variant: Variant) -> None:
     ((some, ports),) = rules(policies(reference)["search-train", "allow-node-local-dns"])
     assert some == [{"ipBlock": {"cidr": "169.254.20.10/32"}}]
@@ -130,20 +66,6 @@ def test_c2_the_dns_cache_is_allowed_where_the_spec_declares_it(reference: Clust
     without = variant(lambda spec: spec["network"].pop("nodeLocalDns"))
     assert not [name for _, name in policies(without) if name == "allow-node-local-dns"]
     assert "169.254.20.10/32" not in egress_cidrs(without, without.tenants[0])
-
-
-def test_namespaces_of_a_tenant_reach_each_other_on_every_port(reference: Cluster) -> None:
-    spec = policies(reference)["research-train", "allow-tenant"].body["spec"]
-    peer = {"namespaceSelector": {"matchLabels": {"gpuc.dev/tenant": "research"}}}
-    assert spec["ingress"] == [{"from": [peer]}]
-    assert spec["egress"] == [{"to": [peer]}]
-
-
-def test_declared_exceptions_have_a_reason(reference: Cluster) -> None:
-    found = policies(reference)
-    assert found["search-serving", "allow-egress-10-20-0-0-16"].annotations[WHY] == "feature store"
-    assert found["search-serving", "allow-ingress-ingress-nginx"].annotations[WHY] == "public API"
-    assert not {name for namespace, name in found if namespace.startswith("research") and "gress-" in name}
 
 
 def test_c26_an_exception_is_only_in_the_namespaces_that_need_it(reference: Cluster, variant: Variant) -> None:
@@ -207,20 +129,6 @@ def test_the_internet_excludes_public_addresses_of_the_cluster(variant: Variant)
     assert any(INSTANCE_METADATA in network for network in networks)
 
 
-def test_s4_health_checks_pass_where_the_internet_may_connect() -> None:
-    """An NLB keeps the addresses of clients, but its health checks come from its own private addresses."""
-    cluster = example("vega-prod")
-    (name,) = [name for namespace, name in policies(cluster) if name.startswith("allow-from-internet")]
-    ((found, ports),) = rules(policies(cluster)["api-serving", name])
-    internet, *checks = [peer["ipBlock"] for peer in found]
-    assert checks == [{"cidr": "10.40.32.0/24"}, {"cidr": "10.40.33.0/24"}]
-    assert ports == [{"port": 8443, "protocol": "TCP"}]
-    public = addresses.block(internet["cidr"], internet["except"])
-    assert not any(addresses.contains(public, peer["cidr"].partition("/")[0]) for peer in checks)
-    (tenant,) = [tenant for tenant in cluster.tenants if tenant.name == "api"]
-    assert [peer["cidr"] for peer in ingress_blocks(cluster, tenant)] == ["10.40.32.0/24", "10.40.33.0/24", "0.0.0.0/0"]
-
-
 def test_without_metric_ports_nothing_is_opened_to_prometheus(variant: Variant, reference: Cluster) -> None:
     cluster = variant(lambda spec: spec["tenants"]["search"]["network"].update(metrics=[]))
     assert ("search-train", "allow-metrics") not in policies(cluster)
@@ -232,37 +140,6 @@ def test_without_metric_ports_nothing_is_opened_to_prometheus(variant: Variant, 
         }
     ]
     assert [port["port"] for port in ports] == [8080]
-
-
-def test_only_default_deny_stays_until_an_engineer_deletes_it(reference: Cluster) -> None:
-    options = "argocd.argoproj.io/sync-options"
-    protected = {name for (_, name), policy in policies(reference).items() if options in policy.annotations}
-    assert protected == {"default-deny"}
-
-
-def test_endpoints_and_credentials_are_reached_on_their_ports_only(reference: Cluster) -> None:
-    ((endpoints, https),) = rules(policies(reference)["search-train", "allow-endpoints"])
-    assert {peer["ipBlock"]["cidr"] for peer in endpoints} == {
-        *reference.network.endpoint_cidrs,
-        *aws(reference).s3_gateway_cidrs,
-    }
-    assert https == [{"port": 443, "protocol": "TCP"}]
-    ((agent, http),) = rules(policies(reference)["search-train", "allow-pod-identity"])
-    assert agent == [{"ipBlock": {"cidr": "169.254.170.23/32"}}], "the address of the EKS Pod Identity agent"
-    assert http == [{"port": 80, "protocol": "TCP"}]
-
-
-def test_c3_the_api_server_is_allowed_at_the_address_of_its_service(reference: Cluster) -> None:
-    """The VPC CNI judges a packet before the address of a Service is replaced."""
-    ((some, ports),) = rules(policies(reference)["research-train", "allow-api-server"])
-    assert [peer["ipBlock"]["cidr"] for peer in some] == ["10.0.250.0/28", "172.20.0.1/32"]
-    assert ports == [{"port": 443, "protocol": "TCP"}]
-    assert "172.20.0.1/32" in egress_cidrs(reference, tenant(reference, "research"))
-
-
-def test_c3_only_a_tenant_that_declares_the_api_server_reaches_it(reference: Cluster) -> None:
-    assert ("search-train", "allow-api-server") not in policies(reference)
-    assert not {"10.0.250.0/28", "172.20.0.1/32"} & set(egress_cidrs(reference, tenant(reference, "search")))
 
 
 def test_c25_s3_behind_a_gateway_endpoint_is_a_declared_range(reference: Cluster, variant: Variant) -> None:
@@ -296,36 +173,6 @@ def test_c2_cilium_allows_services_on_the_node_as_entities(variant: Variant) -> 
     assert not [block for block in blocks if block.startswith(("169.254.", "172.20."))]
     assert not blocks & set(cluster.network.api_server_cidrs)
     assert not [cidr for cidr in egress_cidrs(cluster, tenant(cluster, "research")) if cidr.startswith("169.254.")]
-
-
-def test_c2_the_project_allows_the_kind_where_it_is_used(reference: Cluster, variant: Variant) -> None:
-    allowed = {"group": "cilium.io", "kind": "CiliumNetworkPolicy"}
-    assert allowed in project(variant(on_cilium), ()).body["spec"]["namespaceResourceWhitelist"]
-    assert allowed not in project(reference, ()).body["spec"]["namespaceResourceWhitelist"]
-
-
-def readme(cluster: Cluster) -> str:
-    return next(
-        file.text for file in bootstrap(cluster, (), []) if isinstance(file, Text) and file.text.startswith("# ")
-    )
-
-
-def test_c25_the_readme_enables_strict_mode(reference: Cluster) -> None:
-    """The namespaces of the platform get a policy first: in strict mode, a pod without a policy has no network."""
-    text = readme(reference)
-    assert '"env": {"NETWORK_POLICY_ENFORCING_MODE": "strict"}' in text
-    (line,) = (line for line in text.splitlines() if "for PLATFORM_NAMESPACE in" in line)
-    named = line.removesuffix("; do").split()[3:]
-    assert {"kube-system", "monitoring", "ingress-nginx", "gatekeeper-system", "jobset-system"} <= set(named)
-    assert not set(named) & set(reference.tenant_namespaces)
-
-
-def test_s5_the_readme_names_the_settings_of_cilium_for_efa(reference: Cluster, variant: Variant) -> None:
-    text = readme(variant(on_cilium))
-    assert "eni.awsEnablePrefixDelegation: true" in text
-    assert "ENI has no IP address" in text
-    assert "--addon-name vpc-cni" not in text
-    assert "awsEnablePrefixDelegation" not in readme(reference)
 
 
 def to_entity(entity: str, ports: list[dict[str, str]]) -> dict[str, Any]:

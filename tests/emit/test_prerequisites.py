@@ -323,3 +323,14 @@ def test_a_spec_with_errors_has_findings_in_place_of_a_list(
     assert main(["prerequisites", "--format", form]) == 1
     output = capsys.readouterr().out
     assert "nodeRoel" in output and (form == "text" or json.loads(output)["findings"])
+
+
+def test_c25_1_a_group_cannot_add_shell_commands(variant: Variant) -> None:
+    def rename(spec: dict[str, Any]) -> None:
+        for tenant in spec["tenants"].values():
+            tenant["members"]["groups"] = ["a';id;'|b:c"]
+
+    cluster = variant(rename)
+    text = readme(cluster)
+    assert "groupsPrefix=PREFIX'" in text
+    assert text.count("';id;'") == len(cluster.tenants), "only in the table of tenants"

@@ -17,51 +17,15 @@ from gpuc.manifest.manifest import Manifest
 from tests.conftest import EXAMPLES
 from tests.isolation.cases import complete, namespace, synced, tree
 from tests.lint.checks.sound import unsound
+from tests.tables import table
 
 RBAC = "rbac.authorization.k8s.io"
-OWN = [
-    ("RBA001", "", "resourcequotas", "patch"),
-    ("RBA001", "", "limitranges", "delete"),
-    ("RBA002", "networking.k8s.io", "networkpolicies", "update"),
-    ("RBA002", "networking.k8s.io", "networkpolicies", "delete"),
-    ("RBA003", "kueue.x-k8s.io", "localqueues", "create"),
-    ("RBA003", "kueue.x-k8s.io", "workloads", "update"),
-    ("RBA003", "kueue.x-k8s.io", "workloads/status", "patch"),
-    ("RBA004", "", "namespaces", "patch"),
-    ("RBA005", RBAC, "rolebindings", "create"),
-    ("RBA005", RBAC, "roles", "escalate"),
-    ("RBA005", RBAC, "roles", "bind"),
-    ("RBA006", "", "pods/binding", "create"),
-    ("RBA009", "", "*", "update"),
-    ("RBA009", "*", "*", "*"),
-    ("RBA009", "*", "networkpolicies", "delete"),
-]
-"""Rule, API group, resource and verb: too much in a tenant's own namespace."""
-CLUSTER = [
-    ("RBA003", "kueue.x-k8s.io", "clusterqueues", "patch"),
-    ("RBA003", "kueue.x-k8s.io", "workloadpriorityclasses", "create"),
-    ("RBA003", "scheduling.k8s.io", "priorityclasses", "create"),
-    ("RBA004", "", "namespaces", "create"),
-    ("RBA005", "", "groups", "impersonate"),
-    ("RBA005", RBAC, "clusterrolebindings", "create"),
-    ("RBA006", "", "nodes", "patch"),
-    ("RBA006", "", "nodes/proxy", "get"),
-    ("RBA006", "karpenter.sh", "nodepools", "update"),
-    ("RBA007", "admissionregistration.k8s.io", "validatingwebhookconfigurations", "delete"),
-    ("RBA007", "constraints.gatekeeper.sh", "gpuchostnetwork", "patch"),
-    ("RBA008", "", "secrets", "list"),
-    ("RBA008", "", "pods/exec", "create"),
-    ("RBA008", "", "serviceaccounts/token", "create"),
-    ("RBA008", "batch", "jobs", "create"),
-]
-"""Too much for a tenant where it holds in every namespace."""
-FINE = [
-    ("", "resourcequotas", "list"), ("", "resourcequotas", "create"), ("", "secrets", "*"), ("", "pods/exec", "create"),
-    ("batch", "*", "*"), ("apps", "deployments", "*"), ("kueue.x-k8s.io", "workloads", "get"), ("", "nodes", "patch"),
-    ("networking.k8s.io", "networkpolicies", "watch"), ("", "serviceaccounts", "impersonate"), ("*", "*", "get"),
-    ("example.com", "*", "*"), ("*", "jobs", "*"),
-]  # fmt: skip
-"""API group, resource and verb that a role of a tenant may have in its own namespace."""
+_TABLE = table(__file__, "access.yaml")
+OWN, CLUSTER = (
+    [(rule, *permission) for rule, permissions in _TABLE[part].items() for permission in permissions]
+    for part in ("own", "cluster")
+)
+"""Rule, API group, resource and verb."""
 
 
 def ids(objects: Sequence[Manifest], *, kind: str = "", name: str = "") -> set[str]:
@@ -116,7 +80,7 @@ def test_every_power_is_reported_at_the_rule(example: str, fault: str, group: st
         assert places == {(fault, role.namespace, role.name, ("rules", len(role.body["rules"])))}
 
 
-@pytest.mark.parametrize(("group", "resource", "verb"), FINE)
+@pytest.mark.parametrize(("group", "resource", "verb"), _TABLE["fine"])
 def test_what_a_tenant_may_have_at_home_is_no_flaw(group: str, resource: str, verb: str) -> None:
     objects = synced("prod-use1")
     for role in roles(objects):

@@ -17,6 +17,7 @@ from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet
 from gpuc.objects.other_policies import enforced_policies, other_policies, read_cilium_policy
 from tests.isolation.cases import DENY, namespace, policy, tree
+from tests.tables import table
 
 
 def cilium(space: str, spec: str, name: str = "c") -> str:
@@ -41,52 +42,22 @@ def open_pairs(text: str, engine: str = "cilium") -> set[tuple[str, str]]:
     return {(verdict.client, verdict.server) for verdict in found if verdict.state is State.OPEN}
 
 
-OPEN_INGRESS = [
-    "{endpointSelector: {}, ingress: [{fromEntities: [cluster]}]}",
-    "{endpointSelector: {}, ingress: [{fromEntities: [host, all]}]}",
-    "{endpointSelector: {}, ingress: [{toPorts: [{ports: [{port: '80'}]}]}]}",
-    "{endpointSelector: {}, ingress: [{fromEndpoints: [{matchLabels: {'k8s:io.kubernetes.pod.namespace': blue}}]}]}",
-    "{endpointSelector: {}, ingress: [{fromEndpoints: [{matchLabels:"
-    " {io.cilium.k8s.namespace.labels.gpuc.dev/tenant: b}}]}]}",
-    "{endpointSelector: {}, ingress: [{fromCIDR: [10.0.0.0/8]}]}",
-    "{endpointSelector: {}, ingress: [{fromCIDRSet: [{cidr: 10.0.0.0/8, except: [10.0.128.0/17]}]}]}",
-]
-CLOSED_INGRESS = [
-    "{endpointSelector: {}, ingress: [{}]}",
-    "{endpointSelector: {}, ingress: [{fromEndpoints: []}]}",
-    "{endpointSelector: {}, ingress: [{fromEndpoints: [{}]}]}",
-    "{endpointSelector: {}, ingress: [{fromEndpoints: [{matchLabels: {app: x}}]}]}",
-    "{endpointSelector: {}, ingress: [{fromEntities: [host, remote-node, kube-apiserver, world]}]}",
-    "{endpointSelector: {}, ingress: [{fromEntities: [all], icmps: [{fields: [{type: 8}]}]}]}",
-    "{endpointSelector: {}, ingress: [{fromCIDRSet: [{cidr: 10.0.0.0/8, except: [10.0.0.0/9]}]}]}",
-    "{endpointSelector: {}, ingressDeny: [{fromEntities: [all]}]}",
-]
-UNREAD = [
-    "{ingress: [{}]}",
-    "{endpointSelector: {matchLabels: {'reserved:init': ''}}, ingress: [{}]}",
-    "{endpointSelector: {}, ingress: [{fromGroups: [{aws: {}}]}]}",
-    "{endpointSelector: {}, ingress: [{fromEntities: [someone]}]}",
-    "{endpointSelector: {}, ingress: [{fromCIDRSet: [{cidrGroupRef: g}]}]}",
-    "{endpointSelector: {}, ingress: [{fromCIDRSet: [{cidr: 10.0.0.0/8, except: [7]}]}]}",
-    "{endpointSelector: {}, ingress: {fromEntities: [all]}}",
-    "{endpointSelector: {}, enableDefaultDeny: {ingress: false}, ingress: [{fromEntities: [all]}]}",
-    "text",
-]
+SPECS = table(__file__, "cilium.yaml")
 
 
-@pytest.mark.parametrize("spec", OPEN_INGRESS)
+@pytest.mark.parametrize("spec", SPECS["open_ingress"])
 def test_c2_a_rule_that_includes_pods_of_another_tenant_opens_the_pair(spec: str) -> None:
     client = cilium("blue", "{endpointSelector: {}, egress: [{toEntities: [cluster]}]}")
     assert open_pairs(CLOSED + client + cilium("red", spec)) == {("b", "r")}
 
 
-@pytest.mark.parametrize("spec", CLOSED_INGRESS)
+@pytest.mark.parametrize("spec", SPECS["closed_ingress"])
 def test_c2_a_rule_without_pods_of_another_tenant_opens_nothing(spec: str) -> None:
     client = cilium("blue", "{endpointSelector: {}, egress: [{toEntities: [cluster]}]}")
     assert open_pairs(CLOSED + client + cilium("red", spec)) == set()
 
 
-@pytest.mark.parametrize("spec", UNREAD)
+@pytest.mark.parametrize("spec", SPECS["unread"])
 def test_a_policy_that_gpuc_cannot_evaluate_leaves_the_proof_open(spec: str) -> None:
     objects = tree(CLOSED + cilium("red", spec))
     assert [manifest.name for manifest in other_policies(objects)] == ["c"]

@@ -5,88 +5,24 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import yaml
 
 from gpuc.cli.main import run_command
 from gpuc.isolation import dns_egress
 from tests.isolation.cases import DENY, namespace, policy, tree
+from tests.tables import table
 
 TENANTS = namespace("red", "r") + namespace("blue", "b")
 CLOSED = TENANTS + policy("red", DENY) + policy("blue", DENY)
-SUBJECT = "subject: {namespaces: {}}"
-ALL_NAMESPACES = "{namespaces: {matchLabels: {}}}"
 
 
-TENANTS_IN_DEFAULT = namespace("default", "d") + policy("red", "{podSelector: {}, ingress: [{}], egress: [{}]}", "d")
-
-
-def other(api: str, kind: str, spec: str, space: str = "") -> str:
-    where = f", namespace: {space}" if space else ""
-    return f"---\napiVersion: {api}\nkind: {kind}\nmetadata: {{name: open{where}}}\nspec: {spec}\n"
-
-
-def admin(action: str, priority: str = "priority: 1, ") -> str:
-    return (
-        f"{{{priority}{SUBJECT}, ingress: [{{action: {action}, from: [{ALL_NAMESPACES}]}}], "
-        f"egress: [{{action: {action}, to: [{ALL_NAMESPACES}]}}]}}"
-    )
-
-
-CALICO = "{selector: all(), types: [Ingress, Egress], ingress: [{action: %s}], egress: [{action: %s}]}"
-ANTREA = "{tier: emergency, appliedTo: [{namespaceSelector: {}}], ingress: [{action: %s, from: [{podSelector: {}}]}]}"
-ENTITIES = "{endpointSelector: {}, ingress: [{fromEntities: [all]}], egress: [{toEntities: [all]}]}"
-EVERYTHING = "{podSelector: {}, policyTypes: [Ingress, Egress], ingress: [{}], egress: [{}]}"
-OPEN = {
-    "AdminNetworkPolicy": other("policy.networking.k8s.io/v1alpha1", "AdminNetworkPolicy", admin("Allow")),
-    "BaselineAdminNetworkPolicy": other(
-        "policy.networking.k8s.io/v1alpha1", "BaselineAdminNetworkPolicy", admin("Allow", "")
-    ),
-    "ClusterNetworkPolicy": other(
-        "policy.networking.k8s.io/v1alpha2", "ClusterNetworkPolicy", admin("Accept", "tier: Admin, priority: 1, ")
-    ),
-    "ClusterNetworkPolicy of EKS": other(
-        "networking.k8s.aws/v1alpha1", "ClusterNetworkPolicy", admin("Accept", "tier: Admin, priority: 1, ")
-    ),
-    "ApplicationNetworkPolicy": other("networking.k8s.aws/v1alpha1", "ApplicationNetworkPolicy", EVERYTHING, "red"),
-    "CiliumClusterwideNetworkPolicy": other("cilium.io/v2", "CiliumClusterwideNetworkPolicy", ENTITIES),
-    "CiliumNetworkPolicy": other("cilium.io/v2", "CiliumNetworkPolicy", ENTITIES, "red")
-    + other("cilium.io/v2", "CiliumNetworkPolicy", ENTITIES, "blue"),
-    "GlobalNetworkPolicy": other("projectcalico.org/v3", "GlobalNetworkPolicy", CALICO % ("Allow", "Allow")),
-    "GlobalNetworkPolicy of the CRD": other(
-        "crd.projectcalico.org/v1", "GlobalNetworkPolicy", CALICO % ("Allow", "Allow")
-    ),
-    "GlobalNetworkPolicy that passes": other("projectcalico.org/v3", "GlobalNetworkPolicy", CALICO % ("Pass", "Pass")),
-    "NetworkPolicy of Calico": other("projectcalico.org/v3", "NetworkPolicy", CALICO % ("Deny", "Allow"), "red"),
-    "ClusterNetworkPolicy of Antrea": other("crd.antrea.io/v1beta1", "ClusterNetworkPolicy", ANTREA % "Allow"),
-    "MultiNetworkPolicy": other("k8s.cni.cncf.io/v1beta1", "MultiNetworkPolicy", EVERYTHING, "red"),
-    "NetworkPolicy": policy("red", EVERYTHING, "open") + policy("blue", EVERYTHING, "open"),
-    "NetworkAttachmentDefinition": other("k8s.cni.cncf.io/v1", "NetworkAttachmentDefinition", "{config: ''}", "red"),
-    "UserDefinedNetwork": other("k8s.ovn.org/v1", "ClusterUserDefinedNetwork", "{namespaceSelector: {}}"),
-    "ClusterPolicy of Kyverno": other(
-        "kyverno.io/v1", "ClusterPolicy", "{rules: [{name: a, generate: {kind: NetworkPolicy, name: open, data: {}}}]}"
-    ),
-    "NetworkPolicy without a namespace": other("networking.k8s.io/v1", "NetworkPolicy", EVERYTHING),
-    "NetworkPolicy in default": TENANTS_IN_DEFAULT + other("networking.k8s.io/v1", "NetworkPolicy", EVERYTHING),
-    "no spec": "---\napiVersion: policy.networking.k8s.io/v1alpha1\nkind: AdminNetworkPolicy\n"
-    "metadata: {name: open}\nspec: {ingress: text}\n",
-}
-CLOSING = {
-    "AdminNetworkPolicy": other("policy.networking.k8s.io/v1alpha1", "AdminNetworkPolicy", admin("Deny")),
-    "ClusterNetworkPolicy": other("policy.networking.k8s.io/v1alpha2", "ClusterNetworkPolicy", admin("Pass")),
-    "CiliumClusterwideNetworkPolicy": other(
-        "cilium.io/v2", "CiliumClusterwideNetworkPolicy", "{endpointSelector: {}, ingressDeny: [{fromEntities: [all]}]}"
-    ),
-    "NetworkPolicy without a namespace": other("networking.k8s.io/v1", "NetworkPolicy", DENY),
-    "NetworkPolicy of some pods": other(
-        "networking.k8s.io/v1", "NetworkPolicy", "{podSelector: {matchLabels: {app: argocd}}, ingress: [{}]}"
-    ),
-    "host firewall": other(
-        "cilium.io/v2", "CiliumClusterwideNetworkPolicy", "{nodeSelector: {}, ingress: [{fromEntities: [all]}]}"
-    ),
-    "GlobalNetworkPolicy": other("projectcalico.org/v3", "GlobalNetworkPolicy", CALICO % ("Deny", "Log")),
-    "ClusterPolicy of Kyverno": other(
-        "kyverno.io/v1", "ClusterPolicy", "{rules: [{name: a, match: {resources: {kinds: [NetworkPolicy]}}}]}"
-    ),
-}
+OPEN, CLOSING = (
+    {
+        name: yaml.safe_dump_all(objects, explicit_start=True)
+        for name, objects in table(__file__, "other_policies.yaml")[part].items()
+    }
+    for part in ("open", "closing")
+)
 
 
 def proven(folder: Path, text: str) -> int:

@@ -8,8 +8,6 @@ from typing import Any
 Schema = dict[str, Any]
 GROUP = "example.com"
 TEXT: Schema = {"type": "string", "maxLength": 100}
-NUMBER: Schema = {"type": "integer"}
-ITEMS = {"maxItems": 10}
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +27,6 @@ class Case:
 def rule(text: str, message: str = "refused", **more: Any) -> Schema:
     """The key of a schema with one rule."""
     return {"x-kubernetes-validations": [{"rule": text, "message": message, **more}]}
-
-
-def texts(**more: Any) -> Schema:
-    """A list of texts."""
-    return {"type": "array", "items": TEXT, **ITEMS, **more}
 
 
 def fields(properties: Schema, **more: Any) -> Schema:

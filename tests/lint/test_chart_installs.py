@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from gpuc.cli.main import main
+from tests.tables import table
 
 APPLICATION = """\
 apiVersion: argoproj.io/v1alpha1
@@ -53,99 +54,16 @@ def ids_and_places(report: dict[str, Any]) -> list[tuple[str, str, int, int]]:
     ]
 
 
-CASES = {
-    "a map": (
-        APPLICATION + SOURCE + "      valuesObject:\n        driver: {enable: true}\n",
-        [("VAL001", "a.yaml", 13, 18)],
-    ),
-    "a block of text": (
-        APPLICATION + SOURCE + "      values: |\n        driver:\n          enable: true\n",
-        [("VAL001", "a.yaml", 14, 11)],
-    ),
-    "a quoted text": (
-        APPLICATION + SOURCE + '      values: "driver: {enable: true}"\n',
-        [("VAL001", "a.yaml", 12, 25)],
-    ),
-    "a text that is no YAML": (
-        APPLICATION + SOURCE + "      values: |\n        driver: [\n",
-        [("LNT001", "a.yaml", 13, 9)],
-    ),
-    "a parameter": (
-        APPLICATION + SOURCE + "      parameters:\n        - {name: driver.enable, value: 'true'}\n",
-        [("VAL001", "a.yaml", 13, 18)],
-    ),
-    "a text in a text": (
-        APPLICATION
-        + KUEUE
-        + "      values: |\n"
-        + "        managerConfig:\n"
-        + "          controllerManagerConfigYaml: |\n"
-        + "            apiVersion: config.kueue.x-k8s.io/v1beta2\n"
-        + "            kind: Configuration\n"
-        + "            waitForPods: {}\n",
-        [("VAL001", "a.yaml", 17, 13)],
-    ),
-    "an ApplicationSet, whose braces are filled in later": (
-        """\
-        apiVersion: argoproj.io/v1alpha1
-        kind: ApplicationSet
-        metadata: {name: a, namespace: argocd}
-        spec:
-          generators: [{list: {elements: [{name: b}]}}]
-          template:
-            metadata: {name: "{{name}}"}
-            spec:
-              source:
-                chart: gpu-operator
-                targetRevision: 26.7.0
-                helm:
-                  valuesObject:
-                    driver: {enabled: "{{driver}}", enable: true}
-        """,
-        [("VAL001", "a.yaml", 14, 45)],
-    ),
-    "Flux": (
-        """\
-        apiVersion: helm.toolkit.fluxcd.io/v2
-        kind: HelmRelease
-        metadata: {name: a, namespace: ns}
-        spec:
-          chart: {spec: {chart: kueue, version: 0.19.2}}
-          valuesFrom: [{kind: ConfigMap, name: more}]
-          values: {enableKueueVizz: true}
-        ---
-        apiVersion: v1
-        kind: ConfigMap
-        metadata: {name: more, namespace: ns}
-        data:
-          values.yaml: |
-            enablePrometheus: 3
-        """,
-        [("VAL001", "a.yaml", 7, 12), ("VAL002", "a.yaml", 14, 23)],
-    ),
-    "k3s": (
-        """\
-        apiVersion: helm.cattle.io/v1
-        kind: HelmChart
-        metadata: {name: a, namespace: kube-system}
-        spec:
-          repo: https://helm.ngc.nvidia.com/nvidia
-          chart: gpu-operator
-          version: v26.7.0
-          valuesContent: |-
-            toolkit: {enabeld: false}
-        """,
-        [("VAL001", "a.yaml", 9, 15)],
-    ),
-}
+SOURCES = {"gpu-operator": APPLICATION + SOURCE, "kueue": APPLICATION + KUEUE}
+CASES = table(__file__, "chart_installs.yaml")
 
 
-@pytest.mark.parametrize(("text", "wanted"), CASES.values(), ids=CASES)
-def test_findings_have_the_line_of_the_value(
-    text: str, wanted: list[tuple[str, str, int, int]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.mark.parametrize("name", CASES)
+def test_findings_have_the_line_of_the_value(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    case = CASES[name]
+    text = SOURCES[case["source"]] + case["text"] if "source" in case else case["text"]
     report = lint(capsys, tmp_path, {"a.yaml": text})
-    assert ids_and_places(report) == wanted
+    assert ids_and_places(report) == [tuple(place) for place in case["finds"]]
 
 
 def test_values_files_are_found_by_their_paths(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

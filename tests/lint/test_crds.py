@@ -19,6 +19,7 @@ from gpuc.lint.crds.tables import imported_tables
 from gpuc.lint.load.loaded_files import LoadedFiles
 from tests.conftest import ROOT
 from tests.lint.definitions import GROUP, TEXT, definition, rule
+from tests.tables import table
 
 
 def of_spec(**properties: Any) -> dict[str, Any]:
@@ -51,8 +52,8 @@ def findings_of(folder: Path, text: str, unchecked: Counter[str] | None = None) 
 
 @pytest.mark.slow
 def test_tables_have_no_descriptions_and_imports_are_reproducible(upstream: Path, shared: Path, tmp_path: Path) -> None:
-    for table in upstream.rglob("*.json"):
-        assert '"description":"' not in table.read_text(), table.name
+    for file in upstream.rglob("*.json"):
+        assert '"description":"' not in file.read_text(), file.name
     run_command(["crds", "import", str(shared / "upstream/crds/kueue"), "--into", str(tmp_path)])
     again = sorted(tmp_path.rglob("*.json"))
     assert [file.read_bytes() for file in again] == [
@@ -83,76 +84,9 @@ def emitted(file: str) -> str:
 @pytest.mark.parametrize(
     ("file", "old", "new", "line", "message"),
     [
-        (
-            "karpenter/pools/batch-a100.yaml",
-            "      - duration: 11h\n        nodes",
-            "      - nodes",
-            "    budgets:",
-            "'schedule' must be set with 'duration'",
-        ),
-        (
-            "karpenter/pools/batch-a100.yaml",
-            "  limits:\n",
-            "  replicas: 3\n  limits:\n",
-            "spec:",
-            "only 'limits.nodes' is supported on static NodePools",
-        ),
-        (
-            "karpenter/pools/batch-a100.yaml",
-            "key: kubernetes.io/arch",
-            "key: karpenter.sh/nodepool",
-            "        - key: karpenter.sh/nodepool",
-            'label "karpenter.sh/nodepool" is restricted',
-        ),
-        (
-            "karpenter/pools/batch-a100.yaml",
-            "    hugepages-2Mi: 10256Mi",
-            "    cpu: 1",
-            "  capacity:",
-            "invalid resource restricted",
-        ),
-        (
-            "karpenter/pools/batch-a100.yaml",
-            "  role: KarpenterNodeRole-prod-use1",
-            "  role: a\n  instanceProfile: b",
-            "spec:",
-            "must specify exactly one of ['role', 'instanceProfile']",
-        ),
-        (
-            "karpenter/pools/batch-a100.yaml",
-            "  tags:\n    gpuc.dev/cluster",
-            "  tags:\n    karpenter.sh/nodepool: x\n    gpuc.dev/cluster",
-            "  tags:",
-            "tag contains a restricted tag matching karpenter.sh/nodepool",
-        ),
-        (
-            "kueue/queues/research.yaml",
-            "  cohortName: company\n",
-            "",
-            "spec:",
-            "borrowingLimit must be nil when cohort is empty",
-        ),
-        (
-            "../train-usw2/kueue/queues/data.yaml",
-            "    reclaimWithinCohort: Never",
-            "    reclaimWithinCohort: Never\n    borrowWithinCohort: {policy: LowerPriority}",
-            "  preemption:",
-            "reclaimWithinCohort=Never and borrowWithinCohort.Policy!=Never",
-        ),
-        (
-            "kueue/config/flavors/general.yaml",
-            "  nodeLabels:\n    gpuc.dev/pool: general\n",
-            "  topologyName: t\n",
-            "spec:",
-            "at least one nodeLabel is required when topology is set",
-        ),
-        (
-            "kueue/config/flavors/dev-l4.yaml",
-            "key: gpuc.dev/mode\n      operator: Equal",
-            "operator: Equal",
-            "  tolerations:",
-            "operator must be Exists when 'key' is empty, which means 'match all values and all keys'",
-        ),
+        (file, row["old"], row["new"], row["line"], row["message"])
+        for file, rows in table(__file__, "broken_rules.yaml").items()
+        for row in rows
     ],
 )
 def test_a_broken_rule_is_reported_at_its_line_with_the_message_of_the_definition(

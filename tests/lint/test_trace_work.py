@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from gpuc.cli.main import main
+from tests.tables import table
 
 pytestmark = pytest.mark.usefixtures("in_the_fleet")
 QUEUE = "kueue.x-k8s.io/queue-name"
@@ -62,80 +63,28 @@ def traced(folder: Path, capsys: pytest.CaptureFixture[str], *objects: Any, wher
 
 ONE = container(gpu=1, cpu="4", memory="16Gi")
 FULL = container(gpu=8, cpu="100", memory="1Ti")
-CASES: dict[str, tuple[dict[str, Any], str, str, str, str]] = {
-    "no queue": (job(pod(ONE), queue=""), "policies", "policy", "queue-name is missing; the queues of", ""),
-    "wrong queue": (job(pod(ONE), queue="reserch"), "policies", "policy", "is reserch; the queues of", ""),
-    "sixteen GPUs": (job(pod(container(gpu=16))), "policies", "policy", "more than a node has: at most 8 nvidia", ""),
-    "half a GPU": (job(pod(container(gpu="0.5"))), "API server", "API server", "is 0.5; extended resources are", ""),
-    "no limit": (
-        job(pod(container(requests={"nvidia.com/gpu": 1}))), "API server", "API server", "gpu needs a limit", "",
-    ),
-    "request beyond limit": (
-        job(pod(container(requests={"cpu": "8"}, gpu=1, cpu="4"))),
-        "API server", "API server", "the request of 8 cpu is more than the limit of 4", "",
-    ),
-    "slice of another queue": (
-        job(pod(container(mig2g=1, cpu="4", memory="16Gi"), nodeSelector={"gpuc.dev/pool": "lab-h100"})),
-        "policies", "policy", "a container requests a device for which th", "",
-    ),
-    "slice of another pool": (
-        job(pod(container(mig1g=1, cpu="4", memory="16Gi"))),
-        "quota", "Kueue", "insufficient quota for nvidia.com/mig-1g.10gb", "select flavor lab-h100",
-    ),
-    "unknown pool": (
-        job(pod(ONE, nodeSelector={"gpuc.dev/pool": "train-h10"})),
-        "policies", "policy", "several pools have nvidia.com/gpu (train-h100, batch-a100, lab-h100)", "",
-    ),
-    "gang too large": (
-        job(pod(FULL), pods=20), "quota", "Kueue", "(160) > maximum capacity (128)", "at most 16 such pods",
-    ),
-    "topology of a flavor without one": (
-        job(pod(FULL), pods=2, notes={"kueue.x-k8s.io/podset-required-topology": "kubernetes.io/hostname"}),
-        "flavor", "Kueue", "does not support TopologyAwareScheduling", "remove the topology annotation",
-    ),
-    "too much memory": (
-        job(pod(container(gpu=8, cpu="4", memory="4Ti"))),
-        "instance type", "Karpenter", "requests 4Ti memory, and a", "at most",
-    ),
-    "init container too large": (
-        job(pod(ONE, initContainers=[{**container(cpu="300"), "name": "prepare"}])),
-        "instance type", "Karpenter", "requests 300 cpu, and a node has", "at most 189275m cpu",
-    ),
-    "sidecar beside it": (
-        job(
-            pod(
-                container(gpu=8, cpu="180", memory="16Gi"),
-                initContainers=[{**container(cpu="20"), "name": "sidecar", "restartPolicy": "Always"}],
-            )
-        ),
-        "instance type", "Karpenter", "requests 200 cpu, and a node has", "at most",
-    ),
-    "zone without nodes": (
-        job(pod(ONE, nodeSelector={**TRAIN, "topology.kubernetes.io/zone": "us-east-1b"})),
-        "node pool", "Karpenter", "node pool train-h100 has no node with topology.kubernetes.io/zone", "us-east-1a",
-    ),
-    "unknown priority": (
-        job(pod(ONE), rank="urgent"),
-        "policies", "policy", "priority-class is urgent, but no WorkloadPriorityClass has this name; use one of", "",
-    ),
-    "unknown namespace": (
-        job(pod(ONE), namespace="nowhere"),
-        "API server", "API server", "namespace nowhere does not exist", "research-train",
-    ),
-    "toleration of everything": (
-        job(pod(ONE, tolerations=[{"operator": "Exists"}])), "policies", "policy", "the pod tolerates all taints", "",
-    ),
-}  # fmt: skip
+CASES = table(__file__, "stopped_work.yaml")
+
+
+def written(work: dict[str, Any]) -> dict[str, Any]:
+    """The Job of a case: its containers have requests, limits and other fields."""
+    spec = {
+        key: [{**container(row.get("requests"), **row.get("limits", {})), **row.get("more", {})} for row in value]
+        if key.lower().endswith("containers")
+        else value
+        for key, value in work["pod"].items()
+    }
+    return job(pod(*spec.pop("containers"), **spec), **{key: value for key, value in work.items() if key != "pod"})
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_the_failing_step_and_what_to_change(case: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    written, stage, by, message, fix = CASES[case]
-    found = traced(tmp_path, capsys, written)
+    stage, by, message, *fix = CASES[case]["stops"]
+    found = traced(tmp_path, capsys, written(CASES[case]["work"]))
     last = found["last"]
     assert (last["stage"], found["by"]) == (stage, by)
     assert message in last["message"]
-    assert fix in (last["fix"] or "")
+    assert "".join(fix) in (last["fix"] or "")
 
 
 SELECTED = {"selector": {"matchLabels": {"app": "run"}}, "serviceName": "run"}

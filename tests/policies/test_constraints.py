@@ -19,7 +19,6 @@ from gpuc.model.names import POOL_LABEL
 from gpuc.policy.facts import FACTS as DESCRIBED
 from gpuc.policy.library import EXAMPLES, TABLE, policies
 from tests.derive.policies import examples_text, table_text
-from tests.verify.findings import verify_schemas, verify_values
 
 from .kubernetes_cel import Object, Review, denials
 
@@ -53,51 +52,6 @@ def selects(constraint: Manifest, labels: dict[str, str]) -> bool:
     ]
     assert wanted or needed, "an empty selector selects every namespace"
     return all(labels.get(key) == value for key, value in wanted.items()) and all(key in labels for key in needed)
-
-
-def test_constraints_reach_every_tenant_namespace_and_no_other(prod: Cluster) -> None:
-    namespaces = [
-        manifest for manifest in tenants(prod) if isinstance(manifest, Manifest) and manifest.kind == "Namespace"
-    ]
-    for constraint in constraints(prod):
-        assert constraint.body["spec"]["match"]["scope"] == "Namespaced"
-        assert not selects(constraint, {"kubernetes.io/metadata.name": "kube-system"})
-    for kind in {constraint.kind for constraint in constraints(prod)}:
-        for namespace in namespaces:
-            found = [
-                constraint
-                for constraint in constraints(prod)
-                if constraint.kind == kind and selects(constraint, namespace.labels)
-            ]
-            assert len(found) == 1, f"{kind} in {namespace.name}"
-
-
-def test_no_tenant_is_exempt(prod: Cluster) -> None:
-    (config,) = emitted(prod, "config.gatekeeper.sh/")
-    (values,) = (artifact for artifact in gatekeeper(prod) if isinstance(artifact, Values))
-    audit, webhook = config.body["spec"]["match"]
-    exempt = set(audit["excludedNamespaces"])
-    assert set(webhook["excludedNamespaces"]) < exempt
-    assert exempt == set(values.body["controllerManager"]["exemptNamespaces"])
-    assert not exempt & set(prod.tenant_namespaces)
-    assert {"kube-system", "gatekeeper-system", "karpenter", "argocd"} <= exempt
-
-
-def test_lists_that_gatekeeper_writes_in_random_order_have_one_entry(prod: Cluster) -> None:
-    (config,) = emitted(prod, "config.gatekeeper.sh/")
-    excluded = [
-        entry["excludedNamespaces"] for entry in config.body["spec"]["match"] if "audit" not in entry["processes"]
-    ]
-    assert [len(names) for names in excluded] == [1]
-    for template in emitted(prod, "templates.gatekeeper.sh/"):
-        assert "operations" not in template.body["spec"]["targets"][0]
-
-
-def test_kinds_are_named(prod: Cluster) -> None:
-    for constraint in constraints(prod):
-        for entry in constraint.body["spec"]["match"]["kinds"]:
-            assert entry["apiGroups"] and entry["kinds"]
-            assert "*" not in entry["apiGroups"] + entry["kinds"]
 
 
 def strict(schema: Any) -> Any:
@@ -165,13 +119,6 @@ def test_c26_a_tenant_serves_only_the_declared_hosts(prod: Cluster) -> None:
     assert refused(prod, "exposure", "exposure-research", service | {"spec": {"externalIPs": ["10.0.0.1"]}})
 
 
-def test_c21_the_audit_lists_only_the_kinds_of_constraints(prod: Cluster) -> None:
-    (values,) = (artifact.body for artifact in gatekeeper(prod) if isinstance(artifact, Values))
-    assert (values["auditMatchKindOnly"], values["auditInterval"], values["auditChunkSize"]) == (True, 300, 500)
-    memory = values["audit"]["resources"]
-    assert memory["limits"]["memory"] == memory["requests"]["memory"] == "512Mi"
-
-
 def test_c21_the_memory_of_the_audit_grows_with_the_cluster(prod: Cluster) -> None:
     pool = prod.pools[0]
     spec = pool.spec.model_copy(update={"nodes": pool.spec.nodes.model_copy(update={"max": 500})})
@@ -185,21 +132,6 @@ def test_templates_are_named_after_their_kind(prod: Cluster) -> None:
     kinds = [template.body["spec"]["crd"]["spec"]["names"]["kind"] for template in templates]
     assert [kind.lower() for kind in kinds] == [template.name for template in templates]
     assert len(templates) == len(policies())
-
-
-def test_the_stage_is_the_policys_own_or_the_default(prod: Cluster) -> None:
-    stages = {constraint.name: constraint.body["spec"]["enforcementAction"] for constraint in constraints(prod)}
-    assert stages["gpu-limits-research"] == "deny"
-    assert stages["images"] == "warn"
-    assert stages["cost-label-research"] == "warn", "not named in the spec: the default"
-
-
-def test_the_schemas_of_gatekeeper_and_its_chart_hold(prod: Cluster) -> None:
-    artifacts = list(gatekeeper(prod))
-    manifests = [manifest for manifest in artifacts if isinstance(manifest, Manifest)]
-    assert verify_schemas(manifests, prod.spec.kubernetes) == []
-    versions = {name: component.version for name, component in prod.components.items()}
-    assert verify_values([artifact for artifact in artifacts if isinstance(artifact, Values)], versions) == []
 
 
 def test_the_fence_lets_our_own_network_policies_through(prod: Cluster) -> None:
@@ -266,20 +198,6 @@ def pods_with_quota(tenant: Tenant) -> Iterator[Object]:
             spec["tolerations"] = [taint.toleration() for taint in pool.taints]
             metadata = {"name": pool.name, "namespace": namespace.name}
             yield {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
-
-
-def test_a_pod_is_bounded_by_the_nodes_of_its_pool(prod: Cluster) -> None:
-    limits = parameters(prod, "gpu-limits-research")["limits"]
-    most = {(limit["resource"], limit["pool"]): limit["most"] for limit in limits}
-    assert most["nvidia.com/gpu", ""] == 8
-    assert most["nvidia.com/gpu", "lab-h100"] == 2, "six of its eight GPUs are sliced"
-    assert most["nvidia.com/mig-1g.10gb", ""] == 28
-    assert most["nvidia.com/gpu.shared", ""] == 1
-
-
-def test_queues_with_and_without_gpus_are_distinguished(prod: Cluster) -> None:
-    found = parameters(prod, "gpu-queue-research")
-    assert found == {"gpuQueues": ["research"], "cpuQueues": ["research-cpu"]}
 
 
 def test_every_fact_that_a_policy_names_exists() -> None:

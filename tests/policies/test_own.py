@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,6 +16,7 @@ from gpuc.policy.library import VERDICTS, Policy, policies, subjects
 from gpuc.policy.policy_file import PolicyFile
 from tests.conftest import ROOT
 from tests.derive.policies import SOURCES
+from tests.tables import table
 
 TEMPLATE = ROOT / "compiler/gpuc/cli/template/tenants/policies"
 POLICY = """\
@@ -75,94 +77,14 @@ def test_a_fleet_without_policies_has_none(tmp_path: Path) -> None:
     assert own(tmp_path) == {}
 
 
-MISTAKES = [
-    # D8: kinds
-    ("subject: pod", "kinds: Job", "SPC003", 3, 8, 'kinds is "Job"; expected a list', ""),
-    ("subject: pod", "kinds: [Job]", "SPC003", 3, 9, 'kinds[0] is "Job"; expected a map with apiGroups, kinds', ""),
-    ("subject: pod", "kinds: [{apiGroups: [v1], kinds: [Pod]}]", "SPC004", 3, 22, "v1 is no API group", ""),
-    ("subject: pod", 'kinds: [{apiGroups: [""], kinds: ["*"]}]', "SPC004", 3, 35, "* is no kind", ""),
-    ("subject: pod", "kinds: [{apiGroups: [batch]}]", "SPC002", 3, 9, "kinds is missing in kinds[0]", ""),
-    ("subject: pod\n", "", "SPC005", 1, 1, "kinds and subject are missing; expected one of them", ""),
-    ("subject: pod", "subject: pods", "SPC004", 3, 10, "there is no subject pods; expected one of pod",
-     "replace pods by pod"),
-    # Keys
-    ("why:", "wy:", "SPC001", 2, 1, "the file has no key wy; expected why", "rename key wy to why"),
-    ("why: Costs are shared by team.\n", "", "SPC002", 1, 1, "why is missing in the file", ""),
-    ("title:", "why: a\ntitle:", "YAML003", 3, 1, "the map already has the key why", ""),
-    ("title: Workloads have a team", 'title: "a\\nb"', "SPC004", 1, 8, "has a line break", ""),
-    ("from:", "fact:", "SPC001", 8, 5, "parameters.teams has no key fact", ""),
-    ("from:", "fact:", "SPC002", 7, 3, "from is missing in parameters.teams", ""),
-    # D8: variables and validations
-    ("variables:\n", "variables:\n  - a\nviolations: []\nsettings2:\n", "SPC003", 11, 3,
-     "variables is a list; expected a map", ""),
-    ("  team: >-", "  te-am: >-", "SPC004", 12, 3, "te-am is no name in CEL", ""),
-    ("  labels:", "  params: '1'\n  labels:", "SPC004", 11, 3, "params is a name of Gatekeeper", ""),
-    ("  - expression: variables.team in variables.params.teams", "  - expr: 1", "SPC002", 16, 5,
-     "expression is missing in validations[0]", ""),
-    ("  - expression: variables.team in variables.params.teams", "  - expr: 1", "SPC001", 16, 5,
-     "validations[0] has no key expr; expected one of expression, message, messageExpression", ""),
-    ("""    messageExpression: '"use a team of " + variables.params.teams.join(", ")'\n""", "", "SPC005", 16, 5,
-     "validations[0]: message and messageExpression are missing; expected one of them", ""),
-    ("variables.team in variables.params.teams", "true", "SPC003", 16, 17,
-     "validations[0].expression is true; expected a string", 'set validations[0].expression to "true"'),
-    # B4 and D9: expressions
-    ("variables.team in variables.params.teams", "has((variables.team", "POL007", 16, 36,
-     "the expression ends too early; expected ')'", ""),
-    ("variables.team in variables.params.teams", "variables.team in variables.params.teams &&", "POL007", 16, 60,
-     "the expression ends too early", ""),
-    ('in variables.labels ?\n      variables.labels["team"]', 'in variables.labels ?\n      variables.lables["team"]',
-     "POL007", 14, 7, "variable lables is not declared above", "replace lables by labels"),
-    ('"team" in variables.labels', 'variables.team in variables.labels', "POL007", 13, 5,
-     "variable team is not declared above", ""),
-    ("has(object.metadata.labels) ?", "has(objekt.metadata.labels) ?", "POL007", 11, 16,
-     "there is no variable objekt", "replace objekt by object"),
-    ("has(object.metadata.labels) ?", "object.metadata.name.startWith('a') ?".replace("'", "''"), "POL007", 11, 33,
-     "there is no function startWith", "replace startWith by startsWith"),
-    ("variables.team in variables.params.teams", "request.user == variables.team", "POL007", 16, 17,
-     "request has no field user", "replace user by userInfo"),
-    ("variables.team in variables.params.teams", "object.metadata.labels.ok", "POL007", 16, 17,
-     "the type of expression is dyn; expected bool", ""),
-    ("""'"use a team of " + variables.params.teams.join(", ")'""", "variables.team.size()", "POL007", 17, 24,
-     "the type of messageExpression is int; expected string", ""),
-    ("variables.team in variables.params.teams", "variables.team in variables.params.team", "POL006", 16, 52,
-     "the policy has no parameter team; expected one of teams", "replace team by teams"),
-    # Parameters, settings, sample and violations
-    ("from: settings.teams", "from: settings.team", "POL004", 8, 11, "there is no fact settings.team; expected one of",
-     "replace settings.team by settings.teams"),
-    ("from: settings.teams", "from: tenant.costCentre", "POL004", 8, 11, "there is no fact tenant.costCentre",
-     "replace tenant.costCentre by tenant.cost_centre"),
-    ("    schema: {type: array", "    schema: {type: list", "SPC004", 9, 20,
-     'parameters.teams.schema.type is "list"; expected object, array', ""),
-    ("    schema: {type: array, ", "    schema: {type: array, uniqueItems: true, ", "SPC001", 9, 27,
-     "parameters.teams.schema has no key uniqueItems (did you mean minItems?); expected one of type,", ""),
-    ("    schema: {type: array, items: {type: string}}", "    schema: {type: array}", "SPC005", 9, 5,
-     "parameters.teams.schema: items is missing", ""),
-    ("    schema: {type: array, items: {type: string}}", "    schema: {type: object, additionalProperties: false}",
-     "SPC005", 9, 5, "additionalProperties is false", ""),
-    ("  teams: {type: array", '  teams: {pattern: "a(", type: array', "SPC004", 5, 20, "no regular expression", ""),
-    ("  teams: {type: array, items: {type: string}}", "  stage: {type: string}", "SPC004", 5, 3,
-     "the setting stage has the name of a key of every policy", ""),
-    ("  teams: [search]", "  teams: search", "POL005", 19, 10, "the sample of parameter teams is invalid", ""),
-    ("  teams: [search]", "  teems: [search]", "POL005", 18, 1, "sample lacks values for parameters: teams", ""),
-    ("  teams: [search]", "  teems: [search]", "POL005", 19, 3, "there is no parameter teems", ""),
-    ("sample:", "violations: [{example: Anoter team}]\nsample:", "SPC004", 18, 24,
-     "there is no denied example Anoter team; expected one of Another team", "replace Anoter team by Another team"),
-    # Definitions without effect
-    ("  labels:", "  spare: 'true'\n  labels:", "POL106", 11, 3, "no expression reads variable spare", ""),
-    ("  teams: {type", "  spare: {type: string}\n  teams: {type", "POL106", 5, 3,
-     "no parameter has the setting as its value: from: settings.spare", ""),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("old", "new", "id_", "line", "column", "message", "fix"), MISTAKES)
-def test_a_mistake_in_policy_yaml_is_a_finding_at_its_position(
-    tmp_path: Path, old: str, new: str, id_: str, line: int, column: int, message: str, fix: str
-) -> None:
+@pytest.mark.parametrize("row", table(__file__, "own_mistakes.yaml"), ids=lambda row: row["finds"][3])
+def test_a_mistake_in_policy_yaml_is_a_finding_at_its_position(tmp_path: Path, row: dict[str, Any]) -> None:
+    (old, new), (id_, line, column, message, *fix) = row["change"], row["finds"]
     assert old in POLICY
     write(tmp_path, POLICY.replace(old, new, 1))
     found = findings(tmp_path)
-    rows = [(row.id, str(row.mark), row.fix) for row in found if message in row.message]
-    assert rows == [(id_, f"policies/team/policy.yaml:{line}:{column}", fix)], found
+    rows = [(finding.id, str(finding.mark), finding.fix) for finding in found if message in finding.message]
+    assert rows == [(id_, f"policies/team/policy.yaml:{line}:{column}", "".join(fix))], found
 
 
 def test_all_mistakes_are_reported_at_once(tmp_path: Path) -> None:

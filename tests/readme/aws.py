@@ -17,17 +17,9 @@ from botocore.validate import ParamValidator
 from tests.readme.aws_query import query_problem
 from tests.readme.aws_values import ValueProblem, value
 from tests.readme.options import OptionProblem, Options, options
+from tests.tables import table
 
-GLOBAL = {
-    "--debug": 0, "--endpoint-url": 1, "--no-verify-ssl": 0, "--no-paginate": 0, "--output": 1, "--query": 1,
-    "--profile": 1, "--region": 1, "--color": 1, "--no-sign-request": 0, "--ca-bundle": 1, "--cli-read-timeout": 1,
-    "--cli-connect-timeout": 1, "--cli-binary-format": 1, "--no-cli-pager": 0, "--cli-auto-prompt": 0,
-    "--no-cli-auto-prompt": 0,
-}  # fmt: skip
-"""Options of all commands, with the number of their values.
-
-Source: docs.aws.amazon.com/cli/latest/userguide/cli-configure-options.html
-"""
+_TABLE = table(__file__, "commands.yaml")["aws"]
 _OUTPUTS = ("json", "text", "table", "yaml", "yaml-stream", "off")
 _INPUT = ("--cli-input-json", "--cli-input-yaml", "--generate-cli-skeleton")
 """Options of all operations. With each of them, other options need not be complete."""
@@ -42,28 +34,6 @@ _RULE_OPERATIONS = [
     f"{verb}-security-group-{direction}" for verb in ("authorize", "revoke") for direction in ("ingress", "egress")
 ]
 """Operations that have options for one rule. Source: AWS CLI 1.46.3, awscli/customizations/ec2/secgroupsimplify.py."""
-HIGH_LEVEL: dict[tuple[str, str], dict[str, int | None]] = {
-    ("cloudformation", "deploy"): {
-        "--template-file": 1, "--stack-name": 1, "--s3-bucket": 1, "--force-upload": 0, "--s3-prefix": 1,
-        "--kms-key-id": 1, "--parameter-overrides": None, "--capabilities": None, "--no-execute-changeset": 0,
-        "--disable-rollback": 0, "--no-disable-rollback": 0, "--role-arn": 1, "--notification-arns": None,
-        "--fail-on-empty-changeset": 0, "--no-fail-on-empty-changeset": 0, "--tags": None,
-    },
-    ("eks", "update-kubeconfig"): {
-        "--name": 1, "--kubeconfig": 1, "--role-arn": 1, "--proxy-url": 1, "--dry-run": 0, "--verbose": 0,
-        "--alias": 1, "--user-alias": 1, "--assume-role-arn": 1,
-    },
-    ("eks", "get-token"): {"--cluster-name": 1, "--role-arn": 1, "--cluster-id": 1},
-}  # fmt: skip
-"""Commands that are no operation of the API, with their options; None: one value or more.
-
-Source: AWS CLI 1.46.3, awscli/customizations/cloudformation/deploy.py, eks/update_kubeconfig.py and eks/get_token.py.
-"""
-_REQUIRED = {
-    ("cloudformation", "deploy"): ("--template-file", "--stack-name"),
-    ("eks", "update-kubeconfig"): ("--name",),
-    ("eks", "get-token"): (),
-}
 _CAPABILITIES = ("CAPABILITY_IAM", "CAPABILITY_NAMED_IAM", "CAPABILITY_AUTO_EXPAND")
 _READING = re.compile(r"(?:describe|get|list|batch-get|search|lookup|simulate)-|wait$|get-token$")
 _WRITING = ("get-session-token", "get-federation-token", "get-password-data")
@@ -84,7 +54,7 @@ def aws_problems(arguments: Sequence[str], is_mention: bool = False) -> Iterator
             yield "expected `aws SERVICE OPERATION`, global options after it"
             return
         service, operation, rest = words[0], words[1], list(arguments[2:])
-        if (service, operation) in HIGH_LEVEL:
+        if f"{service} {operation}" in _TABLE["high_level"]:
             yield from _high_level(service, operation, rest)
             return
         model = _service(service)
@@ -146,9 +116,9 @@ def _arities(shape: Shape, members: dict[str, str], name: str, service: str) -> 
 
 
 def _high_level(service: str, name: str, rest: list[str]) -> Iterator[str]:
-    given = _given(rest, HIGH_LEVEL[service, name])
+    given = _given(rest, _TABLE["high_level"][f"{service} {name}"])
     yield from _global(given, None)
-    for option in _REQUIRED[service, name]:
+    for option in _TABLE["required"][f"{service} {name}"]:
         if option not in given.values:
             yield f"Missing required option {option}"
     for text in given.values.get("--capabilities", []):
@@ -160,7 +130,7 @@ def _high_level(service: str, name: str, rest: list[str]) -> Iterator[str]:
 
 
 def _given(rest: list[str], arity: dict[str, int | None]) -> Options:
-    given = options(rest, {**GLOBAL, **arity}, {})
+    given = options(rest, {**_TABLE["global"], **arity}, {})
     if given.words:
         raise OptionProblem(f"{given.words[0]} is not a value of an option")
     return given

@@ -13,19 +13,16 @@ from ruamel.yaml.error import YAMLError
 
 from gpuc.catalog.schemas import builtin_kinds, builtin_versions, custom_kinds, table
 from gpuc.kubernetes.api_groups import CONSTRAINT_API
+from tests import tables
 from tests.readme.jsonpath import PathProblem, column_paths, template_paths
-from tests.readme.kubectl_options import (
-    ANY_FIELD,
-    CORE,
-    CUSTOM,
-    FIELD_SELECTORS,
-    GLOBAL,
-    OPTIONAL_VALUES,
-    READING,
-    SHORT,
-    VERBS,
-)
 from tests.readme.options import OptionProblem, Options, options
+
+_TABLE = tables.table(__file__, "commands.yaml")["kubectl"]
+GLOBAL, SHORT, VERBS, READING = (_TABLE[part] for part in ("global", "short", "verbs", "reading"))
+OPTIONAL_VALUES, ANY_FIELD, FIELD_SELECTORS = (
+    _TABLE[part] for part in ("optional_values", "any_field", "field_selectors")
+)
+CORE, CUSTOM = _TABLE["core"], _TABLE["custom"]
 
 PLACEHOLDER_KIND = "KIND"
 _SELECTS_OBJECTS = ("get", "describe", "delete", "patch", "annotate", "label", "wait", "scale")

@@ -10,36 +10,14 @@ from gpuc.admission.validation import with_defaults
 from gpuc.admission.validation.pods import pull_policy
 from gpuc.objects.object_set import dig
 from tests.admission.validation.bases import BASES
+from tests.tables import table
 
 
 @pytest.mark.parametrize(
     ("kind", "path", "value"),
-    [
-        ("Pod", ("spec", "restartPolicy"), "Always"),
-        ("Pod", ("spec", "securityContext"), {}),
-        ("Pod", ("spec", "containers", 0, "imagePullPolicy"), "IfNotPresent"),
-        ("Job", ("spec", "completions"), 1),
-        ("Job", ("spec", "backoffLimit"), 6),
-        ("Job", ("spec", "suspend"), False),
-        ("Job", ("spec", "template", "metadata", "labels", "batch.kubernetes.io/job-name"), "a"),
-        ("Job", ("metadata", "labels", "app"), "a"),
-        ("CronJob", ("spec", "jobTemplate", "spec", "parallelism"), None),
-        ("Deployment", ("spec", "strategy", "rollingUpdate", "maxSurge"), "25%"),
-        ("StatefulSet", ("spec", "updateStrategy", "rollingUpdate", "partition"), 0),
-        ("JobSet", ("spec", "replicatedJobs", 0, "template", "spec", "completionMode"), "Indexed"),
-        ("JobSet", ("spec", "replicatedJobs", 0, "template", "spec", "template", "spec", "restartPolicy"), "OnFailure"),
-        ("JobSet", ("spec", "replicatedJobs", 0, "groupName"), "default"),
-        ("JobSet", ("spec", "network", "enableDNSHostnames"), True),
-        ("LeaderWorkerSet", ("spec", "rolloutStrategy", "type"), "RollingUpdate"),
-        ("LeaderWorkerSet", ("spec", "startupPolicy"), "LeaderCreated"),
-        ("batch.volcano.sh/Job", ("spec", "queue"), "default"),
-        ("batch.volcano.sh/Job", ("spec", "schedulerName"), "volcano"),
-        ("batch.volcano.sh/Job", ("spec", "minAvailable"), 2),
-        ("batch.volcano.sh/Job", ("spec", "tasks", 0, "minAvailable"), 2),
-        ("batch.volcano.sh/Job", ("spec", "tasks", 0, "template", "spec", "schedulerName"), None),
-    ],
+    table(__file__, "defaults.yaml")["defaults"],
 )
-def test_sets_defaults_and_does_not_change_the_input(kind: str, path: tuple[str | int, ...], value: object) -> None:
+def test_sets_defaults_and_does_not_change_the_input(kind: str, path: list[str | int], value: object) -> None:
     before = deepcopy(BASES[kind])
     assert dig(with_defaults(BASES[kind]), *path) == value
     assert BASES[kind] == before

@@ -8,9 +8,14 @@ import pytest
 
 from gpuc.admission.validation import validation_errors, with_defaults
 from tests.admission.validation.bases import BASES, Case
-from tests.admission.validation.pod_cases import POD_CASES, UNCHECKED
-from tests.admission.validation.volcano_cases import UNCHECKED_QUEUE, VOLCANO
-from tests.admission.validation.workload_cases import WEBHOOK_CASES, WORKLOAD_CASES
+from tests.admission.validation.workload_cases import (
+    POD_CASES,
+    UNCHECKED,
+    UNCHECKED_QUEUE,
+    VOLCANO,
+    WEBHOOK_CASES,
+    WORKLOAD_CASES,
+)
 from tests.values import changed, paths
 
 
@@ -28,7 +33,7 @@ def test_refuses_the_wrong_field(case: Case) -> None:
         assert all(decision.message for decision in denied)
 
 
-@pytest.mark.parametrize("case", [*UNCHECKED, UNCHECKED_QUEUE], ids=str)
+@pytest.mark.parametrize("case", [*UNCHECKED, *UNCHECKED_QUEUE], ids=str)
 def test_reports_fields_that_it_does_not_check(case: Case) -> None:
     decisions = list(validation_errors(case.document()))
     assert case.expected() in [decision.field for decision in decisions if decision.outcome == "unknown"]

@@ -31,7 +31,7 @@ class Undetected:
     """Its id."""
     reason: str
     covered_by: str = ""
-    """The test that detects such a mistake of an emitter, relative to the root; empty where no test has to."""
+    """The test or committed output that shows such a mistake of an emitter, from the root; empty where none has to."""
 
 
 def undetected() -> dict[str, Undetected]:

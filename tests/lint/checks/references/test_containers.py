@@ -6,6 +6,7 @@ import pytest
 
 from gpuc.lint.checks.references.containers import findings
 from tests.lint.checks.references.trees import tree
+from tests.tables import table
 
 POD = """
     apiVersion: v1
@@ -25,32 +26,7 @@ def reported(*texts: str) -> list[str]:
 
 @pytest.mark.parametrize(
     ("container", "words"),
-    [
-        (
-            "resources: {requests: {memory: 2Gi}, limits: {memory: 1Gi}}",
-            "OBJ020 memory: the request of 2Gi memory is more than",
-        ),
-        (
-            "resources: {requests: {nvidia.com/gpu: 1}, limits: {nvidia.com/gpu: 2}}",
-            "OBJ020 nvidia.com/gpu: the request of 1 nvidia.com/gpu must be equal to the limit of 2",
-        ),
-        (
-            "resources: {requests: {nvidia.com/gpu: 1}}",
-            "OBJ020 limits: nvidia.com/gpu needs a limit",
-        ),
-        (
-            "resources: {limits: {nvidia.com/gpu: 500m}}",
-            "OBJ020 nvidia.com/gpu: nvidia.com/gpu is 500m; extended resources are integers",
-        ),
-        ("resources: {limits: {gpu: 1}}", 'OBJ020 gpu: containers have no resource "gpu"'),
-        ("resources: {limits: {cpu: -1}}", "OBJ020 cpu: cpu is -1; expected 0 or more"),
-        ("resources: {limits: {hugepages-2Mi: 10Gi}}", "OBJ020 resources: hugepages-2Mi also needs"),
-        (
-            "resources: {limits: {hugepages-2Mi: 3Mi, cpu: 1}}",
-            "OBJ020 hugepages-2Mi: the amount of hugepages-2Mi is not a multiple",
-        ),
-        ("readinessProbe: {httpGet: {port: htpp}}", "OBJ022 port: no port of the container"),
-    ],
+    table(__file__, "containers.yaml")["refused"],
 )
 def test_refused_amounts_and_unknown_ports_are_reported(container: str, words: str) -> None:
     (only,) = reported(POD % container)

@@ -1,4 +1,4 @@
-"""Labels of node pools that select a configuration of the GPU operator, from its chart's values or a ClusterPolicy."""
+"""Labels of node pools that select a configuration of the GPU operator, from its chart's values."""
 
 from __future__ import annotations
 
@@ -10,27 +10,8 @@ from gpuc.diagnostics.place import place
 from gpuc.objects.object_set import ObjectSet
 from gpuc.pipeline.stages import compiled_spec
 from tests.conftest import ROOT
-from tests.lint.checks.references.trees import replaced, reported, tree, with_value
+from tests.lint.checks.references.trees import replaced, tree, with_value
 from tests.lint.checks.topics import references as findings
-
-POLICY = """
-apiVersion: nvidia.com/v1
-kind: ClusterPolicy
-metadata: {name: cluster-policy}
-spec:
-  devicePlugin: {config: {name: sharing, default: exclusive}}
-  migManager: {config: {name: layouts}}
----
-apiVersion: v1
-kind: ConfigMap
-metadata: {name: sharing, namespace: gpu-operator}
-data: {exclusive: "version: v1", sliced: "version: v1"}
----
-apiVersion: v1
-kind: ConfigMap
-metadata: {name: layouts, namespace: gpu-operator}
-data: {config.yaml: "{version: v1, mig-configs: {all-disabled: [], halves: []}}"}
-"""
 
 
 def pool(labels: str) -> str:
@@ -41,42 +22,6 @@ kind: NodePool
 metadata: {{name: a}}
 spec: {{template: {{metadata: {{labels: {labels}}}}}}}
 """
-
-
-@pytest.mark.parametrize(
-    ("labels", "wanted"),
-    [
-        ("{nvidia.com/device-plugin.config: sliced, nvidia.com/mig.config: halves}", []),
-        ("{nvidia.com/device-plugin.config: ''}", []),
-        ("{example.com/pool: a}", []),
-        ("{nvidia.com/device-plugin.config: silced}", [("REF026", "NodePool a", "write sliced")]),
-        ("{nvidia.com/device-plugin.config: other}", [("REF026", "NodePool a", "")]),
-        ("{nvidia.com/mig.configs: halves}", [("REF026", "NodePool a", "write nvidia.com/mig.config")]),
-        ("{nvidia.com/mig.config.state: success, nvidia.com/gpu.config: a}", []),
-        ("{nvidia.com/mig.config: halfs}", [("REF026", "NodePool a", "")]),
-        ("{nvidia.com/mig.config: all-disbaled}", [("REF026", "NodePool a", "write all-disabled")]),
-    ],
-)
-def test_labels_select_from_the_config_maps_of_a_policy(labels: str, wanted: list[tuple[str, str, str]]) -> None:
-    assert reported(POLICY, pool(labels)) == wanted
-    is_complete = [row for row in reported(POLICY, pool(labels), is_complete=True) if row[0] != "REF040"]
-    assert is_complete == wanted
-
-
-def test_the_default_of_a_policy_is_one_of_its_configurations() -> None:
-    missing = POLICY.replace("default: exclusive", "default: none")
-    assert reported(missing, pool("{}")) == [("REF026", "ClusterPolicy cluster-policy", "")]
-
-
-def test_missing_or_unreadable_configurations_are_not_checked() -> None:
-    elsewhere = POLICY.replace("name: sharing, namespace", "name: other, namespace")
-    assert reported(elsewhere, pool("{nvidia.com/device-plugin.config: other}")) == []
-    misspelt = POLICY.replace("name: sharing, namespace", "name: shraing, namespace")
-    assert ("REF026", "NodePool a", "write sliced") in reported(
-        misspelt, pool("{nvidia.com/device-plugin.config: slicde}")
-    )
-    unreadable = POLICY.replace('"{version: v1, mig-configs: {all-disabled: [], halves: []}}"', "'{['")
-    assert reported(unreadable, pool("{nvidia.com/mig.config: other}")) == []
 
 
 def of_values(values: Any, labels: str) -> list[str]:

@@ -13,7 +13,7 @@ from gpuc.objects.paths import EVERY_ITEM, pattern
 from gpuc.objects.symbol_table import CLUSTER_SCOPED, NAMED_BY, kind_of
 from gpuc.verify.references.names import REFERENCES
 from gpuc.verify.references.reference import ANY, NOT_IN_THESE_FILES, POD, TYPED, Confidence, Reference, confidence_of
-from tests.lint.checks.references.trees import findings, ids, reported
+from tests.lint.checks.references.trees import findings
 
 MEANT = {
     "spec.parameters": "kueue.x-k8s.io/ProvisioningRequestConfig",
@@ -126,77 +126,3 @@ def test_no_finding_in_partial_input_without_objects_of_the_kind(row: Reference)
 
 def test_every_missing_target_is_an_error() -> None:
     assert {rule.severity for rule in REFERENCES.values()} == {Severity.ERROR}
-
-
-def test_work_looks_for_its_queue_in_its_own_namespace() -> None:
-    queues = """
-    apiVersion: kueue.x-k8s.io/v1beta2
-    kind: LocalQueue
-    metadata: {name: training, namespace: research}
-    spec: {clusterQueue: research}
-    ---
-    apiVersion: kueue.x-k8s.io/v1beta2
-    kind: LocalQueue
-    metadata: {name: serving, namespace: search}
-    spec: {clusterQueue: research}
-    """
-    work = """
-    apiVersion: jobset.x-k8s.io/v1alpha2
-    kind: JobSet
-    metadata:
-      name: work
-      namespace: NAMESPACE
-      labels: {kueue.x-k8s.io/queue-name: training}
-    spec: {}
-    """
-    assert ids(queues, work.replace("NAMESPACE", "research")) == []
-    assert reported(queues, work.replace("NAMESPACE", "search")) == [("REF002", "JobSet search/work", "")]
-    assert ids(queues, work.replace("NAMESPACE", "elsewhere")) == ["REF090"]
-    assert ids(queues, work.replace("      namespace: NAMESPACE\n", "")) == [], "the namespace is unknown"
-
-
-def test_built_in_roles_and_accounts_exist() -> None:
-    binding = """
-    apiVersion: rbac.authorization.k8s.io/v1
-    kind: ClusterRoleBinding
-    metadata: {name: a}
-    roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: ROLE}
-    subjects:
-      - {kind: ServiceAccount, name: default, namespace: default}
-      - {kind: Group, name: unknown-group}
-    """
-    for role in ("view", "cluster-admin", "system:node-proxier"):
-        assert ids(binding.replace("ROLE", role), is_complete=True) == []
-    assert ids(binding.replace("ROLE", "viewer"), is_complete=True) == ["REF005"]
-
-
-def test_placeholders_of_template_engines_are_not_names() -> None:
-    text = """
-    apiVersion: kueue.x-k8s.io/v1beta2
-    kind: LocalQueue
-    metadata: {name: training, namespace: research}
-    spec: {clusterQueue: "${QUEUE}"}
-    """
-    assert ids(text, is_complete=True) == ["REF040"]
-
-
-def test_optional_sources_may_be_missing_and_external_secrets_create_theirs() -> None:
-    pod = """
-    apiVersion: v1
-    kind: Pod
-    metadata: {name: work, namespace: default}
-    spec:
-      containers:
-        - name: work
-          envFrom:
-            - configMapRef: {name: settings, optional: true}
-            - secretRef: {name: token}
-    """
-    maker = """
-    apiVersion: external-secrets.io/v1
-    kind: ExternalSecret
-    metadata: {name: token-of-the-vault, namespace: default}
-    spec: {target: {name: token}}
-    """
-    assert ids(pod, is_complete=True) == ["REF006"]
-    assert ids(pod, maker, is_complete=True) == []

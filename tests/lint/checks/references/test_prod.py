@@ -77,35 +77,11 @@ def test_a_removed_target_is_reported_at_its_source(use: ObjectReference) -> Non
     ]
 
 
-def test_labels_of_flavors_and_pools_have_to_agree() -> None:
-    flavor = object_of("ResourceFlavor", "train-h100")
-    misspelt = with_value(flavor, ("spec", "nodeLabels"), {"gpuc.dev/pool": "trian-h100"})
-    assert ("REF020", "ResourceFlavor train-h100", "write train-h100") in found(flavor, misspelt)
-    assert ("REF020", "ResourceFlavor train-h100", "write train-h100") in found(flavor, misspelt, is_complete=False)
-    key = with_value(flavor, ("spec", "nodeLabels"), {"gpuc.dev/pools": "train-h100"})
-    assert ("REF020", "ResourceFlavor train-h100", "write gpuc.dev/pool") in found(flavor, key)
-    pool = object_of("NodePool", "general")
-    relabelled = with_value(pool, ("spec", "template", "metadata", "labels"), {"gpuc.dev/pool": "other"})
-    assert {"REF020", "VER004"} <= {row[0] for row in found(pool, relabelled)}
-
-
 def test_a_pool_outside_of_kueue_needs_a_resource_quota() -> None:
     """C4: a ResourceQuota has to count the devices of a node pool that no ResourceFlavor selects."""
     quota = object_of("ResourceQuota", namespace="embeddings")
     uncounted = with_value(quota, ("spec", "hard", "requests.nvidia.com/gpu.shared"), "0")
     assert ("VER004", "NodePool embed-l40s", "") in found(quota, uncounted)
-
-
-def test_taints_of_flavors_and_pools_have_to_agree() -> None:
-    flavor = object_of("ResourceFlavor", "dev-l4")
-    bare = with_value(flavor, ("spec", "tolerations"), flavor.body["spec"]["tolerations"][:1])
-    assert found(flavor, bare) == [("REF022", "ResourceFlavor dev-l4", "")]
-    value = with_value(flavor, ("spec", "tolerations", 1, "value"), "share")
-    assert found(flavor, value) == [("REF022", "ResourceFlavor dev-l4", "write shared")]
-    pool = object_of("NodePool", "general")
-    taint = {"key": "gpuc.dev/tenant", "value": "search", "effect": "NoSchedule"}
-    tainted = with_value(pool, ("spec", "template", "spec", "taints"), [taint])
-    assert ("REF022", "ResourceFlavor general", "") in found(pool, tainted)
 
 
 def test_namespaces_and_their_labels_have_to_agree() -> None:

@@ -13,8 +13,6 @@ from gpuc.kubernetes.duration import parse_duration
 from gpuc.manifest.manifest import Manifest
 from gpuc.model import Cluster
 from gpuc.substrates.eks.karpenter.component import karpenter
-from gpuc.substrates.eks.scaling import eks
-from tests.conftest import EXAMPLES, example
 
 Variant = Callable[[Callable[[dict[str, Any]], object]], Cluster]
 DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
@@ -60,37 +58,6 @@ def test_c11_no_node_is_replaced_in_the_working_hours_of_the_whole_year(zone: st
         if local.weekday() < 5 and 8 <= local.hour < 18:
             assert any(starts(schedule, seconds, time)), local
         time += timedelta(minutes=30)
-
-
-def test_c11_the_example_clusters_have_the_working_hours_of_their_regions() -> None:
-    windows = {
-        name: next(budget for budget in spec["disruption"]["budgets"] if "schedule" in budget)
-        for name, pool in (("prod-use1", "lab-h100"), ("train-usw2", "core-h200"), ("infer-euw1", "notebooks-l4"))
-        for spec in [node_pools(example(name))[pool]]
-    }
-    assert {name: (window["schedule"], window["duration"]) for name, window in windows.items()} == {
-        "prod-use1": ("0 12 * * mon-fri", "11h"),
-        "train-usw2": ("0 15 * * mon-fri", "11h"),
-        "infer-euw1": ("0 7 * * mon-fri", "11h"),
-    }
-
-
-@pytest.mark.parametrize("name", EXAMPLES)
-def test_c10_nodes_with_gpus_do_not_expire_together(name: str) -> None:
-    """Expiry ignores disruption budgets, and does not wait for a new node."""
-    cluster = example(name)
-    for pool in cluster.pools:
-        expected = "Never" if pool.is_gpu or not eks(pool).spec.expire_after else "720h"
-        assert node_pools(cluster)[pool.name]["template"]["spec"]["expireAfter"] == expected
-
-
-@pytest.mark.parametrize("name", EXAMPLES)
-def test_s8_drift_starts_no_node_beside_a_run(name: str) -> None:
-    """With terminationGracePeriod, Karpenter replaces a drifted node although a pod has do-not-disrupt."""
-    cluster = example(name)
-    for pool in cluster.pools:
-        template = node_pools(cluster)[pool.name]["template"]["spec"]
-        assert ("terminationGracePeriod" in template) == (pool.spec.runs is None)
 
 
 def static(instances: int | None, purchase: list[str]) -> Callable[[dict[str, Any]], None]:

@@ -1,14 +1,78 @@
-"""Mutations of requests, of limits, and of the nodes that pods accept."""
+"""Mutations that one change of fields cannot say: they depend on the workload, its pool or its tenant."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, MEMORY, texts
-from gpuc.model.names import EFA, GPU, HUGEPAGES, POOL_LABEL
+from gpuc.model.names import COST_LABEL, EFA, GPU, HUGEPAGES, POOL_LABEL
 from tests.conformance.workload_drafts import Draft, Mutation, for_all, other_pools, where
 
-ZONE, TYPE, HOST = "topology.kubernetes.io/zone", "node.kubernetes.io/instance-type", "kubernetes.io/hostname"
+LONG = "a" * 70
+ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
+
+
+def _without_security(draft: Draft, *fields: str) -> bool:
+    """Removes fields from all security contexts; returns whether a field was removed."""
+    owners = [draft.pod, *draft.pod["containers"], *draft.pod.get("initContainers", ())]
+    removed = [owner["securityContext"].pop(field, None) for owner in owners if "securityContext" in owner
+               for field in fields]  # fmt: skip
+    return any(value is not None for value in removed)
+
+
+def _shm_of_mps_clients(draft: Draft) -> bool:
+    if draft.target.pool.mps_user is None:
+        return False
+    draft.add_volume("shm", {"emptyDir": {"medium": "Memory"}}, "/dev/shm")
+    return True
+
+
+def _without_nccl_profile(draft: Draft) -> bool:
+    if EFA not in draft.main["resources"].get("limits", {}) or "envFrom" not in draft.main:
+        return False
+    del draft.main["envFrom"]
+    return True
+
+
+def _label(draft: Draft, value: str) -> None:
+    draft.document["metadata"].setdefault("labels", {})[COST_LABEL] = value
+
+
+def _owner(draft: Draft) -> None:
+    owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "other", "uid": "0f4c9a52-2f3e-4f1c-9a52-7d3e1a2b3c4d"}
+    draft.document["metadata"]["ownerReferences"] = [{**owner, "controller": True}]
+
+
+def _named(draft: Draft, name: str) -> None:
+    draft.document["metadata"]["name"] = name
+
+
+def _two_equal_names(draft: Draft) -> None:
+    draft.pod["containers"].append({"name": draft.main["name"], "image": draft.main["image"]})
+
+
+def _two_equal_paths(draft: Draft) -> None:
+    draft.add_volume("one", {"emptyDir": {}}, "/data")
+    draft.add_volume("two", {"emptyDir": {}}, "/data")
+
+
+def _other_kind(name: str) -> Mutation:
+    """Returns a mutation of a Deployment into another kind with the same selector and template."""
+
+    def change(draft: Draft) -> None:
+        draft.document["kind"] = name
+        kept = ("selector", "template") + (("replicas",) if name == "ReplicaSet" else ())
+        draft.document["spec"] = {field: value for field, value in draft.spec.items() if field in kept}
+
+    return where(lambda draft: draft.kind == "Deployment", change)
+
+
+def _without_image(draft: Draft) -> None:
+    del draft.main["image"]
+
+
+def _metadata_of_template(draft: Draft, part: str, key: str, value: Any) -> None:
+    draft.template.setdefault("metadata", {}).setdefault(part, {})[key] = value
 
 
 def _has_gpu(draft: Draft) -> bool:
@@ -85,17 +149,6 @@ def _unselected(draft: Draft) -> bool:
     return draft.pod.get("nodeSelector", {}).pop(POOL_LABEL, None) is not None
 
 
-def _require(key: str, operator: str, *values: str) -> Mutation:
-    """Returns a mutation with a required node affinity."""
-
-    def change(draft: Draft) -> None:
-        expression: dict[str, Any] = {"key": key, "operator": operator} | ({"values": list(values)} if values else {})
-        terms = {"nodeSelectorTerms": [{"matchExpressions": [expression]}]}
-        draft.pod["affinity"] = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
-
-    return for_all(change)
-
-
 def _more_hosts_than_nodes(draft: Draft) -> bool:
     """Requires a node of its own for each pod, with one pod more than the pool has nodes."""
     pool = draft.target.pool
@@ -121,13 +174,45 @@ def _other_own_pool(draft: Draft) -> bool:
     return _select_pool(draft, draft.random.choice(names) if names else None)
 
 
-RESOURCES: dict[str, Mutation] = {
-    "memory 8gi": for_all(lambda d: d.resources(MEMORY, "8gi")),
-    "memory 8GB": for_all(lambda d: d.resources(MEMORY, "8GB")),
-    "negative cpu": for_all(lambda d: d.resources(CPU, "-1")),
-    "cpu as text": for_all(lambda d: d.resources(CPU, "two")),
-    "cpu of a thousandth of a millicore": for_all(lambda d: d.resources(CPU, "0.0001")),
-    "memory in millibytes": for_all(lambda d: d.resources(MEMORY, "400000000m")),
+BY_CODE: dict[str, Mutation] = {
+    "no runAsNonRoot": lambda d: _without_security(d, "runAsNonRoot"),
+    "no seccomp profile": lambda d: _without_security(d, "seccompProfile"),
+    "no allowPrivilegeEscalation": lambda d: _without_security(d, "allowPrivilegeEscalation"),
+    "capabilities not dropped": lambda d: _without_security(d, "capabilities"),
+    "init container of a foreign registry": for_all(
+        lambda d: d.pod.setdefault("initContainers", []).append({**d.main, "name": "fetch", "image": "ubuntu"})
+    ),
+    "cost label of another tenant": for_all(lambda d: _label(d, "CC-99999")),
+    "shared memory of an MPS client": _shm_of_mps_clients,
+    "no NCCL profile": _without_nccl_profile,
+    "forged owner": for_all(_owner),
+    "no restartPolicy in a Job": where(lambda d: d.kind in ("Job", "CronJob"), lambda d: d.pod.pop("restartPolicy")),
+    "no image": for_all(_without_image),
+    "image with a space": for_all(lambda d: d.main.update(image=" " + d.main["image"])),
+    "two equal container names": for_all(_two_equal_names),
+    "long label value": for_all(lambda d: _metadata_of_template(d, "labels", "example.com/run", LONG)),
+    "name of 70 characters": for_all(lambda d: _named(d, f"{d.document['metadata']['name']}-{LONG}"[:70])),
+    "name of 60 characters": for_all(lambda d: _named(d, f"{d.document['metadata']['name']}-{LONG}"[:60])),
+    "name of 300 characters": for_all(lambda d: _named(d, f"{d.document['metadata']['name']}-{LONG * 5}"[:300])),
+    "name with capitals": for_all(lambda d: _named(d, d.document["metadata"]["name"].title())),
+    "name with a dot": for_all(lambda d: _named(d, f"{d.document['metadata']['name']}.v1")),
+    "mount without a volume": for_all(
+        lambda d: d.main.setdefault("volumeMounts", []).append({"name": "absent", "mountPath": "/absent"})
+    ),
+    "two mounts at one path": for_all(_two_equal_paths),
+    "no selector": where(lambda d: d.kind in ("Deployment", "StatefulSet"), lambda d: d.spec.pop("selector")),
+    "ReplicaSet instead of a Deployment": _other_kind("ReplicaSet"),
+    "DaemonSet instead of a Deployment": _other_kind("DaemonSet"),
+    "misspelled kind": for_all(lambda d: d.document.update(kind=d.document["kind"].lower())),
+    "namespace of another tenant": for_all(
+        lambda d: d.document["metadata"].update(
+            namespace=next(
+                name
+                for name in d.cluster.tenant_namespaces
+                if name not in {own.name for own in d.target.tenant.namespaces}
+            )
+        )
+    ),
     "request above the limit": for_all(
         lambda d: d.main["resources"].update(
             requests={**d.main["resources"].get("requests", {}), CPU: "4"},
@@ -141,13 +226,8 @@ RESOURCES: dict[str, Mutation] = {
     "misspelled GPU resource": _device("another name"),
     "GPU without cpu and memory": where(
         _has_gpu,
-        lambda d: d.main.update(
-            resources={"limits": {d.devices[0]: d.main["resources"]["limits"][d.devices[0]]}}
-        ),
+        lambda d: d.main.update(resources={"limits": {d.devices[0]: d.main["resources"]["limits"][d.devices[0]]}}),
     ),
-    "unknown resource": for_all(lambda d: d.resources("example.com/fpga", "1")),
-    "resource without a domain": for_all(lambda d: d.resources("gpu", "1")),
-    "AMD GPU": for_all(lambda d: d.resources("amd.com/gpu", "1")),
     "GPU of a pool without GPUs": where(lambda d: not d.target.pool.is_gpu, lambda d: d.resources(GPU, "1")),
     "more GPUs than a node": _too_many_devices,
     "cpu beyond the node": _beyond_the_node(CPU),
@@ -158,58 +238,16 @@ RESOURCES: dict[str, Mutation] = {
     "huge pages in a pool without huge pages": where(
         lambda d: not d.target.pool.hugepages_bytes, lambda d: d.resources(HUGEPAGES, "512Mi")
     ),
-    "huge pages of 1 GiB": for_all(lambda d: d.resources("hugepages-1Gi", "1Gi")),
     "more pods than the quota": where(lambda d: d.kind != "Pod", lambda d: _set_pods(d, 130)),
     "twenty pods": where(lambda d: d.kind != "Pod", lambda d: _set_pods(d, 20)),
     "pool of another tenant": _other_tenants_pool,
     "another pool of the tenant": _other_own_pool,
-    "pool that does not exist": _select(POOL_LABEL, "h900"),
     "no pool selector": _unselected,
     "no tolerations": _toleration_missing,
-    "node label that no node has": _select("example.com/disk", "fast"),
-    "zone that no pool has": _select(ZONE, "us-east-1f"),
     "zone of the region": for_all(lambda d: _select(ZONE, d.random.choice(d.cluster.pools[0].zones))(d)),
-    "instance type of no pool": _select(TYPE, "c5.large"),
-    "arm64": _select("kubernetes.io/arch", "arm64"),
-    "windows": _select("kubernetes.io/os", "windows"),
-    "capacity type spot": _select("karpenter.sh/capacity-type", "spot"),
-    "capacity type on-demand": _select("karpenter.sh/capacity-type", "on-demand"),
-    "GPU model of the node": _select("nvidia.com/gpu.product", "NVIDIA-H100-80GB-HBM3"),
     "NodePool of Karpenter": for_all(
         lambda d: d.pod.setdefault("nodeSelector", {}).update({"karpenter.sh/nodepool": d.target.pool.name})
     ),
-    "required affinity to another zone": _require(ZONE, "In", "eu-north-1a"),
-    "required affinity to no zone of the region": _require(ZONE, "NotIn", "us-east-1a", "us-east-1b", "us-west-2a",
-                                                          "us-west-2b", "us-west-2c", "eu-west-1a", "eu-west-1b"),
-    "required affinity to an existing label": _require("example.com/absent", "Exists"),
-    "required affinity to a missing label": _require("example.com/absent", "DoesNotExist"),
-    "required affinity to a large instance": _require("karpenter.k8s.aws/instance-cpu", "Gt", "1000"),
-    "affinity operator in lower case": _require(ZONE, "in", "us-east-1a"),
-    "affinity without values": _require(ZONE, "In"),
     "host anti-affinity beyond the nodes": _more_hosts_than_nodes,
-    "affinity to a pod that does not exist": for_all(
-        lambda d: d.pod.update(
-            affinity={"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [
-                {"labelSelector": {"matchLabels": {"app": "absent"}}, "topologyKey": HOST}]}}
-        )
-    ),
-    "spread over hosts with DoNotSchedule": for_all(
-        lambda d: d.pod.update(
-            topologySpreadConstraints=[{"maxSkew": 1, "topologyKey": HOST, "whenUnsatisfiable": "DoNotSchedule",
-                                        "labelSelector": {"matchLabels": {"app": "any"}}}]
-        )
-    ),
-    "spread over an unknown key": for_all(
-        lambda d: d.pod.update(
-            topologySpreadConstraints=[{"maxSkew": 1, "topologyKey": "example.com/rack",
-                                        "whenUnsatisfiable": "DoNotSchedule",
-                                        "labelSelector": {"matchLabels": {"app": "any"}}}]
-        )
-    ),
-    "maxSkew 0": for_all(
-        lambda d: d.pod.update(
-            topologySpreadConstraints=[{"maxSkew": 0, "topologyKey": HOST, "whenUnsatisfiable": "ScheduleAnyway"}]
-        )
-    ),
-}  # fmt: skip
+}
 """Mutations by name."""
