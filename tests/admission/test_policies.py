@@ -12,9 +12,8 @@ from gpuc.admission.policies import Policies
 from gpuc.admission.request import Decision, Request
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet, dig
-from gpuc.pipeline.stages import compiled_spec
 from gpuc.policy.library import VERDICTS, policies
-from tests.conftest import EXAMPLES, ROOT
+from tests.conftest import EXAMPLES, compiled_example
 
 Object = dict[str, Any]
 JOBS = "system:serviceaccount:kube-system:job-controller"
@@ -22,7 +21,7 @@ JOBS = "system:serviceaccount:kube-system:job-controller"
 
 @cache
 def tree(name: str) -> ObjectSet:
-    spec = compiled_spec(ROOT, f"specs/{name}.yaml")
+    spec = compiled_example(name)
     return ObjectSet(spec.synced, is_complete=True, values=spec.charts)
 
 
@@ -175,7 +174,7 @@ def test_the_emitted_template_denies_the_denied_examples(name: str, document: Ob
 def test_the_emitted_workload_templates_violate_no_constraint(name: str) -> None:
     kinds = ("Job", "JobSet", "Deployment", "StatefulSet", "LeaderWorkerSet", "CronJob")
     workloads = [manifest for manifest in tree(name).manifests if manifest.kind in kinds and manifest.namespace]
-    spec = compiled_spec(ROOT, f"specs/{name}.yaml")
+    spec = compiled_example(name)
     workloads += [found for found in spec.artifacts if isinstance(found, Manifest) and "/workloads/" in found.file]
     assert workloads
     for manifest in workloads:

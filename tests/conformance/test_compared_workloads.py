@@ -9,7 +9,6 @@ from dataclasses import replace
 
 import pytest
 
-from gpuc.pipeline.stages import compiled_spec
 from gpuc.rehearse.client import Object
 from tests.conformance.compared_plane import ROUND, USED, rounds
 from tests.conformance.compared_report import (
@@ -25,7 +24,7 @@ from tests.conformance.compared_workloads import cluster_index, trace_answer
 from tests.conformance.random_workloads import RandomWorkload, random_workloads
 from tests.conformance.real_answers import Answer, refusal
 from tests.conformance.workload_mutations import MUTATIONS
-from tests.conftest import EXAMPLES, ROOT, example
+from tests.conftest import EXAMPLES, compiled_example, example
 
 COUNT = 420
 QUOTA = 'pods "w1" is forbidden: exceeded quota: gpuc, requested: requests.cpu=1, used: requests.cpu={}, limited: 5'
@@ -180,7 +179,7 @@ def test_the_report_has_a_table_by_mutation_and_every_disagreement() -> None:
 
 
 def test_the_trace_answers_for_a_document() -> None:
-    spec = compiled_spec(ROOT, "specs/prod-use1.yaml")
+    spec = compiled_example("prod-use1")
     index = cluster_index(spec)
     workloads = [workload for workload in random_workloads(spec.cluster, 80, 1) if workload.kind == "Job"]
     answers = Counter(trace_answer(index, workload.document).verdict for workload in workloads)

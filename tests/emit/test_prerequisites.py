@@ -23,7 +23,7 @@ from gpuc.model import Cluster
 from gpuc.needs import contradictions, findings, needs_of
 from gpuc.pipeline.stages import CompiledSpec, compiled_spec
 from gpuc.spec.cluster_network import ClusterNetwork
-from tests.conftest import EXAMPLES, root_of
+from tests.conftest import EXAMPLES, compiled_example, root_of
 from tests.emit import fleet
 from tests.extra.fleet import SPEC, checked, compiled, write_fleet, write_manifest
 from tests.readme.check import only_reads, program_problems
@@ -35,7 +35,7 @@ each_cluster = pytest.mark.parametrize("name", list(dict.fromkeys(CLUSTERS)))
 
 @cache
 def example(name: str) -> CompiledSpec:
-    return compiled_spec(root_of(name), f"specs/{name}.yaml")
+    return compiled_example(name)
 
 
 def readme(cluster: Cluster) -> str:

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 import jsonschema_rs
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuc.catalog import Catalog, load
@@ -22,6 +22,7 @@ from gpuc.pipeline.fleet_catalog import fleet_catalog
 from gpuc.pipeline.own_rows import merge
 from gpuc.spec.schema import catalog_schema
 from tests.conftest import HUB, ROOT
+from tests.lanes import drawn
 
 FILE = "specs/catalog/facts.yaml"
 HEAD = "apiVersion: gpuc.dev/v1alpha1\nkind: Catalog\n"
@@ -298,7 +299,7 @@ VALUES = st.recursive(
         }
     )
 )
-@settings(max_examples=150)
+@drawn(150)
 def test_no_data_raises_an_exception(data: dict[str, object]) -> None:
     found: list[Finding] = []
     text = json.dumps({"apiVersion": "gpuc.dev/v1alpha1", "kind": "Catalog", **data})
@@ -308,7 +309,7 @@ def test_no_data_raises_an_exception(data: dict[str, object]) -> None:
 
 
 @given(st.binary() | st.text().map(lambda text: (HEAD + text).encode("utf-8", "surrogatepass")))
-@settings(max_examples=100)
+@drawn(100)
 def test_no_file_raises_an_exception(data: bytes) -> None:
     with TemporaryDirectory() as root:
         (Path(root) / FILE).parent.mkdir(parents=True)

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from gpuc.manifest.manifest import Manifest
-from gpuc.pipeline.stages import CompiledSpec, compiled_spec
+from gpuc.pipeline.stages import CompiledSpec
 from gpuc.policy.library import Policy, policies
-from tests.conftest import EXAMPLES, ROOT
+from tests.conftest import EXAMPLES, compiled_example
 
 from .kubernetes_cel import Object, Review, denials
 
@@ -22,7 +22,7 @@ NAME = "kubernetes.io/metadata.name"
 
 @cache
 def spec(name: str) -> CompiledSpec:
-    return compiled_spec(ROOT, f"specs/{name}.yaml")
+    return compiled_example(name)
 
 
 def constraints(name: str) -> list[Manifest]:

@@ -14,7 +14,7 @@ from typing import Any
 
 import jsonschema_rs
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
@@ -26,6 +26,7 @@ from gpuc.source import read, yaml_files
 from gpuc.spec.layered_schema import layered
 from gpuc.spec.parse import parse
 from tests.conftest import CUSTOM, HUB, MACHINES, ROOT
+from tests.lanes import drawn
 from tests.messages.run import FLEET, SPEC, cases, place
 
 SCHEMA = json.loads(schema_text())
@@ -104,7 +105,7 @@ def split(value: Any, random: Random, path: Keys = ()) -> tuple[Any, Any]:
 
 
 @pytest.mark.parametrize(("root", "file"), CLUSTERS, ids=[file for _, file in CLUSTERS])
-@settings(max_examples=25)
+@drawn(25)
 @given(seed=st.integers(0, 2**32))
 def test_the_parts_of_a_spec_are_valid_in_any_layer(root: Path, file: str, seed: int) -> None:
     whole = merged(root, file)

@@ -11,8 +11,7 @@ import yaml
 
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet
-from gpuc.pipeline.stages import compiled_spec
-from tests.conftest import EXAMPLES, ROOT
+from tests.conftest import EXAMPLES, compiled_example
 from tests.lint.checks.sound import unsound
 from tests.lint.checks.topics import findings_of
 from tests.values import changed, walk
@@ -24,7 +23,7 @@ GPU, EFA = "nvidia.com/gpu", "vpc.amazonaws.com/efa"
 @cache
 def documents(name: str) -> str:
     """The objects of an example as YAML, so that every test changes its own copy."""
-    objects = (manifest.document() for manifest in compiled_spec(ROOT, f"specs/{name}.yaml").synced)
+    objects = (manifest.document() for manifest in compiled_example(name).synced)
     text: str = yaml.dump_all(objects, Dumper=yaml.CSafeDumper)
     return text
 
