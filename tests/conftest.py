@@ -96,6 +96,12 @@ def in_the_fleet(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
 
 
+@pytest.fixture
+def without_lint(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A compile does not lint customizations, which is four fifths of its time; tests/customize tests the lint."""
+    monkeypatch.setattr("gpuc.pipeline.stages._linted", lambda *inputs: [])
+
+
 @pytest.fixture(scope="session")
 def shared() -> Path:
     """The folder with the reference data; skips the test if GPUC_SHARED is not set."""

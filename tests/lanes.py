@@ -29,9 +29,14 @@ def some(values: Sequence[T], every: int) -> Sequence[T]:
     return values[::every] if Lane.is_fast else values
 
 
+def reduced(count: int) -> int:
+    """Returns the number of random examples of this lane: `count` in the slow lane."""
+    return max(1, count // SHARE) if Lane.is_fast else count
+
+
 def drawn(count: int, **options: object) -> settings:
-    """Returns the settings of a test with random examples: `count` of them in the slow lane."""
-    return settings(max_examples=max(5, count // SHARE) if Lane.is_fast else count, **options)
+    """Returns the settings of a test of hypothesis with `count` examples in the slow lane."""
+    return settings(max_examples=reduced(count), **options)
 
 
 def mark_slow_cases(items: Iterable[pytest.Item]) -> None:

@@ -79,6 +79,7 @@ def test_entries_with_the_same_role_have_one_binding() -> None:
     assert groups_of(binding) == ["a", "b"]
 
 
+@pytest.mark.slow
 def test_a_list_with_one_entry_is_the_same_as_a_map() -> None:
     entry = {"groups": ["oidc:finance"], "role": "edit"}
     forms = []

@@ -94,6 +94,7 @@ def test_the_lock_names_the_files_of_users(fleet: Path) -> None:
     assert f'"path": ["spec", "tenants", "search"], "spec": "{FOLDER}/search/web.yaml"' in lock
 
 
+@pytest.mark.slow
 def test_a_compile_notices_every_change_of_a_manifest(fleet: Path) -> None:
     """The compile cache and gpuc.lock must not hide an edit, a new file or a removed file."""
     output = fleet / "out/dev-use1/extra/app.yaml"
@@ -205,6 +206,7 @@ def pipe(root: Path) -> None:
     os.mkfifo(root / FOLDER / "a.yaml")
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize(
     ("trick", "ids"),
     [

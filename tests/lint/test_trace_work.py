@@ -128,6 +128,7 @@ CASES: dict[str, tuple[dict[str, Any], str, str, str, str]] = {
 }  # fmt: skip
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("case", CASES)
 def test_the_failing_step_and_what_to_change(case: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     written, stage, by, message, fix = CASES[case]

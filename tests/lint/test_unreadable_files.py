@@ -176,6 +176,7 @@ def ran(*words: str, **more: object) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("name", NESTED)
 def test_deep_nesting_does_not_crash_the_process(name: str, file: Path) -> None:
     file.write_text(NESTED[name])
@@ -308,6 +309,7 @@ def test_control_characters_in_file_names_are_escaped(
     assert {finding["id"] for finding in json.loads(capsys.readouterr().out)["findings"]} == {"LNT001"}
 
 
+@pytest.mark.share(6)
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_closed_stdout_is_not_an_error(command: str, file: Path) -> None:
     file.write_text(BOTH)
@@ -319,6 +321,7 @@ def test_a_closed_stdout_is_not_an_error(command: str, file: Path) -> None:
     assert "internal error" not in process.stderr
 
 
+@pytest.mark.share(3)
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
 @pytest.mark.parametrize("command", ["lint", "trace of the file", "crds import"])
 def test_a_full_disk_behind_stdout_is_reported(command: str, file: Path) -> None:
@@ -420,6 +423,7 @@ def test_a_target_that_cannot_be_written_is_reported(file: Path, capsys: pytest.
     assert "example.com is a link, or a file where a folder is expected" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_two_imports_at_once_both_succeed(file: Path) -> None:
     into = file.parent / "into"
     file.write_text(definitions(100, "same"))

@@ -191,6 +191,8 @@ EDITS = {
 }
 
 
+@pytest.mark.usefixtures("without_lint")
+@pytest.mark.share(8)
 @pytest.mark.parametrize(("section", "rows"), EDITS.values(), ids=EDITS)
 def test_an_edit_of_a_fact_changes_the_output(
     section: str, rows: object, fleet: Path, capsys: pytest.CaptureFixture[str]
@@ -215,6 +217,7 @@ def test_mistakes_in_facts_and_in_specs_are_reported_together(fleet: Path, capsy
     assert not (fleet / "out").exists()
 
 
+@pytest.mark.slow
 def test_the_folder_contains_no_specs_and_no_layers(fleet: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check"]) == 0
     assert capsys.readouterr().out.startswith("2 clusters")
@@ -225,6 +228,7 @@ def test_the_folder_contains_no_specs_and_no_layers(fleet: Path, capsys: pytest.
     assert "LAY005" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_trace_and_lint_use_the_rows(fleet: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["--queue", "nlp-cpu", "--namespace", "nlp-train", "--pool", "cpu", "--cpu", "40", "--memory", "1Gi"]
     assert main(["compile"]) == 0

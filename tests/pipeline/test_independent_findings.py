@@ -23,6 +23,7 @@ from gpuc.pipeline.pipeline import check_specs
 from gpuc.source import Source, read
 from gpuc.spec.parse import parse
 from tests.conftest import EXAMPLES
+from tests.lanes import reduced
 from tests.pipeline.memory import source as example
 from tests.values import value_at, walk
 
@@ -30,7 +31,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "compiler/gpuc"
 HEAD = "apiVersion: gpuc.dev/v1alpha1\nkind: Cluster\nmetadata: {name: case}\n"
 INPUTS = Inputs(FleetPolicies({}), load())
-PAIRS = 100
+PAIRS = reduced(100)
 Tree = dict[str, Any]
 
 

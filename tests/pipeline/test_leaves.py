@@ -24,12 +24,7 @@ def unchanged(spec: str) -> tuple[dict[str, Any], set[str], list[Any]]:
     return read_by_controllers(artifacts), reasons(artifacts), deadlines(artifacts)
 
 
-@pytest.fixture(autouse=True)
-def without_lint(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A customization is linted, which is four fifths of the time. What lint finds is in tests/customize."""
-    monkeypatch.setattr("gpuc.pipeline.stages._linted", lambda *inputs: [])
-
-
+@pytest.mark.usefixtures("without_lint")
 @pytest.mark.share(12)
 @pytest.mark.parametrize(
     ("spec", "path", "value"),

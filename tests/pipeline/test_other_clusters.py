@@ -14,6 +14,7 @@ from tests.conftest import HUB
 
 COPY = "specs/vega-test.yaml"
 PROD = "specs/vega-prod.yaml"
+pytestmark = pytest.mark.usefixtures("without_lint")
 RULES = ["FLT001", "FLT002", "FLT003", "FLT004"]
 
 

@@ -68,6 +68,7 @@ def test_planning_changes_no_file(repository: Fleet, capsys: pytest.CaptureFixtu
     assert repository.git("status", "--porcelain") == before
 
 
+@pytest.mark.slow
 def test_fail_on_counts_more_dangerous_levels_and_not_accepted_impacts(
     repository: Fleet, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -137,6 +138,7 @@ BOMB = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
 )
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize(
     ("file", "text", "message"),
     [
@@ -232,6 +234,7 @@ def test_diff_of_a_missing_folder_is_a_usage_error(repository: Fleet, capsys: py
     assert "missing" in capsys.readouterr().err
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("text", ["", "spec: ["])
 def test_diff_with_a_side_without_objects_is_a_usage_error(
     text: str, repository: Fleet, capsys: pytest.CaptureFixture[str]

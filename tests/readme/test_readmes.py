@@ -33,6 +33,7 @@ def readme(cluster: str) -> str:
     return (root_of(cluster) / f"clusters/{cluster}/README.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("cluster", CLUSTERS)
 def test_every_command_of_a_readme_exists(cluster: str) -> None:
     installed("shellcheck")

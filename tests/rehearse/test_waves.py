@@ -19,6 +19,7 @@ def spec(request: pytest.FixtureRequest) -> CompiledSpec:
     return compiled_example(request.param)
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize(("text", "wave"), [("-3", -3), ("+2", 2), ("--1", 0), ("first", 0)])
 def test_a_wave_that_is_not_a_number_is_wave_0(text: str, wave: int, spec: CompiledSpec) -> None:
     pool = next(manifest for manifest in spec.synced if manifest.kind == "NodePool")
@@ -32,6 +33,7 @@ def test_every_object_is_applied_once(spec: CompiledSpec) -> None:
     assert sorted(applied) == sorted(str(manifest) + manifest.api for manifest in spec.synced)
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize(
     ("first", "then"),
     [

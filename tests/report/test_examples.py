@@ -84,6 +84,7 @@ def write_specs(place: str, variant: Variant, folder: Path) -> None:
         (folder / name).write_text(text, encoding="utf-8")
 
 
+@pytest.mark.share(5)
 @pytest.mark.parametrize("id", SHOWN)
 def test_only_the_bad_example_has_a_finding(id: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:  # noqa: A002
     example = example_of(id)

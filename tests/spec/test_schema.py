@@ -104,6 +104,7 @@ def split(value: Any, random: Random, path: Keys = ()) -> tuple[Any, Any]:
     return layer, upper
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize(("root", "file"), CLUSTERS, ids=[file for _, file in CLUSTERS])
 @drawn(25)
 @given(seed=st.integers(0, 2**32))
@@ -199,6 +200,7 @@ def test_a_layer_has_no_metadata_and_a_cluster_has_a_name() -> None:
     assert errors({**cluster, "metadata": {}}) == {("metadata",)}
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize(("root", "file"), CLUSTERS, ids=[file for _, file in CLUSTERS])
 def test_a_key_that_gpuc_requires_is_required_without_layers(root: Path, file: str) -> None:
     source = read(root, file)

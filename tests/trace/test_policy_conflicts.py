@@ -38,6 +38,7 @@ def queued(name: str, tenant: str) -> set[str]:
     return {resource for queue in queues for pool in queue.pools for resource in pool.advertised_names}
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_each_resource_that_a_queue_gives_has_to_be_allowed(name: str) -> None:
     constraints = [manifest for manifest in all_objects(name) if manifest.kind == "GpucGpuResources"]

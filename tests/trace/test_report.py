@@ -109,6 +109,7 @@ def test_the_option_namespace_does_not_move_a_workload(
     assert output.startswith("Job run: namespace assistants-serving")
 
 
+@pytest.mark.share(5)
 @pytest.mark.parametrize(
     ("schedule", "fires"),
     [

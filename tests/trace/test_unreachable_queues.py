@@ -171,6 +171,7 @@ def test_strange_values_at_any_place_break_nothing(name: str, kind: str) -> None
             assert unsound(reported(tree, is_complete=is_complete), tree) == []
 
 
+@pytest.mark.slow
 def test_long_chains_and_circles_of_cohorts_end() -> None:
     api = "kueue.x-k8s.io/v1beta2"
     chain = [

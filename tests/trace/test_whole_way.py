@@ -159,6 +159,7 @@ def test_a_missing_config_map_is_an_assumption_of_the_result(
     assert "The containers start only if ConfigMap assistants-serving/settings exists." in result
 
 
+@pytest.mark.slow
 def test_a_service_account_of_the_spec_exists(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

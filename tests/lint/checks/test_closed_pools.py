@@ -44,6 +44,7 @@ def with_limits(kind: str, name: str, limits: dict[str, Any], manifests: tuple[M
     return found
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("is_complete", [True, False])
 @pytest.mark.parametrize(
     ("cluster", "pool"), [("prod-use1", "dev-l4"), ("prod-use1", "general"), ("train-usw2", "core-h200")]

@@ -48,6 +48,7 @@ def test_any_value_is_accepted_at_any_path(kind: str) -> None:
                 )
 
 
+@pytest.mark.share(5)
 @pytest.mark.parametrize("value", STRANGE, ids=repr)
 def test_any_value_is_accepted_as_label_spec_or_chart_values(value: Any) -> None:
     spec = compiled_example("prod-use1")

@@ -232,7 +232,8 @@ def test_a_manual_edit_that_a_policy_refuses_is_not_a_failure(
     assert not edit.is_late
 
 
-@pytest.mark.parametrize("kind", [pytest.param("pool", marks=pytest.mark.slow), "tenant"])
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["pool", "tenant"])
 def test_an_element_is_removed_in_two_commits_and_added_again(
     kind: str, runner: EditRunner, argo: Argo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -252,6 +253,7 @@ def test_an_element_is_removed_in_two_commits_and_added_again(
     assert after["pools"].keys() == before["spec"]["pools"].keys()
 
 
+@pytest.mark.slow
 def test_a_pruned_object_with_workloads_is_a_failure(
     runner: EditRunner, argo: Argo, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -72,6 +72,7 @@ def serving(resource: str, replicas: int, tolerations: list[dict[str, str]]) -> 
     }
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize(
     ("workload", "expected"),
     [
@@ -112,6 +113,7 @@ def test_the_output_names_no_cloud() -> None:
     assert {file.name: OF_A_CLOUD.findall(text) for file, text in texts.items() if OF_A_CLOUD.search(text)} == {}
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
     [

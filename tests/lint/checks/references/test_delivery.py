@@ -211,6 +211,7 @@ def is_alone(chart: str) -> bool:
     return bool(rows) and chart not in with_resources and not any(row.groups or row.component in brings for row in rows)
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_every_application_of_an_example_is_needed(name: str) -> None:
     objects = example_objects(name)
@@ -228,6 +229,7 @@ def test_every_application_of_an_example_is_needed(name: str) -> None:
             assert all(finding.manifest.file.startswith(f"{folder}/") for finding in found)
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_every_wrong_path_in_an_example_is_reported(name: str) -> None:
     objects = example_objects(name)

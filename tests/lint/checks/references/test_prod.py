@@ -50,6 +50,7 @@ def test_the_production_cluster_has_many_kinds_of_references() -> None:
     assert len(USES) >= 20
 
 
+@pytest.mark.share(6)
 @BY_USE
 def test_a_missing_target_is_reported_at_the_path_of_the_reference(use: ObjectReference) -> None:
     broken = with_value(use.manifest, use.path, f"{use.name}-gone")
@@ -59,6 +60,7 @@ def test_a_missing_target_is_reported_at_the_path_of_the_reference(use: ObjectRe
     ]
 
 
+@pytest.mark.share(6)
 @pytest.mark.parametrize("use", OF_OUTPUT.values(), ids=OF_OUTPUT.keys())
 def test_a_removed_target_is_reported_at_its_source(use: ObjectReference) -> None:
     api_group, kind = use.kind
