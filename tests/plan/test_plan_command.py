@@ -257,6 +257,7 @@ def test_diff_reports_what_it_cannot_read(form: str, repository: Fleet, capsys: 
     assert "this part of the file is ignored" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_renamed_cluster_keeps_its_nodes(repository: Fleet, capsys: pytest.CaptureFixture[str]) -> None:
     repository.replace("name: prod-use1\n", "name: prod-use9\n")
     specs = repository.root / "specs"
