@@ -145,6 +145,7 @@ def test_other_runs_are_ignored(changes: dict[str, Any], github: GitHub, tmp_pat
     assert (done.returncode, github.requests) == (0, [])
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize(
     ("files", "reason"),
     [

@@ -207,7 +207,7 @@ def on_terminal(folder: Path, answers: str, *options: str) -> tuple[int, str]:
         env=os.environ | {"PYTHONPATH": str(ROOT / "compiler")},
     )
     os.write(control, answers.encode())
-    output, _ = process.communicate(timeout=60)
+    output, _ = process.communicate()
     os.close(terminal)
     os.close(control)
     return process.returncode, output

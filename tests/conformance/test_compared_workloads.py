@@ -30,6 +30,7 @@ COUNT = 420
 QUOTA = 'pods "w1" is forbidden: exceeded quota: gpuc, requested: requests.cpu=1, used: requests.cpu={}, limited: 5'
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_the_same_seed_gives_the_same_workloads(name: str) -> None:
     first, again, other = (

@@ -169,6 +169,7 @@ def test_manifests_of_the_platform_and_of_a_tenant(fleet: Path) -> None:
     assert output(fleet, "extra/nlp/data.yaml", "ExternalSecret")["spec"]["target"] == {"name": "token"}
 
 
+@pytest.mark.slow
 def test_an_application_in_the_manifests_of_a_cluster_does_not_reach_the_hub(fleet: Path) -> None:
     folder = fleet / "specs/vega-prod/manifests"
     folder.mkdir(parents=True)

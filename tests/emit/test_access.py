@@ -23,6 +23,7 @@ from gpuc.spec.parse import parse
 from tests.emit import fleet
 from tests.pipeline.memory import compile_tree, source
 
+pytestmark = pytest.mark.usefixtures("without_lint")
 CLUSTER = "vega-prod"
 RBAC = "rbac.authorization.k8s.io"
 READING = {"get", "list", "watch"}

@@ -99,6 +99,7 @@ def test_an_example_is_isolated(example: str) -> None:
     assert list(findings(complete(synced(example)))) == []
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_every_widened_rule_is_reported_at_its_policy(example: str) -> None:
     objects, tried = synced(example), 0
