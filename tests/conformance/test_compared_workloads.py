@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from copy import deepcopy
 from dataclasses import replace
+from functools import cache
 
 import pytest
 
@@ -79,13 +80,11 @@ def leaf_fields(value: object, path: str = "") -> set[str]:
 
 
 def test_mutations_change_the_workload() -> None:
-    for mutation, mutate in MUTATIONS.items():
-        changed = [workload for workload in all_workloads() if workload.mutation == mutation]
-        assert changed, mutation
-        assert callable(mutate)
-        assert all(workload.document["metadata"]["name"] for workload in changed)
+    assert MUTATIONS.keys() <= {workload.mutation for workload in all_workloads()}
+    assert all(workload.document["metadata"]["name"] for workload in all_workloads())
 
 
+@cache
 def all_workloads() -> list[RandomWorkload]:
     return [workload for name in EXAMPLES for workload in random_workloads(example(name), COUNT, 1)]
 
