@@ -172,6 +172,7 @@ def test_the_specs_of_a_fleet_name_its_schema() -> None:
             assert os.path.normpath(schema) == "gpuc.schema.json"
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize(
     "options",
     [

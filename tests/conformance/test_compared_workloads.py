@@ -178,6 +178,7 @@ def test_the_report_has_a_table_by_mutation_and_every_disagreement() -> None:
     assert '"kind": ' in text
 
 
+@pytest.mark.slow
 def test_the_trace_answers_for_a_document() -> None:
     spec = compiled_example("prod-use1")
     index = cluster_index(spec)

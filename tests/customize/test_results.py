@@ -137,6 +137,7 @@ patches:
     assert "example.com/a: b" in text
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("to", ["/spec/more", "/spec/template/more"])
 def test_copies_do_not_double_an_object_without_end(to: str) -> None:
     operation = {"op": "copy", "from": "/spec", "path": to}

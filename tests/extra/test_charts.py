@@ -157,6 +157,7 @@ def test_b1_the_readme_has_charts_and_manifests_in_the_table_of_waves(fleet: Pat
     assert "except in waves after the wave of vcluster" in readme
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize(
     ("old", "new", "id_"),
     [

@@ -82,6 +82,7 @@ def test_objects_keep_their_values_and_the_order_of_their_fields(fleet: Path) ->
     assert '"y": "n"' in printed, "for Kubernetes, y and n without quotes are booleans"
 
 
+@pytest.mark.slow
 def test_the_lock_names_the_files_of_users(fleet: Path) -> None:
     write_manifest(
         fleet, "search/web.yaml", DEPLOYMENT.replace("configMap: {name: app, defaultMode: 0440}", "emptyDir: {}")

@@ -54,6 +54,7 @@ def test_c3_the_report_lists_the_facts_about_the_engine(
     assert len(proof["facts"]) == len(load().datapaths["cilium"])
 
 
+@pytest.mark.slow
 def test_the_report_lists_public_addresses_names_and_gateways(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

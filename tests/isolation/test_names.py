@@ -33,6 +33,7 @@ def lint(text: str) -> Places:
     return places_of(tuple(reading.manifests), is_complete=False)
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("name", EXAMPLES)
 @pytest.mark.parametrize("is_complete", [True, False])
 def test_our_own_tenants_find_names(name: str, is_complete: bool) -> None:
@@ -51,6 +52,7 @@ def misspelt_namespace(spec: Any) -> None:
     spec["egress"][0]["to"][0]["namespaceSelector"]["matchLabels"]["kubernetes.io/metadata.name"] = "kube-sytem"
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("is_complete", [True, False])
 @pytest.mark.parametrize(
     ("change", "where"),

@@ -167,6 +167,7 @@ UNMANAGED = {
 }
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("kind", UNMANAGED)
 def test_policies_refuse_gpus_of_kinds_that_kueue_does_not_manage(
     kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

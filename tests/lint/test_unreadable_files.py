@@ -117,6 +117,7 @@ def run(words: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int, str]
     return code, out + err
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("name", STRANGE)
 def test_no_content_crashes_a_command(name: str, command: str, file: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -104,6 +104,7 @@ def test_a_cache_that_cannot_be_written_costs_only_time(fleet: Path, monkeypatch
     assert not remembers(fleet, monkeypatch)
 
 
+@pytest.mark.slow
 def test_a_warning_about_the_date_appears_without_a_change(fleet: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The capacity block of train-usw2 ends on 2027-01-31. The output is the same before and after."""
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1801353600")  # 2027-01-31

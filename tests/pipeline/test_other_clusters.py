@@ -89,6 +89,7 @@ def test_a_spec_that_cannot_be_read_is_not_compared(fleet: Path) -> None:
     assert found(fleet, [PROD]) == []
 
 
+@pytest.mark.slow
 def test_an_edit_of_another_spec_is_not_hidden_by_the_cache(fleet: Path) -> None:
     text = (fleet / COPY).read_text()
     (fleet / COPY).unlink()
@@ -131,6 +132,7 @@ def test_s7_roles_databases_and_hosts_of_production_are_found_in_staging(fleet: 
     assert found(fleet) == found(fleet, [PROD]) == []
 
 
+@pytest.mark.slow
 def test_s7_a_third_cluster_is_compared_with_those_of_other_environments(fleet: Path) -> None:
     text = (fleet / PROD).read_text()
     third = text.replace("name: vega-prod", "name: vega-dev", 1).replace("environment: prod", "environment: dev")

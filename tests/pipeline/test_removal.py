@@ -252,6 +252,7 @@ def test_a_damaged_index_is_the_writers_finding(compiled: Fleet) -> None:
     assert [finding.id for finding in compiled.compile().findings] == ["WRT003"]
 
 
+@pytest.mark.slow
 def test_a_revert_restores_the_output(compiled: Fleet) -> None:
     first = (compiled.root / INDEX).read_text()
     compiled.edit(leaves("pools", "embed-l4"))

@@ -111,6 +111,7 @@ def test_a_spec_with_errors_has_findings_and_no_plan(repository: Fleet, capsys: 
     assert (code, found, file.exists()) == (1, [("KRP130", "specs/prod-use1.yaml")], False)
 
 
+@pytest.mark.slow
 def test_a_new_and_a_removed_cluster_are_planned(repository: Fleet, capsys: pytest.CaptureFixture[str]) -> None:
     spec = repository.root / "specs/prod-use1.yaml"
     text = (

@@ -40,6 +40,7 @@ def test_every_command_of_a_readme_exists(cluster: str) -> None:
     assert readme_problems(readme(cluster), root_of(cluster)) == []
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("cluster", CLUSTERS)
 def test_the_reader_sees_the_commands(cluster: str) -> None:
     commands = record(program(blocks(readme(cluster)))).commands

@@ -42,6 +42,7 @@ def test_a_deleted_quotation_mark_or_bracket_is_found_in_its_line(name: str) -> 
         assert line_of_first_finding(text, offset) == line_of_damage(text, offset), text[offset - 30 : offset + 10]
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("name", SPECS)
 def test_a_deleted_colon_at_the_start_of_a_line_is_found_in_its_line_or_changes_a_value(name: str) -> None:
     text = (ROOT / "specs" / name).read_text()
@@ -65,6 +66,7 @@ def test_damage_in_a_value_of_several_lines_is_found_in_its_statement() -> None:
         assert not found or start <= found <= damage, lines[damage - 1]
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize(
     "text",
     [

@@ -244,6 +244,7 @@ FOUND = (
 """Cases whose mistake an editor shows with the schema alone."""
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("number", FOUND)
 def test_an_editor_shows_the_mistake(number: str, tmp_path: Path) -> None:
     case = next(case for case in cases() if case.number == number)

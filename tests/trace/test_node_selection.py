@@ -115,6 +115,7 @@ def test_c27_a_comparison_with_text_matches_no_node(
     assert step["field"] == where
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize(
     ("key", "code"),
     [

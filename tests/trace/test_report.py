@@ -66,6 +66,7 @@ def test_the_api_server_refuses_objects_without_readable_pods(
     assert (code, message in output) == (1, True), output
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize(
     ("kind", "reason"),
     [

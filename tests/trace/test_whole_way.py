@@ -92,6 +92,7 @@ def test_the_job_starts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     ]  # fmt: skip
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("case", CASES)
 def test_c27_d2_one_fault_is_found(case: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     changes, stage, by, field = CASES[case]
@@ -190,6 +191,7 @@ def test_objects_in_the_file_of_a_workload_exist(tmp_path: Path, capsys: pytest.
     assert "ServiceAccount assistants-serving/runner does not exist" in trace["steps"][-1]["message"]
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize(
     ("kind", "key", "value"),
     [

@@ -48,6 +48,7 @@ def of_table(api: str, kind: str, kubernetes: str) -> dict[str, Any]:
     return known.schema
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_both_accept_every_object_of_an_example(name: str) -> None:
     spec = compiled_example(name)

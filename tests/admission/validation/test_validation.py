@@ -39,6 +39,7 @@ def test_allows_the_correct_object(kind: str) -> None:
     assert [decision.check for decision in decisions] == (["webhook of Kubeflow Trainer"] if kind == "TrainJob" else [])
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("kind", BASES)
 def test_any_wrong_type_is_a_refusal_and_no_exception(kind: str) -> None:
     for value in ([], "text", 5, {"a": []}, [[]], [5], None):

@@ -172,6 +172,7 @@ def test_a_commit_that_is_not_applied_is_late_and_names_the_object(runner: EditR
     assert edit.note == "not changed in time: NodePool general"
 
 
+@pytest.mark.slow
 def test_objects_of_applications_without_a_chart_are_not_awaited(runner: EditRunner, argo: Argo) -> None:
     argo.applies = False
     argo.not_rendered = {"prod-use1-karpenter-pools": "chart karpenter is missing"}
@@ -266,6 +267,7 @@ def test_a_pruned_object_with_workloads_is_a_failure(
     assert ("leftover", "ClusterQueue research") in kinds
 
 
+@pytest.mark.slow
 def test_an_invalid_commit_is_fixed_in_the_same_file(runner: EditRunner) -> None:
     pool = runner.argocd.repository.root / "out/prod-use1/karpenter/pools/general.yaml"
     runner.try_change({})
@@ -314,6 +316,7 @@ def runner_with_files(fleet: Path) -> EditRunner:
     return runner
 
 
+@pytest.mark.slow
 def test_a_cluster_that_is_removed_from_git_stays_as_it_is(runner_with_files: EditRunner) -> None:
     runner = runner_with_files
     root = runner.argocd.repository.root
@@ -338,6 +341,7 @@ def test_objects_that_argo_cd_deletes_without_files_are_failures(runner_with_fil
     assert set(found) == {("deleted", f"ClusterQueue {queue.name}") for queue in queues}
 
 
+@pytest.mark.slow
 def test_a_manual_edit_that_argo_cd_reverts_without_files_is_a_failure(runner_with_files: EditRunner) -> None:
     runner_with_files.argocd.heals_without_files = True  # type: ignore[attr-defined]
     removed, _ = run_cluster_removal(runner_with_files)

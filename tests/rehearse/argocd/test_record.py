@@ -44,6 +44,7 @@ def test_missing_programs_are_not_run_and_keep_the_record(
     assert record.read_text(encoding="utf-8") == "the last run"
 
 
+@pytest.mark.slow
 def test_the_fleet_of_a_hub_compiles_into_one_run_of_two_clusters(tmp_path: Path) -> None:
     assert hub_fleet(tmp_path) == ""
     (group,) = groups([compiled_spec(tmp_path, f"specs/{name}.yaml") for name in HUB])

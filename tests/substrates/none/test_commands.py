@@ -94,6 +94,7 @@ def test_trace(lab: Path, workload: dict[str, Any], expected: str, capsys: pytes
     assert not OF_A_CLOUD.findall(text)
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("command", [["compile"], ["lint", "out/lab-dc1"], ["prerequisites"], ["check"]], ids=" ".join)
 def test_a_command_names_no_cloud(lab: Path, command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(command) == 0

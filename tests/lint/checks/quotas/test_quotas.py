@@ -100,6 +100,7 @@ def pool(name: str, types: list[str], **spec: Any) -> dict[str, Any]:
     }
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("name", EXAMPLES)
 @pytest.mark.parametrize("is_complete", [True, False])
 def test_no_finding_in_the_examples(name: str, is_complete: bool) -> None:
@@ -481,6 +482,7 @@ def test_no_finding_in_a_thousand_pools_and_flavors() -> None:
     assert list(findings_of("quotas", tree)) == []
 
 
+@pytest.mark.slow
 def test_no_finding_in_two_thousand_queues() -> None:
     flavors = {f"f{number}": {"cpu": limited(10, 1, 1), "memory": limited("1Ti", "1Gi", "1Gi")} for number in range(5)}
     objects = [queue(f"q{number}", flavors, f"c{number % 50}") for number in range(2000)]

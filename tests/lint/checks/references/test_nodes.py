@@ -80,6 +80,7 @@ def test_no_finding_for_labels_of_a_pool_or_of_every_node(labels: str) -> None:
     assert warnings(POOLS, flavor(labels), is_complete=True) == []
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize(
     ("labels", "fix", "sure"),
     [

@@ -245,6 +245,7 @@ def test_s2_only_gpus_without_mig_need_the_fabric(tmp_path: Path, reference: Clu
     assert node.calls("-q") == node.modes().count("Disabled") == 2
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize(("name", "per_gpu"), [("serve-a100", [4] * 8), ("lab-h100", [7, 7, 7, 7, 2, 2, 0, 0])])
 def test_the_reference_layouts_are_reached_without_overlap(
     tmp_path: Path, reference: Cluster, name: str, per_gpu: list[int]
