@@ -24,7 +24,7 @@ PAGES = [
     *sorted((CUSTOM / "policies").rglob("*.yaml")),
     *sorted(PACKAGE.rglob("*.j2")),
     PACKAGE / "tools/README.md",
-    *sorted(file for file in (PACKAGE / "cli/template").rglob("*.*") if file.is_file()),
+    *sorted(file for file in (PACKAGE / "cli/template").rglob("*.*") if file.is_file() and file.suffix != ".pyc"),
 ]
 
 

@@ -29,6 +29,7 @@ def original(spec: CompiledSpec) -> Documents:
     }
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: mistake.title)
 def test_a_mistake_changes_few_objects(mistake: Mistake, original: Documents) -> None:
     if mistake.edit is None:

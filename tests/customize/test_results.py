@@ -120,6 +120,7 @@ def readme(artifacts: Sequence[Artifact]) -> str:
     return text
 
 
+@pytest.mark.slow
 def test_customized_output_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     added = """
 components:

@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
 from typing import Any, get_args
 
 import pytest
@@ -21,9 +20,10 @@ from gpuc.emit.prerequisites.record import wrapped
 from gpuc.kubernetes.controllers import JOBSET, user
 from gpuc.model import Cluster
 from gpuc.needs import contradictions, findings, needs_of
-from gpuc.pipeline.stages import CompiledSpec, compiled_spec
+from gpuc.pipeline.stages import compiled_spec
 from gpuc.spec.cluster_network import ClusterNetwork
-from tests.conftest import EXAMPLES, compiled_example, root_of
+from tests.conftest import EXAMPLES, root_of
+from tests.conftest import compiled_example as example
 from tests.emit import fleet
 from tests.extra.fleet import SPEC, checked, compiled, write_fleet, write_manifest
 from tests.readme.check import only_reads, program_problems
@@ -31,11 +31,6 @@ from tests.readme.check import only_reads, program_problems
 Variant = Callable[[Callable[[dict[str, Any]], object]], Cluster]
 CLUSTERS = (*EXAMPLES, "vega-prod", "vega-staging", "custom-euc1")
 each_cluster = pytest.mark.parametrize("name", list(dict.fromkeys(CLUSTERS)))
-
-
-@cache
-def example(name: str) -> CompiledSpec:
-    return compiled_example(name)
 
 
 def readme(cluster: Cluster) -> str:

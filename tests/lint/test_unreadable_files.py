@@ -256,6 +256,7 @@ def test_a_pipe_is_read_to_its_end(capsys: pytest.CaptureFixture[str]) -> None:
     assert "1 object: no findings" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_an_unreadable_file_has_an_error_with_the_reason(tmp_path: Path) -> None:
     with pytest.raises(UnreadableError, match="Is a directory"):
         text_of(str(tmp_path))

@@ -242,6 +242,7 @@ def test_trace_and_lint_use_the_rows(fleet: Path, capsys: pytest.CaptureFixture[
     assert FILE in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_daemonset_of_the_fleet_counts_once_in_a_trace(fleet: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The model and the trace subtract the same requests, with and without the DaemonSet among the objects."""
     write(fleet, "daemonSets:\n  agent: {cpu: 4000m, memory: 1Gi, source: a}\n")

@@ -113,6 +113,7 @@ def pairs(
             yield first, two
 
 
+@pytest.mark.slow
 def test_a_wrong_key_or_type_causes_no_finding_of_a_later_stage(tmp_path: Path) -> None:
     """When the user corrects the key or type, no finding disappears. Most findings appear with the first mistake."""
     both = single = 0
@@ -128,6 +129,7 @@ def test_a_wrong_key_or_type_causes_no_finding_of_a_later_stage(tmp_path: Path) 
     assert both > single
 
 
+@pytest.mark.slow
 def test_a_wrong_name_causes_no_finding_of_a_rule(tmp_path: Path) -> None:
     both = 0
     for first, two in pairs(tmp_path, (other_name,), 8 * PAIRS):  # few places have a name

@@ -89,6 +89,7 @@ def test_fail_on_counts_more_dangerous_levels_and_not_accepted_impacts(
     assert {impact["accepted"] for impact in document["impacts"] if impact["id"] in ids} == {"agreed on the channel"}
 
 
+@pytest.mark.slow
 def test_an_acceptance_that_is_no_longer_needed_is_a_finding(
     repository: Fleet, capsys: pytest.CaptureFixture[str]
 ) -> None:

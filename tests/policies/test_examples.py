@@ -77,7 +77,7 @@ def test_each_validation_alone_refuses_some_example(policy: Policy) -> None:
     assert {index for found in refused if len(found) == 1 for index in found} == set(range(len(policy.validations)))
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(7)
 @every_policy
 def test_no_clause_is_idle(policy: Policy) -> None:
     """The removal of any own clause of the policy changes the verdict on an example."""

@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
 from typing import Any
 
 import pytest
 
 from gpuc.manifest.manifest import Manifest
-from gpuc.pipeline.stages import CompiledSpec
 from gpuc.policy.library import Policy, policies
-from tests.conftest import EXAMPLES, compiled_example
+from tests.conftest import EXAMPLES
+from tests.conftest import compiled_example as spec
 
 from .kubernetes_cel import Object, Review, denials
 
 every_cluster = pytest.mark.parametrize("name", EXAMPLES)
 BY_KIND = {policy.kind: policy for policy in policies().values()}
 NAME = "kubernetes.io/metadata.name"
-
-
-@cache
-def spec(name: str) -> CompiledSpec:
-    return compiled_example(name)
 
 
 def constraints(name: str) -> list[Manifest]:

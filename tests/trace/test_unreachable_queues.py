@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import replace
-from functools import cache
 from typing import Any
 
 import pytest
@@ -14,19 +13,14 @@ from gpuc.lint.checks.scheduling.unreachable_queues import findings
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet
-from gpuc.pipeline.stages import CompiledSpec
-from tests.conftest import EXAMPLES, compiled_example
+from tests.conftest import EXAMPLES
+from tests.conftest import compiled_example as example
 from tests.lanes import some
 from tests.lint.checks.sound import unsound
 from tests.values import changed, paths
 
 Change = Callable[[Any], None]
 STRANGE = (None, True, 7, -1, 2.5, "", "x", "9" * 400, "1e999999", [], {}, [[]], [None], {"": None}, [{"key": []}])
-
-
-@cache
-def example(name: str) -> CompiledSpec:
-    return compiled_example(name)
 
 
 def all_objects(name: str) -> list[Manifest]:

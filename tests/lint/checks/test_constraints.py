@@ -76,6 +76,7 @@ def test_a_broken_constraint_is_named(prod: tuple[Manifest, ...], name: str, cha
     assert (rule_id, name) in reported(changed(prod, name, change))
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize(
     ("name", "change", "fix"),
     [

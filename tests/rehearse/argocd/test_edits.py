@@ -157,6 +157,7 @@ def runner(argo: Argo) -> EditRunner:
     return EditRunner(argo, "prod-use1", PROD, watch, lambda step: None)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_a_commit_is_timed_until_the_server_has_what_it_compiles_to(runner: EditRunner, argo: Argo) -> None:
     edit = runner.run_first("a pool grows", sample_edits.larger_pools(runner.spec.cluster))
     assert edit.change == "pools.general.nodes.max: 10 -> 11"
@@ -165,6 +166,7 @@ def test_a_commit_is_timed_until_the_server_has_what_it_compiles_to(runner: Edit
     assert argo.messages == ["a pool grows: pools.general.nodes.max: 10 -> 11"]
 
 
+@pytest.mark.slow
 def test_a_commit_that_is_not_applied_is_late_and_names_the_object(runner: EditRunner, argo: Argo) -> None:
     argo.applies = False
     edit = runner.run_first("a pool grows", sample_edits.larger_pools(runner.spec.cluster))
@@ -333,6 +335,7 @@ def test_a_cluster_that_is_removed_from_git_stays_as_it_is(runner_with_files: Ed
     assert {file: file.read_bytes() for file in root.rglob("*") if file.is_file()} == before
 
 
+@pytest.mark.slow
 def test_objects_that_argo_cd_deletes_without_files_are_failures(runner_with_files: EditRunner) -> None:
     runner_with_files.argocd.prunes_without_files = True  # type: ignore[attr-defined]
     list(run_cluster_removal(runner_with_files))

@@ -135,6 +135,7 @@ def test_s1_a_virtual_machine_reboots_for_the_mode_after_it_has_joined(a100: Nod
     assert is_ready(a100) and list(a100.state.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_s1_a_node_that_has_not_joined_waits_with_the_reboot(a100: Node) -> None:
     (a100.pods / "aws-node").mkdir()
     assert a100.boot(GPU="ampere-vm") == 0
