@@ -1,6 +1,6 @@
-"""Prints the CPU seconds of the fast lane: the sum, each folder, and the dearest tests.
+"""Prints the CPU seconds of the fast lane: each folder, the dearest tests, and the sum.
 
-Not the time on a clock, which depends on the load of the machine. To measure a folder, or all tests, add the arguments
+The time on a clock depends on the load of the machine. To measure a folder, or all tests, add the arguments
 of pytest: python -m tests.cost tests/plan -m ''
 """
 
