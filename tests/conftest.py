@@ -20,6 +20,7 @@ from gpuc.pipeline.stages import CompiledSpec, compiled_spec
 from gpuc.source import read
 from gpuc.spec.cluster import ClusterSpec
 from gpuc.spec.parse import parse
+from tests.lanes import SHARE, Lane, mark_slow_cases
 
 ROOT = Path(__file__).parent.parent
 EXAMPLES = ("infer-euw1", "prod-use1", "train-usw2")
@@ -46,11 +47,6 @@ CHECKOUT = pytest.StashKey[set[str]]()
 
 # No test depends on the date: the examples have capacity blocks, which end.
 os.environ["SOURCE_DATE_EPOCH"] = "1796083200"  # 2026-12-01
-# No test depends on the speed of the machine. In CI, hypothesis draws the same examples in every run.
-settings.register_profile(
-    "gpuc", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize="CI" in os.environ
-)
-settings.load_profile("gpuc")
 
 
 @cache
@@ -100,6 +96,12 @@ def in_the_fleet(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
 
 
+@pytest.fixture
+def without_lint(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A compile does not lint customizations, which is four fifths of its time; tests/customize tests the lint."""
+    monkeypatch.setattr("gpuc.pipeline.stages._linted", lambda *inputs: [])
+
+
 @pytest.fixture(scope="session")
 def shared() -> Path:
     """The folder with the reference data; skips the test if GPUC_SHARED is not set."""
@@ -122,6 +124,28 @@ def checkout() -> set[str]:
         )
         names.update(status.stdout.splitlines())
     return names
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Sets the lane. The fast lane and CI draw the same random examples in every run.
+
+    No test depends on the speed of the machine.
+    """
+    Lane.is_fast = "not slow" in config.option.markexpr
+    settings.register_profile(
+        "gpuc",
+        max_examples=100 // SHARE if Lane.is_fast else 100,
+        deadline=None,
+        database=None if Lane.is_fast else settings.default.database,
+        suppress_health_check=[HealthCheck.too_slow],
+        derandomize=Lane.is_fast or "CI" in os.environ,
+    )
+    settings.load_profile("gpuc")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    mark_slow_cases(items)
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:

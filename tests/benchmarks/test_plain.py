@@ -36,6 +36,7 @@ def printed(smallest: Objects, tmp_path_factory: pytest.TempPathFactory) -> Path
     return folder / "printed"
 
 
+@pytest.mark.slow
 def test_the_plain_program_prints_the_same_objects(smallest: Objects, printed: Path) -> None:
     files = sorted(printed.glob("*.yaml"))
     seen = [document for file in files for document in read_documents(file.read_text(encoding="utf-8"))]

@@ -8,6 +8,7 @@ from gpuc.catalog import load
 from tests.derive import time_zones
 
 
+@pytest.mark.slow
 def test_the_table_is_the_output_of_its_module() -> None:
     tzdata = pytest.importorskip("tzdata")
     table = time_zones.FILE.read_text(encoding="utf-8")

@@ -100,6 +100,7 @@ def test_a_second_run_edits_only_the_comment_of_the_workflow(github: GitHub, tmp
     assert "is up to date" in run(github, tmp_path).stdout
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize(
     "others",
     [
@@ -145,6 +146,7 @@ def test_other_runs_are_ignored(changes: dict[str, Any], github: GitHub, tmp_pat
     assert (done.returncode, github.requests) == (0, [])
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize(
     ("files", "reason"),
     [

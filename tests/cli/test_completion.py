@@ -126,9 +126,7 @@ def in_shell(shell: str, script: str, fleet: Path) -> str:
     program.chmod(0o755)
     options = {"bash": ["--norc"], "zsh": ["-f"], "fish": ["--no-config"]}[shell]
     environment = {**os.environ, "PATH": f"{program.parent}:{os.environ['PATH']}", "HOME": str(fleet), "TERM": "dumb"}
-    ran = subprocess.run(
-        [shell, *options, "-c", script], capture_output=True, text=True, timeout=60, check=False, env=environment
-    )
+    ran = subprocess.run([shell, *options, "-c", script], capture_output=True, text=True, check=False, env=environment)
     assert not ran.stderr
     return ran.stdout
 

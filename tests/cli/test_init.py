@@ -172,6 +172,7 @@ def test_the_specs_of_a_fleet_name_its_schema() -> None:
             assert os.path.normpath(schema) == "gpuc.schema.json"
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize(
     "options",
     [
@@ -207,7 +208,7 @@ def on_terminal(folder: Path, answers: str, *options: str) -> tuple[int, str]:
         env=os.environ | {"PYTHONPATH": str(ROOT / "compiler")},
     )
     os.write(control, answers.encode())
-    output, _ = process.communicate(timeout=60)
+    output, _ = process.communicate()
     os.close(terminal)
     os.close(control)
     return process.returncode, output

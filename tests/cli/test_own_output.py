@@ -139,6 +139,7 @@ def test_a_fault_of_an_own_policy_is_the_users(
     assert positions == ({position} if position else set())
 
 
+@pytest.mark.slow
 def test_an_own_policy_has_a_stage_by_name(fleet: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """B2 and D7."""
     own_policy(fleet, POLICY, "payer: deny")

@@ -6,13 +6,12 @@ from copy import deepcopy
 
 import pytest
 
-from gpuc.pipeline.stages import CompiledSpec, compiled_spec
+from gpuc.pipeline.stages import CompiledSpec
 from gpuc.rehearse.substitute import simulated_document
 from gpuc.rehearse.suites import all_cases
 from tests.conformance.mistakes import MISTAKES, Mistake
 from tests.conformance.object_edits import Documents
-from tests.conformance.planted_mistakes import EXAMPLE
-from tests.conftest import ROOT
+from tests.conftest import compiled_example
 
 MAX_OBJECTS = 3
 """A mistake concerns one object, and perhaps objects that refer to it."""
@@ -20,7 +19,7 @@ MAX_OBJECTS = 3
 
 @pytest.fixture(scope="module")
 def spec() -> CompiledSpec:
-    return compiled_spec(ROOT, EXAMPLE)
+    return compiled_example("prod-use1")
 
 
 @pytest.fixture(scope="module")
@@ -30,6 +29,7 @@ def original(spec: CompiledSpec) -> Documents:
     }
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: mistake.title)
 def test_a_mistake_changes_few_objects(mistake: Mistake, original: Documents) -> None:
     if mistake.edit is None:

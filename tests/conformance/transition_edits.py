@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -66,10 +67,23 @@ class Edit:
     """The source line that explains a difference that gpuc cannot predict."""
 
 
+@cache
+def edit_rows() -> dict[str, Mapping[str, Any]]:
+    """Returns the rows of transition_edits.yaml by name."""
+    rows = yaml.load(FILE.read_text(encoding="utf-8"), yaml.CSafeLoader)
+    found = {row["name"]: row for row in rows}
+    assert len(found) == len(rows), "two edits have the same name"
+    return found
+
+
 def made_edits() -> list[Edit]:
     """Returns the edits of transition_edits.yaml."""
-    rows = yaml.safe_load(FILE.read_text(encoding="utf-8"))
-    return [_made(row) for row in rows]
+    return [made_edit(name) for name in edit_rows()]
+
+
+def made_edit(name: str) -> Edit:
+    """Returns an edit of transition_edits.yaml."""
+    return _made(edit_rows()[name])
 
 
 def leaf_edits() -> Iterator[Edit]:

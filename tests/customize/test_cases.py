@@ -21,6 +21,7 @@ def marks(case: str) -> list[tuple[int, str]]:
     return [(number, rule) for number, mark in found if mark for rule in mark[1].split()]
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("case", CASES, ids=[str(number) for number in range(len(CASES))])
 def test_findings_are_at_the_lines_of_the_user(case: str) -> None:
     findings, _ = compiled(case)

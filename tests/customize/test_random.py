@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuc.diagnostics.finding import StageError
@@ -22,6 +22,7 @@ from gpuc.pipeline.stages import compile_source
 from gpuc.source import Source, read
 from gpuc.synth.printer import Printer
 from tests.customize.small import FILE, plain, write
+from tests.lanes import drawn
 
 SCALARS = st.one_of(
     st.none(), st.booleans(), st.integers(-(2**60), 2**60), st.floats(allow_nan=False, allow_infinity=False),
@@ -111,7 +112,7 @@ def check(section: dict[str, Any]) -> None:
             assert list(unprintable(data, allows_null=isinstance(artifact, Values))) == []
 
 
-@settings(max_examples=60, derandomize=True)
+@drawn(60, derandomize=True)
 @given(st.lists(patches(), min_size=1, max_size=3))
 def test_random_patches(given_patches: list[dict[str, Any]]) -> None:
     check({"patches": given_patches})
@@ -125,13 +126,13 @@ def component_values(draw: st.DrawFn) -> dict[str, Any]:
     return {values.component: {"values": draw(maps(known))}}
 
 
-@settings(max_examples=40, derandomize=True)
+@drawn(40, derandomize=True)
 @given(component_values())
 def test_random_values(components: dict[str, Any]) -> None:
     check({"components": components})
 
 
-@settings(max_examples=40, derandomize=True)
+@drawn(40, derandomize=True)
 @given(st.lists(DATA, min_size=1, max_size=8))
 def test_everything_that_is_printable_is_printed(data: list[Any]) -> None:
     """A user must not see a bug of gpuc because of a text in a Helm value."""

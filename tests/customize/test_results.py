@@ -120,6 +120,7 @@ def readme(artifacts: Sequence[Artifact]) -> str:
     return text
 
 
+@pytest.mark.slow
 def test_customized_output_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     added = """
 components:
@@ -137,6 +138,7 @@ patches:
     assert "example.com/a: b" in text
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("to", ["/spec/more", "/spec/template/more"])
 def test_copies_do_not_double_an_object_without_end(to: str) -> None:
     operation = {"op": "copy", "from": "/spec", "path": to}

@@ -96,6 +96,7 @@ queues: {api: {quota: {serve-l40s: {nodes: 6}}}}
     assert deployment["metadata"]["labels"]["kueue.x-k8s.io/queue-name"] == "api"
 
 
+@pytest.mark.slow
 def test_charts_and_images_of_a_mirror(fleet: Path) -> None:
     mirror = "registry.vega.example"
     spec = fleet / SPEC
@@ -139,6 +140,7 @@ patches:
     assert output(fleet, "efa/values.yaml")["image"]["repository"].startswith(f"{mirror}/eks/")
 
 
+@pytest.mark.slow
 def test_any_field_of_the_nodes_without_an_effect_on_quotas(fleet: Path) -> None:
     outcome = compiled(
         fleet,
@@ -159,6 +161,7 @@ patches:
     assert "role" not in node_class and node_class["instanceProfile"] == "vega-nodes"
 
 
+@pytest.mark.slow
 def test_manifests_of_the_platform_and_of_a_tenant(fleet: Path) -> None:
     folder = fleet / "specs/vega-prod/manifests"
     (folder / "nlp").mkdir(parents=True)
@@ -169,6 +172,7 @@ def test_manifests_of_the_platform_and_of_a_tenant(fleet: Path) -> None:
     assert output(fleet, "extra/nlp/data.yaml", "ExternalSecret")["spec"]["target"] == {"name": "token"}
 
 
+@pytest.mark.slow
 def test_an_application_in_the_manifests_of_a_cluster_does_not_reach_the_hub(fleet: Path) -> None:
     folder = fleet / "specs/vega-prod/manifests"
     folder.mkdir(parents=True)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuc.documents.reader import document, load_yaml, read
+from tests.lanes import drawn
 
 
 def mark_of(text: str, index: int, *path: str | int, on_key: bool = False) -> str:
@@ -148,7 +149,7 @@ def test_deep_nesting_is_refused() -> None:
     assert [finding.id for finding in read("[" * 5000 + "]" * 5000, "f.yaml").findings] in (["LNT003"], ["LNT001"])
 
 
-@settings(max_examples=300)
+@drawn(300)
 @given(st.text(max_size=200))
 def test_any_text_is_read_or_reported(text: str) -> None:
     found = read(text, "f.yaml")
@@ -156,7 +157,7 @@ def test_any_text_is_read_or_reported(text: str) -> None:
         assert document(text, "f.yaml", index)
 
 
-@settings(max_examples=300)
+@drawn(300)
 @given(st.text(alphabet="ab:-[]{}&*!|>'\"\n #,?%@0.<~\x85\u2028\ufeff\0\ud800", max_size=120))
 def test_any_punctuation_is_read_or_reported(text: str) -> None:
     found = read(text, "f.yaml")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuc.documents.scalar_text import mark_in_string
 from gpuc.source.document import compose
+from tests.lanes import drawn
 
 WORDS = st.lists(st.text("ab(){}.é&|=", min_size=1, max_size=6), min_size=1, max_size=30)
 
@@ -34,7 +35,7 @@ def test_a_character_has_the_position_in_the_file(text: str, expected: tuple[int
     assert (found and (found.line, found.column)) == expected
 
 
-@settings(max_examples=150, deadline=None)
+@drawn(150, deadline=None)
 @given(WORDS, st.sampled_from(["|", ">", "'", '"', None]), st.integers(20, 60))
 def test_a_found_position_has_the_character(words: list[str], style: str | None, width: int) -> None:
     string = " ".join(words)

@@ -24,6 +24,7 @@ from tests.emit import fleet
 from tests.pipeline.memory import compile_tree, source
 from tests.tables import table
 
+pytestmark = pytest.mark.usefixtures("without_lint")
 CLUSTER = "vega-prod"
 RBAC = "rbac.authorization.k8s.io"
 READING = {"get", "list", "watch"}
@@ -68,6 +69,7 @@ def test_entries_with_the_same_role_have_one_binding() -> None:
     assert groups_of(binding) == ["a", "b"]
 
 
+@pytest.mark.slow
 def test_a_list_with_one_entry_is_the_same_as_a_map() -> None:
     entry = {"groups": ["oidc:finance"], "role": "edit"}
     forms = []

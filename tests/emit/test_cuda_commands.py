@@ -41,9 +41,7 @@ def libcuda(folder: Path, init: int = 0, failing: int = -1) -> dict[str, str]:
 
 def run(command: list[str], environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
     assert command[0] == "python3"
-    return subprocess.run(
-        [sys.executable, *command[1:]], env=environment, capture_output=True, text=True, check=False, timeout=30
-    )
+    return subprocess.run([sys.executable, *command[1:]], env=environment, capture_output=True, text=True, check=False)
 
 
 @needs_compiler
@@ -87,7 +85,7 @@ def test_the_server_answers_the_probes_and_ends_at_sigterm(has_gpu: bool, tmp_pa
             assert status(port, "/health", process) == 200
             assert status(port, "/v1/models", process) == 404
             process.send_signal(signal.SIGTERM)
-            assert process.wait(10) == 0
+            assert process.wait() == 0
         finally:
             process.kill()
         assert process.stdout
@@ -101,14 +99,13 @@ def free_port() -> int:
 
 
 def status(port: int, path: str, process: subprocess.Popen[str]) -> int:
-    """Returns the HTTP status; waits up to 20 seconds for the server."""
-    deadline = time.monotonic() + 20
+    """Returns the HTTP status; waits for the server as long as it runs."""
     while True:
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=5) as response:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}") as response:
                 return int(response.status)
         except urllib.error.HTTPError as error:
             return error.code
         except OSError:
-            assert process.poll() is None and time.monotonic() < deadline, "the server does not answer"
+            assert process.poll() is None, "the server does not answer"
             time.sleep(0.1)

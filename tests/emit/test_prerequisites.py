@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
 from typing import Any, get_args
 
 import pytest
@@ -21,9 +20,10 @@ from gpuc.emit.prerequisites.record import wrapped
 from gpuc.kubernetes.controllers import JOBSET, user
 from gpuc.model import Cluster
 from gpuc.needs import contradictions, findings, needs_of
-from gpuc.pipeline.stages import CompiledSpec, compiled_spec
+from gpuc.pipeline.stages import compiled_spec
 from gpuc.spec.cluster_network import ClusterNetwork
 from tests.conftest import EXAMPLES, root_of
+from tests.conftest import compiled_example as example
 from tests.emit import fleet
 from tests.extra.fleet import SPEC, checked, compiled, write_fleet, write_manifest
 from tests.readme.check import only_reads, program_problems
@@ -31,11 +31,6 @@ from tests.readme.check import only_reads, program_problems
 Variant = Callable[[Callable[[dict[str, Any]], object]], Cluster]
 CLUSTERS = (*EXAMPLES, "vega-prod", "vega-staging", "custom-euc1")
 each_cluster = pytest.mark.parametrize("name", list(dict.fromkeys(CLUSTERS)))
-
-
-@cache
-def example(name: str) -> CompiledSpec:
-    return compiled_spec(root_of(name), f"specs/{name}.yaml")
 
 
 def readme(cluster: Cluster) -> str:
@@ -51,6 +46,7 @@ def unnamed(root: Any) -> list[Finding]:
     return [finding for finding in checked(root) if finding.id == "PRE001"]
 
 
+@pytest.mark.share(3)
 @each_cluster
 def test_the_proof_names_the_object_that_lacks_a_removed_record(name: str) -> None:
     spec = example(name)
@@ -82,6 +78,7 @@ def test_the_readme_has_the_commands_of_all_records(name: str) -> None:
             assert any(wrapped(command, indent) in text or f"`{command}`" in text for indent in (4, 7)), command
 
 
+@pytest.mark.share(3)
 @each_cluster
 def test_each_command_is_right_and_changes_nothing(name: str) -> None:
     head = "HUB=hub\nWORKLOAD=cluster\n" if name.startswith("vega") else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 from gpuc.cli.init import fleet_files
@@ -25,9 +26,14 @@ SEARCH = """\
   policies:"""
 
 
+@cache
+def _files() -> dict[str, str]:
+    return fleet_files(Settings(server=OWN_SERVER))
+
+
 def write_fleet(root: Path) -> Path:
     """Writes the specs below the folder, and returns the folder."""
-    for file, text in fleet_files(Settings(server=OWN_SERVER)).items():
+    for file, text in _files().items():
         path = root / file
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")

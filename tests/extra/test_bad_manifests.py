@@ -15,6 +15,7 @@ CASES: list[dict[str, Any]] = yaml.safe_load((Path(__file__).parent / "bad_manif
 MARK = re.compile(r"#! ([\w ]+)$")
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["file"])
 def test_findings_are_at_their_lines(case: dict[str, Any], tmp_path: Path) -> None:
     write_fleet(tmp_path)

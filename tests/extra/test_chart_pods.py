@@ -52,6 +52,7 @@ def test_b1_nodes_take_the_chart_of_the_example(fleet: Path) -> None:
     assert "Other pods of the charts are not judged" in (CUSTOM / "clusters/custom-euc1/README.md").read_text()
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize(
     ("settings", "expected"),
     [

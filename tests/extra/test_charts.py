@@ -9,10 +9,9 @@ import pytest
 import yaml
 
 from gpuc.cluster.application import Source, applications
-from gpuc.pipeline.stages import compiled_spec
 from gpuc.rehearse.argocd.repository import first_git_source, fleet_repository
 from gpuc.rehearse.substitute import not_tested
-from tests.conftest import CUSTOM
+from tests.conftest import CUSTOM, compiled_example
 from tests.extra.fleet import SPEC, checked, compiled, write_fleet, write_manifest
 from tests.rehearse.argocd.test_repository import GIT
 
@@ -158,6 +157,7 @@ def test_b1_the_readme_has_charts_and_manifests_in_the_table_of_waves(fleet: Pat
     assert "except in waves after the wave of vcluster" in readme
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize(
     ("old", "new", "id_"),
     [
@@ -179,14 +179,14 @@ def test_wrong_fields_of_a_chart(fleet: Path, old: str, new: str, id_: str) -> N
 
 
 def test_the_reports_of_rehearsals_name_the_charts_that_are_not_run(tmp_path: Path) -> None:
-    cluster = compiled_spec(CUSTOM, "specs/custom-euc1.yaml").cluster
+    cluster = compiled_example("custom-euc1").cluster
     assert "Further charts, which are not installed: cert-manager." in not_tested(cluster)
 
     def has_chart(chart: Source) -> bool:
         return chart.chart != "cert-manager"
 
     out = "examples/custom/out"
-    source = first_git_source(applications(compiled_spec(CUSTOM, "specs/custom-euc1.yaml").synced))
+    source = first_git_source(applications(compiled_example("custom-euc1").synced))
     repository = fleet_repository(GIT, tmp_path, CUSTOM, source, out, has_chart)
     repository.commit("first")
     missing = "chart cert-manager v1.21.1 of quay.io/jetstack/charts is missing"

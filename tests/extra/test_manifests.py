@@ -82,6 +82,7 @@ def test_objects_keep_their_values_and_the_order_of_their_fields(fleet: Path) ->
     assert '"y": "n"' in printed, "for Kubernetes, y and n without quotes are booleans"
 
 
+@pytest.mark.slow
 def test_the_lock_names_the_files_of_users(fleet: Path) -> None:
     write_manifest(
         fleet, "search/web.yaml", DEPLOYMENT.replace("configMap: {name: app, defaultMode: 0440}", "emptyDir: {}")
@@ -94,6 +95,7 @@ def test_the_lock_names_the_files_of_users(fleet: Path) -> None:
     assert f'"path": ["spec", "tenants", "search"], "spec": "{FOLDER}/search/web.yaml"' in lock
 
 
+@pytest.mark.slow
 def test_a_compile_notices_every_change_of_a_manifest(fleet: Path) -> None:
     """The compile cache and gpuc.lock must not hide an edit, a new file or a removed file."""
     output = fleet / "out/dev-use1/extra/app.yaml"
@@ -205,6 +207,7 @@ def pipe(root: Path) -> None:
     os.mkfifo(root / FOLDER / "a.yaml")
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize(
     ("trick", "ids"),
     [

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from gpuc.catalog import load
@@ -21,6 +21,7 @@ from gpuc.pipeline.stages import compile_source
 from gpuc.source import Source, read
 from gpuc.synth.printer import Printer
 from tests.extra.fleet import FOLDER, SPEC, write_fleet
+from tests.lanes import drawn
 from tests.values import changed, paths, without
 
 OBJECTS: list[dict[str, Any]] = list(
@@ -117,7 +118,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Source:
     return read(write_fleet(tmp_path_factory.mktemp("fleet") / "fleet"), SPEC)
 
 
-@settings(max_examples=150, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+@drawn(150, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 @given(text=texts(), tenant=st.sampled_from(["", "search"]))
 def test_every_text_is_compiled_or_has_findings(source: Source, text: str, tenant: str) -> None:
     load()
@@ -135,7 +136,7 @@ def test_every_text_is_compiled_or_has_findings(source: Source, text: str, tenan
         printer.texts()
 
 
-@settings(max_examples=200, derandomize=True)
+@drawn(200, derandomize=True)
 @given(
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.integers(-1000, 1000).map(lambda number: number / 8)

@@ -8,8 +8,7 @@ from functools import cache
 from gpuc.lint.load.loaded_files import LoadedFiles
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet
-from gpuc.pipeline.stages import compiled_spec
-from tests.conftest import ROOT
+from tests.conftest import compiled_example
 
 
 def manifests(text: str) -> list[Manifest]:
@@ -25,7 +24,7 @@ def tree(text: str, *, is_complete: bool = True) -> ObjectSet:
 
 @cache
 def synced(example: str) -> tuple[Manifest, ...]:
-    return compiled_spec(ROOT, f"specs/{example}.yaml").synced
+    return compiled_example(example).synced
 
 
 def complete(objects: Sequence[Manifest]) -> ObjectSet:

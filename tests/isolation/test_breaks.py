@@ -99,6 +99,7 @@ def test_an_example_is_isolated(example: str) -> None:
     assert list(findings(complete(synced(example)))) == []
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_every_widened_rule_is_reported_at_its_policy(example: str) -> None:
     objects, tried = synced(example), 0
@@ -167,6 +168,7 @@ def test_a_namespace_without_policies_is_reported_at_the_namespace(example: str)
         assert {(finding.manifest.kind, finding.manifest.name) for finding in found} == {("Namespace", space.name)}
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_dropped_policies_are_reported_exactly_where_pods_are_open(example: str) -> None:
     """For at most two remaining NetworkPolicies of a namespace, exactly the pods without isolation are reported."""

@@ -54,6 +54,7 @@ def test_c3_the_report_lists_the_facts_about_the_engine(
     assert len(proof["facts"]) == len(load().datapaths["cilium"])
 
 
+@pytest.mark.slow
 def test_the_report_lists_public_addresses_names_and_gateways(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -76,6 +77,7 @@ def test_the_report_lists_public_addresses_names_and_gateways(
             "namespaces": ["nlp-lab", "nlp-train"]} in proof["public"]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_s4_the_report_names_the_ranges_from_which_health_checks_come(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

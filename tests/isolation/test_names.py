@@ -14,8 +14,7 @@ from gpuc.isolation.dns_egress import findings
 from gpuc.lint.load.loaded_files import LoadedFiles
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet
-from gpuc.pipeline.stages import compiled_spec
-from tests.conftest import EXAMPLES, ROOT
+from tests.conftest import EXAMPLES, compiled_example
 
 Places = list[tuple[str, str]]
 
@@ -34,10 +33,11 @@ def lint(text: str) -> Places:
     return places_of(tuple(reading.manifests), is_complete=False)
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("name", EXAMPLES)
 @pytest.mark.parametrize("is_complete", [True, False])
 def test_our_own_tenants_find_names(name: str, is_complete: bool) -> None:
-    assert places_of(compiled_spec(ROOT, f"specs/{name}.yaml").objects, is_complete=is_complete) == []
+    assert places_of(compiled_example(name).objects, is_complete=is_complete) == []
 
 
 def gone(spec: Any) -> None:
@@ -52,6 +52,7 @@ def misspelt_namespace(spec: Any) -> None:
     spec["egress"][0]["to"][0]["namespaceSelector"]["matchLabels"]["kubernetes.io/metadata.name"] = "kube-sytem"
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("is_complete", [True, False])
 @pytest.mark.parametrize(
     ("change", "where"),
@@ -60,7 +61,7 @@ def misspelt_namespace(spec: Any) -> None:
 def test_a_rule_that_leads_nowhere_is_reported_at_its_peer(
     change: Callable[[Any], None], where: str, is_complete: bool
 ) -> None:
-    tree = compiled_spec(ROOT, "specs/infer-euw1.yaml").objects  # a cluster without NodeLocal DNSCache
+    tree = compiled_example("infer-euw1").objects  # a cluster without NodeLocal DNSCache
     key = ("NetworkPolicy", "assistants-lab", "allow-dns")
     broken = next(manifest for manifest in tree if (manifest.kind, manifest.namespace, manifest.name) == key)
     body = deepcopy(broken.body)

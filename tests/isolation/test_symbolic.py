@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import product
 from typing import Any
 
-from hypothesis import event, given, settings
+from hypothesis import event, given
 from hypothesis import strategies as st
 
 from gpuc.isolation.proof import Reachability
@@ -14,6 +14,7 @@ from gpuc.kubernetes.addresses import read_ranges
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.network_policies import read_policies
 from tests.isolation.pod_network import Pod, PodNetwork
+from tests.lanes import drawn
 
 FRESH = "9"
 VALUES = {"x": (None, "1", "2", FRESH), "y": (None, "1", FRESH)}
@@ -117,7 +118,7 @@ def every_pod(namespace: str, addresses: tuple[str, ...], names: bool) -> list[P
     return [Pod(namespace, *choice) for choice in product(labels, addresses, named)]
 
 
-@settings(max_examples=60)
+@drawn(60)
 @given(
     st.lists(policies(), min_size=1, max_size=5),
     st.fixed_dictionaries({name: st.sampled_from(["a", "b", ""]) for name in TENANTS}),

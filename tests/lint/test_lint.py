@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from gpuc.cli.main import main
@@ -17,6 +17,7 @@ from gpuc.lint.load.loaded_files import LoadedFiles
 from gpuc.objects.object_set import ObjectSet
 from gpuc.verify.fields.schema import schema_findings
 from tests.conftest import EXAMPLES, ROOT
+from tests.lanes import drawn
 
 POOL = """\
 # A node pool that a user wrote.
@@ -166,7 +167,7 @@ STRANGE = st.recursive(
 )
 
 
-@settings(max_examples=150, suppress_health_check=list(HealthCheck))
+@drawn(150, suppress_health_check=list(HealthCheck))
 @given(st.lists(st.tuples(st.sampled_from(KINDS), STRANGE, STRANGE, STRANGE), min_size=1, max_size=4))
 def test_no_object_makes_a_check_fail(objects: list[tuple[tuple[str, str], Any, Any, Any]]) -> None:
     documents = [

@@ -116,6 +116,7 @@ def test_a_text_that_cannot_be_converted_is_reported_as_unchecked(tmp_path: Path
     assert list(unchecked) == ['the CEL rules of Widget w: gpuc cannot convert the duration "2 weeks"']
 
 
+@pytest.mark.slow
 def test_the_cel_engine_is_not_loaded_without_tables(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n")
     script = f"""

@@ -77,6 +77,7 @@ def written(work: dict[str, Any]) -> dict[str, Any]:
     return job(pod(*spec.pop("containers"), **spec), **{key: value for key, value in work.items() if key != "pod"})
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("case", CASES)
 def test_the_failing_step_and_what_to_change(case: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     stage, by, message, *fix = CASES[case]["stops"]
@@ -115,6 +116,7 @@ UNMANAGED = {
 }
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("kind", UNMANAGED)
 def test_policies_refuse_gpus_of_kinds_that_kueue_does_not_manage(
     kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -117,6 +117,7 @@ def run(words: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int, str]
     return code, out + err
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("name", STRANGE)
 def test_no_content_crashes_a_command(name: str, command: str, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -176,6 +177,7 @@ def ran(*words: str, **more: object) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("name", NESTED)
 def test_deep_nesting_does_not_crash_the_process(name: str, file: Path) -> None:
     file.write_text(NESTED[name])
@@ -254,6 +256,7 @@ def test_a_pipe_is_read_to_its_end(capsys: pytest.CaptureFixture[str]) -> None:
     assert "1 object: no findings" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_an_unreadable_file_has_an_error_with_the_reason(tmp_path: Path) -> None:
     with pytest.raises(UnreadableError, match="Is a directory"):
         text_of(str(tmp_path))
@@ -308,6 +311,7 @@ def test_control_characters_in_file_names_are_escaped(
     assert {finding["id"] for finding in json.loads(capsys.readouterr().out)["findings"]} == {"LNT001"}
 
 
+@pytest.mark.share(6)
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_closed_stdout_is_not_an_error(command: str, file: Path) -> None:
     file.write_text(BOTH)
@@ -319,6 +323,7 @@ def test_a_closed_stdout_is_not_an_error(command: str, file: Path) -> None:
     assert "internal error" not in process.stderr
 
 
+@pytest.mark.share(3)
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
 @pytest.mark.parametrize("command", ["lint", "trace of the file", "crds import"])
 def test_a_full_disk_behind_stdout_is_reported(command: str, file: Path) -> None:
@@ -420,6 +425,7 @@ def test_a_target_that_cannot_be_written_is_reported(file: Path, capsys: pytest.
     assert "example.com is a link, or a file where a folder is expected" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_two_imports_at_once_both_succeed(file: Path) -> None:
     into = file.parent / "into"
     file.write_text(definitions(100, "same"))

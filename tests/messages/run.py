@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+import yaml
 from ruamel.yaml import YAML
+from yaml import CSafeLoader
 
 from gpuc.cli.main import main
 
@@ -44,7 +46,7 @@ class Case:
 @cache
 def cases() -> tuple[Case, ...]:
     """All cases, in the order of the file."""
-    loaded = YAML(typ="safe").load(CASES.read_text(encoding="utf-8"))
+    loaded = yaml.load(CASES.read_text(encoding="utf-8"), CSafeLoader)
     return tuple(Case(**{key: _frozen(value) for key, value in entry.items()}) for entry in loaded)
 
 
@@ -116,8 +118,8 @@ def answer(case: Case, folder: Path) -> tuple[int, str]:
 
 def entries() -> tuple[YAML, Any]:
     """The file of the cases as it is, for a change of some values, and the YAML that writes it."""
-    yaml = YAML()
-    yaml.preserve_quotes = True
-    yaml.width = 4096
-    yaml.indent(mapping=2, sequence=2, offset=0)
-    return yaml, yaml.load(CASES.read_text(encoding="utf-8"))
+    editor = YAML()
+    editor.preserve_quotes = True
+    editor.width = 4096
+    editor.indent(mapping=2, sequence=2, offset=0)
+    return editor, editor.load(CASES.read_text(encoding="utf-8"))

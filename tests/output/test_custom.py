@@ -11,9 +11,8 @@ import yaml
 
 from gpuc.cli.main import main
 from gpuc.pipeline.pipeline import check_specs
-from gpuc.pipeline.stages import compiled_spec
 from gpuc.trace.node_agents import without_agent_requests
-from tests.conftest import CUSTOM
+from tests.conftest import CUSTOM, compiled_example
 
 OUT = CUSTOM / "out/custom-euc1"
 
@@ -56,7 +55,7 @@ def test_the_own_policy_has_its_stage_and_its_setting() -> None:
 
 
 def test_the_requests_of_a_node_agent_in_the_manifests_count_once() -> None:
-    spec = compiled_spec(CUSTOM, "specs/custom-euc1.yaml")
+    spec = compiled_example("custom-euc1")
     counted = without_agent_requests(spec.cluster, spec.synced)
     changed = [(old, new) for old, new in zip(spec.synced, counted, strict=True) if new is not old]
     assert [str(new) for _, new in changed] == ["DaemonSet logging/log-agent"]

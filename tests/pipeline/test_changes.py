@@ -41,6 +41,7 @@ def compiled(capsys: pytest.CaptureFixture[str]) -> list[str]:
     return capsys.readouterr().out.splitlines()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("fleet")
 def test_a_compile_that_changes_nothing_lists_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     for _ in range(2):

@@ -49,6 +49,7 @@ def test_the_same_again_runs_no_stage(fleet: Path, monkeypatch: pytest.MonkeyPat
     assert again.unchanged == len(first.written) and again.written == ()
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize(
     "change",
     [
@@ -94,6 +95,7 @@ def test_an_old_output_is_recognised_after_a_checkout(fleet: Path, monkeypatch: 
     assert remembers(fleet, monkeypatch)
 
 
+@pytest.mark.slow
 def test_a_cache_that_cannot_be_written_costs_only_time(fleet: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (fleet / "no-folder").write_text("")
     monkeypatch.setenv("XDG_CACHE_HOME", str(fleet / "no-folder"))
@@ -102,6 +104,7 @@ def test_a_cache_that_cannot_be_written_costs_only_time(fleet: Path, monkeypatch
     assert not remembers(fleet, monkeypatch)
 
 
+@pytest.mark.slow
 def test_a_warning_about_the_date_appears_without_a_change(fleet: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The capacity block of train-usw2 ends on 2027-01-31. The output is the same before and after."""
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1801353600")  # 2027-01-31

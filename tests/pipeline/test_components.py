@@ -40,6 +40,7 @@ def only(files: dict[str, Any], file: str) -> Any:
     return artifact
 
 
+@pytest.mark.share(6)
 @each_component
 def test_a_component_of_another_team_has_its_objects_but_no_chart(name: str, component: str) -> None:
     _, before = compiled(name)
@@ -60,6 +61,7 @@ def test_a_component_of_another_team_has_its_objects_but_no_chart(name: str, com
             assert [entry for entry in allowed[key] if entry not in project[key]] == []
 
 
+@pytest.mark.share(6)
 @each_component
 def test_the_readme_lists_the_version_the_namespace_and_the_values_of_another_team(name: str, component: str) -> None:
     _, files = compiled(name, **{component: {"managed": False, "namespace": "other-team"}})
@@ -100,6 +102,7 @@ def test_all_components_of_another_team() -> None:
     assert "If one of the Applications with CRDs" not in readme and "\n\n\n" not in readme
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("component", ["karpenter", "kueue", "gatekeeper", "gpu-operator", "efa"])
 @pytest.mark.parametrize("managed", [True, False])
 def test_nothing_refers_to_the_old_namespace_of_a_component(component: str, managed: bool) -> None:

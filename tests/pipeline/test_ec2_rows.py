@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuc.catalog import load
@@ -23,6 +23,7 @@ from gpuc.cli.main import main
 from gpuc.pipeline.ec2_rows import imported_rows
 from gpuc.pipeline.fact_files import read_fact_file
 from gpuc.pipeline.own_rows import merge
+from tests.lanes import drawn
 from tests.values import changed
 
 # Network interfaces of each network card, and IPv4 addresses per interface, in zz_generated.vpclimits.go.
@@ -192,7 +193,7 @@ def test_the_command_prints_yaml(
 
 
 @given(st.binary())
-@settings(max_examples=100)
+@drawn(100)
 def test_no_bytes_raise_an_exception(data: bytes) -> None:
     rows, same, found = imported_rows(data, "types.json", "test")
     assert (rows, same, [finding.mark is not None for finding in found]) == ({}, [], [True])
@@ -206,7 +207,7 @@ JSON = st.recursive(
 
 
 @given(st.data())
-@settings(max_examples=200)
+@drawn(200)
 def test_no_changed_value_raises_an_exception(data: st.DataObject) -> None:
     """The rows that remain are rows that gpuc reads without an error."""
     info = deepcopy(renamed(data.draw(st.sampled_from(sorted(LIMITS))), "x99.large"))

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 import jsonschema_rs
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuc.catalog import Catalog, load
@@ -22,6 +22,7 @@ from gpuc.pipeline.fleet_catalog import fleet_catalog
 from gpuc.pipeline.own_rows import merge
 from gpuc.spec.schema import catalog_schema
 from tests.conftest import HUB, ROOT
+from tests.lanes import drawn
 
 FILE = "specs/catalog/facts.yaml"
 HEAD = "apiVersion: gpuc.dev/v1alpha1\nkind: Catalog\n"
@@ -190,6 +191,8 @@ EDITS = {
 }
 
 
+@pytest.mark.usefixtures("without_lint")
+@pytest.mark.share(8)
 @pytest.mark.parametrize(("section", "rows"), EDITS.values(), ids=EDITS)
 def test_an_edit_of_a_fact_changes_the_output(
     section: str, rows: object, fleet: Path, capsys: pytest.CaptureFixture[str]
@@ -214,6 +217,7 @@ def test_mistakes_in_facts_and_in_specs_are_reported_together(fleet: Path, capsy
     assert not (fleet / "out").exists()
 
 
+@pytest.mark.slow
 def test_the_folder_contains_no_specs_and_no_layers(fleet: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check"]) == 0
     assert capsys.readouterr().out.startswith("2 clusters")
@@ -224,6 +228,7 @@ def test_the_folder_contains_no_specs_and_no_layers(fleet: Path, capsys: pytest.
     assert "LAY005" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_trace_and_lint_use_the_rows(fleet: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["--queue", "nlp-cpu", "--namespace", "nlp-train", "--pool", "cpu", "--cpu", "40", "--memory", "1Gi"]
     assert main(["compile"]) == 0
@@ -237,6 +242,7 @@ def test_trace_and_lint_use_the_rows(fleet: Path, capsys: pytest.CaptureFixture[
     assert FILE in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_daemonset_of_the_fleet_counts_once_in_a_trace(fleet: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The model and the trace subtract the same requests, with and without the DaemonSet among the objects."""
     write(fleet, "daemonSets:\n  agent: {cpu: 4000m, memory: 1Gi, source: a}\n")
@@ -298,7 +304,7 @@ VALUES = st.recursive(
         }
     )
 )
-@settings(max_examples=150)
+@drawn(150)
 def test_no_data_raises_an_exception(data: dict[str, object]) -> None:
     found: list[Finding] = []
     text = json.dumps({"apiVersion": "gpuc.dev/v1alpha1", "kind": "Catalog", **data})
@@ -308,7 +314,7 @@ def test_no_data_raises_an_exception(data: dict[str, object]) -> None:
 
 
 @given(st.binary() | st.text().map(lambda text: (HEAD + text).encode("utf-8", "surrogatepass")))
-@settings(max_examples=100)
+@drawn(100)
 def test_no_file_raises_an_exception(data: bytes) -> None:
     with TemporaryDirectory() as root:
         (Path(root) / FILE).parent.mkdir(parents=True)

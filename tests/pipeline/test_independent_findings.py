@@ -23,6 +23,7 @@ from gpuc.pipeline.pipeline import check_specs
 from gpuc.source import Source, read
 from gpuc.spec.parse import parse
 from tests.conftest import EXAMPLES
+from tests.lanes import reduced
 from tests.pipeline.memory import source as example
 from tests.values import value_at, walk
 
@@ -30,7 +31,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "compiler/gpuc"
 HEAD = "apiVersion: gpuc.dev/v1alpha1\nkind: Cluster\nmetadata: {name: case}\n"
 INPUTS = Inputs(FleetPolicies({}), load())
-PAIRS = 100
+PAIRS = reduced(100)
 Tree = dict[str, Any]
 
 
@@ -112,6 +113,7 @@ def pairs(
             yield first, two
 
 
+@pytest.mark.slow
 def test_a_wrong_key_or_type_causes_no_finding_of_a_later_stage(tmp_path: Path) -> None:
     """When the user corrects the key or type, no finding disappears. Most findings appear with the first mistake."""
     both = single = 0
@@ -127,6 +129,7 @@ def test_a_wrong_key_or_type_causes_no_finding_of_a_later_stage(tmp_path: Path) 
     assert both > single
 
 
+@pytest.mark.slow
 def test_a_wrong_name_causes_no_finding_of_a_rule(tmp_path: Path) -> None:
     both = 0
     for first, two in pairs(tmp_path, (other_name,), 8 * PAIRS):  # few places have a name

@@ -24,6 +24,8 @@ def unchanged(spec: str) -> tuple[dict[str, Any], set[str], list[Any]]:
     return read_by_controllers(artifacts), reasons(artifacts), deadlines(artifacts)
 
 
+@pytest.mark.usefixtures("without_lint")
+@pytest.mark.share(16)
 @pytest.mark.parametrize(
     ("spec", "path", "value"),
     [(spec, path, value) for spec in SPECS for path, value in leaves(source(spec).tree)],

@@ -14,6 +14,7 @@ from tests.conftest import HUB
 
 COPY = "specs/vega-test.yaml"
 PROD = "specs/vega-prod.yaml"
+pytestmark = pytest.mark.usefixtures("without_lint")
 RULES = ["FLT001", "FLT002", "FLT003", "FLT004"]
 
 
@@ -42,6 +43,7 @@ def accept(root: Path, file: str, rules: Sequence[str]) -> None:
     edit(root, file, "spec:\n", f"spec:\n  accept:\n{reasons}")
 
 
+@pytest.mark.slow
 def test_the_findings_are_at_the_second_spec_and_name_the_first(fleet: Path) -> None:
     findings = found(fleet)
     assert [finding.id for finding in findings] == RULES
@@ -72,12 +74,14 @@ def test_a_command_about_one_cluster_compares_it_with_all(fleet: Path, named: st
     assert found(fleet, ["specs/vega-staging.yaml"]) == []
 
 
+@pytest.mark.slow
 def test_no_command_reports_what_the_second_spec_accepts(fleet: Path) -> None:
     accept(fleet, COPY, RULES)
     for files in (None, [PROD], [COPY]):
         assert found(fleet, files) == []
 
 
+@pytest.mark.slow
 def test_the_first_spec_has_nothing_to_accept(fleet: Path) -> None:
     accept(fleet, PROD, RULES)
     assert [finding.id for finding in found(fleet)] == ["ACC001"] * 4 + RULES
@@ -88,6 +92,7 @@ def test_a_spec_that_cannot_be_read_is_not_compared(fleet: Path) -> None:
     assert found(fleet, [PROD]) == []
 
 
+@pytest.mark.slow
 def test_an_edit_of_another_spec_is_not_hidden_by_the_cache(fleet: Path) -> None:
     text = (fleet / COPY).read_text()
     (fleet / COPY).unlink()
@@ -120,6 +125,7 @@ def shared(root: Path, files: Sequence[str] | None = None) -> list[str]:
     ]
 
 
+@pytest.mark.slow
 def test_s7_roles_databases_and_hosts_of_production_are_found_in_staging(fleet: Path) -> None:
     edit(fleet, COPY, "environment: prod", "environment: staging")
     assert shared(fleet) == shared(fleet, [PROD]) == SHARED
@@ -130,6 +136,7 @@ def test_s7_roles_databases_and_hosts_of_production_are_found_in_staging(fleet: 
     assert found(fleet) == found(fleet, [PROD]) == []
 
 
+@pytest.mark.slow
 def test_s7_a_third_cluster_is_compared_with_those_of_other_environments(fleet: Path) -> None:
     text = (fleet / PROD).read_text()
     third = text.replace("name: vega-prod", "name: vega-dev", 1).replace("environment: prod", "environment: dev")

@@ -6,11 +6,12 @@ import json
 from collections import Counter
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from gpuc.manifest.output_file import output_files
 from gpuc.synth.printer import Printer
+from tests.lanes import drawn
 from tests.pipeline.memory import compile_tree
 from tests.pipeline.specs import Tree, specs
 
@@ -48,7 +49,7 @@ def test_random_specs_compile_to_the_same_bytes_twice(record_property) -> None:
     met: Counter[str] = Counter()
     to_print: list[Tree] = []
 
-    @settings(max_examples=CASES, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+    @drawn(CASES, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
     @given(specs())
     def compiles(tree: Tree) -> None:
         findings, artifacts = compile_tree("prod-use1", tree)
@@ -71,7 +72,7 @@ def test_random_specs_compile_to_the_same_bytes_twice(record_property) -> None:
         assert printed(tree) == printed(tree)
 
 
-@settings(max_examples=CASES // 3, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+@drawn(CASES // 3, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
 @given(specs(), st.data())
 def test_random_elements_may_leave(tree: Tree, data: st.DataObject) -> None:
     """With one or more leaving elements, checks report only elements that no workload can use any more."""

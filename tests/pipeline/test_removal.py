@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -59,9 +60,16 @@ def fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Fleet:
     return Fleet(tmp_path / "fleet")
 
 
-@pytest.fixture
-def compiled(fleet: Fleet) -> Fleet:
+@pytest.fixture(scope="module")
+def first_output(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    fleet = Fleet(tmp_path_factory.mktemp("fleet"))
     assert fleet.compile().findings == ()
+    return fleet.root
+
+
+@pytest.fixture
+def compiled(fleet: Fleet, first_output: Path) -> Fleet:
+    shutil.copytree(first_output, fleet.root, dirs_exist_ok=True)
     return fleet
 
 
@@ -116,6 +124,7 @@ CASES = {
 each_section = pytest.mark.parametrize("section", CASES)
 
 
+@pytest.mark.share(2)
 @each_section
 def test_one_commit_is_refused_at_the_section(section: str, compiled: Fleet) -> None:
     _, goes, name, what, line = CASES[section]
@@ -131,6 +140,7 @@ def test_one_commit_is_refused_at_the_section(section: str, compiled: Fleet) -> 
     assert (compiled.root / INDEX).read_bytes() == before, "nothing is written"
 
 
+@pytest.mark.share(4)
 @each_section
 def test_two_commits_are_clean(section: str, compiled: Fleet) -> None:
     marks, goes, name, _, _ = CASES[section]
@@ -143,6 +153,7 @@ def test_two_commits_are_clean(section: str, compiled: Fleet) -> None:
     assert "leaving" not in compiled.index() and "removed" not in compiled.index()
 
 
+@pytest.mark.share(4)
 @each_section
 def test_a_reason_replaces_the_first_commit_and_may_stay(section: str, compiled: Fleet) -> None:
     _, goes, name, _, _ = CASES[section]
@@ -198,6 +209,7 @@ def test_of_several_that_came_the_nearest_is_the_new_name(compiled: Fleet) -> No
     assert found.message.startswith("node pool embed-l4 was renamed to embed-l4s")
 
 
+@pytest.mark.slow
 def test_a_reason_for_what_never_was_is_a_warning_until_the_next_compile(compiled: Fleet) -> None:
     compiled.edit(pool_goes, lambda spec: spec.update(removed={"pools": {"embed-14": "renamed"}}))
     error, warning = compiled.check()
@@ -208,6 +220,7 @@ def test_a_reason_for_what_never_was_is_a_warning_until_the_next_compile(compile
     assert compiled.check(fresh=True) == ()
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("prune", ["never", "automatic"])
 def test_only_confirm_asks(prune: str, compiled: Fleet) -> None:
     compiled.edit(pool_goes, lambda spec: spec.update(delivery={"prune": prune}))
@@ -221,6 +234,7 @@ def test_without_output_there_is_nothing_to_remove(fleet: Fleet) -> None:
     assert fleet.compile().findings == ()
 
 
+@pytest.mark.slow
 def test_the_index_of_the_folder_that_is_written_counts(compiled: Fleet, tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     compiled.compile(tmp_path / "elsewhere")
@@ -238,6 +252,7 @@ def test_a_damaged_index_is_the_writers_finding(compiled: Fleet) -> None:
     assert [finding.id for finding in compiled.compile().findings] == ["WRT003"]
 
 
+@pytest.mark.slow
 def test_a_revert_restores_the_output(compiled: Fleet) -> None:
     first = (compiled.root / INDEX).read_text()
     compiled.edit(leaves("pools", "embed-l4"))

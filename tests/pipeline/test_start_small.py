@@ -96,6 +96,7 @@ def _is_added(file: str, sections: tuple[str, ...]) -> bool:
     return any(fnmatchcase(file, f"out/{NAME}/{pattern}") for pattern in patterns)
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("name", SECTIONS)
 def test_a_section_adds_files_and_changes_no_pool_and_not_the_gpu_operator(name: str, tmp_path: Path) -> None:
     _, before = compiled(tmp_path)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import MappingProxyType
 
 from gpuc.catalog import load
@@ -16,7 +18,7 @@ from gpuc.pipeline.stages import CompiledSpec, compile_source
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impact
 from gpuc.plan.planner import plan_cluster
-from gpuc.plan.state import no_state, state_after
+from gpuc.plan.state import State, no_state, state_after
 from gpuc.source import read
 
 ROOT = Path(__file__).parents[2]
@@ -33,6 +35,7 @@ MOVED = "moves to the platform.\n"
 """The end of the first line of a state after in which the manifest of the state before belongs to the platform."""
 REMOVED = "# The cluster is removed."
 ABSENT = "# The cluster does not exist before."
+_ENDS_WITH_MARK = re.compile(r" *#! \w+$", re.MULTILINE)
 MARK = re.compile(r"#! (\w+)$", re.MULTILINE)
 
 
@@ -97,12 +100,19 @@ def compiled(folder: Path, text: str, manifests: Mapping[str, str] = MappingProx
     return compile_source(read(folder, "specs/case.yaml"), policies, files=files, catalog=load())
 
 
+@lru_cache(maxsize=4)
+def state_before(text: str, manifests: tuple[tuple[str, str], ...]) -> State:
+    """The state before of the cases of a file, which differ only in the marks."""
+    with TemporaryDirectory() as folder:
+        return state_after(compiled(Path(folder), text, dict(manifests)))
+
+
 def change_of(folder: Path, case: Case) -> Change:
     """The change of a case."""
     before = no_state("case")
     if ABSENT not in case.before:
-        manifests = {"red/0.yaml": case.manifests, "red/1.yaml": case.kept}
-        before = state_after(compiled(folder / "before", case.before, manifests))
+        texts = [_ENDS_WITH_MARK.sub("", text) for text in (case.before, case.manifests, case.kept)]
+        before = state_before(texts[0], (("red/0.yaml", texts[1]), ("red/1.yaml", texts[2])))
     if REMOVED in case.after:
         return Change(before, no_state("case"))
     manifest = case.manifests if "stays.\n" in case.after or MOVED in case.after else ""

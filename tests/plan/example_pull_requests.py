@@ -55,7 +55,7 @@ def pull_requests() -> list[PullRequest]:
     """All pull requests, by name."""
     found = []
     for file in sorted(FOLDER.glob("*.yaml")):
-        row = yaml.safe_load(file.read_text(encoding="utf-8"))
+        row = yaml.load(file.read_text(encoding="utf-8"), yaml.CSafeLoader)
         before, change = (tuple(row.get(key, ())) for key in ("before", "change"))
         found.append(
             PullRequest(

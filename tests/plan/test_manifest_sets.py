@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuc.manifest.manifest import Manifest
@@ -20,6 +20,7 @@ from gpuc.plan.change import Change
 from gpuc.plan.impact import Impact
 from gpuc.plan.planner import plan_cluster
 from gpuc.plan.state import State, manifest_state, state_after
+from tests.lanes import drawn
 from tests.plan.cases import HEAD, compiled
 
 QUEUE = "apiVersion: kueue.x-k8s.io/{version}\nkind: ClusterQueue\nmetadata: {{name: red}}\nspec: {spec}\n"
@@ -147,7 +148,7 @@ def objects() -> dict[str, Manifest]:
     return {manifest.kind: manifest for manifest in state.objects.manifests}
 
 
-@settings(max_examples=150)
+@drawn(150)
 @given(data=st.data())
 def test_a_plan_of_wrong_objects_has_no_internal_error(data: st.DataObject) -> None:
     kinds = data.draw(st.lists(st.sampled_from(sorted(objects())), min_size=1, max_size=4, unique=True))

@@ -164,6 +164,7 @@ def test_changed_lines_keep_their_signs_and_their_text() -> None:
     assert "    data.text: the text changes\n-      - b\n+      + c\n```" in text
 
 
+@pytest.mark.slow
 def test_the_comment_has_stable_wording(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     texts = []
     for name in ("first", "second"):

@@ -19,6 +19,7 @@ spec:
 """
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize(
     ("users", "lost"),
     [

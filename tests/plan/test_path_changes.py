@@ -23,6 +23,7 @@ def _egress(rules: str) -> str:
     return f"{{network: {{egress: [{rules}]}}}}"
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize(
     ("rules", "opens", "closes"),
     [

@@ -17,6 +17,7 @@ SETTINGS, OTHER = (OBJECT.format("ConfigMap", name) for name in ("settings", "ot
 ACCOUNT = OBJECT.format("ServiceAccount", "reader")
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize(
     ("removed", "kept", "fate", "is_certain"),
     [(ACCOUNT, SETTINGS, "left", False), (OTHER, SETTINGS, "pruned", True)],

@@ -68,6 +68,7 @@ def test_planning_changes_no_file(repository: Fleet, capsys: pytest.CaptureFixtu
     assert repository.git("status", "--porcelain") == before
 
 
+@pytest.mark.slow
 def test_fail_on_counts_more_dangerous_levels_and_not_accepted_impacts(
     repository: Fleet, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -88,6 +89,7 @@ def test_fail_on_counts_more_dangerous_levels_and_not_accepted_impacts(
     assert {impact["accepted"] for impact in document["impacts"] if impact["id"] in ids} == {"agreed on the channel"}
 
 
+@pytest.mark.slow
 def test_an_acceptance_that_is_no_longer_needed_is_a_finding(
     repository: Fleet, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -110,6 +112,7 @@ def test_a_spec_with_errors_has_findings_and_no_plan(repository: Fleet, capsys: 
     assert (code, found, file.exists()) == (1, [("KRP130", "specs/prod-use1.yaml")], False)
 
 
+@pytest.mark.slow
 def test_a_new_and_a_removed_cluster_are_planned(repository: Fleet, capsys: pytest.CaptureFixture[str]) -> None:
     spec = repository.root / "specs/prod-use1.yaml"
     text = (
@@ -137,6 +140,7 @@ BOMB = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
 )
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize(
     ("file", "text", "message"),
     [
@@ -232,6 +236,7 @@ def test_diff_of_a_missing_folder_is_a_usage_error(repository: Fleet, capsys: py
     assert "missing" in capsys.readouterr().err
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("text", ["", "spec: ["])
 def test_diff_with_a_side_without_objects_is_a_usage_error(
     text: str, repository: Fleet, capsys: pytest.CaptureFixture[str]
@@ -254,6 +259,7 @@ def test_diff_reports_what_it_cannot_read(form: str, repository: Fleet, capsys: 
     assert "this part of the file is ignored" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_renamed_cluster_keeps_its_nodes(repository: Fleet, capsys: pytest.CaptureFixture[str]) -> None:
     repository.replace("name: prod-use1\n", "name: prod-use9\n")
     specs = repository.root / "specs"

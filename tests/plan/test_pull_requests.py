@@ -16,6 +16,7 @@ from tests.plan.example_pull_requests import PullRequest, comment_of, pull_reque
 REQUESTS = pull_requests()
 
 
+@pytest.mark.share(15)
 @pytest.mark.parametrize("request_", REQUESTS, ids=[request.name for request in REQUESTS])
 def test_the_comment_is_the_committed_one(request_: PullRequest, tmp_path: Path) -> None:
     markdown, report = comment_of(request_, tmp_path)

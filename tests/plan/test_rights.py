@@ -27,6 +27,7 @@ subjects: [{{apiGroup: rbac.authorization.k8s.io, kind: Group, name: "oidc:reade
 """
 
 
+@pytest.mark.share(5)
 @pytest.mark.parametrize(
     ("before", "after", "expected_gained", "expected_lost"),
     [

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
-from typing import Any
 
 import pytest
 
@@ -43,14 +41,6 @@ def _examples(policy: str, verdict: str) -> list[tuple[str, Object]]:
     return found
 
 
-def cases(verdict: str) -> list[Any]:
-    return [
-        pytest.param(policy, document, id=f"{policy.name}: {comment}")
-        for policy in POLICIES.values()
-        for comment, document in examples(policy, verdict)
-    ]
-
-
 def refusals(policy: Policy, document: Object) -> dict[int, str]:
     return denials(policy.variables, policy.validations, policy.sample, Review.of(document))
 
@@ -66,18 +56,20 @@ def verdicts(policy: Policy) -> list[bool]:
     return [bool(refusals(policy, document)) for document in documents]
 
 
-@pytest.mark.parametrize(("policy", "document"), cases("allowed"))
-def test_an_allowed_example_passes(policy: Policy, document: Object) -> None:
-    assert refusals(policy, document) == {}
-    assert matches(policy, Review.of(document).object)
+@every_policy
+def test_the_allowed_examples_pass(policy: Policy) -> None:
+    for comment, document in examples(policy, "allowed"):
+        assert refusals(policy, document) == {}, comment
+        assert matches(policy, Review.of(document).object), comment
 
 
-@pytest.mark.parametrize(("policy", "document"), cases("denied"))
-def test_a_denied_example_is_refused_with_a_message_on_one_line(policy: Policy, document: Object) -> None:
-    found = refusals(policy, document)
-    assert found
-    assert all(message and "\n" not in message for message in found.values())
-    assert matches(policy, Review.of(document).object)
+@every_policy
+def test_the_denied_examples_are_refused_with_a_message_on_one_line(policy: Policy) -> None:
+    for comment, document in examples(policy, "denied"):
+        found = refusals(policy, document)
+        assert found, comment
+        assert all(message and "\n" not in message for message in found.values()), comment
+        assert matches(policy, Review.of(document).object), comment
 
 
 @every_policy
@@ -86,6 +78,7 @@ def test_each_validation_alone_refuses_some_example(policy: Policy) -> None:
     assert {index for found in refused if len(found) == 1 for index in found} == set(range(len(policy.validations)))
 
 
+@pytest.mark.share(7)
 @every_policy
 def test_no_clause_is_idle(policy: Policy) -> None:
     """The removal of any own clause of the policy changes the verdict on an example."""
@@ -113,28 +106,18 @@ def with_variable(policy: Policy, name: str, expression: str) -> tuple[str, Poli
     return f"{name}: {expression}", replace(policy, variables=policy.variables | {name: expression})
 
 
-def pods_with_one_container() -> Iterator[tuple[Policy, str, Object]]:
-    for policy in LOOKING_AT_CONTAINERS:
-        for comment, document in examples(policy, "denied"):
-            spec = document.get("spec", {})
-            if len(spec.get("containers", [])) == 1 and not set(LISTS[1:]) & set(spec):
-                yield policy, comment, document
-
-
-def moved_containers() -> Iterator[Any]:
-    """Returns denied pods whose container is moved to the other container lists."""
-    for policy, comment, document in pods_with_one_container():
+@pytest.mark.parametrize("policy", LOOKING_AT_CONTAINERS, ids=lambda policy: policy.name)
+def test_a_container_is_denied_in_all_container_lists(policy: Policy) -> None:
+    for comment, document in examples(policy, "denied"):
+        spec = document.get("spec", {})
+        if len(spec.get("containers", [])) != 1 or set(LISTS[1:]) & set(spec):
+            continue
         for name in LISTS:
             moved = copy.deepcopy(document)
             reason = moved["spec"].pop("containers")
             moved["spec"]["containers"] = [{"name": "other", "image": "registry.example.com/other:1"}]
             moved["spec"][name] = [*moved["spec"].get(name, []), *reason]
-            yield pytest.param(policy, moved, id=f"{policy.name}: {name}: {comment}")
-
-
-@pytest.mark.parametrize(("policy", "document"), list(moved_containers()))
-def test_a_container_is_denied_in_all_container_lists(policy: Policy, document: Object) -> None:
-    assert refusals(policy, document)
+            assert refusals(policy, moved), f"{name}: {comment}"
 
 
 @pytest.mark.parametrize("name", LISTS)

@@ -40,6 +40,7 @@ def verdict(policy: Policy, document: Object) -> dict[int, str]:
     return denials(policy.variables, policy.validations, policy.sample, Review.of(document))
 
 
+@pytest.mark.share(3)
 @every_policy
 def test_the_same_seed_makes_the_same_objects_and_another_makes_others(name: str) -> None:
     policy = policies()[name]
@@ -47,6 +48,7 @@ def test_the_same_seed_makes_the_same_objects_and_another_makes_others(name: str
     assert objects(policy, 50, seed=1) != made(name)[:50]
 
 
+@pytest.mark.share(3)
 @policies_on_one_object
 def test_many_objects_pass_many_are_refused_and_each_validation_refuses_some_alone(name: str) -> None:
     found = [verdict(policies()[name], document) for document in made(name)]
@@ -56,6 +58,7 @@ def test_many_objects_pass_many_are_refused_and_each_validation_refuses_some_alo
     assert alone == set(range(len(policies()[name].validations)))
 
 
+@pytest.mark.share(3)
 @every_policy
 def test_a_verdict_does_not_depend_on_earlier_objects(name: str) -> None:
     policy = policies()[name]
@@ -103,6 +106,7 @@ def test_whatever_is_taken_from_a_policy_changes_a_verdict(name: str) -> None:
     assert [less for less, weaker in changed(policies()[name]) if is_idle(weaker)] == []
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("name", SHARED)
 def test_whatever_is_taken_from_a_shared_variable_changes_a_verdict_of_some_policy(name: str) -> None:
     users = [policy for policy in policies().values() if name in policy.variables]

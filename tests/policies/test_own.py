@@ -181,6 +181,7 @@ def test_a_policy_carries_the_variables_that_it_uses_and_no_others(tmp_path: Pat
     assert list(own(tmp_path)["team"].variables) == ["created", "labels", "team"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folder", [TEMPLATE / "workload-owner", SOURCES / "images"], ids=lambda folder: folder.name)
 def test_a_mutated_policy_never_causes_a_traceback(tmp_path: Path, folder: Path) -> None:
     chance = random.Random(folder.name)

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 import pytest
 
 from gpuc.manifest.manifest import Manifest
-from gpuc.pipeline.stages import CompiledSpec, compiled_spec
 from gpuc.policy.library import policies
-from tests.conftest import EXAMPLES, ROOT
+from tests.conftest import EXAMPLES
+from tests.conftest import compiled_example as spec
 
 every_cluster = pytest.mark.parametrize("name", EXAMPLES)
 BY_KIND = {policy.kind: policy for policy in policies().values()}
 NAME = "kubernetes.io/metadata.name"
-
-
-@cache
-def spec(name: str) -> CompiledSpec:
-    return compiled_spec(ROOT, f"specs/{name}.yaml")
 
 
 def constraints(name: str) -> list[Manifest]:

@@ -55,6 +55,7 @@ def tried(factory: WorkloadFactory) -> Iterator[SampleObject]:
     yield from violations(factory)
 
 
+@pytest.mark.share(3)
 @every_cluster
 def test_an_object_breaks_its_own_policy_alone(name: str) -> None:
     cluster = example(name)

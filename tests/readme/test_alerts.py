@@ -27,6 +27,7 @@ def commands(cluster: str) -> Iterator[str]:
                         yield from (re.sub(r"\{\{.*?\}\}", "NAME", found) for found in COMMAND.findall(text))
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("cluster", (*EXAMPLES, *HUB_CLUSTERS, "custom-euc1"))
 def test_the_commands_of_alerts_exist_and_only_read(cluster: str) -> None:
     found = sorted(set(commands(cluster)))

@@ -75,6 +75,7 @@ def label_problems(command: Command, known: dict[str, set[str]]) -> Iterator[str
             yield f"line {command.line}: nothing has the label {key}={value}"
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("cluster", CLUSTERS)
 def test_selectors_of_a_readme_have_labels_that_exist(cluster: str) -> None:
     text = (root_of(cluster) / f"clusters/{cluster}/README.md").read_text(encoding="utf-8")

@@ -33,12 +33,14 @@ def readme(cluster: str) -> str:
     return (root_of(cluster) / f"clusters/{cluster}/README.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("cluster", CLUSTERS)
 def test_every_command_of_a_readme_exists(cluster: str) -> None:
     installed("shellcheck")
     assert readme_problems(readme(cluster), root_of(cluster)) == []
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("cluster", CLUSTERS)
 def test_the_reader_sees_the_commands(cluster: str) -> None:
     commands = record(program(blocks(readme(cluster)))).commands

@@ -8,7 +8,6 @@ import pytest
 
 from gpuc.catalog import load
 from gpuc.model import Cluster, Namespace, resolve
-from gpuc.pipeline.stages import compiled_spec
 from gpuc.policy.library import policies
 from gpuc.rehearse.client import ApiError, Client
 from gpuc.rehearse.examples import examples, merge_patch
@@ -20,7 +19,7 @@ from gpuc.rehearse.suites import policies as policy_suite
 from gpuc.rehearse.violations import violations
 from gpuc.source import read
 from gpuc.spec.parse import parse
-from tests.conftest import HUB, ROOT
+from tests.conftest import HUB, compiled_example
 from tests.rehearse.conftest import without_objects
 
 
@@ -187,7 +186,7 @@ def test_invalid_examples_are_refused_by_the_api_server_and_not_by_a_policy() ->
 
 
 def test_the_webhook_of_the_rehearsal_receives_the_kinds_of_all_constraints() -> None:
-    resources = policy_resources(compiled_spec(ROOT, "specs/prod-use1.yaml").synced)
+    resources = policy_resources(compiled_example("prod-use1").synced)
     assert {("networking.k8s.io", "ingresses"), ("networking.k8s.io", "networkpolicies"), ("", "services")} <= {
         *resources
     }

@@ -137,6 +137,7 @@ def test_the_nearest_cohort_lends_first(variant: Variant) -> None:
     assert expect(spec, queue, gpus(8), quota.usage).flavor == "batch-a100"
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize(
     ("pool", "unit", "count"), [("train-h100", "nodes", 9), ("dev-l4", "shares", 95), ("general", "nodes", 4)]
 )
@@ -156,6 +157,7 @@ def test_cases_fail_if_a_quota_is_off_by_one(
         assert not agrees(case.expected, actual), case.name
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_the_policies_admit_every_request_that_kueue_decides_about(name: str) -> None:
     spec = compiled_example(name)

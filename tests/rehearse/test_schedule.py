@@ -21,6 +21,7 @@ def prod() -> CompiledSpec:
     return compiled_example("prod-use1")
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_every_case_runs_once(name: str) -> None:
     cases = list(all_cases(compiled_example(name), WORK))
@@ -28,6 +29,7 @@ def test_every_case_runs_once(name: str) -> None:
     assert scheduled == Counter(id(case) for case in cases)
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_the_demand_of_a_batch_is_within_every_quota(name: str) -> None:
     spec = compiled_example(name)

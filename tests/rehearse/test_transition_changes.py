@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from gpuc.manifest.manifest import Manifest
-from gpuc.pipeline.stages import CompiledSpec, compiled_spec
+from gpuc.pipeline.stages import CompiledSpec
 from gpuc.rehearse.crds import Definitions
 from gpuc.rehearse.instance_types import zones_of
 from gpuc.rehearse.substitute import settings
 from gpuc.rehearse.transition.run import shared_settings
 from gpuc.rehearse.transition.synced_changes import ignored_fields, removed_sources, with_live_fields
-from tests.conftest import ROOT
+from tests.conftest import compiled_example
 from tests.plan.cases import HEAD, compiled
 
 NO_DEFINITIONS = Definitions((), ())
@@ -23,7 +23,7 @@ NO_DEFINITIONS = Definitions((), ())
 
 @pytest.fixture(scope="module")
 def prod_spec() -> CompiledSpec:
-    return compiled_spec(ROOT, "specs/prod-use1.yaml")
+    return compiled_example("prod-use1")
 
 
 class StoredObjects:
@@ -73,7 +73,7 @@ def test_objects_of_a_removed_application_stay(prod_spec: CompiledSpec) -> None:
 
 
 def test_the_settings_have_the_instance_types_and_zones_of_both_states(prod_spec: CompiledSpec) -> None:
-    other = compiled_spec(ROOT, "specs/train-usw2.yaml")
+    other = compiled_example("train-usw2")
     shared = shared_settings(prod_spec, [other], NO_DEFINITIONS)
     types = {row["name"]: row for row in shared.instance_types}
     assert {"g6.12xlarge", "p5en.48xlarge"} <= types.keys()
@@ -90,7 +90,7 @@ def test_the_settings_have_the_instance_types_and_zones_of_both_states(prod_spec
 
 
 def test_a_zone_of_the_state_after_has_offerings_of_the_instance_types_before(prod_spec: CompiledSpec) -> None:
-    other = compiled_spec(ROOT / "examples/custom", "specs/custom-euc1.yaml")
+    other = compiled_example("custom-euc1")
     shared = shared_settings(prod_spec, [other], NO_DEFINITIONS)
     rows = [row for offering in shared.instance_types[0]["offerings"] for row in offering["Requirements"]]
     zones = {row["values"][0] for row in rows if row["key"] == "topology.kubernetes.io/zone"}

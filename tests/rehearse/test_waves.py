@@ -7,18 +7,19 @@ from dataclasses import replace
 import pytest
 
 from gpuc.kubernetes.argocd import WAVE
-from gpuc.pipeline.stages import CompiledSpec, compiled_spec
+from gpuc.pipeline.stages import CompiledSpec
 from gpuc.rehearse.apply import namespaces, steps
 from gpuc.rehearse.transition.run import compiled_from
 from gpuc.source import read
-from tests.conftest import CUSTOM, EXAMPLES, ROOT
+from tests.conftest import EXAMPLES, ROOT, compiled_example
 
 
 @pytest.fixture(scope="module", params=EXAMPLES)
 def spec(request: pytest.FixtureRequest) -> CompiledSpec:
-    return compiled_spec(ROOT, f"specs/{request.param}.yaml")
+    return compiled_example(request.param)
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize(("text", "wave"), [("-3", -3), ("+2", 2), ("--1", 0), ("first", 0)])
 def test_a_wave_that_is_not_a_number_is_wave_0(text: str, wave: int, spec: CompiledSpec) -> None:
     pool = next(manifest for manifest in spec.synced if manifest.kind == "NodePool")
@@ -32,6 +33,7 @@ def test_every_object_is_applied_once(spec: CompiledSpec) -> None:
     assert sorted(applied) == sorted(str(manifest) + manifest.api for manifest in spec.synced)
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize(
     ("first", "then"),
     [
@@ -58,7 +60,7 @@ def test_an_object_that_no_application_syncs_is_an_error(spec: CompiledSpec) -> 
 
 
 def test_the_fleet_can_be_in_a_subfolder_of_the_repository() -> None:
-    synced = compiled_spec(CUSTOM, "specs/custom-euc1.yaml").synced
+    synced = compiled_example("custom-euc1").synced
     applied = [(step.application, manifest.file) for step in steps(synced) for manifest in step.manifests]
     assert ("custom-euc1-extra", "out/custom-euc1/extra/issuer.yaml") in applied
     assert ("custom-euc1-extra-vision", "out/custom-euc1/extra/vision/demo.yaml") in applied

@@ -10,14 +10,14 @@ from __future__ import annotations
 import re
 import shutil
 import tomllib
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
-from _pytest.mark import ParameterSet
 
 from gpuc import rules
-from gpuc.catalog import load
+from gpuc.catalog import Catalog, load
 from gpuc.diagnostics.contract import Check
 from gpuc.diagnostics.finding import RULES as DECLARED
 from gpuc.diagnostics.finding import DeclarationError, Finding, Severity, StageError, declare_rule
@@ -35,6 +35,7 @@ ARCHETYPES = sorted((PACKAGE / "rules/archetypes").glob("*.yaml"))
 CASES = sorted(file for file in PACKAGE.glob("**/rules/**/*.yaml") if "archetypes" not in file.parts)
 RESOLVE = sorted((ROOT / "compiler/gpuc/model/resolve").glob("*.yaml"))
 """Cases of the rules that `resolve` checks before a cluster exists."""
+CASE = "specs/case.yaml"
 HEAD = "apiVersion: gpuc.dev/v1alpha1\nkind: Cluster\nmetadata: {name: case}\n"
 OTHER = """apiVersion: gpuc.dev/v1alpha1
 kind: Cluster
@@ -60,16 +61,9 @@ MARK = re.compile(r"#! (\w+)$", re.MULTILINE)
 RELATED = re.compile(r"#~ (\w+)")
 
 
-def specs(files: list[Path]) -> list[ParameterSet]:
-    return [
-        pytest.param(HEAD + text, id=f"{file.parent.name}/{file.stem}-{number}")
-        for file in files
-        for number, text in enumerate(re.split(r"^---\n", file.read_text(), flags=re.MULTILINE))
-    ]
+def specs(file: Path) -> list[str]:
+    return [HEAD + text for text in re.split(r"^---\n", file.read_text(), flags=re.MULTILINE)]
 
-
-SPECS = specs(CASES)
-BAD = [spec for spec in SPECS if MARK.search(str(spec.values[0])) and "accept:" not in str(spec.values[0])]
 
 CHECKS: list[Check[Any, Any]] = [*rules.RULES.discover(), *rules.FLEET_RULES.discover()]
 
@@ -78,51 +72,61 @@ def case_of(check: Check[Any, Any]) -> Path:
     return PACKAGE.joinpath(*check.find.__module__.split(".")[1:-1], f"{check.find.__name__}.yaml")
 
 
-def check_case(folder: Path, text: str) -> tuple[Source, list[Finding]]:
-    """The source of a case, and its findings without the accepted ones."""
-    (folder / "specs").mkdir()
-    shutil.copytree(PACKAGE / "rules/archetypes/catalog", folder / "specs/catalog")
-    for file in ARCHETYPES:
-        (folder / "specs" / file.name).write_text(file.read_text())
-    (folder / "specs/case.yaml").write_text(text)
-    (folder / "specs/other.yaml").write_text(OTHER)
-    source = read(folder, "specs/case.yaml")
+@dataclass(frozen=True)
+class Fleet:
+    """A folder with the archetypes, their facts and another cluster, into which each case is written."""
+
+    root: Path
+    catalog: Catalog
+    others: OtherClusters
+
+    def check(self, text: str) -> tuple[Source, list[Finding]]:
+        """The source of a case, and its findings without the accepted ones."""
+        (self.root / CASE).write_text(text)
+        source = read(self.root, CASE)
+        try:
+            spec = parse(source)
+            cluster = resolve(spec, source.file, self.catalog)
+        except StageError as stop:
+            return source, list(stop.findings)
+        return source, apply_acceptances([*self.others.findings(spec, source), *rules.check(cluster)], source.tree)
+
+
+@pytest.fixture(scope="module")
+def fleet(tmp_path_factory: pytest.TempPathFactory) -> Fleet:
+    root = tmp_path_factory.mktemp("fleet")
+    shutil.copytree(PACKAGE / "rules/archetypes", root / "specs")
+    (root / "specs/other.yaml").write_text(OTHER)
     others = OtherClusters()
-    others.add_unnamed(folder, [source.file])
-    try:
-        spec = parse(source)
-        cluster = resolve(spec, source.file, fleet_catalog(folder).catalog)
-    except StageError as stop:
-        return source, list(stop.findings)
-    return source, apply_acceptances([*others.findings(spec, source), *rules.check(cluster)], source.tree)
+    others.add_unnamed(root, [CASE])
+    return Fleet(root, fleet_catalog(root).catalog, others)
 
 
-@pytest.mark.parametrize("text", SPECS + specs(RESOLVE))
-def test_findings_are_at_their_marks(text: str, tmp_path: Path) -> None:
-    source, findings = check_case(tmp_path, text)
-    lines = enumerate(text.splitlines(), 1)
-    expected = [("specs/case.yaml", number, mark[1]) for number, line in lines if (mark := MARK.search(line))]
-    marks = [(source.locate(finding.path, finding.on_key), finding.id) for finding in findings]
-    assert sorted((mark.file, mark.line, id_) for mark, id_ in marks) == expected, findings
+@pytest.mark.parametrize("file", CASES + RESOLVE, ids=lambda file: f"{file.parent.name}/{file.stem}")
+def test_findings_and_related_places_are_at_their_marks(file: Path, fleet: Fleet) -> None:
+    for text in specs(file):
+        source, findings = fleet.check(text)
+        lines = list(enumerate(text.splitlines(), 1))
+        expected = [(CASE, number, mark[1]) for number, line in lines if (mark := MARK.search(line))]
+        marks = [(source.locate(finding.path, finding.on_key), finding.id) for finding in findings]
+        assert sorted((mark.file, mark.line, id_) for mark, id_ in marks) == expected, (text, findings)
+        places = [(finding.id, place) for finding in findings for place in source.located(finding).related]
+        assert [place for _, place in places if place.path not in source.marks and place.path != ()] == [], text
+        related = {(number, id_) for number, line in lines for id_ in RELATED.findall(line)}
+        found = {(place.mark.line, id_) for id_, place in places if place.mark and place.mark.file == source.file}
+        assert {mark for mark in found if mark[1] in RELATED.findall(text)} == related, text
 
 
-@pytest.mark.parametrize("text", [spec for spec in SPECS + specs(RESOLVE) if MARK.search(str(spec.values[0]))])
-def test_related_places_are_in_the_spec_and_at_their_marks(text: str, tmp_path: Path) -> None:
-    source, findings = check_case(tmp_path, text)
-    places = [(finding.id, place) for finding in findings for place in source.located(finding).related]
-    assert [place for _, place in places if place.path not in source.marks and place.path != ()] == []
-    lines = enumerate(text.splitlines(), 1)
-    expected = {(number, id_) for number, line in lines for id_ in RELATED.findall(line)}
-    marks = {(place.mark.line, id_) for id_, place in places if place.mark and place.mark.file == source.file}
-    assert {mark for mark in marks if mark[1] in RELATED.findall(text)} == expected
-
-
-@pytest.mark.parametrize("text", BAD)
-def test_an_accepted_finding_is_not_reported(text: str, tmp_path: Path) -> None:
+@pytest.mark.share(4)
+@pytest.mark.parametrize("file", CASES, ids=lambda file: f"{file.parent.name}/{file.stem}")
+def test_an_accepted_finding_is_not_reported(file: Path, fleet: Fleet) -> None:
     """An entry in `accept` that matches no finding would be a finding itself."""
-    reasons = "".join(f"    {id_}: known\n" for id_ in sorted(set(MARK.findall(text))))
-    _, findings = check_case(tmp_path, re.sub(r"^spec:\n", f"spec:\n  accept:\n{reasons}", text, flags=re.MULTILINE))
-    assert findings == []
+    for text in specs(file):
+        if MARK.search(text) and "accept:" not in text:
+            ids = sorted(set(MARK.findall(text)))
+            accepts = "".join(f"    {id_}: known\n" for id_ in ids)
+            _, findings = fleet.check(re.sub(r"^spec:\n", f"spec:\n  accept:\n{accepts}", text, flags=re.MULTILINE))
+            assert findings == [], text
 
 
 @pytest.mark.parametrize("file", cluster_files(ROOT))

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
@@ -17,6 +17,7 @@ from gpuc.diagnostics.finding import StageError
 from gpuc.documents.composer import events
 from gpuc.source import read
 from gpuc.source.document import compose
+from tests.lanes import drawn
 
 ROOT = pathlib.Path(__file__).parents[2]
 REFERENCE = (ROOT / "specs/prod-use1.yaml").read_bytes()
@@ -48,13 +49,13 @@ def reads_or_reports(root: pathlib.Path, data: bytes) -> bool:
 
 
 @given(st.binary(max_size=200))
-@settings(max_examples=300)
+@drawn(300)
 def test_random_bytes(root: pathlib.Path, data: bytes) -> None:
     assert reads_or_reports(root, data)
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=25))
-@settings(max_examples=600)
+@drawn(600)
 def test_random_yaml(root: pathlib.Path, pieces: list[str]) -> None:
     assert reads_or_reports(root, "".join(pieces).encode())
 
@@ -68,7 +69,7 @@ def test_a_text_with_a_character_that_files_cannot_have_is_composed_or_reported(
 
 
 @given(st.integers(0, len(REFERENCE)), st.integers(0, 30), st.one_of(st.binary(max_size=6), st.sampled_from(PIECES)))
-@settings(max_examples=60)
+@drawn(60)
 def test_a_mutated_reference_spec(root: pathlib.Path, start: int, length: int, new: str | bytes) -> None:
     middle = new if isinstance(new, bytes) else new.encode()
     assert reads_or_reports(root, REFERENCE[:start] + middle + REFERENCE[start + length :])

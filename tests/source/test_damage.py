@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from gpuc.source.document import compose
+from tests.lanes import SHARE, some
 
 ROOT = pathlib.Path(__file__).parents[2]
 SPECS = sorted(path.name for path in (ROOT / "specs").glob("*.yaml"))
@@ -33,6 +34,7 @@ def line_of_first_finding(text: str, offset: int) -> int:
     return findings[0].mark.line if findings and findings[0].mark else 0
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("name", SPECS)
 def test_a_deleted_quotation_mark_or_bracket_is_found_in_its_line(name: str) -> None:
     text = (ROOT / "specs" / name).read_text()
@@ -40,6 +42,7 @@ def test_a_deleted_quotation_mark_or_bracket_is_found_in_its_line(name: str) -> 
         assert line_of_first_finding(text, offset) == line_of_damage(text, offset), text[offset - 30 : offset + 10]
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("name", SPECS)
 def test_a_deleted_colon_at_the_start_of_a_line_is_found_in_its_line_or_changes_a_value(name: str) -> None:
     text = (ROOT / "specs" / name).read_text()
@@ -56,13 +59,14 @@ def test_damage_in_a_value_of_several_lines_is_found_in_its_statement() -> None:
     lines = text.split("\n")
     offsets = signs(text, r"[\"'\[\]{}]")
     assert len(offsets) > 200
-    for offset in offsets:
+    for offset in some(offsets, SHARE):
         damage = line_of_damage(text, offset)
         start = next(line for line in range(damage, 0, -1) if re.match(r" *(- +)*[\w./-]+:( |$)", lines[line - 1]))
         found = line_of_first_finding(text, offset)
         assert not found or start <= found <= damage, lines[damage - 1]
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize(
     "text",
     [

@@ -42,6 +42,7 @@ def line_of(text: str) -> int:
     return TEXT[: TEXT.index(text)].count("\n") + 1
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize(
     ("old", "new", "rule", "message", "fix"),
     [

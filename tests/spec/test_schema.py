@@ -14,7 +14,7 @@ from typing import Any
 
 import jsonschema_rs
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
@@ -26,6 +26,7 @@ from gpuc.source import read, yaml_files
 from gpuc.spec.layered_schema import layered
 from gpuc.spec.parse import parse
 from tests.conftest import CUSTOM, HUB, MACHINES, ROOT
+from tests.lanes import drawn
 from tests.messages.run import FLEET, SPEC, cases, place
 
 SCHEMA = json.loads(schema_text())
@@ -103,8 +104,9 @@ def split(value: Any, random: Random, path: Keys = ()) -> tuple[Any, Any]:
     return layer, upper
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize(("root", "file"), CLUSTERS, ids=[file for _, file in CLUSTERS])
-@settings(max_examples=25)
+@drawn(25)
 @given(seed=st.integers(0, 2**32))
 def test_the_parts_of_a_spec_are_valid_in_any_layer(root: Path, file: str, seed: int) -> None:
     whole = merged(root, file)
@@ -198,6 +200,7 @@ def test_a_layer_has_no_metadata_and_a_cluster_has_a_name() -> None:
     assert errors({**cluster, "metadata": {}}) == {("metadata",)}
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize(("root", "file"), CLUSTERS, ids=[file for _, file in CLUSTERS])
 def test_a_key_that_gpuc_requires_is_required_without_layers(root: Path, file: str) -> None:
     source = read(root, file)
@@ -241,6 +244,7 @@ FOUND = (
 """Cases whose mistake an editor shows with the schema alone."""
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("number", FOUND)
 def test_an_editor_shows_the_mistake(number: str, tmp_path: Path) -> None:
     case = next(case for case in cases() if case.number == number)

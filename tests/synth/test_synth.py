@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
@@ -25,6 +25,7 @@ from gpuc.manifest.output_file import output_files
 from gpuc.synth import printer as synth
 from gpuc.synth.cdk8s import package_folder
 from gpuc.synth.printer import Printer, PrinterError
+from tests.lanes import drawn
 
 SPEC = "specs/prod-use1.yaml"
 HOSTILE = [
@@ -120,7 +121,7 @@ def looks_like_a_number(text: str) -> bool:
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters=REFUSED), max_size=40)
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@drawn(40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(TEXTS.filter(lambda text: not looks_like_a_number(text)), min_size=20))
 def test_any_text_survives(printer: Printer, texts: list[str]) -> None:
     answer = printed(printer, Values("v.yaml", (), "c", {"list": texts}))

@@ -43,6 +43,7 @@ def folder_of(cache: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_processes_that_fill_it_at_once_leave_one_complete_folder(filled: Path) -> None:
     folder = folder_of(filled)
     assert folder.name.startswith(unpack.cdk8s_version() + "-")

@@ -48,6 +48,7 @@ def scaled_object(**spec: Any) -> Object:
     }
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize(
     ("replicas", "scaler", "copies"),
     [

@@ -8,10 +8,9 @@ import pytest
 
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet
-from gpuc.pipeline.stages import compiled_spec
 from gpuc.trace import ClusterIndex, TraceResult, trace_workload, workload_of
 from gpuc.trace.report import _conclusion
-from tests.conftest import ROOT
+from tests.conftest import compiled_example
 
 CONFIGURATION = "controllerManagerConfigYaml"
 QUEUE = "kueue.x-k8s.io/queue-name"
@@ -19,7 +18,7 @@ QUEUE = "kueue.x-k8s.io/queue-name"
 
 def index(name: str, *, policies: bool = True, frameworks: str = "", manage: str = "true") -> ClusterIndex:
     """The cluster of an example, perhaps without policies, and with other frameworks of Kueue."""
-    spec = compiled_spec(ROOT, f"specs/{name}.yaml")
+    spec = compiled_example(name)
     # The roles of the example permit only the kinds that its own Kueue manages.
     left_out = ("RoleBinding",) if frameworks else ()
     objects = [

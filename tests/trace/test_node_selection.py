@@ -62,6 +62,7 @@ EXCLUSIVE = "alpha.jobset.sigs.k8s.io/exclusive-topology"
 NODE_SELECTOR = "alpha.jobset.sigs.k8s.io/node-selector"
 
 
+@pytest.mark.share(5)
 @pytest.mark.parametrize("is_of_job", [True, False])
 @pytest.mark.parametrize(
     ("annotations", "replicas", "pods", "code"),
@@ -98,6 +99,7 @@ def compare(key: str, operator: str, *values: str) -> dict[str, Any]:
     return {"matchExpressions": [{"key": key, "operator": operator, "values": list(values)}]}
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("value", ["32Gi", "x", "1.5"])
 @pytest.mark.parametrize("operator", ["Gt", "Lt"])
 @pytest.mark.parametrize("other", [[], [compare(CPU, "Gt", "1")]])
@@ -113,6 +115,7 @@ def test_c27_a_comparison_with_text_matches_no_node(
     assert step["field"] == where
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize(
     ("key", "code"),
     [

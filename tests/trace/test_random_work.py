@@ -15,8 +15,9 @@ from gpuc.trace import Stage, trace_workload, workload_of
 from tests.conformance.differential import kept_cases, random_cases
 from tests.conformance.shared_plane import compiled
 from tests.conftest import EXAMPLES, compiled_example
+from tests.lanes import reduced
 
-SPECS, GANGS, SEED = 8, 12, 7
+SPECS, GANGS, SEED = reduced(8), 12, 7
 SUITES = ("smallest", "full_node", "efa", "shares", "gangs", "borrowing", "topology")
 STAGES = {
     "unavailable in ClusterQueue": Stage.RESOURCES,
@@ -53,6 +54,7 @@ def test_random_work_on_random_specs_has_a_known_end() -> None:
     assert {stage for _, stage in ends} >= {Stage.RESOURCES, Stage.QUOTA, Stage.FLAVOR}
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_the_requests_of_test_cases_have_a_known_end(name: str) -> None:
     spec = compiled_example(name)

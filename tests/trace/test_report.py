@@ -66,6 +66,7 @@ def test_the_api_server_refuses_objects_without_readable_pods(
     assert (code, message in output) == (1, True), output
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize(
     ("kind", "reason"),
     [
@@ -109,6 +110,7 @@ def test_the_option_namespace_does_not_move_a_workload(
     assert output.startswith("Job run: namespace assistants-serving")
 
 
+@pytest.mark.share(5)
 @pytest.mark.parametrize(
     ("schedule", "fires"),
     [

@@ -56,6 +56,7 @@ def test_a_pod_gets_its_node(capsys: pytest.CaptureFixture[str]) -> None:
     assert "100m cpu, 256Mi memory, 1Gi ephemeral-storage" in output.replace("8 nvidia.com/gpu, ", ""), "LimitRange"
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize(
     ("words", "stage", "by"),
     [
@@ -113,6 +114,7 @@ def test_every_template_that_gpuc_writes_gets_its_nodes(capsys: pytest.CaptureFi
     assert output.count("Result: the pods get nodes.") >= 3
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize(
     ("words", "message"),
     [

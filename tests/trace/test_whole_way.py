@@ -92,6 +92,7 @@ def test_the_job_starts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     ]  # fmt: skip
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("case", CASES)
 def test_c27_d2_one_fault_is_found(case: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     changes, stage, by, field = CASES[case]
@@ -159,6 +160,7 @@ def test_a_missing_config_map_is_an_assumption_of_the_result(
     assert "The containers start only if ConfigMap assistants-serving/settings exists." in result
 
 
+@pytest.mark.slow
 def test_a_service_account_of_the_spec_exists(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -189,6 +191,7 @@ def test_objects_in_the_file_of_a_workload_exist(tmp_path: Path, capsys: pytest.
     assert "ServiceAccount assistants-serving/runner does not exist" in trace["steps"][-1]["message"]
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize(
     ("kind", "key", "value"),
     [

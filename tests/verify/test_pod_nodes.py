@@ -117,6 +117,7 @@ def without_nodes(manifest: Manifest) -> Manifest:
     return changed
 
 
+@pytest.mark.share(3)
 @each_cluster
 def test_b1_the_proof_covers_every_object_with_pods(name: str) -> None:
     """All objects pass, and no object passes any more if its pods select nodes that do not exist."""
@@ -128,6 +129,7 @@ def test_b1_the_proof_covers_every_object_with_pods(name: str) -> None:
     assert with_pods
 
 
+@pytest.mark.share(3)
 @each_cluster
 def test_b1_the_proof_covers_every_pod_of_a_component(name: str) -> None:
     plain = artifacts(name)

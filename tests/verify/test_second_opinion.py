@@ -16,8 +16,7 @@ from gpuc.catalog.schemas import builtin_kinds, custom_kinds, table
 from gpuc.catalog.schemas.schema_errors import validator
 from gpuc.kubernetes.quantity import is_canonical_quantity
 from gpuc.manifest.manifest import Manifest
-from gpuc.pipeline.stages import compiled_spec
-from tests.conftest import EXAMPLES, ROOT
+from tests.conftest import EXAMPLES, compiled_example
 
 from .samples import Sampler, mistakes
 
@@ -49,9 +48,10 @@ def of_table(api: str, kind: str, kubernetes: str) -> dict[str, Any]:
     return known.schema
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_both_accept_every_object_of_an_example(name: str) -> None:
-    spec = compiled_spec(ROOT, f"specs/{name}.yaml")
+    spec = compiled_example(name)
     emitted = [artifact for artifact in spec.artifacts if isinstance(artifact, Manifest)]
     assert emitted
     for manifest in emitted:

@@ -76,6 +76,7 @@ def test_every_mistake_in_an_object_is_refused_at_its_path(kubernetes: str, api:
         assert (IDS[mistake.kind], True) in found_at, (mistake.kind, mistake.place, [item.message for item in found])
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("name", [*COMPONENTS, "K8sNativeValidation", "Configuration"])
 def test_every_mistake_in_values_is_refused_at_its_path(name: str) -> None:
     own = {"K8sNativeValidation": cel_source(), **{row.kind: embedded(row) for row in load().documents}}

@@ -52,6 +52,7 @@ def test_a_kind_without_a_file_is_named(tmp_path: Path) -> None:
         custom_tables(tmp_path, [("karpenter.sh/v1", "NodePool")])
 
 
+@pytest.mark.slow
 def test_table_of_core_kinds_is_fresh() -> None:
     if importlib.util.find_spec("kubernetes_validate") is None:
         pytest.skip("kubernetes-validate is not installed: it is a tool of the tables' maintainers")

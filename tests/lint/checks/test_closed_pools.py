@@ -44,6 +44,7 @@ def with_limits(kind: str, name: str, limits: dict[str, Any], manifests: tuple[M
     return found
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("is_complete", [True, False])
 @pytest.mark.parametrize(
     ("cluster", "pool"), [("prod-use1", "dev-l4"), ("prod-use1", "general"), ("train-usw2", "core-h200")]
@@ -60,6 +61,7 @@ def test_the_same_quotas_are_reported_for_an_open_pool() -> None:
     assert {finding.rule.id for finding in findings_of(opened)} == {"SCD001", "QTA011", "QTA014"}
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize(("cluster", "pool"), [("prod-use1", "train-h100"), ("train-usw2", "core-h200")])
 def test_quota_for_a_closed_pool_is_reported(cluster: str, pool: str) -> None:
     manifests = tuple(artifact for artifact in emit(example(cluster)) if isinstance(artifact, Manifest))

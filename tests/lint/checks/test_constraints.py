@@ -14,16 +14,15 @@ from gpuc.lint import checks
 from gpuc.lint.checks.constraints import constraints
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet
-from gpuc.pipeline.stages import compiled_spec
 from gpuc.verify.subject import Subject
-from tests.conftest import EXAMPLES, ROOT
+from tests.conftest import EXAMPLES, compiled_example
 
 Change = Callable[[dict[str, Any]], Any]
 
 
 @pytest.fixture(scope="module")
 def prod() -> tuple[Manifest, ...]:
-    return compiled_spec(ROOT, "specs/prod-use1.yaml").synced
+    return compiled_example("prod-use1").synced
 
 
 def reported(tree: tuple[Manifest, ...], *, is_complete: bool = True) -> list[tuple[str, str]]:
@@ -57,7 +56,7 @@ def without(tree: tuple[Manifest, ...], kind: str, name: str = "", namespace: st
 @pytest.mark.parametrize("name", EXAMPLES)
 @pytest.mark.parametrize("is_complete", [True, False])
 def test_no_finding_in_the_examples(name: str, is_complete: bool) -> None:
-    assert reported(compiled_spec(ROOT, f"specs/{name}.yaml").synced, is_complete=is_complete) == []
+    assert reported(compiled_example(name).synced, is_complete=is_complete) == []
 
 
 @pytest.mark.parametrize(
@@ -77,6 +76,7 @@ def test_a_broken_constraint_is_named(prod: tuple[Manifest, ...], name: str, cha
     assert (rule_id, name) in reported(changed(prod, name, change))
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize(
     ("name", "change", "fix"),
     [

@@ -19,6 +19,7 @@ from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, emitted
 from gpuc.verify.references.reference import NOT_IN_THESE_FILES
 from tests.conftest import EXAMPLES, ROOT, compiled_example
+from tests.lanes import some
 from tests.lint.checks.changes import changed_somewhere
 
 CHECKS = checks()
@@ -91,6 +92,7 @@ def test_a_check_reads_the_kinds_that_it_names(file: Path, is_complete: bool) ->
         assert identities(check(objects)) == identities(check(restricted(objects, check))), check
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize(
     "check", [check for check in CHECKS if check.kinds != EVERY_KIND], ids=lambda check: check.rule.id
 )
@@ -105,6 +107,7 @@ def test_a_check_asks_for_the_kinds_that_it_names(check: ObjectCheck) -> None:
         } == set()
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("file", TREES, ids=lambda file: f"{file.parent.name}/{file.stem}")
 def test_a_check_finds_its_own_rules(file: Path) -> None:
     for check in CHECKS:
@@ -124,7 +127,7 @@ def new_findings(
 @pytest.mark.parametrize(
     ("cluster", "seed"),
     [
-        pytest.param(cluster, seed, marks=[pytest.mark.slow] if seed or cluster == "prod-use1" else [])
+        pytest.param(cluster, seed, marks=[pytest.mark.slow] if seed or cluster != "infer-euw1" else [])
         for cluster in EXAMPLES
         for seed in range(12)
     ],
@@ -132,7 +135,7 @@ def new_findings(
 def test_the_lint_of_a_difference_has_the_findings_of_the_whole(cluster: str, seed: int) -> None:
     before, random = list(compiled_example(cluster).artifacts), Random(seed)
     caused = 0
-    for _ in range(6):
+    for _ in some(range(6), 3):
         after = changed_somewhere(before, random)
         whole = new_findings(before, after, None)
         assert new_findings(before, after, changed_kinds(before, after)) == whole
@@ -140,10 +143,11 @@ def test_the_lint_of_a_difference_has_the_findings_of_the_whole(cluster: str, se
     assert caused, "some changes have findings"
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("cluster", EXAMPLES)
 def test_the_kinds_of_a_check_are_enough_for_a_changed_cluster(cluster: str) -> None:
     before, random = list(compiled_example(cluster).artifacts), Random(cluster)
-    for _ in range(4):
+    for _ in some(range(4), 2):
         objects = emitted(changed_somewhere(before, random))
         for check in NARROW:
             assert identities(check(objects)) == identities(check(restricted(objects, check))), check

@@ -14,15 +14,15 @@ from gpuc.lint.checks.monitoring.monitor_targets import findings
 from gpuc.lint.load.loaded_files import LoadedFiles
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet
-from gpuc.pipeline.stages import CompiledSpec, compiled_spec
-from tests.conftest import EXAMPLES, ROOT
+from gpuc.pipeline.stages import CompiledSpec
+from tests.conftest import EXAMPLES, compiled_example
 
 Reported = list[tuple[str, str, str]]
 
 
 @pytest.fixture(scope="module")
 def prod() -> CompiledSpec:
-    return compiled_spec(ROOT, "specs/prod-use1.yaml")
+    return compiled_example("prod-use1")
 
 
 def reported(tree: ObjectSet) -> Reported:
@@ -47,7 +47,7 @@ def broken(spec: CompiledSpec, name: str, change: Callable[[dict[str, Any]], Any
 @pytest.mark.parametrize("name", EXAMPLES)
 @pytest.mark.parametrize("is_complete", [True, False])
 def test_no_finding_in_the_examples(name: str, is_complete: bool) -> None:
-    spec = compiled_spec(ROOT, f"specs/{name}.yaml")
+    spec = compiled_example(name)
     assert reported(ObjectSet(spec.objects, is_complete=is_complete, values=spec.charts)) == []
 
 

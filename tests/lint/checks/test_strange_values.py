@@ -14,8 +14,7 @@ from gpuc.lint.checks.constraints import constraints
 from gpuc.lint.checks.monitoring import monitor_targets
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet
-from gpuc.pipeline.stages import compiled_spec
-from tests.conftest import ROOT
+from tests.conftest import compiled_example
 from tests.lint.checks.sound import unsound
 from tests.values import changed, paths
 
@@ -35,7 +34,7 @@ def findings_of(tree: ObjectSet) -> list[ObjectFinding]:
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_any_value_is_accepted_at_any_path(kind: str) -> None:
-    spec = compiled_spec(ROOT, "specs/prod-use1.yaml")
+    spec = compiled_example("prod-use1")
     values = cycle(STRANGE)
     some = [index for index, manifest in enumerate(spec.objects) if manifest.kind == kind][:4]
     for index in some:
@@ -49,9 +48,10 @@ def test_any_value_is_accepted_at_any_path(kind: str) -> None:
                 )
 
 
+@pytest.mark.share(5)
 @pytest.mark.parametrize("value", STRANGE, ids=repr)
 def test_any_value_is_accepted_as_label_spec_or_chart_values(value: Any) -> None:
-    spec = compiled_spec(ROOT, "specs/prod-use1.yaml")
+    spec = compiled_example("prod-use1")
     labels = {"gpuc.dev/tenant": value, "pod-security.kubernetes.io/warn": value, "release": value}
     labelled = [replace(manifest, labels=labels, annotations={"gpuc.dev/why": value}) for manifest in spec.objects]
     filled = [replace(manifest, body={"spec": value, "rules": value}) for manifest in spec.objects]

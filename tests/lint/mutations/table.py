@@ -13,8 +13,8 @@ from gpuc.lint import checks
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import emitted
-from gpuc.pipeline.stages import CompiledSpec, compiled_spec
-from tests.conftest import EXAMPLES, ROOT
+from gpuc.pipeline.stages import CompiledSpec
+from tests.conftest import EXAMPLES, compiled_example
 from tests.lint.mutations.mutations import Mutation, mutations, spread
 from tests.verify.findings import schema_findings
 
@@ -55,7 +55,7 @@ def undetected() -> dict[str, Undetected]:
 @cache
 def spec(cluster: str) -> CompiledSpec:
     """An example cluster, compiled."""
-    return compiled_spec(ROOT, f"specs/{cluster}.yaml")
+    return compiled_example(cluster)
 
 
 def chosen_mutations(cluster: str) -> list[Mutation]:

@@ -157,6 +157,7 @@ def runner(argo: Argo) -> EditRunner:
     return EditRunner(argo, "prod-use1", PROD, watch, lambda step: None)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_a_commit_is_timed_until_the_server_has_what_it_compiles_to(runner: EditRunner, argo: Argo) -> None:
     edit = runner.run_first("a pool grows", sample_edits.larger_pools(runner.spec.cluster))
     assert edit.change == "pools.general.nodes.max: 10 -> 11"
@@ -165,6 +166,7 @@ def test_a_commit_is_timed_until_the_server_has_what_it_compiles_to(runner: Edit
     assert argo.messages == ["a pool grows: pools.general.nodes.max: 10 -> 11"]
 
 
+@pytest.mark.slow
 def test_a_commit_that_is_not_applied_is_late_and_names_the_object(runner: EditRunner, argo: Argo) -> None:
     argo.applies = False
     edit = runner.run_first("a pool grows", sample_edits.larger_pools(runner.spec.cluster))
@@ -172,6 +174,7 @@ def test_a_commit_that_is_not_applied_is_late_and_names_the_object(runner: EditR
     assert edit.note == "not changed in time: NodePool general"
 
 
+@pytest.mark.slow
 def test_objects_of_applications_without_a_chart_are_not_awaited(runner: EditRunner, argo: Argo) -> None:
     argo.applies = False
     argo.not_rendered = {"prod-use1-karpenter-pools": "chart karpenter is missing"}
@@ -232,7 +235,8 @@ def test_a_manual_edit_that_a_policy_refuses_is_not_a_failure(
     assert not edit.is_late
 
 
-@pytest.mark.parametrize("kind", [pytest.param("pool", marks=pytest.mark.slow), "tenant"])
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["pool", "tenant"])
 def test_an_element_is_removed_in_two_commits_and_added_again(
     kind: str, runner: EditRunner, argo: Argo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -252,6 +256,7 @@ def test_an_element_is_removed_in_two_commits_and_added_again(
     assert after["pools"].keys() == before["spec"]["pools"].keys()
 
 
+@pytest.mark.slow
 def test_a_pruned_object_with_workloads_is_a_failure(
     runner: EditRunner, argo: Argo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -264,6 +269,7 @@ def test_a_pruned_object_with_workloads_is_a_failure(
     assert ("leftover", "ClusterQueue research") in kinds
 
 
+@pytest.mark.slow
 def test_an_invalid_commit_is_fixed_in_the_same_file(runner: EditRunner) -> None:
     pool = runner.argocd.repository.root / "out/prod-use1/karpenter/pools/general.yaml"
     runner.try_change({})
@@ -312,6 +318,7 @@ def runner_with_files(fleet: Path) -> EditRunner:
     return runner
 
 
+@pytest.mark.slow
 def test_a_cluster_that_is_removed_from_git_stays_as_it_is(runner_with_files: EditRunner) -> None:
     runner = runner_with_files
     root = runner.argocd.repository.root
@@ -328,6 +335,7 @@ def test_a_cluster_that_is_removed_from_git_stays_as_it_is(runner_with_files: Ed
     assert {file: file.read_bytes() for file in root.rglob("*") if file.is_file()} == before
 
 
+@pytest.mark.slow
 def test_objects_that_argo_cd_deletes_without_files_are_failures(runner_with_files: EditRunner) -> None:
     runner_with_files.argocd.prunes_without_files = True  # type: ignore[attr-defined]
     list(run_cluster_removal(runner_with_files))
@@ -336,6 +344,7 @@ def test_objects_that_argo_cd_deletes_without_files_are_failures(runner_with_fil
     assert set(found) == {("deleted", f"ClusterQueue {queue.name}") for queue in queues}
 
 
+@pytest.mark.slow
 def test_a_manual_edit_that_argo_cd_reverts_without_files_is_a_failure(runner_with_files: EditRunner) -> None:
     runner_with_files.argocd.heals_without_files = True  # type: ignore[attr-defined]
     removed, _ = run_cluster_removal(runner_with_files)

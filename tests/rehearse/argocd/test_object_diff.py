@@ -9,7 +9,7 @@ from gpuc.pipeline.stages import compiled_spec
 from gpuc.rehearse.argocd.object_diff import ObjectKey, diff_objects, is_applied, key_of
 from gpuc.rehearse.argocd.sample_edits import SpecFile
 from gpuc.rehearse.substitute import simulated_document
-from tests.conftest import ROOT
+from tests.conftest import compiled_example
 
 PROD = "specs/prod-use1.yaml"
 POOL = ObjectKey("karpenter.sh/v1", "NodePool", "", "general")
@@ -33,7 +33,7 @@ def manifest(name: str, spec: dict[str, Any], **annotations: str) -> Manifest:
 
 
 def test_a_larger_pool_changes_the_limits_of_its_node_pool(fleet: Any) -> None:
-    before = compiled_spec(ROOT, PROD)
+    before = compiled_example("prod-use1")
     SpecFile(fleet, PROD).set(("spec", "pools", "general", "nodes", "max"), 11)
     change = diff_objects(before.synced, compiled_spec(fleet, PROD).synced)
     assert change.removed == ()
@@ -43,7 +43,7 @@ def test_a_larger_pool_changes_the_limits_of_its_node_pool(fleet: Any) -> None:
 
 
 def test_an_object_is_applied_if_the_server_has_its_fields_after_substitution() -> None:
-    pool = next(found for found in compiled_spec(ROOT, PROD).synced if key_of(found) == POOL)
+    pool = next(found for found in compiled_example("prod-use1").synced if key_of(found) == POOL)
     live = simulated_document(pool)
     live["metadata"]["uid"] = "1"
     live["status"] = {"conditions": []}

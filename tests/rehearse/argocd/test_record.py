@@ -12,7 +12,7 @@ from gpuc.diagnostics.usage import UsageError
 from gpuc.pipeline.stages import compiled_spec
 from tests.conformance import argocd
 from tests.conformance.argocd import HUB, Record, Run, hub_fleet, markdown
-from tests.conftest import ROOT
+from tests.conftest import compiled_example
 
 RESULT = {
     "cluster": "prod-use1",
@@ -44,6 +44,7 @@ def test_missing_programs_are_not_run_and_keep_the_record(
     assert record.read_text(encoding="utf-8") == "the last run"
 
 
+@pytest.mark.slow
 def test_the_fleet_of_a_hub_compiles_into_one_run_of_two_clusters(tmp_path: Path) -> None:
     assert hub_fleet(tmp_path) == ""
     (group,) = groups([compiled_spec(tmp_path, f"specs/{name}.yaml") for name in HUB])
@@ -51,7 +52,7 @@ def test_the_fleet_of_a_hub_compiles_into_one_run_of_two_clusters(tmp_path: Path
 
 
 def test_clusters_of_their_own_argo_cd_have_a_run_each() -> None:
-    found = groups([compiled_spec(ROOT, f"specs/{name}.yaml") for name in HUB])
+    found = groups([compiled_example(name) for name in HUB])
     assert [len(group) for group in found] == [1, 1]
 
 

@@ -76,6 +76,7 @@ def test_the_clone_stays_what_was_compiled(repository: FleetRepository) -> None:
     assert (repository.root / file).read_bytes() == (FLEET / file).read_bytes()
 
 
+@pytest.mark.slow
 def test_a_second_commit_follows_the_first(repository: FleetRepository) -> None:
     (repository.root / "out/prod-use1/karpenter/pools/general.yaml").unlink()
     sha = repository.commit("a pool is removed")

@@ -72,6 +72,7 @@ def serving(resource: str, replicas: int, tolerations: list[dict[str, str]]) -> 
     }
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize(
     ("workload", "expected"),
     [
@@ -93,6 +94,7 @@ def test_trace(lab: Path, workload: dict[str, Any], expected: str, capsys: pytes
     assert not OF_A_CLOUD.findall(text)
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("command", [["compile"], ["lint", "out/lab-dc1"], ["prerequisites"], ["check"]], ids=" ".join)
 def test_a_command_names_no_cloud(lab: Path, command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(command) == 0
@@ -112,6 +114,7 @@ def test_the_output_names_no_cloud() -> None:
     assert {file.name: OF_A_CLOUD.findall(text) for file, text in texts.items() if OF_A_CLOUD.search(text)} == {}
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
     [

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -54,23 +55,25 @@ class Example:
 
 def example_of(id: str) -> Example | None:  # noqa: A002
     """Returns the example of a rule; None if the files have none."""
-    for file in _files():
-        text = file.read_text(encoding="utf-8")
+    for stem, text in _texts():
         if id in _IDS.findall(text):
             start = f"\n{text}".index(f"\n{id}:\n")
             following = _IDS.search(text, start + len(id))
-            return _example(text[start : following.start() if following else None], id, file.stem)
+            return _example(text[start : following.start() if following else None], id, stem)
     return None
 
 
 def ids() -> Iterator[str]:
     """Yields the ids of the rules with an example in the files."""
-    for file in _files():
-        yield from _IDS.findall(file.read_text(encoding="utf-8"))
+    for _, text in _texts():
+        yield from _IDS.findall(text)
 
 
-def _files() -> list[Path]:
-    return [file for folder in _FOLDERS for file in sorted(folder.rglob("*.yaml"))]
+@cache
+def _texts() -> tuple[tuple[str, str], ...]:
+    """Returns the files with examples: the name of each without the suffix, and the text."""
+    files = (file for folder in _FOLDERS for file in sorted(folder.rglob("*.yaml")))
+    return tuple((file.stem, file.read_text(encoding="utf-8")) for file in files)
 
 
 def _example(block: str, id: str, stem: str) -> Example:  # noqa: A002

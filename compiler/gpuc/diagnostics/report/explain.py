@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 
@@ -81,7 +82,7 @@ def _import_rule(id: str) -> Rule | None:  # noqa: A002
     """Imports only the modules whose source contains the id, and returns the rule."""
     if not re.fullmatch(r"[A-Z]+\d{3}", id):
         return None
-    for file in sorted(_PACKAGE.rglob("*.py")):
+    for file in () if id in RULES else sorted(_PACKAGE.rglob("*.py")):
         if id not in RULES and f'"{id}"' in file.read_text(encoding="utf-8"):
             steps = ["gpuc", *file.relative_to(_PACKAGE).with_suffix("").parts]
             import_module(".".join(step for step in steps if step != "__init__"))
@@ -100,8 +101,7 @@ def _examples(id: str) -> Iterator[tuple[str, str]]:  # noqa: A002
 
 def _case_examples(id: str) -> Iterator[tuple[str, str]]:  # noqa: A002
     """Yields a good and a bad example from the case file of the rule, or the complete file for Kubernetes objects."""
-    texts = (file.read_text(encoding="utf-8") for file in sorted(_PACKAGE.rglob("*.yaml")))
-    text = next((text for text in texts if re.search(rf"#! {id}$", text, re.MULTILINE)), "")
+    text = next((text for text in _texts("*.yaml") if re.search(rf"#! {id}$", text, re.MULTILINE)), "")
     if not text or not _EXTENDS.search(text):
         yield from [("Good and bad examples", text)] if text else []
         return
@@ -115,14 +115,20 @@ def _change_examples(id: str) -> Iterator[tuple[str, str]]:  # noqa: A002
 
     A line of the state before that ends with `#2! ID` has the impact if the second state after removes the line.
     """
-    file = next(file for file in sorted(_PACKAGE.glob("**/impacts/**/*.yaml")) if f"! {id}" in file.read_text())
-    texts = re.split(r"^---\n", file.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    text = next(text for text in _texts("impacts/**/*.yaml") if f"! {id}" in text)
+    texts = re.split(r"^---\n", text, flags=re.MULTILINE)
     before, *afters = [text for text in texts if not text.startswith(("# Workloads.", "# Manifests of"))]
     removed_by = {int(number) for number in re.findall(rf"#(\d+)! {id}$", "\n".join(texts), re.MULTILINE)}
     is_with = [f"#! {id}" in after or number in removed_by for number, after in enumerate(afters, 1)]
     yield _spec("Before", re.sub(rf" *#\d+! {id}$", "", before, flags=re.MULTILINE))
     yield _spec("After, with the impact", afters[is_with.index(True)])
     yield _spec("After, without the impact", afters[is_with.index(False)])
+
+
+@cache
+def _texts(pattern: str) -> tuple[str, ...]:
+    """Returns the texts of the files of the package whose paths end with a pattern, by path."""
+    return tuple(file.read_text(encoding="utf-8") for file in sorted(_PACKAGE.rglob(pattern)))
 
 
 def _spec(name: str, example: str) -> tuple[str, str]:

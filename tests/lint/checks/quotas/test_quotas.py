@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
+from itertools import product
 from typing import Any
 
 import pytest
@@ -11,8 +12,8 @@ import yaml
 
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet
-from gpuc.pipeline.stages import compiled_spec
-from tests.conftest import EXAMPLES, ROOT
+from tests.conftest import EXAMPLES, compiled_example
+from tests.lanes import some
 from tests.lint.checks.sound import unsound
 from tests.lint.checks.topics import findings_of
 from tests.values import changed, walk
@@ -24,7 +25,7 @@ GPU, EFA = "nvidia.com/gpu", "vpc.amazonaws.com/efa"
 @cache
 def documents(name: str) -> str:
     """The objects of an example as YAML, so that every test changes its own copy."""
-    objects = (manifest.document() for manifest in compiled_spec(ROOT, f"specs/{name}.yaml").synced)
+    objects = (manifest.document() for manifest in compiled_example(name).synced)
     text: str = yaml.dump_all(objects, Dumper=yaml.CSafeDumper)
     return text
 
@@ -99,12 +100,14 @@ def pool(name: str, types: list[str], **spec: Any) -> dict[str, Any]:
     }
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("name", EXAMPLES)
 @pytest.mark.parametrize("is_complete", [True, False])
 def test_no_finding_in_the_examples(name: str, is_complete: bool) -> None:
     assert reported(copies(name), is_complete=is_complete) == []
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_quotas_of_the_examples_use_all_unshared_gpus_of_their_pools(name: str) -> None:
     """With one node less in any GPU pool the quotas exceed the capacity."""
@@ -323,6 +326,7 @@ def test_lending_goes_up_and_down_a_tree_of_cohorts() -> None:
     assert "KUE008" in ids([hungry, queue("b", {"f": {"cpu": 5}}, "right"), fenced, tree[0], tree[2]])
 
 
+@pytest.mark.slow
 def test_a_cycle_of_cohorts_and_a_long_chain_of_cohorts_are_accepted() -> None:
     circle = [cohort("a", "b"), cohort("b", "a"), queue("q", {"f": {"cpu": limited(1, borrow=1)}}, "a")]
     assert reported(circle) == []
@@ -458,11 +462,10 @@ def test_any_value_is_accepted_at_any_path(is_complete: bool) -> None:
         queue("q", {"a": quotas}, "c", namespaceSelector=selector, **checks), queue("r", {"a": quotas}, "c"),
         local("n", "q"), hard("n", cpu=1, pods=0),
     ]  # fmt: skip
-    for number, document in enumerate(tree):
-        for path, _ in walk(document["spec"], (number, "spec")):
-            for strange in STRANGE:
-                tree_of = list(manifests(changed(tree, path, strange)))
-                assert unsound(findings_of("quotas", ObjectSet(tree_of, is_complete=is_complete)), tree_of) == []
+    places = [path for number, row in enumerate(tree) for path, _ in walk(row["spec"], (number, "spec"))]
+    for path, strange in some(list(product(places, STRANGE)), 23):
+        tree_of = list(manifests(changed(tree, path, strange)))
+        assert unsound(findings_of("quotas", ObjectSet(tree_of, is_complete=is_complete)), tree_of) == []
 
 
 def test_the_resource_with_the_largest_excess_is_reported_and_names_the_others() -> None:
@@ -479,6 +482,7 @@ def test_no_finding_in_a_thousand_pools_and_flavors() -> None:
     assert list(findings_of("quotas", tree)) == []
 
 
+@pytest.mark.slow
 def test_no_finding_in_two_thousand_queues() -> None:
     flavors = {f"f{number}": {"cpu": limited(10, 1, 1), "memory": limited("1Ti", "1Gi", "1Gi")} for number in range(5)}
     objects = [queue(f"q{number}", flavors, f"c{number % 50}") for number in range(2000)]

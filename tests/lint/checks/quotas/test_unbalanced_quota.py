@@ -72,6 +72,7 @@ def test_a_flavor_without_cpu_is_reported() -> None:
     assert only([queue("q", {"a": {"cpu": 8, "memory": 8, GPU: 0}})], "QTA016") == [], "a flavor without GPUs is fine"
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_resource_quotas_of_the_examples_are_what_queues_and_pools_can_provide(name: str) -> None:
     """A higher value of any resource is reported, except for disks of nodes outside of Kueue, which are unknown."""

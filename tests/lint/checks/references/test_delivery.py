@@ -16,8 +16,7 @@ from gpuc.lint.load.loaded_files import LoadedFiles
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet
-from gpuc.pipeline.stages import compiled_spec
-from tests.conftest import EXAMPLES, ROOT
+from tests.conftest import EXAMPLES, compiled_example
 from tests.lint.checks.references.trees import example_objects, replaced, with_value
 from tests.lint.checks.sound import unsound
 
@@ -197,7 +196,7 @@ def test_a_project_can_deny_a_repository(url: str, expected: list[str]) -> None:
 
 
 def values_of(name: str) -> list[str]:
-    return [f"out/{name}/{chart}/values.yaml" for chart in compiled_spec(ROOT, f"specs/{name}.yaml").charts]
+    return [f"out/{name}/{chart}/values.yaml" for chart in compiled_example(name).charts]
 
 
 def example(name: str, manifests: Any) -> ObjectSet:
@@ -212,6 +211,7 @@ def is_alone(chart: str) -> bool:
     return bool(rows) and chart not in with_resources and not any(row.groups or row.component in brings for row in rows)
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_every_application_of_an_example_is_needed(name: str) -> None:
     objects = example_objects(name)
@@ -229,6 +229,7 @@ def test_every_application_of_an_example_is_needed(name: str) -> None:
             assert all(finding.manifest.file.startswith(f"{folder}/") for finding in found)
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_every_wrong_path_in_an_example_is_reported(name: str) -> None:
     objects = example_objects(name)

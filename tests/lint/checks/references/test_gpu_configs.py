@@ -8,8 +8,7 @@ import pytest
 
 from gpuc.diagnostics.place import place
 from gpuc.objects.object_set import ObjectSet
-from gpuc.pipeline.stages import compiled_spec
-from tests.conftest import ROOT
+from tests.conftest import compiled_example
 from tests.lint.checks.references.trees import replaced, tree, with_value
 from tests.lint.checks.topics import references as findings
 
@@ -60,7 +59,7 @@ def test_any_value_is_accepted(strange: Any) -> None:
 
 @pytest.mark.parametrize("label", ["nvidia.com/device-plugin.config", "nvidia.com/mig.config"])
 def test_a_wrong_label_in_an_example_is_reported_at_its_path(label: str) -> None:
-    spec = compiled_spec(ROOT, "specs/infer-euw1.yaml")
+    spec = compiled_example("infer-euw1")
     pool = next(manifest for manifest in spec.objects if manifest.kind == "NodePool" and manifest.name == "models-a100")
     path = ("spec", "template", "metadata", "labels", label)
     broken = replaced(spec.objects, pool, with_value(pool, path, "other"))

@@ -8,8 +8,7 @@ import pytest
 
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet
-from gpuc.pipeline.stages import compiled_spec
-from tests.conftest import ROOT
+from tests.conftest import compiled_example
 from tests.lint.checks.references.trees import replaced, tree, with_value
 from tests.lint.checks.topics import references as findings
 
@@ -149,7 +148,7 @@ def of(kind: str, name: str, objects: tuple[Manifest, ...]) -> Manifest:
 def test_a_wrong_amount_or_configuration_in_an_example_is_reported(
     kind: str, name: str, path: tuple[str, ...], value: str
 ) -> None:
-    spec = compiled_spec(ROOT, "specs/infer-euw1.yaml")
+    spec = compiled_example("infer-euw1")
     old = of(kind, name, spec.objects)
     broken = replaced(spec.objects, old, with_value(old, path, value))
     found = [

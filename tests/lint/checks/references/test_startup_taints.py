@@ -47,6 +47,7 @@ spec:
 """
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize(
     ("text", "is_removed"),
     [

@@ -38,6 +38,7 @@ def test_any_value_is_accepted_at_any_path(name: str) -> None:
                 assert unsound(findings_of(tree, is_complete=bool(number % 2)), tree) == []
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("value", STRANGE, ids=repr)
 def test_any_value_is_accepted_as_label_or_spec(value: Any) -> None:
     objects = few("prod-use1")

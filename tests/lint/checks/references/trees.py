@@ -13,8 +13,7 @@ from gpuc.lint.load.loaded_files import LoadedFiles
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet
-from gpuc.pipeline.stages import compiled_spec
-from tests.conftest import ROOT
+from tests.conftest import compiled_example
 from tests.lint.checks.topics import references as findings
 from tests.values import changed
 
@@ -44,21 +43,19 @@ def ids(*texts: str, is_complete: bool = False) -> list[str]:
 @cache
 def example_objects(name: str) -> tuple[Manifest, ...]:
     """Every object that an example spec compiles to, workload templates among them."""
-    return tuple(
-        manifest for manifest in compiled_spec(ROOT, f"specs/{name}.yaml").artifacts if isinstance(manifest, Manifest)
-    )
+    return tuple(manifest for manifest in compiled_example(name).artifacts if isinstance(manifest, Manifest))
 
 
 @cache
 def synced_objects(name: str) -> tuple[Manifest, ...]:
     """The objects of an example that Argo CD applies."""
-    return compiled_spec(ROOT, f"specs/{name}.yaml").synced
+    return compiled_example(name).synced
 
 
 @cache
 def example_charts(name: str) -> Mapping[str, Any]:
     """The Helm values of an example, by chart."""
-    return compiled_spec(ROOT, f"specs/{name}.yaml").charts
+    return compiled_example(name).charts
 
 
 def findings_of(manifests: Iterable[Manifest], *, is_complete: bool, charts_of: str = "") -> list[ObjectFinding]:

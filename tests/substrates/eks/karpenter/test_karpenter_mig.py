@@ -135,6 +135,7 @@ def test_s1_a_virtual_machine_reboots_for_the_mode_after_it_has_joined(a100: Nod
     assert is_ready(a100) and list(a100.state.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_s1_a_node_that_has_not_joined_waits_with_the_reboot(a100: Node) -> None:
     (a100.pods / "aws-node").mkdir()
     assert a100.boot(GPU="ampere-vm") == 0
@@ -210,6 +211,7 @@ def test_s2_a_node_without_its_fabric_manager_is_not_ready(h100: Node) -> None:
     assert 240 <= h100.slept() <= 300
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("state", [("In Progress", "N/A"), ("Completed", "Unknown Error"), ("N/A", "N/A")])
 def test_s2_a_gpu_outside_the_fabric_is_not_ready(h100: Node, state: tuple[str, str]) -> None:
     (h100.folder / "fabric").write_text("\n".join(state) + "\n")
@@ -244,6 +246,7 @@ def test_s2_only_gpus_without_mig_need_the_fabric(tmp_path: Path, reference: Clu
     assert node.calls("-q") == node.modes().count("Disabled") == 2
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize(("name", "per_gpu"), [("serve-a100", [4] * 8), ("lab-h100", [7, 7, 7, 7, 2, 2, 0, 0])])
 def test_the_reference_layouts_are_reached_without_overlap(
     tmp_path: Path, reference: Cluster, name: str, per_gpu: list[int]

@@ -53,6 +53,7 @@ def judged(text: str) -> str:
     return subprocess.run(command, input=text, capture_output=True, text=True, check=False).stdout
 
 
+@pytest.mark.slow
 def test_s1_shellcheck_accepts_every_script() -> None:
     program("shellcheck")
     found = [name for name, _ in shells()]

@@ -1,0 +1,50 @@
+"""The two lanes of the tests: `make test` runs a share of what is dear, `make test-all` runs all of it.
+
+The share is the same in every run: neither the date nor the changed files decide. CONTRIBUTING.md has the limit above
+which a test is slow, and `python -m tests.cost` prints what the tests cost.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
+
+import pytest
+from hypothesis import settings
+
+T = TypeVar("T")
+SHARE = 8
+"""The fast lane draws one of so many random examples."""
+
+
+class Lane:
+    """The lane of this run, which conftest.py sets before pytest imports a module with tests."""
+
+    is_fast = False
+
+
+def some(values: Sequence[T], every: int) -> Sequence[T]:
+    """Returns all values in the slow lane, and one in `every` in the fast lane, beginning with the first."""
+    return values[::every] if Lane.is_fast else values
+
+
+def reduced(count: int) -> int:
+    """Returns the number of random examples of this lane: `count` in the slow lane."""
+    return max(1, count // SHARE) if Lane.is_fast else count
+
+
+def drawn(count: int, **options: object) -> settings:
+    """Returns the settings of a test of hypothesis with `count` examples in the slow lane."""
+    return settings(max_examples=reduced(count), **options)
+
+
+def mark_slow_cases(items: Iterable[pytest.Item]) -> None:
+    """Marks the cases of a test with the mark `share(n)` as slow, except one in n, beginning with the first."""
+    numbers: Counter[str] = Counter()
+    for item in items:
+        if mark := item.get_closest_marker("share"):
+            function = item.nodeid.partition("[")[0]
+            if numbers[function] % mark.args[0]:
+                item.add_marker(pytest.mark.slow)
+            numbers[function] += 1
