@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from gpuc.tools.selection import OTHERS, REHEARSAL
+from gpuc_rehearsal.tools.selection import OTHERS, REHEARSAL
 from tests.ci.hosting import Hosting
 from tests.ci.runner import Machine, Run, fresh_python, without_programs
 from tests.conftest import ROOT
@@ -71,7 +71,7 @@ def test_the_wheel_contains_every_file_of_the_package(distributions: Path, tmp_p
         for path in (ROOT / PACKAGE).rglob("*")
         if path.is_file() and not any(part in path.as_posix() for part in ignored)
     }
-    assert {"gpuc/tools/programs/argocd/helm/go.sum", "gpuc/cli/template/common/.gitignore"} <= files
+    assert {"gpuc_rehearsal/tools/programs/argocd/helm/go.sum", "gpuc/cli/template/common/.gitignore"} <= files
     assert {file for file in files if not (tmp_path / file).exists()} == set()
 
 

@@ -15,7 +15,8 @@ from tests.conftest import CUSTOM, HUB, ROOT
 
 FORBIDDEN = re.compile(r"\b(told|tells|said|stands|whoever|somebody|nobody)\b", re.IGNORECASE)
 PACKAGE = ROOT / "compiler/gpuc"
-MODULES = sorted(PACKAGE.rglob("*.py"))
+REHEARSAL = ROOT / "rehearsal/gpuc_rehearsal"
+MODULES = [*sorted(PACKAGE.rglob("*.py")), *sorted(REHEARSAL.rglob("*.py"))]
 PAGES = [
     *sorted(ROOT.glob("*.md")),
     *sorted((ROOT / "benchmarks").glob("*.md")),
@@ -25,7 +26,8 @@ PAGES = [
     HUB / "README.md",
     *sorted((CUSTOM / "policies").rglob("*.yaml")),
     *sorted(PACKAGE.rglob("*.j2")),
-    PACKAGE / "tools/README.md",
+    REHEARSAL / "tools/README.md",
+    REHEARSAL.parent / "README.md",
     *sorted(file for file in (PACKAGE / "cli/template").rglob("*.*") if file.is_file()),
 ]
 
@@ -49,7 +51,7 @@ def loop_variables(source: str) -> Iterator[tuple[int, str]]:
             yield from ((parameter.lineno, parameter.arg) for parameter in node.args.args)
 
 
-@pytest.mark.parametrize("file", MODULES, ids=lambda file: file.relative_to(PACKAGE).as_posix())
+@pytest.mark.parametrize("file", MODULES, ids=lambda file: file.relative_to(ROOT).as_posix())
 def test_a_module_uses_plain_words(file: Path) -> None:
     source = file.read_text(encoding="utf-8")
     words = [(line, word) for line, text in texts(source) for word in FORBIDDEN.findall(text)]

@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from gpuc.tools.selection import REHEARSAL
+from gpuc_rehearsal.tools.selection import REHEARSAL
 from tests.ci.fleet_changes import Project, more_nodes, new_fleet, project
 from tests.ci.runner import Job, fresh_python, pip_settings
 from tests.conftest import ROOT

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from gpuc.rehearse.programs import MissingProgramsError, find_argo_programs, find_programs
+from gpuc_rehearsal.programs import MissingProgramsError, find_argo_programs, find_programs
 from tests.conftest import EXAMPLES, ROOT, root_of
 
 RECORD = ROOT / "benchmarks" / "argocd.md"
@@ -154,7 +154,7 @@ def hub_fleet(root: Path) -> str:
 
 
 def _environment() -> dict[str, str]:
-    return os.environ | {"PYTHONPATH": str(ROOT / "compiler")}
+    return os.environ | {"PYTHONPATH": f"{ROOT / 'compiler'}:{ROOT / 'rehearsal'}"}
 
 
 def markdown(record: Record) -> str:

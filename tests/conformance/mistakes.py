@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 from gpuc.kubernetes.kueue import KUEUE_API
 from gpuc.model.names import POOL_LABEL
-from gpuc.rehearse.client import Object
-from gpuc.rehearse.plane.site import Settings
-from gpuc.rehearse.suites import Case
 from gpuc.trace.steps import Component
+from gpuc_rehearsal.client import Object
+from gpuc_rehearsal.plane.site import Settings
+from gpuc_rehearsal.suites import Case
 from tests.conformance.object_edits import (
     Edit,
     add_object,

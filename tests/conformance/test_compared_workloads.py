@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from gpuc.pipeline.stages import compiled_spec
-from gpuc.rehearse.client import Object
+from gpuc_rehearsal.client import Object
 from tests.conformance.compared_plane import ROUND, USED, rounds
 from tests.conformance.compared_report import (
     AGREED,

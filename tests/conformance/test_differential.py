@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-from gpuc.rehearse.expectation import expect
+from gpuc_rehearsal.expectation import expect
 from tests.conformance.differential import Case, kept_cases, random_cases
 from tests.conformance.shared_plane import compiled
 

@@ -9,9 +9,9 @@ import pytest
 from gpuc.kubernetes.amounts import amount
 from gpuc.kubernetes.node_pool import CAPACITY_TYPE, INSTANCE_TYPE, ZONE
 from gpuc.model import Cluster
-from gpuc.rehearse.client import address_of
-from gpuc.rehearse.suites.jobs import DO_NOT_DISRUPT
-from gpuc.rehearse.transition.filling import NODES, Filling, fillings
+from gpuc_rehearsal.client import address_of
+from gpuc_rehearsal.suites.jobs import DO_NOT_DISRUPT
+from gpuc_rehearsal.transition.filling import NODES, Filling, fillings
 from tests.conftest import EXAMPLES, example
 
 

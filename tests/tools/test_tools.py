@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from gpuc.cli.main import main
-from gpuc.tools.selection import OTHERS, PINS, REHEARSAL, Program, Selection
+from gpuc_rehearsal.tools.selection import OTHERS, PINS, REHEARSAL, Program, Selection
 from tests.conftest import ROOT
 
 SELECTIONS = [REHEARSAL, *OTHERS.values()]
@@ -71,7 +71,7 @@ def test_the_folder_depends_on_every_pin_of_the_selection(tmp_path: Path, monkey
 def test_the_build_reports_missing_go_in_one_sentence(tmp_path: Path) -> None:
     environment = {"PATH": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path), "HOME": str(tmp_path)}
     command = [sys.executable, "-m", "gpuc.cli.main", "tools"]
-    environment |= {"PYTHONPATH": str(ROOT / "compiler")}
+    environment |= {"PYTHONPATH": f"{ROOT / 'compiler'}:{ROOT / 'rehearsal'}"}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     (sentence,) = done.stderr.splitlines()

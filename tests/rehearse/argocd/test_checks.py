@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from gpuc.rehearse.argocd.checks import (
+from gpuc_rehearsal.argocd.checks import (
     ExpectedRefusal,
     ProtectedObject,
     blocked_operations,
@@ -19,7 +19,7 @@ from gpuc.rehearse.argocd.checks import (
     unfinished,
     wait_times,
 )
-from gpuc.rehearse.argocd.timeline import State, Timeline
+from gpuc_rehearsal.argocd.timeline import State, Timeline
 
 GOOD = ("Synced", "Healthy", "Succeeded")
 RUNS = ("OutOfSync", "Missing", "Running")

@@ -10,7 +10,7 @@ import pytest
 
 from gpuc.cluster.application import Source, source_in
 from gpuc.manifest.manifest import Manifest
-from gpuc.rehearse.argocd.repository import FleetRepository, RepositoryError, fleet_repository, with_simulated_class
+from gpuc_rehearsal.argocd.repository import FleetRepository, RepositoryError, fleet_repository, with_simulated_class
 
 FLEET = Path(__file__).parents[3]
 URL = "https://git.example.com/platform/gpu-fleet.git"

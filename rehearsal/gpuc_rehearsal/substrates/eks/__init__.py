@@ -1,0 +1,1 @@
+"""Clusters on EKS in a rehearsal."""
