@@ -96,11 +96,11 @@ def declared(name: str) -> Command:
     from gpuc import __version__
 
     found = next(iter(entry_points(group="gpuc.commands", name=name)), None)
-    install = f"pip install 'gpuc[{command.extra}]=={__version__}'"
+    install = f"pip install 'gpuc[{command.extra}]'"
     if found is None:
-        raise UsageError(f"gpuc {name} needs a package that is not installed: {install}")
+        raise UsageError(f"{name} needs a package that is not installed: {install}")
     if found.dist is not None and found.dist.version != __version__:
-        package = f"{found.dist.name} {found.dist.version}"
-        raise UsageError(f"gpuc {__version__} and {package} do not have the same version: {install}")
+        versions = f"{__version__}, and {found.dist.name} is {found.dist.version}"
+        raise UsageError(f"the version of gpuc is {versions}; both must have the same version: {install}")
     record: Command = found.load()
     return record._replace(summary=command.summary)
