@@ -4,8 +4,8 @@ PYTHON ?= python3
 VENV := .venv
 FLEETS := . examples/custom examples/hub examples/machines
 BIN := $(VENV)/bin
-# Both packages at once: pip asks no index for gpuc-rehearsal, which gpuc[rehearse] needs.
-INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --config-settings editable_mode=compat --editable ./rehearsal --editable
+# Both packages at once, and gpuc first: then pip asks no index for the package that the other one needs.
+INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --config-settings editable_mode=compat
 TORCH := $(VENV)/torch
 TORCH_PIP = $(TORCH)/bin/python -m pip install --quiet --disable-pip-version-check
 TORCH_CPU := https://download.pytorch.org/whl/cpu
@@ -20,7 +20,7 @@ help:  ## Print the commands.
 
 $(VENV)/.installed: pyproject.toml rehearsal/pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(INSTALL) '.[test,check]'
+	$(INSTALL) --editable '.[test,check]' --editable ./rehearsal
 	@touch $@
 
 compile: $(VENV)/.installed  ## Compile the specs of this repository and of the fleets in examples/ into out/ and clusters/.
@@ -73,7 +73,7 @@ tools-promtool: $(VENV)/.installed  ## Build promtool, which tests the alerts (n
 	$(BIN)/gpuc tools --promtool
 
 $(VENV)/.conformance: $(VENV)/.installed
-	$(INSTALL) '.[conformance]'
+	$(INSTALL) --editable '.[conformance]' --editable ./rehearsal
 	@touch $@
 
 conformance: tools tools-jobset $(VENV)/.conformance  ## Compare gpuc with real programs: gator, kubeconform, rehearsals, planted mistakes, random gangs, random workloads.
