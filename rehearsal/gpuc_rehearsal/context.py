@@ -14,12 +14,12 @@ from gpuc.model import Cluster
 from gpuc.model.names import SERVER_LABEL
 from gpuc.parts.workload_kinds import spec_frameworks, workload_kinds
 from gpuc.pipeline.stages import CompiledSpec
+from gpuc_rehearsal.autoscaler import autoscaler_of
 from gpuc_rehearsal.client import POLL_SECONDS, Client, Object, WaitError
 
 HOLD = {"gpuc.dev/rehearsal": "hold"}
 """Annotation of a pod that must run until its deletion. A Job's pod without this annotation completes immediately."""
 POD, NODE, EVENT = ("v1", "Pod"), ("v1", "Node"), ("v1", "Event")
-CLAIM, KARPENTER_POOL = ("karpenter.sh/v1", "NodeClaim"), ("karpenter.sh/v1", "NodePool")
 WORKLOAD, CLUSTER_QUEUE, LOCAL_QUEUE = ((KUEUE_API, kind) for kind in ("Workload", "ClusterQueue", "LocalQueue"))
 CACHE_SECONDS = 0.4
 """Maximum age of a cached result."""
@@ -37,7 +37,7 @@ class Timeouts:
     admission_s: float = 60
     """Kueue admits the workload, or reports why the workload is not admitted."""
     node_s: float = 120
-    """Karpenter starts the node, and the scheduler binds the pod. Karpenter retries only every ten seconds."""
+    """The autoscaler starts the node, and the scheduler binds the pod. It retries only every ten seconds."""
     completion_s: float = 120
     """A Job whose pods are bound completes."""
     removal_s: float = 120
@@ -158,16 +158,19 @@ class RehearsalContext:
         return [document for document in documents if document["metadata"]["namespace"] in self.namespaces]
 
     def _remove_nodes(self) -> None:
-        """Deletes nodes without Karpenter's draining, which takes time and has no effect on nodes without pods."""
+        """Deletes nodes without draining, which takes time and has no effect on nodes without pods."""
         static = ",".join(
             sorted(filter(None, (pool.scaling.static_node_pool for pool in self.cluster.pools if pool.scaling)))
         )
         selector = NODE_POOL + (f",{NODE_POOL} notin ({static})" if static else "")
 
-        def remaining() -> list[Object]:
-            return [node for kind in (CLAIM, NODE) for node in self.client.list_all(*kind, labels=selector)]
+        autoscaler = autoscaler_of(self.cluster)
+        kinds = (autoscaler.claim, NODE) if autoscaler else (NODE,)
 
-        for kind in (CLAIM, NODE):
+        def remaining() -> list[Object]:
+            return [node for kind in kinds for node in self.client.list_all(*kind, labels=selector)]
+
+        for kind in kinds:
             self.client.delete_all(*kind, labels=selector)
         for node in remaining():
             self.client.remove_finalizers(node)

@@ -17,7 +17,7 @@ from gpuc_rehearsal.parts import workload_modules
 
 IMAGE = "registry.example.com/train:1"
 GATE = {"name": "gpuc.dev/rehearsal"}
-"""A scheduling gate. The scheduler and Karpenter ignore a pod with a gate."""
+"""A scheduling gate. The scheduler and an autoscaler ignore a pod with a gate."""
 AUDIT = "as the audit checks it"
 """A part of the title of an example for Gatekeeper's audit."""
 _REWRITTEN_QUANTITY = re.compile(r"\b\d+000m\b")

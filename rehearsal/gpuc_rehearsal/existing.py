@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from gpuc.model import Cluster
 from gpuc.spec.substrate import Sections
+from gpuc_rehearsal.autoscaler import autoscaler_of
 from gpuc_rehearsal.client import Client, Object
-from gpuc_rehearsal.context import KARPENTER_POOL
 from gpuc_rehearsal.parts import substrate_module
 
 
@@ -39,5 +39,8 @@ def existing_nodes(substrate: Sections) -> ExistingNodes | None:
 
 def pool_kind(cluster: Cluster) -> tuple[str, str]:
     """Returns apiVersion and kind of the object of a pool, which has the name of the pool."""
-    existing = existing_nodes(cluster.spec.cloud.substrate)
-    return existing.pool_kind if existing else KARPENTER_POOL
+    autoscaler, existing = autoscaler_of(cluster), existing_nodes(cluster.spec.cloud.substrate)
+    if autoscaler is not None:
+        return autoscaler.pool
+    assert existing is not None, "a substrate has an autoscaler, or nodes that exist"
+    return existing.pool_kind

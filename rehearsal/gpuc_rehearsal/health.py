@@ -12,12 +12,13 @@ from gpuc.kubernetes.api_groups import ADMISSION_API, CONSTRAINT_API
 from gpuc.manifest.manifest import Manifest
 from gpuc.model import Cluster, Pool
 from gpuc.model.names import POOL_LABEL
+from gpuc_rehearsal.autoscaler import autoscaler_of
 from gpuc_rehearsal.client import POLL_SECONDS, Client, Object, WaitError, condition, conditions_text
 from gpuc_rehearsal.context import NODE
 
 BINDING = "ValidatingAdmissionPolicyBinding"
 BLOCK_NODES = 8
-"""Assumed number of nodes per block. EC2 reports the network topology only for running instances."""
+"""Assumed number of nodes per block. A cloud reports the network topology only for running instances."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,9 +134,10 @@ def place_static_nodes(client: Client, cluster: Cluster, timeout_s: float) -> di
     Returns an error message by pool name for every pool with too few nodes after the timeout.
     """
     deadline = time.monotonic() + timeout_s
-    incomplete = {}
+    incomplete, autoscaler = {}, autoscaler_of(cluster)
+    ready = autoscaler.ready_label if autoscaler else ""
     for pool in (pool for pool in cluster.pools if pool.always_running):
-        nodes = _wait_for_nodes(client, pool, deadline)
+        nodes = _wait_for_nodes(client, pool, ready, deadline)
         if len(nodes) < pool.always_running:
             incomplete[pool.name] = f"{len(nodes)} of {pool.always_running} nodes after {timeout_s:.0f} s"
         if "block" in (pool.spec.topology or ()):
@@ -143,8 +145,8 @@ def place_static_nodes(client: Client, cluster: Cluster, timeout_s: float) -> di
     return incomplete
 
 
-def _wait_for_nodes(client: Client, pool: Pool, deadline: float) -> list[Object]:
-    selector = f"{POOL_LABEL}={pool.name}" + (",karpenter.sh/initialized=true" if pool.scaling else "")
+def _wait_for_nodes(client: Client, pool: Pool, ready: str, deadline: float) -> list[Object]:
+    selector = ",".join(filter(None, (f"{POOL_LABEL}={pool.name}", ready)))
     while len(nodes := client.list_all(*NODE, labels=selector)) < pool.always_running and time.monotonic() < deadline:
         time.sleep(POLL_SECONDS)
     return sorted(nodes, key=lambda node: str(node["metadata"]["name"]))

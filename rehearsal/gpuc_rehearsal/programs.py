@@ -59,7 +59,7 @@ class Programs:
 class ArgoPrograms(Programs):
     """A folder with the built programs Argo CD and Helm, and two programs on PATH.
 
-    The data are argocd-crds, argocd-config, and charts (Kueue, Gatekeeper and Karpenter).
+    The data are argocd-crds, argocd-config, and charts.
     """
 
     redis: Path

@@ -12,9 +12,9 @@ from gpuc.kubernetes.amounts import Amounts, total
 from gpuc.kubernetes.node_pool import NODE_POOL
 from gpuc.model import ClusterQueue, Pool
 from gpuc.pipeline.stages import CompiledSpec
+from gpuc_rehearsal.autoscaler import autoscaler_of
 from gpuc_rehearsal.client import ApiError, WaitError
-from gpuc_rehearsal.context import CACHE_SECONDS, CLAIM, RehearsalContext
-from gpuc_rehearsal.existing import existing_nodes
+from gpuc_rehearsal.context import CACHE_SECONDS, RehearsalContext
 from gpuc_rehearsal.expectation import Quota, cluster_queues, expect, owner
 from gpuc_rehearsal.outcome import Outcome, Request, agrees, refused
 from gpuc_rehearsal.suites import Case
@@ -98,7 +98,7 @@ def _max_nodes(pool: Pool, work: Iterable[Request]) -> int:
     """Returns the maximum number of nodes that requests need.
 
     A pod that requests more than half of a node needs a separate node; smaller pods run together. If a batch has both,
-    the small pods may need one more node, because Karpenter starts nodes as the pods arrive.
+    the small pods may need one more node, because the autoscaler starts nodes as the pods arrive.
     """
     requests = list(work)
     large = [request for request in requests if _node_fraction(pool, request.pod) > HALF]
@@ -135,13 +135,13 @@ def run_cases(
     """
     slow = replace(context, poll_s=CACHE_SECONDS)
     static = {pool.scaling.static_node_pool for pool in context.cluster.pools if pool.scaling}
-    starts_nodes = existing_nodes(context.cluster.spec.cloud.substrate) is None
+    autoscaler = autoscaler_of(context.cluster)
     results: list[CaseResult] = []
     with ThreadPoolExecutor(MAX_PARALLEL) as pool:
         for batch in schedule(context.spec, cases):
             results += pool.map(lambda case: _run(slow, case, progress), batch)
             # The nodes of static NodePools stay.
-            claims = context.client.list_all(*CLAIM) if starts_nodes else ()
+            claims = context.client.list_all(*autoscaler.claim) if autoscaler else ()
             slow.clear(nodes=any(claim["metadata"]["labels"][NODE_POOL] not in static for claim in claims))
     return results
 

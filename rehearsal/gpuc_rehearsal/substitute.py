@@ -1,31 +1,26 @@
-"""Replacements for parts of a cluster that need AWS, and the report's sentences about replaced and untested parts."""
+"""Replacements for parts that need a cloud, and the report's sentences about replaced and untested parts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from copy import deepcopy
 from pathlib import Path
-from typing import Any
 
 from gpuc.documents.reader import load_yaml
 from gpuc.kubernetes.resource_name import plural
 from gpuc.manifest.manifest import Manifest
 from gpuc.model import Cluster
 from gpuc.pipeline.stages import CompiledSpec
-from gpuc_rehearsal.client import Client, Object, new_object
+from gpuc_rehearsal.autoscaler import Autoscaler, autoscaler_of, autoscalers
+from gpuc_rehearsal.client import Client, Object
 from gpuc_rehearsal.crds import Definitions
 from gpuc_rehearsal.existing import existing_nodes
 from gpuc_rehearsal.expectation import unused_queues
-from gpuc_rehearsal.instance_types import instance_types, node_stages, reserve_daemon_sets, zones_of
+from gpuc_rehearsal.node_stages import node_stages, zones_of
 from gpuc_rehearsal.plane.kueue import without_replacement
 from gpuc_rehearsal.plane.site import Settings
 from gpuc_rehearsal.sample_namespaces import SampleNamespaces
 from gpuc_rehearsal.suites.boundaries import FILLED_PODS, unfilled_quotas
 
-SIMULATED_GROUP = "karpenter.kwok.sh"
-SIMULATED_CLASS = "KWOKNodeClass"
-SIMULATED = (f"{SIMULATED_GROUP}/v1alpha1", SIMULATED_CLASS)
-RESERVED_GATE = "ReservedCapacity"
 TESTED_FRAMEWORKS = {"batch/job", "pod", "deployment", "statefulset"}
 """Frameworks of Kueue whose objects get pods in a rehearsal."""
 _SENTENCES: dict[str, dict[str, list[str]]] = load_yaml(
@@ -39,14 +34,15 @@ def settings(spec: CompiledSpec, definitions: Definitions, zones: Iterable[str] 
     zones: the zones of the instance types; by default, those of the cluster.
     """
     configuration = spec.values("kueue")["managerConfig"]["controllerManagerConfigYaml"] if spec.cluster.queues else ""
-    starts_nodes = _starts_nodes(spec.cluster)
+    autoscaler = autoscaler_of(spec.cluster)
     kueue = load_yaml(configuration) if configuration else None
     return Settings(
         crds=definitions.crds,
-        kueue_configuration=without_replacement(kueue) if kueue and starts_nodes else kueue,
+        kueue_configuration=without_replacement(kueue) if kueue and autoscaler else kueue,
         has_gatekeeper=bool(spec.cluster.policies),
-        instance_types=instance_types(spec.cluster, zones or zones_of(spec.cluster)) if starts_nodes else (),
-        karpenter_gates=_gates(spec.values("karpenter")) if starts_nodes else {},
+        autoscaler=autoscaler,
+        instance_types=autoscaler.instance_types(spec.cluster, zones or zones_of(spec.cluster)) if autoscaler else (),
+        feature_gates=autoscaler.gates(spec) if autoscaler else {},
         node_stages=tuple(node_stages(spec.cluster)),
         policy_resources=policy_resources(spec.synced),
     )
@@ -66,65 +62,46 @@ def policy_resources(synced: Iterable[Manifest]) -> tuple[tuple[str, str], ...]:
 
 
 def simulated_document(manifest: Manifest) -> Object:
-    """Returns the object that the rehearsal applies: a NodePool references the node class of the simulated provider."""
-    document = manifest.document()
-    if manifest.kind == "NodePool":
-        document = deepcopy(document)
-        reference = {"group": SIMULATED_GROUP, "kind": SIMULATED_CLASS}
-        document["spec"]["template"]["spec"]["nodeClassRef"] |= reference
-    return document
+    """Returns the object that the rehearsal applies: a pool refers to the simulated provider."""
+    for autoscaler in autoscalers():
+        if (manifest.api, manifest.kind) == autoscaler.pool:
+            return autoscaler.simulated(manifest)
+    return manifest.document()
 
 
 def replacement_objects(cluster: Cluster) -> list[Object]:
-    """Returns the objects of the simulated provider: node classes, and DaemonSets that reserve resources of nodes.
-
-    Without a provider, the objects are the nodes that exist.
-    """
+    """Returns the objects of the simulated provider. Without an autoscaler, the objects are the nodes that exist."""
     if existing := existing_nodes(cluster.spec.cloud.substrate):
         return existing.nodes(cluster)
-    classes = [new_object(*SIMULATED, pool.name) for pool in cluster.pools]
-    return [*classes, *reserve_daemon_sets(cluster)]
-
-
-def _starts_nodes(cluster: Cluster) -> bool:
-    return existing_nodes(cluster.spec.cloud.substrate) is None
+    autoscaler = autoscaler_of(cluster)
+    return autoscaler.replacements(cluster) if autoscaler else []
 
 
 def substitutions(spec: CompiledSpec, definitions: Definitions) -> list[str]:
     """Returns sentences about the simulated and replaced parts of a cluster."""
-    starts_nodes = _starts_nodes(spec.cluster)
-    values = spec.values("karpenter") if starts_nodes else {"settings": {}}
+    autoscaler = autoscaler_of(spec.cluster)
     facts = {
-        "started nodes": SIMULATED_CLASS if starts_nodes else "",
-        "existing nodes": not starts_nodes,
+        "started nodes": autoscaler.simulated_class if autoscaler else "",
+        "existing nodes": not autoscaler,
         "always": True,
         "queues": spec.cluster.queues,
-        "queues of started nodes": starts_nodes and spec.cluster.queues,
+        "queues of started nodes": autoscaler and spec.cluster.queues,
         "policies": spec.cluster.policies,
-        "disabled gate": RESERVED_GATE if starts_nodes and _gates(values) != _installed_gates(values) else "",
+        "disabled gate": autoscaler.unsupported_gate(spec) if autoscaler else "",
         "staying": ", ".join(spec.staying),
         "moved": ", ".join(spec.moved),
         "startup taints": any(pool.startup_taints for pool in spec.cluster.pools),
         "structural": ", ".join(definitions.structural),
     }
-    return list(_sentences("replaced", facts))
+    return list(_sentences("replaced", facts, autoscaler))
 
 
-def _sentences(section: str, facts: Mapping[str, object]) -> Iterator[str]:
+def _sentences(section: str, facts: Mapping[str, object], autoscaler: Autoscaler | None) -> Iterator[str]:
     """Yields the sentences of a section about the facts whose value counts as true, in the order of the facts."""
+    known = {**_SENTENCES[section], **(autoscaler.sentences[section] if autoscaler else {})}
     for key in (key for key, value in facts.items() if value):
-        for sentence in _SENTENCES[section][key]:
+        for sentence in known[key]:
             yield sentence.format(value=facts[key], filled_pods=FILLED_PODS)
-
-
-def _gates(values: Mapping[str, Any]) -> dict[str, bool]:
-    return {**_installed_gates(values), RESERVED_GATE: False}
-
-
-def _installed_gates(values: Mapping[str, Any]) -> dict[str, bool]:
-    """Returns the feature gates of the Helm values by name. Karpenter's chart enables ReservedCapacity by default."""
-    gates = values["settings"].get("featureGates", {})
-    return {RESERVED_GATE: True} | {name[0].upper() + name[1:]: bool(enabled) for name, enabled in gates.items()}
 
 
 def split_by_kind(client: Client, synced: Iterable[Manifest]) -> tuple[list[Manifest], list[Manifest]]:
@@ -148,9 +125,10 @@ def not_tested(cluster: Cluster, unserved: Iterable[Manifest] = ()) -> tuple[str
     """
     own = [name for name, policy in cluster.policies.items() if policy.own_examples is not None]
     usable = SampleNamespaces(cluster).examples if own else {}
+    autoscaler = autoscaler_of(cluster)
     facts = {
-        "started nodes": _starts_nodes(cluster),
-        "existing nodes": not _starts_nodes(cluster),
+        "started nodes": autoscaler is not None,
+        "existing nodes": autoscaler is None,
         "always": True,
         "no tenants": not cluster.tenants,
         "no queues": not cluster.queues,
@@ -164,4 +142,4 @@ def not_tested(cluster: Cluster, unserved: Iterable[Manifest] = ()) -> tuple[str
         "unserved": ", ".join(map(str, unserved)),
         "frameworks": ", ".join(sorted(set(cluster.frameworks) - TESTED_FRAMEWORKS)),
     }
-    return tuple(_sentences("not tested", facts))
+    return tuple(_sentences("not tested", facts, autoscaler))

@@ -71,7 +71,7 @@ class Mistake:
 
 
 def _disable_overlays(settings: Settings) -> Settings:
-    return replace(settings, karpenter_gates={**settings.karpenter_gates, "NodeOverlay": False})
+    return replace(settings, feature_gates={**settings.feature_gates, "NodeOverlay": False})
 
 
 def _shorten_timeout(settings: Settings) -> Settings:

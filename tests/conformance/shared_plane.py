@@ -23,11 +23,12 @@ from gpuc_rehearsal.crds import Definitions, definitions
 from gpuc_rehearsal.health import place_static_nodes, wait_healthy
 from gpuc_rehearsal.plane import ControlPlane
 from gpuc_rehearsal.plane.kueue import start_kueue
-from gpuc_rehearsal.plane.kwok import start_karpenter, start_kwok
+from gpuc_rehearsal.plane.kwok import start_kwok
 from gpuc_rehearsal.plane.site import Settings
 from gpuc_rehearsal.process import free_ports
 from gpuc_rehearsal.programs import find_programs
 from gpuc_rehearsal.substitute import replacement_objects, settings, simulated_document
+from gpuc_rehearsal.substrates.eks.karpenter import PROGRAM, start_program
 from tests.pipeline.memory import source
 
 Tree = dict[str, object]
@@ -103,7 +104,7 @@ class SharedControlPlane:
             for name, differs in (
                 ("kueue", wanted.kueue_configuration != self.settings.kueue_configuration),
                 ("kwok", wanted.node_stages != self.settings.node_stages),
-                ("karpenter-kwok", _provider_settings(wanted) != _provider_settings(self.settings)),
+                (PROGRAM, _provider_settings(wanted) != _provider_settings(self.settings)),
             )
             if differs
         ]
@@ -112,7 +113,7 @@ class SharedControlPlane:
         starts: Mapping[str, Callable[[], object]] = {
             "kueue": lambda: start_kueue(site, kueue_configuration(wanted), port),
             "kwok": lambda: start_kwok(site, wanted),
-            "karpenter-kwok": lambda: start_karpenter(site, wanted),
+            PROGRAM: lambda: start_program(site, wanted),
         }
         for name in changed:
             starts[name]()
@@ -162,7 +163,7 @@ class SharedControlPlane:
 
 
 def _provider_settings(settings: Settings) -> tuple[object, object]:
-    return settings.instance_types, settings.karpenter_gates
+    return settings.instance_types, settings.feature_gates
 
 
 @contextmanager

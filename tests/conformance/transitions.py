@@ -215,7 +215,7 @@ def _is_inert(state: RevertibleState, after: CompiledSpec, crds: Definitions) ->
         if manifest.kind not in INERT_KINDS and group not in INERT_GROUPS:
             return False
     old, new = settings(state.before, crds), settings(after, crds)
-    return (old.kueue_configuration, old.karpenter_gates) == (new.kueue_configuration, new.karpenter_gates)
+    return (old.kueue_configuration, old.feature_gates) == (new.kueue_configuration, new.feature_gates)
 
 
 def _states(edits: Sequence[Edit]) -> Iterator[CompiledSpec]:

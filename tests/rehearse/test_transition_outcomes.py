@@ -8,9 +8,10 @@ import pytest
 
 from gpuc_rehearsal.argocd.object_diff import ObjectKey
 from gpuc_rehearsal.outcome import Outcome
+from gpuc_rehearsal.substrates.eks.drift import blocked_by
 from gpuc_rehearsal.transition.attempts import Answers, _is_decided, refusals, to_restart
 from gpuc_rehearsal.transition.filling import Filling
-from gpuc_rehearsal.transition.outcomes import Attempt, blocked_by, node_outcomes, queue_outcomes, workload_outcomes
+from gpuc_rehearsal.transition.outcomes import Attempt, node_outcomes, queue_outcomes, workload_outcomes
 from gpuc_rehearsal.transition.snapshot import Snapshot
 
 Object = dict[str, Any]

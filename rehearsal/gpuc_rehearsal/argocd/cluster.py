@@ -122,7 +122,7 @@ def require_service_addresses() -> None:
 
 
 class ArgoCluster(Started):
-    """A control plane in which Argo CD installs Kueue, Gatekeeper and Karpenter from charts; a context manager."""
+    """A control plane in which Argo CD installs the controllers from charts; a context manager."""
 
     def __init__(
         self,
@@ -195,7 +195,7 @@ class ArgoCluster(Started):
             self.client.apply(document)
 
     def update_instance_types(self, spec: CompiledSpec) -> None:
-        """Adds the instance types of a changed spec to Karpenter, and its Stages for nodes to kwok.
+        """Adds the instance types of a changed spec to the autoscaler, and its Stages for nodes to kwok.
 
         Must be called in the main thread, because a program ends with the thread that started the program.
 
@@ -208,8 +208,8 @@ class ArgoCluster(Started):
             site = self.plane.site
             site.stop(["kwok"])
             start_kwok(site, changed).wait_ready(READY_SECONDS)
-        if changed.instance_types != self._settings.instance_types:
-            self.kubelet.restart("karpenter", changed)
+        if changed.autoscaler and changed.instance_types != self._settings.instance_types:
+            self.kubelet.restart(changed.autoscaler.component, changed)
         self._settings = changed
 
     def require_alive(self) -> None:

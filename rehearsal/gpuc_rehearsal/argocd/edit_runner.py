@@ -23,7 +23,8 @@ from gpuc_rehearsal.argocd.object_diff import ObjectDiff, ObjectKey, diff_object
 from gpuc_rehearsal.argocd.result import APPLIED_SECONDS, EditResult
 from gpuc_rehearsal.argocd.sample_edits import Edits, SampleEdit, SpecFile, apply_edits
 from gpuc_rehearsal.client import ApiError, Client, Object, is_true
-from gpuc_rehearsal.context import CLUSTER_QUEUE, KARPENTER_POOL, NODE, POD, WORKLOAD
+from gpuc_rehearsal.context import CLUSTER_QUEUE, NODE, POD, WORKLOAD
+from gpuc_rehearsal.transition.snapshot import pool_kinds
 
 if TYPE_CHECKING:
     from gpuc_rehearsal.argocd.hub import ArgoCD
@@ -218,7 +219,7 @@ def _protected_objects(client: Client, cluster: Cluster) -> dict[str, ProtectedO
     """Returns the objects on which running workloads depend, by "Kind name": NodePools, ClusterQueues, Namespaces."""
     workloads = dict(_workloads(client, cluster))
     found = {}
-    for api, kind in (KARPENTER_POOL, CLUSTER_QUEUE, ("v1", "Namespace")):
+    for api, kind in (*pool_kinds(), CLUSTER_QUEUE, ("v1", "Namespace")):
         for stored in client.list_all(api, kind) if client.serves(api, kind) else ():
             metadata = stored["metadata"]
             if kind != "Namespace" or metadata["name"] in cluster.tenant_namespaces:

@@ -126,7 +126,7 @@ class ArgoCD(Started):
             self.client.patch(*APPLICATION, name, changes, self.namespace)
 
     def update_instance_types(self, spec: CompiledSpec) -> None:
-        """Adds the instance types of a changed spec to Karpenter. Must be called before the commit of the change."""
+        """Adds the instance types of a changed spec to the autoscaler, before the change is committed."""
         self._argo_clusters[spec.cluster.name].update_instance_types(spec)
 
     def repackage(self, chart: str, old: str, new: str) -> None:

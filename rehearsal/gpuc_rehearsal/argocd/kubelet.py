@@ -109,7 +109,7 @@ class Kubelet:
     """Functions that stop the replacement of Kueue's visibility server, by namespace."""
 
     def __post_init__(self) -> None:
-        self.loop = BackgroundLoop("the kubelet of Kueue, Gatekeeper and Karpenter", self._sync, PAUSE_SECONDS)
+        self.loop = BackgroundLoop("the kubelet of the controllers", self._sync, PAUSE_SECONDS)
 
     def stop(self) -> None:
         """Stops the loop and all processes."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from gpuc.kubernetes.node_pool import NODE_POOL
 from gpuc.model import Cluster, ClusterQueue, Pool
+from gpuc.substrates.eks.scaling import KEEP_NODE
 from gpuc_rehearsal.argocd.checks import Failure
 from gpuc_rehearsal.argocd.edit_runner import EditRunner, run_manual_edit, sample_manual_edits
 from gpuc_rehearsal.argocd.object_diff import ObjectKey, is_deleted
@@ -18,10 +19,11 @@ from gpuc_rehearsal.argocd.result import EditResult
 from gpuc_rehearsal.argocd.sample_edits import Edits, Removal, larger_pools
 from gpuc_rehearsal.argocd.timeline import APPLICATION, NAMESPACE
 from gpuc_rehearsal.client import Client, Object, WaitError
-from gpuc_rehearsal.context import CLAIM, RehearsalContext, Timeouts
+from gpuc_rehearsal.context import RehearsalContext, Timeouts
 from gpuc_rehearsal.expectation import expect
 from gpuc_rehearsal.outcome import Outcome, Request
-from gpuc_rehearsal.suites.jobs import DO_NOT_DISRUPT, Work, job_of, kueue_decision, placed
+from gpuc_rehearsal.substrates.eks.provider import CLAIM
+from gpuc_rehearsal.suites.jobs import Work, job_of, kueue_decision, placed
 
 TIMEOUTS = Timeouts(admission_s=40, node_s=120, completion_s=60, removal_s=120)
 """Longer than the defaults, because Argo CD and the programs of the charts share the machine with the control plane."""
@@ -74,7 +76,7 @@ def start_job(client: Client, context: RehearsalContext, kind: str, name: str) -
             continue
         work = Work(f"hold {kind} {name}", queue, request, keeps_running=True)
         document = job_of(context.cluster, work)
-        document["spec"]["template"]["metadata"]["annotations"] |= DO_NOT_DISRUPT
+        document["spec"]["template"]["metadata"]["annotations"] |= KEEP_NODE
         document["metadata"]["name"] += "-held"
         created = client.create(document)
         return _wait_until_running(context, created, work)

@@ -17,7 +17,7 @@ from gpuc.documents.reader import load_all_yaml
 from gpuc.kubernetes.api_groups import is_custom
 from gpuc.manifest.manifest import Body, Manifest
 from gpuc_rehearsal.argocd.http_handlers import address
-from gpuc_rehearsal.substitute import SIMULATED_CLASS, SIMULATED_GROUP
+from gpuc_rehearsal.autoscaler import autoscalers
 
 _IDENTITY = {
     "GIT_AUTHOR_NAME": "gpuc",
@@ -28,7 +28,6 @@ _IDENTITY = {
     "GIT_CONFIG_GLOBAL": os.devnull,
     "GIT_TERMINAL_PROMPT": "0",
 }
-_NODE_CLASS = re.compile(r"(\n +nodeClassRef:\n +group: )karpenter\.k8s\.aws(\n +kind: )EC2NodeClass\n")
 _GROUP = re.compile(r"^apiVersion: ([^/\s]+)/", re.MULTILINE)
 _COPIED = ("specs", "out", "clusters", "policies")
 """Folders of a fleet that `gpuc compile` reads or writes."""
@@ -92,9 +91,9 @@ class FleetRepository:
             for file, (name, reason) in self._not_rendered(folder).items():
                 self._run("rm", "--cached", "--quiet", self._path_in_clone(file), environment=index)
                 self.not_rendered[name] = reason
-        for file in sorted((self.root / "out").glob("*/karpenter/**/*.yaml")):
+        for file in sorted((self.root / "out").glob("*/*/**/*.yaml")):
             text = file.read_text(encoding="utf-8")
-            if (changed := with_simulated_class(text)) != text:
+            if (changed := _simulated(text)) != text:
                 blob = self._run("hash-object", "-w", "--stdin", content=changed)
                 cache_info = f"100644,{blob},{self._path_in_clone(file)}"
                 self._run("update-index", "--cacheinfo", cache_info, environment=index)
@@ -194,9 +193,11 @@ def run_git(
     return done.stdout.strip()
 
 
-def with_simulated_class(text: str) -> str:
-    """Returns the text of a YAML file in which NodePools use the simulated node class."""
-    return _NODE_CLASS.sub(rf"\g<1>{SIMULATED_GROUP}\g<2>{SIMULATED_CLASS}\n", text)
+def _simulated(text: str) -> str:
+    """Returns the text of a file in which pools refer to the simulated provider."""
+    for autoscaler in autoscalers():
+        text = autoscaler.simulated_text(text)
+    return text
 
 
 def documents(file: Path) -> list[Body]:

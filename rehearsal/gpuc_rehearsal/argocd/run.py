@@ -29,8 +29,8 @@ from gpuc_rehearsal.argocd.edit_schedule import EditSchedule
 from gpuc_rehearsal.argocd.processes import RESYNC_SECONDS
 from gpuc_rehearsal.argocd.result import EditResult, SyncResult, application_rows, late_edits
 from gpuc_rehearsal.argocd.timeline import Timeline, Watch
+from gpuc_rehearsal.autoscaler import autoscalers
 from gpuc_rehearsal.health import place_static_nodes
-from gpuc_rehearsal.substitute import SIMULATED_CLASS
 
 if TYPE_CHECKING:
     from gpuc_rehearsal.argocd.hub import ArgoCD
@@ -185,6 +185,7 @@ def _result(argocd: ArgoCD, cluster_run: ClusterRun, watch: Watch) -> SyncResult
 
 
 def _substitutions(cluster_run: ClusterRun) -> Iterator[str]:
-    known = {"system_nodes": SYSTEM_NODES, "system_taint": SYSTEM_TAINT, "simulated_class": SIMULATED_CLASS}
+    simulated = ", ".join(autoscaler.simulated_class for autoscaler in autoscalers())
+    known = {"system_nodes": SYSTEM_NODES, "system_taint": SYSTEM_TAINT, "simulated_class": simulated}
     for key in ("substitutions", "substitutions_of_hub") if cluster_run.hub else ("substitutions",):
         yield from (sentence.format(resync_seconds=RESYNC_SECONDS, **known) for sentence in SENTENCES[key])

@@ -1,4 +1,4 @@
-"""Simulates controllers that do not run: Karpenter on AWS, the GPU Operator, and the programs of charts of users.
+"""Simulates controllers that do not run: those of a cloud, the GPU Operator, and the programs of charts of users.
 
 kwok makes the pods of these charts ready as soon as the scheduler has found nodes.
 """
@@ -13,14 +13,11 @@ from typing import Any
 
 from gpuc.kubernetes.api_groups import ADMISSION_API
 from gpuc_rehearsal.argocd.servers import JSON, QuietHandler, start_server
+from gpuc_rehearsal.autoscaler import autoscalers
 from gpuc_rehearsal.certificates import Authority
-from gpuc_rehearsal.client import DEFINITION, ApiError, Client, Object, is_true, new_object, now_text
-from gpuc_rehearsal.context import CLAIM
-from gpuc_rehearsal.substitute import SIMULATED
+from gpuc_rehearsal.client import DEFINITION, ApiError, Client, Object, is_true, now_text
 
-EC2_NODE_CLASS = ("karpenter.k8s.aws/v1", "EC2NodeClass")
 CLUSTER_POLICY = ("nvidia.com/v1", "ClusterPolicy")
-FINALIZER = "karpenter.k8s.aws/termination"
 PAUSE_SECONDS = 1.0
 WEBHOOKS = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
 
@@ -43,51 +40,21 @@ class SimulatedControllers:
     """Functions that stop the servers of webhooks, by Service."""
 
     def reconcile(self) -> None:
-        """Reconciles all objects once: EC2NodeClass, ClusterPolicy, and the webhooks and the objects of the charts.
+        """Reconciles all objects once: those of a cloud, ClusterPolicy, and the webhooks and the objects of the charts.
 
         Starts the servers of webhooks whose pods are ready, and marks the objects of the charts' kinds as Ready.
         """
-        self._reconcile_node_classes()
-        for policy in self._list(CLUSTER_POLICY):
+        for autoscaler in autoscalers():
+            autoscaler.reconcile(self.client)
+        for policy in list_served(self.client, CLUSTER_POLICY):
             if policy.get("status", {}).get("state") != "ready":
-                self._patch(policy, {"status": {"state": "ready", "namespace": "gpu-operator"}}, "status")
+                status = {"state": "ready", "namespace": "gpu-operator"}
+                patch_present(self.client, policy, {"status": status}, "status")
         for kind in WEBHOOKS if self.namespaces else ():
             for configuration in self.client.list_all(ADMISSION_API, kind):
                 self._serve(configuration)
         for definition in self._definitions():
             self._make_ready(definition)
-
-    def _list(self, kind: tuple[str, str]) -> list[Object]:
-        """Returns all objects of a kind; none if the API server does not serve the kind."""
-        return self.client.list_all(*kind) if self.client.serves(*kind) else []
-
-    def _reconcile_node_classes(self) -> None:
-        """Marks node classes as ready, and creates a simulated node class for each new node class.
-
-        A deleted node class remains until no NodeClaim uses this node class.
-        """
-        used = {str(claim["spec"]["nodeClassRef"]["name"]) for claim in self._list(CLAIM)}
-        for node_class in self._list(EC2_NODE_CLASS):
-            metadata = node_class["metadata"]
-            if "deletionTimestamp" in metadata:
-                if metadata["name"] not in used:
-                    self.client.remove_finalizers(node_class)
-                    self.client.delete(*SIMULATED, metadata["name"])
-                continue
-            if FINALIZER not in metadata.get("finalizers", ()):
-                finalizers = [*metadata.get("finalizers", ()), FINALIZER]
-                self._patch(node_class, {"metadata": {"finalizers": finalizers}})
-                self.client.apply(new_object(*SIMULATED, metadata["name"]))
-            if not is_true(node_class, "Ready"):
-                self._patch(node_class, {"status": {"conditions": [ready()]}}, "status")
-
-    def _patch(self, document: Object, changes: Object, subresource: str = "", ignored: int = 404) -> None:
-        """Patches an object. Ignores that the object was deleted in the meantime, and one other code of an error."""
-        try:
-            self.client.patch_object(document, changes, subresource)
-        except ApiError as error:
-            if error.code not in (404, ignored):
-                raise
 
     def stop(self) -> None:
         """Stops all servers of webhooks."""
@@ -144,10 +111,24 @@ class SimulatedControllers:
         status = version["schema"]["openAPIV3Schema"].get("properties", {}).get("status", {})
         api, kind = f"{spec['group']}/{version['name']}", spec["names"]["kind"]
         subresource = "status" if "status" in version.get("subresources", {}) else ""
-        for document in self._list((api, kind)) if "conditions" in status.get("properties", {}) else ():
+        for document in list_served(self.client, (api, kind)) if "conditions" in status.get("properties", {}) else ():
             if not is_true(document, "Ready"):
                 # The conditions of a kind can have another form.
-                self._patch(document, {"status": {"conditions": [ready()]}}, subresource, ignored=422)
+                patch_present(self.client, document, {"status": {"conditions": [ready()]}}, subresource, ignored=422)
+
+
+def list_served(client: Client, kind: tuple[str, str]) -> list[Object]:
+    """Returns all objects of a kind; none if the API server does not serve the kind."""
+    return client.list_all(*kind) if client.serves(*kind) else []
+
+
+def patch_present(client: Client, document: Object, changes: Object, subresource: str = "", ignored: int = 404) -> None:
+    """Patches an object. Ignores that the object was deleted in the meantime, and one other code of an error."""
+    try:
+        client.patch_object(document, changes, subresource)
+    except ApiError as error:
+        if error.code not in (404, ignored):
+            raise
 
 
 def ready() -> Object:

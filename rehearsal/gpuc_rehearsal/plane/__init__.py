@@ -21,7 +21,7 @@ from gpuc_rehearsal.plane.kueue import (
     start_gatekeeper,
     start_kueue,
 )
-from gpuc_rehearsal.plane.kwok import start_karpenter, start_kwok
+from gpuc_rehearsal.plane.kwok import start_kwok
 from gpuc_rehearsal.plane.site import Settings, Site
 from gpuc_rehearsal.process import Process, Started, run_folder, stop
 from gpuc_rehearsal.programs import Programs
@@ -84,8 +84,8 @@ class ControlPlane(Started):
         controllers = [start_kueue(site, kueue, kueue_port)] if kueue is not None else []
         if has_gatekeeper:
             controllers.append(start_gatekeeper(site, gatekeeper_port))
-        if not settings.from_charts and settings.instance_types:
-            controllers.append(start_karpenter(site, settings))
+        if not settings.from_charts and settings.autoscaler:
+            controllers.append(settings.autoscaler.start(site, settings))
         if kueue is not None:
             started = time.monotonic()
             mount_certificate(site, self.client, controllers[0])

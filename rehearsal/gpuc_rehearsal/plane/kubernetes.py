@@ -20,7 +20,7 @@ def start_etcd(site: Site) -> tuple[Process, str]:
 def start_api_server(
     site: Site, etcd_url: str, service_range: str = SERVICE_RANGE, *, service_accounts: bool = False
 ) -> Process:
-    """Starts the API server with RBAC, the default admission plugins except ServiceAccount, and those of EKS.
+    """Starts the API server with RBAC, the default plugins except ServiceAccount, and ExtendedResourceToleration.
 
     service_accounts enables the admission plugin ServiceAccount, too.
     """
@@ -40,7 +40,7 @@ def start_api_server(
 
 
 def start_scheduler(site: Site) -> Process:
-    """Starts the scheduler, which marks pods as unschedulable; Karpenter starts nodes for such pods."""
+    """Starts the scheduler, which marks pods as unschedulable; an autoscaler starts nodes for such pods."""
     port = site.port()
     return site.run("kube-scheduler", flags("controllers", site=site, port=port), f"https://{LOOPBACK}:{port}/healthz")
 

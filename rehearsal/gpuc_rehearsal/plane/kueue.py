@@ -38,11 +38,13 @@ NODE_REPLACEMENT = (
 )
 """Feature gates for the replacement of failed nodes.
 
-Kueue finds a node by the hostname label, which equals the name of the node in a cluster. With Karpenter's simulated
+Kueue finds a node by the hostname label, which equals the name of the node in a cluster. With a simulated
 provider, the label and the name differ, so Kueue would replace healthy nodes.
 
 Source: kueue v0.19.2 pkg/controller/tas/node_controller.go, pkg/features/kube_features.go
 """
+PROGRAM = "kueue"
+"""The name of the program and of its process."""
 _UNMANAGED = {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": ["kube-system", NAMESPACE]}
 _MANAGED_NAMESPACES = {"matchExpressions": [_UNMANAGED]}
 """Selector of the namespaces whose workloads Kueue manages.

@@ -1,4 +1,4 @@
-"""kwok, which sets the status of nodes and pods as kubelets do, and Karpenter with the cloud provider of kwok."""
+"""kwok, which sets the status of nodes and pods as kubelets do."""
 
 from __future__ import annotations
 
@@ -21,8 +21,6 @@ READY_AFTER = "gpuc.dev/rehearsal-ready-after"
 Source: kwok v0.7.0 pkg/apis/v1alpha1/stage_types.go, StageDelay
 """
 
-BATCH_MAX_DURATION = "2s"
-
 
 def start_kwok(site: Site, settings: Settings) -> Process:
     """Starts kwok with Stages for pods and with the settings' Stages for nodes. A Stage is one rule of kwok."""
@@ -34,30 +32,6 @@ def start_kwok(site: Site, settings: Settings) -> Process:
     config.write_text("".join(f"---\n{json.dumps(stage)}\n" for stage in stages), encoding="utf-8")
     arguments = flags("kwok", site=site, config=config, fake_node=FAKE_NODE, port=port)
     return site.run("kwok", arguments, f"http://{LOOPBACK}:{port}/healthz")
-
-
-def start_karpenter(site: Site, settings: Settings) -> Process:
-    """Starts Karpenter with the instance types of the settings. kwok simulates the nodes."""
-    health = site.port()
-    environment = karpenter_environment(site, settings, site.folder, health)
-    return site.run("karpenter-kwok", [], f"http://{LOOPBACK}:{health}/readyz", environment)
-
-
-def karpenter_environment(site: Site, settings: Settings, folder: Path, health: int) -> dict[str, str]:
-    """Returns the environment of Karpenter, and writes the instance types to a folder. health is a port."""
-    types = folder / "instance-types.json"
-    types.write_text(json.dumps(list(settings.instance_types), indent=1) + "\n", encoding="utf-8")
-    gates = ",".join(f"{name}={str(enabled).lower()}" for name, enabled in sorted(settings.karpenter_gates.items()))
-    return {
-        "KUBECONFIG": str(site.kubeconfig),
-        "DISABLE_LEADER_ELECTION": "true",
-        "FEATURE_GATES": gates,
-        # Karpenter waits until no new pods arrive, but test cases create pods continuously. So the wait is limited.
-        "BATCH_MAX_DURATION": BATCH_MAX_DURATION,
-        "INSTANCE_TYPES_FILE_PATH": str(types),
-        "METRICS_PORT": str(site.port()),
-        "HEALTH_PROBE_PORT": str(health),
-    }
 
 
 def stage(name: str, kind: str, selector: Body, next_state: Body) -> Body:

@@ -11,6 +11,7 @@ from typing import Any
 
 from gpuc.documents.reader import load_yaml
 from gpuc.manifest.manifest import Body
+from gpuc_rehearsal.autoscaler import Autoscaler
 from gpuc_rehearsal.certificates import Authority
 from gpuc_rehearsal.client import ADMINISTRATORS
 from gpuc_rehearsal.process import LOOPBACK, Process, free_ports, http_probe, record_process, start, stop
@@ -41,18 +42,20 @@ class Settings:
     kueue_configuration: Mapping[str, Any] | None
     """Kueue's complete configuration, with the values of a real cluster; None for a cluster without Kueue."""
     instance_types: Sequence[Body]
-    """Instance types of Karpenter's simulated provider; empty for a cluster without Karpenter."""
-    karpenter_gates: Mapping[str, bool]
-    """Feature gates of Karpenter by name: NodeOverlay, ReservedCapacity, StaticCapacity..."""
+    """Instance types of the simulated provider; empty for a cluster without an autoscaler."""
+    feature_gates: Mapping[str, bool]
+    """Feature gates of the autoscaler by name."""
     node_stages: Sequence[Body]
     """kwok Stages for nodes."""
     policy_resources: Sequence[tuple[str, str]]
     """(API group, resource) of the objects that policies check. Gatekeeper's webhook receives no other objects."""
+    autoscaler: Autoscaler | None = None
+    """The autoscaler; None for a cluster without one."""
     has_gatekeeper: bool = True
     """Whether the control plane has Gatekeeper."""
     from_charts: bool = False
-    """Whether charts install Kueue, Gatekeeper and Karpenter. If so, the control plane starts only Kubernetes and
-    kwok, and DaemonSets create pods."""
+    """Whether charts install the controllers. If so, the control plane starts only Kubernetes and kwok, and
+    DaemonSets create pods."""
     service_range: str = SERVICE_RANGE
     """The address range of Services, as a CIDR."""
     ignored_namespaces: Sequence[str] = ()

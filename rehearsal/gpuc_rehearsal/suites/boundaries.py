@@ -24,7 +24,7 @@ from gpuc_rehearsal.existing import pool_kind
 from gpuc_rehearsal.outcome import Outcome, classify_response
 from gpuc_rehearsal.sample_workloads import WorkloadFactory, creator, distinct_factories, factories, max_per_pod
 from gpuc_rehearsal.suites import Case, creation
-from gpuc_rehearsal.suites.jobs import scheduling_refusal
+from gpuc_rehearsal.suites.jobs import decider, scheduling_refusal
 
 SECRET = ("v1", "Secret")
 PLATFORM = "kube-system"
@@ -262,20 +262,18 @@ def _taint_cases(factory: WorkloadFactory) -> Iterator[Case]:
         name = f"{factory.namespace.name} pod without a toleration on {pool.name}"
         pod = factory.pod(f"bare-{pool.name}", pool, {pool.gpu_resource_names[0]: 1})
         del pod["spec"]["tolerations"]
-        expected = pending(pool, "did not tolerate taint", static="untolerated taint")
+        expected = pending(factory.cluster, pool, "did not tolerate taint", static="untolerated taint")
         action, path = partial(refusal, pod=pod, pool=pool, user=creator(factory, pod)), (*pool.path, "sharing")
         yield Case(SUITE, name, path, expected, action, "", pool.name, "no toleration", "boundaries: nodes")
 
 
-def pending(pool: Pool, message: str, static: str = "") -> Outcome:
-    """Returns the outcome of a pod that gets no node: a part of Karpenter's or, for a static pool, another message."""
-    if pool.is_static:
-        return Outcome("pending", by="scheduler", message=static)
-    return Outcome("pending", by="Karpenter", message=message)
+def pending(cluster: Cluster, pool: Pool, message: str, static: str = "") -> Outcome:
+    """Returns the outcome of a pod that gets no node: a part of a message, which is another one for a static pool."""
+    return Outcome("pending", by=decider(cluster, pool.is_static), message=static if pool.is_static else message)
 
 
 def refusal(context: RehearsalContext, pod: Object, pool: Pool, user: str = "") -> Outcome:
-    """Creates a pod as a user, and waits until the scheduler or Karpenter refuses the pod."""
+    """Creates a pod as a user, and waits until the scheduler or the autoscaler refuses the pod."""
     created = context.client.with_user(user).create(pod)
 
     def message() -> str:
@@ -284,7 +282,7 @@ def refusal(context: RehearsalContext, pod: Object, pool: Pool, user: str = "") 
     try:
         description = f"scheduling decision about Pod {pod['metadata']['name']}"
         found = context.until(description, message, context.timeouts.node_s)
-        return pending(pool, found, static=found)
+        return pending(context.cluster, pool, found, static=found)
     finally:
         context.client.delete_object(created)
 

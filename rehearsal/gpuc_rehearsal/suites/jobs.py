@@ -13,6 +13,8 @@ from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, MEMORY, MIB, Amounts
 from gpuc.kubernetes.kueue import LEVEL_LABELS, PRIORITY_LABEL, QUEUE_LABEL, REQUIRED_TOPOLOGY
 from gpuc.model import Cluster, ClusterQueue, Namespace
 from gpuc.model.names import EFA, PLACEHOLDER_REGISTRY, POOL_LABEL
+from gpuc.trace.steps import Component
+from gpuc_rehearsal.autoscaler import autoscaler_of
 from gpuc_rehearsal.client import Object, WaitError, condition, is_true, new_object
 from gpuc_rehearsal.context import CLUSTER_QUEUE, HOLD, RehearsalContext
 from gpuc_rehearsal.outcome import Outcome, Request
@@ -27,19 +29,10 @@ NO_CONTROLLER = LABEL
 
 Test cases for quota use this value, because Kueue decides about a Job before it has pods.
 """
-DO_NOT_DISRUPT = {"karpenter.sh/do-not-disrupt": "true"}
-"""Annotation of the pods of runs, as in the workload templates. Karpenter keeps their nodes during the grace period.
-
-Source: sigs.k8s.io/karpenter v1.14.1 pkg/apis/v1/labels.go (DoNotDisruptAnnotationKey)
-"""
 KUEUE_REFUSAL = "Pending"
 """Reason of Kueue's events about a Workload that Kueue does not admit."""
-KARPENTER_REFUSAL = "FailedScheduling"
-"""Reason of Karpenter's and the scheduler's events about a pod that gets no node."""
 EVENT_SECONDS = 5
 """Maximum wait for Kueue's events after the condition. Kueue sends no event about a queue that does not exist."""
-KARPENTER_MESSAGE = "Failed to schedule pod"
-"""Start of Karpenter's messages, which distinguishes them from the scheduler's messages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +229,7 @@ def placed(context: RehearsalContext, job: Object, work: Work, decision: Outcome
     name, namespace = job["metadata"]["name"], job["metadata"]["namespace"]
     pods, refusal = context.until(f"nodes for Job {name}", settled, context.timeouts.node_s)
     if refusal:
-        return replace(decision, verdict="pending", by="scheduler" if is_static else "Karpenter", message=refusal)
+        return replace(decision, verdict="pending", by=decider(context.cluster, is_static), message=refusal)
     if not work.keeps_running:
         is_complete = partial(is_true, kind="Complete")
         context.client.wait_for("batch/v1", "Job", name, is_complete, context.timeouts.completion_s, namespace)
@@ -250,13 +243,19 @@ def placed(context: RehearsalContext, job: Object, work: Work, decision: Outcome
 
 
 def scheduling_refusal(context: RehearsalContext, pod: Object, is_static: bool) -> str:
-    """Returns the scheduler's message for a static pool, else Karpenter's message; empty before the decision."""
+    """Returns the scheduler's message for a static pool, else the autoscaler's message; empty before the decision."""
     scheduled = condition(pod, "PodScheduled")
     if scheduled.get("reason") != "Unschedulable":
         return ""
     if is_static:
         return str(scheduled.get("message", ""))
-    for reason, message in context.events_of(pod):
-        if reason == KARPENTER_REFUSAL and message.startswith(KARPENTER_MESSAGE):
-            return message
-    return ""
+    autoscaler = autoscaler_of(context.cluster)
+    reason, start = autoscaler.refusal if autoscaler else ("", "")
+    refusals = (message for name, message in context.events_of(pod) if name == reason and message.startswith(start))
+    return next(refusals, "")
+
+
+def decider(cluster: Cluster, is_static: bool) -> Component:
+    """Returns who decides that a pod of a pool gets no node: the scheduler for a static pool, else the autoscaler."""
+    autoscaler = None if is_static else autoscaler_of(cluster)
+    return autoscaler.name if autoscaler else "scheduler"

@@ -9,9 +9,10 @@ from functools import partial
 
 from gpuc.catalog.records import InstanceType
 from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, MEMORY, MIB, Amounts
-from gpuc.model import ClusterQueue, Pool
+from gpuc.model import Cluster, ClusterQueue, Pool
 from gpuc.model.names import EFA, HUGEPAGES, SHARED_GPU
 from gpuc.pipeline.stages import CompiledSpec
+from gpuc_rehearsal.autoscaler import autoscaler_of
 from gpuc_rehearsal.context import RehearsalContext
 from gpuc_rehearsal.expectation import cluster_queues, expect, predict
 from gpuc_rehearsal.health import BLOCK_NODES
@@ -21,8 +22,6 @@ from gpuc_rehearsal.suites.jobs import SMALL, Work, job_case, job_of, kueue_deci
 
 STEPS = {CPU: 1, MEMORY: MIB, EPHEMERAL_STORAGE: MIB}
 """By resource, the smallest amount by which a request exceeds a node. Policies limit all other resources."""
-NO_NODE = "no instance type has enough resources"
-"""A part of Karpenter's message for a pod that fits no instance type of its pool."""
 UNMETERED_DEVICE = "a container requests a device for which this tenant has no quota"
 """A part of the message of the policy gpu-resources."""
 FULL, BEYOND = "one node of shares", "two nodes of shares"
@@ -116,10 +115,17 @@ def _too_large(spec: CompiledSpec, queue: ClusterQueue, pool: Pool, full: Amount
         gpu = dict.fromkeys(pool.gpu_resource_names[:1], 1)
         request = Request(SMALL | gpu | {resource: full[resource] + step}, pool=pool.name)
         expected = replace(expect(spec, queue, request), borrowed=None)
-        if expected.verdict == "pending" and expected.by == "Karpenter":
-            expected = replace(expected, message=NO_NODE)
+        if expected.verdict == "pending":
+            expected = too_large(spec.cluster, expected)
         description, origin = f"a little more {resource} than a node", (*pool.path, "instances")
         yield job_case("full node", Work("", queue, request), description, origin, expected)
+
+
+def too_large(cluster: Cluster, expected: Outcome) -> Outcome:
+    """Returns the outcome with the message of the autoscaler for a pod that fits no instance type of its pool."""
+    autoscaler = autoscaler_of(cluster)
+    is_refused = autoscaler is not None and expected.by == autoscaler.name
+    return replace(expected, message=autoscaler.too_large) if autoscaler and is_refused else expected
 
 
 def topology(spec: CompiledSpec) -> Iterator[Case]:

@@ -14,7 +14,7 @@ from gpuc.emit.workloads import workloads
 from gpuc.kubernetes.amounts import CPU, MEMORY, MIB, Amounts, texts
 from gpuc.kubernetes.kueue import QUEUE_LABEL
 from gpuc.manifest.manifest import Manifest
-from gpuc.model import ClusterQueue, Pool
+from gpuc.model import Cluster, ClusterQueue, Pool
 from gpuc.model.names import POOL_LABEL
 from gpuc.model.tenant import NamespaceQuota
 from gpuc.parts.workload_kinds import pod_frameworks
@@ -27,7 +27,7 @@ from gpuc_rehearsal.sample_workloads import WorkloadFactory, distinct_factories,
 from gpuc_rehearsal.suites import NODES_BATCH, Case
 from gpuc_rehearsal.suites.boundaries import pending, refusal
 from gpuc_rehearsal.suites.jobs import flavor_of, object_name
-from gpuc_rehearsal.suites.nodes import NO_NODE, STEPS, full_amounts, largest_instance
+from gpuc_rehearsal.suites.nodes import STEPS, full_amounts, largest_instance, too_large
 
 SUITE = "serving"
 APP_LABEL = "app"
@@ -91,8 +91,7 @@ def _full_node_cases(spec: CompiledSpec, factory: WorkloadFactory, quota: Namesp
         name = f"{factory.namespace.name} pod with a little more cpu than a node of {pool.name}"
         pod = _sized_pod(factory, pool, "too-large", size)
         expected, action = replace(predict(spec, pod), borrowed=None), partial(refusal, pod=pod, pool=pool)
-        if expected.by == "Karpenter":
-            expected = replace(expected, message=NO_NODE)
+        expected = too_large(spec.cluster, expected)
         yield Case(SUITE, name, quota.path, expected, action, pool=pool.name, request=name, batch="serving too large")
 
 
@@ -141,22 +140,22 @@ def open_pools(spec: CompiledSpec) -> Iterator[Case]:
     for template in workloads(cluster):
         if isinstance(template, Manifest) and template.kind in ("Job", "Deployment"):
             (pool,) = (pool for pool in cluster.pools if pool.path == template.origin)
-            yield from _open_cases(pool, template)
+            yield from _open_cases(cluster, pool, template)
 
 
-def _open_cases(pool: Pool, template: Manifest) -> Iterator[Case]:
+def _open_cases(cluster: Cluster, pool: Pool, template: Manifest) -> Iterator[Case]:
     spec = deepcopy(template.body["spec"]["template"]["spec"])
     bound = Outcome("bound", pool=pool.name, instance_types=tuple(instance.type for instance in pool.instances))
     yield _open_case(pool, f"{template.name} pod of the workload template", bound, spec)
     if pool.taints:
         without = {key: value for key, value in spec.items() if key != "tolerations"}
-        yield _open_case(pool, f"{template.name} pod without tolerations", pending(pool, ""), without)
-    too_large = deepcopy(spec)
+        yield _open_case(pool, f"{template.name} pod without tolerations", pending(cluster, pool, ""), without)
+    larger = deepcopy(spec)
     cpu = texts({CPU: pool.tenant_allocatable(largest_instance(pool))[CPU] + STEPS[CPU]})
-    resources = too_large["containers"][0]["resources"]
-    too_large["containers"][0]["resources"] = {key: {**amounts, **cpu} for key, amounts in resources.items()}
+    resources = larger["containers"][0]["resources"]
+    larger["containers"][0]["resources"] = {key: {**amounts, **cpu} for key, amounts in resources.items()}
     name = f"{template.name} pod with a little more cpu than a node"
-    yield _open_case(pool, name, pending(pool, NO_NODE), too_large)
+    yield _open_case(pool, name, too_large(cluster, pending(cluster, pool, "")), larger)
 
 
 def _open_case(pool: Pool, name: str, expected: Outcome, spec: Object) -> Case:

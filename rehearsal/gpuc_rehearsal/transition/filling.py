@@ -12,12 +12,13 @@ from gpuc.model import Cluster, Pool
 from gpuc.model.names import POOL_LABEL
 from gpuc.model.tenant import NamespaceQuota
 from gpuc.objects.object_set import dig, items, pairs
+from gpuc_rehearsal.autoscaler import autoscaler_of
 from gpuc_rehearsal.client import ApiError, Client, Object
 from gpuc_rehearsal.context import HOLD
 from gpuc_rehearsal.expectation import cluster_queues, owner
 from gpuc_rehearsal.sample_workloads import WorkloadFactory, factories, max_per_pod
 from gpuc_rehearsal.suites.gangs import gangs
-from gpuc_rehearsal.suites.jobs import DO_NOT_DISRUPT, Work, job_of
+from gpuc_rehearsal.suites.jobs import Work, job_of
 from gpuc_rehearsal.suites.serving import replicated
 
 NODES = 2
@@ -76,14 +77,15 @@ class Filling:
 def fillings(cluster: Cluster, *, keeps_all: bool = False) -> list[Filling]:
     """Returns the workloads that fill the quotas of a cluster.
 
-    keeps_all: whether no pod may be disrupted, so that Karpenter replaces no drifted node during the observation.
+    keeps_all: whether no pod may be disrupted, so that an autoscaler replaces no drifted node during the observation.
     """
-    found = [*_of_queues(cluster), *_of_namespaces(cluster)]
+    found, autoscaler = [*_of_queues(cluster), *_of_namespaces(cluster)], autoscaler_of(cluster)
+    keep = autoscaler.keep if autoscaler else {}
     pools = {pool.name: pool for pool in cluster.pools}
     for filling in found:
         if filling.pods and (keeps_all or pools[filling.pool].keeps_runs):
             metadata = filling.document["spec"]["template"].setdefault("metadata", {})
-            metadata["annotations"] = metadata.get("annotations", {}) | DO_NOT_DISRUPT
+            metadata["annotations"] = {**metadata.get("annotations", {}), **keep}
     return found
 
 

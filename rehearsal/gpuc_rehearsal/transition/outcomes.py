@@ -3,27 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gpuc.kubernetes.node_pool import NODE_POOL
 from gpuc_rehearsal.client import Client, Object, condition, is_true, reason_text
-from gpuc_rehearsal.context import (
-    CLAIM,
-    CLUSTER_QUEUE,
-    EVENT,
-    KARPENTER_POOL,
-    LOCAL_QUEUE,
-    NODE,
-    POD,
-    WORKLOAD,
-)
+from gpuc_rehearsal.context import CLUSTER_QUEUE, LOCAL_QUEUE, POD, WORKLOAD
 from gpuc_rehearsal.transition.filling import Filling
 from gpuc_rehearsal.transition.result import NodeOutcome, QueueOutcome, WorkloadOutcome
 from gpuc_rehearsal.transition.snapshot import (
     Snapshot,
+    claim_kinds,
     is_deleting,
     is_running,
     pool_of,
@@ -31,23 +21,7 @@ from gpuc_rehearsal.transition.snapshot import (
     why_not_running,
 )
 
-BLOCKED = "DisruptionBlocked"
-"""The reason of Karpenter's events about a node that a budget or a pod keeps.
-
-Source: sigs.k8s.io/karpenter v1.14.1 pkg/events/reason.go
-"""
 _ACTIVE = "Active"
-_DRIFTED = "Drifted"
-_OF_STARTS = ("isn't initialized", "is nominated for a pending pod")
-"""The ends of messages about nodes for whose pods Karpenter waits some seconds.
-
-Source: sigs.k8s.io/karpenter v1.14.1 pkg/controllers/state/statenode.go (ValidateNodeDisruptable)
-"""
-DISRUPTION_SECONDS = 12
-"""Maximum wait for Karpenter's decision about a drifted node. Karpenter looks for such nodes every 10 seconds.
-
-Source: sigs.k8s.io/karpenter v1.14.1 pkg/controllers/disruption/controller.go (pollingPeriod)
-"""
 QUIET_SECONDS = 2.5
 """The observed objects must stay the same for this time."""
 SLOWNESS = 10
@@ -58,9 +32,7 @@ On a machine that other programs use, the controllers are as slow as the API ser
 SETTLE_SECONDS = 60
 """Maximum wait."""
 _POLL_SECONDS = 0.6
-_DECIDED = (CLAIM, KARPENTER_POOL, NODE, EVENT)
-_OBSERVED = (CLAIM, POD, WORKLOAD, CLUSTER_QUEUE, LOCAL_QUEUE)
-_HASH = "karpenter.sh/nodepool-hash"
+_OBSERVED = (POD, WORKLOAD, CLUSTER_QUEUE, LOCAL_QUEUE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,63 +48,21 @@ class Attempt:
 def node_outcomes(
     before: Snapshot, seen: Mapping[str, Object], after: Snapshot, always_running: Collection[str]
 ) -> Iterator[NodeOutcome]:
-    """Yields the outcome of each NodeClaim that existed before and had work. Without a provider, all nodes stay.
+    """Yields the outcome of each node that existed before and had work. Without an autoscaler, all nodes stay.
 
     Args:
-        seen: the last state of each NodeClaim during the observation, by name.
+        seen: the last state of each claim during the observation, by name.
         always_running: the pools with nodes that run without work.
     """
-    known = {claim["metadata"]["name"] for claim in before.of("NodeClaim")}
-    added = Counter(pool_of(claim) for claim in after.of("NodeClaim") if claim["metadata"]["name"] not in known)
-    if not before.has_provider:
+    if before.autoscaler:
+        yield from before.autoscaler.drift.outcomes(before, seen, after, always_running)
+    else:
         yield from (NodeOutcome(node["metadata"]["name"], pool_of(node), "kept") for node in before.of("Node"))
-    busy = {pod["spec"].get("nodeName") for pod in before.of("Pod")}
-    for claim in before.of("NodeClaim"):
-        is_idle = claim.get("status", {}).get("nodeName") not in busy and pool_of(claim) not in always_running
-        if is_idle or is_deleting(claim):
-            continue
-        name, pool = claim["metadata"]["name"], pool_of(claim)
-        node = str(claim.get("status", {}).get("nodeName", "")) or name
-        last = seen.get(name, claim)
-        drift = condition(last, _DRIFTED)
-        reason = str(drift.get("reason", "")) if drift.get("status") == "True" else ""
-        current = after.find("NodeClaim", name)
-        if current is None or is_deleting(current):
-            outcome = "drained" if added[pool] > 0 else "removed"
-            added[pool] -= 1
-            yield NodeOutcome(node, pool, outcome, "Karpenter", reason or "the NodeClaim was deleted")
-        elif reason:
-            yield NodeOutcome(node, pool, "waiting", "Karpenter", _waiting(after, current, reason))
-        else:
-            yield NodeOutcome(node, pool, "kept")
 
 
-def _waiting(after: Snapshot, claim: Object, reason: str) -> str:
-    """Returns why a node has drifted, and what keeps the node."""
-    blocked = blocked_by(after, claim)
-    return f"{reason}; {blocked}" if blocked else reason
-
-
-def blocked_by(snapshot: Snapshot, claim: Object) -> str:
-    """Returns the last message of Karpenter about what keeps a drifted node; an empty string without a message.
-
-    Messages from before the drift, and about the start of a node, have other reasons. If a budget allows no
-    replacement, the message is about the NodePool.
-
-    Source: sigs.k8s.io/karpenter v1.14.1 pkg/controllers/disruption/events/events.go (Blocked,
-    NodePoolBlockedForDisruptionReason)
-    """
-    node = snapshot.find("Node", str(claim.get("status", {}).get("nodeName", "")))
-    since = str(condition(claim, _DRIFTED).get("lastTransitionTime", ""))
-    messages = [
-        message
-        for document in filter(None, (claim, node))
-        for message in snapshot.events_of(document, BLOCKED, since=since)
-        if not message.lower().endswith(_OF_STARTS)
-    ]
-    if not messages and (pool := snapshot.find("NodePool", claim["metadata"].get("labels", {}).get(NODE_POOL, ""))):
-        messages = [message for message in snapshot.events_of(pool, BLOCKED) if _DRIFTED in message]
-    return messages[-1] if messages else ""
+def drifted(snapshot: Snapshot) -> set[str]:
+    """Returns the names of the claims whose nodes the autoscaler wants to replace; none without an autoscaler."""
+    return snapshot.autoscaler.drift.drifted(snapshot) if snapshot.autoscaler else set()
 
 
 def workload_outcomes(
@@ -167,7 +97,7 @@ def _disturbance(filling: Filling, owner: Object, before: Snapshot, after: Snaps
         is_admitted = workload is not None and is_true(workload, "Admitted")
         return Attempt("requeued" if is_admitted else "evicted", "Kueue", eviction)
     if lost:
-        by = "Karpenter" if before.has_provider else "Kubernetes"
+        by = before.autoscaler.name if before.autoscaler else "Kubernetes"
         return Attempt("drained", by, f"{len(lost)} pods were deleted: {', '.join(sorted(lost))}")
     return Attempt("kept")
 
@@ -233,9 +163,9 @@ def settle(
     is_expected: Callable[[Snapshot], bool] = lambda snapshot: True,
     timeout_s: float = SETTLE_SECONDS,
 ) -> dict[str, Object]:
-    """Waits until the controllers have acted, and returns the last state of each NodeClaim by name.
+    """Waits until the controllers have acted, and returns the last state of each claim by name.
 
-    The condition Drifted appears before Karpenter replaces a node, so the last state of a deleted NodeClaim has it.
+    The last state of the claim of a deleted node shows why it was replaced.
 
     Args:
         quiet_s: seconds for which the observed objects must stay the same.
@@ -246,9 +176,10 @@ def settle(
     changed_at, last = time.monotonic(), None
     while time.monotonic() < deadline:
         started = time.monotonic()
-        snapshot = take_snapshot(client, _OBSERVED)
+        snapshot = take_snapshot(client, (*claim_kinds(), *_OBSERVED))
         needed_s = quiet_s + SLOWNESS * (time.monotonic() - started)
-        seen |= {claim["metadata"]["name"]: claim for claim in snapshot.of("NodeClaim")}
+        claims = snapshot.of(snapshot.autoscaler.claim[1]) if snapshot.autoscaler else ()
+        seen |= {claim["metadata"]["name"]: claim for claim in claims}
         digest = list(_digest(snapshot))
         if digest != last:
             changed_at, last = time.monotonic(), digest
@@ -256,6 +187,10 @@ def settle(
             break
         time.sleep(_POLL_SECONDS)
     return seen
+
+
+def _is_stale(client: Client, snapshot: Snapshot) -> bool:
+    return snapshot.autoscaler is not None and snapshot.autoscaler.drift.is_stale(client, snapshot)
 
 
 def _digest(snapshot: Snapshot) -> Iterator[tuple[Any, ...]]:
@@ -267,51 +202,3 @@ def _digest(snapshot: Snapshot) -> Iterator[tuple[Any, ...]]:
                 (row["type"], row["status"], row.get("reason", "")) for row in status.get("conditions") or ()
             )
             yield kind, metadata["uid"], metadata.get("deletionTimestamp", ""), status.get("phase", ""), conditions
-
-
-def _is_stale(client: Client, snapshot: Snapshot) -> bool:
-    """Returns whether a NodePool has another hash than one of its NodeClaims without the condition Drifted.
-
-    Source: sigs.k8s.io/karpenter v1.14.1 pkg/controllers/nodeclaim/disruption/drift.go (areStaticFieldsDrifted)
-    """
-    if not snapshot.of("NodeClaim"):
-        return False
-    pools = (pool["metadata"] for pool in client.list_all(*KARPENTER_POOL))
-    hashes = {metadata["name"]: metadata.get("annotations", {}).get(_HASH) for metadata in pools}
-    for claim in snapshot.of("NodeClaim"):
-        metadata = claim["metadata"]
-        wanted = hashes.get(metadata.get("labels", {}).get(NODE_POOL, ""))
-        actual = metadata.get("annotations", {}).get(_HASH)
-        is_changed = bool(wanted and actual and wanted != actual)
-        if is_changed and not condition(claim, "Drifted") and not is_deleting(claim):
-            return True
-    return False
-
-
-def drifted(snapshot: Snapshot) -> set[str]:
-    """Returns the names of the NodeClaims that have drifted."""
-    return {claim["metadata"]["name"] for claim in snapshot.of("NodeClaim") if is_true(claim, "Drifted")}
-
-
-def await_decisions(client: Client, before: Snapshot) -> bool:
-    """Waits until Karpenter replaces a node of each pool with drifted nodes, or says what keeps one of them.
-
-    Returns whether the drifted nodes have these decisions. Nodes that had drifted before do not count.
-    """
-    deadline = time.monotonic() + DISRUPTION_SECONDS
-    while True:
-        snapshot = take_snapshot(client, _DECIDED)
-        if not _undecided(snapshot, drifted(snapshot) - drifted(before)):
-            return True
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(_POLL_SECONDS)
-
-
-def _undecided(snapshot: Snapshot, names: set[str]) -> bool:
-    """Returns whether Karpenter has not decided yet about the drifted nodes of a NodePool."""
-    claims = snapshot.of("NodeClaim")
-    busy = {pool_of(claim) for claim in claims if is_deleting(claim)}
-    waiting = [claim for claim in claims if claim["metadata"]["name"] in names and pool_of(claim) not in busy]
-    decided = {pool_of(claim) for claim in waiting if blocked_by(snapshot, claim)}
-    return any(pool_of(claim) not in decided for claim in waiting)

@@ -15,7 +15,7 @@ UNCHANGED = ("kept", "applied", "active")
 """Outcomes that no report lists one by one."""
 _LONGEST_CELL = 160
 _LONGEST_REASON = 500
-"""Of the reason of a node: Karpenter names one reason for each NodePool, and that of the node is not the first."""
+"""Of the reason of a node: an autoscaler names one reason for each NodePool, and that of the node is not the first."""
 _NODES = ("node", "pool", "outcome", "by", "reason")
 _WORKLOADS = ("workload", "queue", "pool", "outcome", "by", "message")
 _OBJECTS = ("object", "outcome", "message")

@@ -20,14 +20,13 @@ from gpuc.source import Source
 from gpuc.trace.node_agents import without_agent_requests
 from gpuc_rehearsal.apply import ARGO_CD, apply_object, apply_waves, measured
 from gpuc_rehearsal.argocd.object_diff import ObjectKey, diff_objects, key_of
+from gpuc_rehearsal.autoscaler import autoscaler_of
 from gpuc_rehearsal.client import Client, Object
 from gpuc_rehearsal.crds import Definitions, definitions
 from gpuc_rehearsal.existing import existing_nodes
 from gpuc_rehearsal.health import place_static_nodes
-from gpuc_rehearsal.instance_types import zones_of
-from gpuc_rehearsal.plane import ControlPlane
-from gpuc_rehearsal.plane.kueue import start_kueue
-from gpuc_rehearsal.plane.kwok import start_karpenter
+from gpuc_rehearsal.node_stages import zones_of
+from gpuc_rehearsal.plane import ControlPlane, kueue
 from gpuc_rehearsal.plane.site import Settings, with_nodes_of
 from gpuc_rehearsal.process import free_ports
 from gpuc_rehearsal.programs import Programs
@@ -36,7 +35,6 @@ from gpuc_rehearsal.transition.attempts import Answers, dry_runs, refusals, rest
 from gpuc_rehearsal.transition.filling import NODES, Filling, create_others, fillings, user_work
 from gpuc_rehearsal.transition.outcomes import (
     Attempt,
-    await_decisions,
     drifted,
     node_outcomes,
     queue_outcomes,
@@ -49,19 +47,17 @@ from gpuc_rehearsal.transition.synced_changes import apply_change
 
 READY_SECONDS = 120
 _PORTS = 8
-_KUEUE, _KARPENTER = "kueue", "karpenter-kwok"
 STATIC_NODES_SECONDS = 60
 RESTORE_SECONDS = 20
 Progress = Callable[[str], None]
-_NODE_CLASS = "EC2NodeClass"
 
 
 def shared_settings(before: CompiledSpec, others: Iterable[CompiledSpec], definitions: Definitions) -> Settings:
     """Returns the settings of the state before, with the instance types and the pools of the other states added.
 
-    Karpenter knows all instance types of EC2 in a real cluster, so a new instance type needs no restart. All of them
-    have offerings in the zones of all states, and the resources of the first state that uses them. Kueue and Gatekeeper
-    run from the start if any state needs them.
+    An autoscaler knows all instance types of its cloud in a real cluster, so a new instance type needs no restart. All
+    of them have offerings in the zones of all states, and the resources of the first state that uses them. Kueue and
+    Gatekeeper run from the start if any state needs them.
     """
     specs = (before, *others)
     zones = sorted({zone for spec in specs for zone in zones_of(spec.cluster)})
@@ -80,43 +76,43 @@ def shared_settings(before: CompiledSpec, others: Iterable[CompiledSpec], defini
 
 
 def restart_changed(plane: ControlPlane, running: Settings, spec: CompiledSpec, definitions: Definitions) -> Settings:
-    """Restarts Kueue and Karpenter if the Helm values of a state change their settings, as a new Deployment would.
+    """Restarts Kueue and the autoscaler if the Helm values of a state change their settings, as a new Deployment would.
 
     Returns the settings with which the programs run now.
     """
     wanted, known = settings(spec, definitions), running.kueue_configuration
-    is_changed = {
-        _KUEUE: known is not None and wanted.kueue_configuration not in (None, known),
-        _KARPENTER: wanted.karpenter_gates != running.karpenter_gates,
-    }
+    is_changed = {kueue.PROGRAM: known is not None and wanted.kueue_configuration not in (None, known)}
+    if running.autoscaler:
+        is_changed[running.autoscaler.program] = wanted.feature_gates != running.feature_gates
     if not any(is_changed.values()):
         return running
     configuration = wanted.kueue_configuration or known
-    now = replace(running, kueue_configuration=configuration, karpenter_gates=wanted.karpenter_gates)
+    now = replace(running, kueue_configuration=configuration, feature_gates=wanted.feature_gates)
     _restart(plane, now, [name for name, changed in is_changed.items() if changed])
     return now
 
 
 def repeat_events(plane: ControlPlane, running: Settings) -> None:
-    """Restarts Karpenter, so that it says again what keeps a node.
+    """Restarts the autoscaler, so that it says again what keeps a node.
 
-    Karpenter publishes one event of a kind about a node in two minutes, also if the reason differs, and the events
+    The autoscaler publishes one event of a kind about a node in two minutes, also if the reason differs, and the events
     about the start of a node are of the same kind.
 
     Source: sigs.k8s.io/karpenter v1.14.1 pkg/events/recorder.go (shouldCreateEvent)
     """
-    _restart(plane, running, [_KARPENTER])
+    if running.autoscaler:
+        _restart(plane, running, [running.autoscaler.program])
 
 
 def _restart(plane: ControlPlane, wanted: Settings, names: list[str]) -> None:
     site = plane.site
     site._ports = free_ports(_PORTS)
     site.stop(names)
-    if _KUEUE in names:
+    if kueue.PROGRAM in names:
         configuration = json.loads((site.folder / "kueue.json").read_text(encoding="utf-8"))
-        start_kueue(site, wanted.kueue_configuration or {}, configuration["webhook"]["port"])
-    if _KARPENTER in names:
-        start_karpenter(site, wanted)
+        kueue.start_kueue(site, wanted.kueue_configuration or {}, configuration["webhook"]["port"])
+    if wanted.autoscaler and wanted.autoscaler.program in names:
+        wanted.autoscaler.start(site, wanted)
     for process in site.processes:
         process.wait_ready(READY_SECONDS)
 
@@ -125,7 +121,7 @@ class RunningState:
     """A control plane that runs the state before."""
 
     explains_nodes = True
-    """Whether to wait until Karpenter says what keeps drifted nodes, which takes up to 25 s."""
+    """Whether to wait until the autoscaler says what keeps drifted nodes, which takes up to 25 s."""
 
     def __init__(self, plane: ControlPlane, settings: Settings, definitions: Definitions, before: CompiledSpec) -> None:
         self.plane = plane
@@ -172,9 +168,7 @@ class RunningState:
             ending = {row.name for row in observed.objects if (row.kind, row.outcome) == ("Namespace", "pruned")}
             seen = settle(self.client, is_expected=lambda snapshot: not _work_in(snapshot, ending))
             if self.explains_nodes and drifted(take_snapshot(self.client)) - drifted(self.snapshot):
-                if not await_decisions(self.client, self.snapshot):
-                    repeat_events(self.plane, self._settings)
-                    await_decisions(self.client, self.snapshot)
+                self._await_decisions()
                 seen |= settle(self.client)
         with measured(observed.seconds, "create anew"):
             now = take_snapshot(self.client)
@@ -185,6 +179,13 @@ class RunningState:
         observed.queues = list(queue_outcomes(self.snapshot, now))
 
         return observed
+
+    def _await_decisions(self) -> None:
+        """Waits until the autoscaler has decided about the drifted nodes."""
+        autoscaler = self.snapshot.autoscaler
+        if autoscaler and not autoscaler.drift.await_decisions(self.client, self.snapshot):
+            repeat_events(self.plane, self._settings)
+            autoscaler.drift.await_decisions(self.client, self.snapshot)
 
     def _place_static_nodes(self) -> list[str]:
         """Waits for the nodes that always run; returns a sentence about each pool with too few nodes."""
@@ -307,26 +308,15 @@ def _notes(change: Transition, not_started: dict[str, str], problems: Iterable[s
             f"At most {NODES} nodes run for each pair of a queue, or a namespace with a quota, and a pool; "
             "workloads without nodes use the rest of each quota."
         )
-    if existing_nodes(change.after.cluster.spec.cloud.substrate):
+    if autoscaler := autoscaler_of(change.after.cluster):
+        programs = f"Kueue and {autoscaler.name}"
+        changed = diff_objects(change.before.synced, change.after.synced)
+        yield from autoscaler.drift.notes((*changed.written, *changed.removed))
+    else:
         yield "Node feature discovery does not run. Nodes get new labels and taints at once, and keep their resources."
         programs = "Kueue"
-    else:
-        programs = "Kueue and Karpenter"
-        yield from _notes_about_karpenter(change)
     yield f"Charts are not installed: of their Helm values, only the configuration of {programs} is used."
     for workload, problem in not_started.items():
         yield f"{workload} did not run before the change, and is not observed: {problem}"
     for problem in problems:
         yield f"In the state before: {problem}"
-
-
-def _notes_about_karpenter(change: Transition) -> Iterator[str]:
-    yield "EC2NodeClasses are applied, but no controller reads them: the drift that they cause is not simulated."
-    changed = diff_objects(change.before.synced, change.after.synced)
-    classes = {manifest.name for manifest in (*changed.written, *changed.removed) if manifest.kind == _NODE_CLASS}
-    if names := ", ".join(sorted(classes)):
-        yield f"The change contains EC2NodeClasses: {names}."
-    yield (
-        "Karpenter replaces drifted nodes within the disruption budgets, which can depend on the time of day. "
-        "A drifted node that still runs at the end of the observation is reported as waiting."
-    )

@@ -10,12 +10,11 @@ from functools import partial
 
 from gpuc.kubernetes.node_pool import NODE_POOL
 from gpuc.model.names import POOL_LABEL
+from gpuc_rehearsal.autoscaler import Autoscaler, autoscalers
 from gpuc_rehearsal.client import ApiError, Client, Object, condition, conditions_text, event_time, is_true, now_text
 from gpuc_rehearsal.context import (
-    CLAIM,
     CLUSTER_QUEUE,
     EVENT,
-    KARPENTER_POOL,
     LOCAL_QUEUE,
     NODE,
     POD,
@@ -25,7 +24,7 @@ from gpuc_rehearsal.suites.jobs import NO_CONTROLLER
 from gpuc_rehearsal.transition.filling import Filling
 
 OWNERS = (("batch/v1", "Job"), ("apps/v1", "Deployment"), ("apps/v1", "StatefulSet"), ("apps/v1", "ReplicaSet"))
-_KINDS = (CLAIM, KARPENTER_POOL, NODE, POD, EVENT, WORKLOAD, CLUSTER_QUEUE, LOCAL_QUEUE, *OWNERS)
+_KINDS = (NODE, POD, EVENT, WORKLOAD, CLUSTER_QUEUE, LOCAL_QUEUE, *OWNERS)
 _THREADS = 6
 _SECONDS = len("2026-01-31T23:59:59")
 """The length of a time without the fraction of a second."""
@@ -46,9 +45,9 @@ class Snapshot:
         return self.objects.get(kind, ())
 
     @property
-    def has_provider(self) -> bool:
-        """Whether the API server serves the kind of a provider that starts and ends nodes."""
-        return "NodeClaim" in self.objects
+    def autoscaler(self) -> Autoscaler | None:
+        """The autoscaler whose kinds the API server serves; None if there is none."""
+        return next((autoscaler for autoscaler in autoscalers() if autoscaler.claim[1] in self.objects), None)
 
     def find(self, kind: str, name: str, namespace: str = "") -> Object | None:
         """Returns an object; None if it does not exist."""
@@ -91,16 +90,27 @@ class Snapshot:
         return [str(event.get("message", "")) for event in sorted(events, key=event_time)]
 
 
-def take_snapshot(client: Client, kinds: Iterable[tuple[str, str]] = _KINDS) -> Snapshot:
-    """Reads the objects of the kinds that the API server serves."""
-    served = [kind for kind in kinds if client.serves(*kind)]
+def take_snapshot(client: Client, kinds: Iterable[tuple[str, str]] | None = None) -> Snapshot:
+    """Reads the objects of the kinds that the API server serves; by default, of all kinds that decide outcomes."""
+    wanted = (*claim_kinds(), *pool_kinds(), *_KINDS) if kinds is None else kinds
+    served = [kind for kind in wanted if client.serves(*kind)]
     with ThreadPoolExecutor(_THREADS) as pool:
         lists = pool.map(lambda kind: tuple(client.list_all(*kind)), served)
     return Snapshot({name: documents for (_, name), documents in zip(served, lists, strict=True)})
 
 
+def claim_kinds() -> tuple[tuple[str, str], ...]:
+    """Returns the kinds of nodes of all autoscalers."""
+    return tuple(autoscaler.claim for autoscaler in autoscalers())
+
+
+def pool_kinds() -> tuple[tuple[str, str], ...]:
+    """Returns the kinds of pools of all autoscalers."""
+    return tuple(autoscaler.pool for autoscaler in autoscalers())
+
+
 def pool_of(document: Object) -> str:
-    """Returns the pool of a NodeClaim or of a node; an empty string if the object has no pool."""
+    """Returns the pool of a claim or of a node; an empty string if the object has no pool."""
     labels = document["metadata"].get("labels", {})
     return str(labels.get(POOL_LABEL) or labels.get(NODE_POOL, ""))
 

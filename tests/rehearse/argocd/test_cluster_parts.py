@@ -17,7 +17,7 @@ from gpuc_rehearsal.argocd.cluster import required_namespaces, system_nodes
 from gpuc_rehearsal.argocd.http_handlers import address
 from gpuc_rehearsal.argocd.kubelet import BackgroundLoop, running_status, succeeded_status
 from gpuc_rehearsal.argocd.pods import Mount, PodRun
-from gpuc_rehearsal.argocd.simulated_controllers import FINALIZER, SimulatedControllers
+from gpuc_rehearsal.argocd.simulated_controllers import SimulatedControllers
 from gpuc_rehearsal.certificates import Authority
 from gpuc_rehearsal.client import ApiError, Client
 from gpuc_rehearsal.components.gatekeeper import start as gatekeeper
@@ -25,6 +25,7 @@ from gpuc_rehearsal.components.kueue import start as kueue
 from gpuc_rehearsal.process import ProgramError
 from gpuc_rehearsal.programs import Programs
 from gpuc_rehearsal.substrates.eks.karpenter import start as karpenter
+from gpuc_rehearsal.substrates.eks.provider import FINALIZER
 
 FLEET = Path(__file__).parents[3]
 
@@ -81,7 +82,7 @@ def test_only_the_webhook_of_gatekeeper_listens_at_the_service(tmp_path: Path) -
 
 
 def test_the_rehearsal_overrides_feature_gates_of_karpenter(tmp_path: Path) -> None:
-    run = pod_run(tmp_path, [], [], karpenter_gates={"ReservedCapacity": False}, instance_types=[{"name": "g6.xlarge"}])
+    run = pod_run(tmp_path, [], [], feature_gates={"ReservedCapacity": False}, instance_types=[{"name": "g6.xlarge"}])
     run.variables["FEATURE_GATES"] = "ReservedCapacity=true,NodeOverlay=true"
     launch: Any = karpenter(run)
     gates = dict(pair.split("=") for pair in launch.environment["FEATURE_GATES"].split(","))

@@ -13,7 +13,7 @@ from gpuc.kubernetes.node_pool import INSTANCE_TYPE
 from gpuc.model.names import ALLOCATABLE, POOL_LABEL
 from gpuc_rehearsal.crds import Definitions, definitions
 from gpuc_rehearsal.existing import pool_kind
-from gpuc_rehearsal.instance_types import node_stages
+from gpuc_rehearsal.node_stages import node_stages
 from gpuc_rehearsal.plane.kueue import NODE_REPLACEMENT
 from gpuc_rehearsal.programs import DATA, NAMES, MissingProgramsError, Programs, find_programs
 from gpuc_rehearsal.substitute import not_tested, replacement_objects, settings, substitutions
@@ -59,7 +59,7 @@ def test_nodes_get_the_declared_number_of_pods() -> None:
 
 def test_the_control_plane_has_no_provider(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     wanted = settings(SPEC, NO_DEFINITIONS)
-    assert (wanted.instance_types, wanted.karpenter_gates) == ((), {})
+    assert (wanted.instance_types, wanted.feature_gates) == ((), {})
     gates = (wanted.kueue_configuration or {}).get("featureGates", {})
     assert not set(NODE_REPLACEMENT) & gates.keys()
     of_eks = settings(compiled_example("infer-euw1"), NO_DEFINITIONS).kueue_configuration or {}
