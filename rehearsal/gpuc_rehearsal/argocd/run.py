@@ -1,8 +1,7 @@
-"""Runs the first sync of the clusters with Argo CD, then the edits and the checks."""
+"""Runs the first sync of the clusters with Argo CD, then the checks."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +11,7 @@ from gpuc.cluster.application import applications
 from gpuc.documents.reader import load_yaml
 from gpuc.model.names import SYSTEM_TAINT
 from gpuc.pipeline.stages import compiled_spec
+from gpuc_rehearsal.apply import measured
 from gpuc_rehearsal.argocd.checks import (
     ExpectedRefusal,
     Failure,
@@ -24,8 +24,6 @@ from gpuc_rehearsal.argocd.checks import (
     unfinished,
 )
 from gpuc_rehearsal.argocd.cluster import SYSTEM_NODES
-from gpuc_rehearsal.argocd.edit_runner import EditRunner
-from gpuc_rehearsal.argocd.edit_schedule import EditSchedule
 from gpuc_rehearsal.argocd.processes import RESYNC_SECONDS
 from gpuc_rehearsal.argocd.result import EditResult, SyncResult, application_rows, late_edits
 from gpuc_rehearsal.argocd.timeline import Timeline, Watch
@@ -67,20 +65,28 @@ class ClusterRun:
     seconds: dict[str, float] = field(default_factory=dict)
 
 
-def rehearse(argocd: ArgoCD, specs: Sequence[tuple[str, str]], progress: Progress) -> list[SyncResult]:
-    """Syncs all clusters and runs edits: all edits on a single cluster, or one edit on each of several clusters.
+Edit = Callable[["ArgoCD", ClusterRun, Watch, Progress], None]
+"""A function that edits a cluster, and records the edits and their failures in its run."""
 
-    Returns the results in the order of the specs.
+
+def rehearse(
+    argocd: ArgoCD, specs: Sequence[tuple[str, str]], progress: Progress, edit: Edit | None = None
+) -> list[SyncResult]:
+    """Syncs all clusters, and returns the results in the order of the specs.
 
     Args:
         specs: (name, spec file) of each cluster. The file is relative to the root of the working copy.
+        edit: edits a cluster after its first sync.
     """
     with Watch(argocd.client, [name for name, _ in specs]) as watch:
         cluster_runs = [_bootstrap(argocd, name, file, watch, progress) for name, file in specs]
         _sync(argocd, cluster_runs, watch, progress)
         for cluster_run in cluster_runs:
             if cluster_run.synced_s is not None:
-                _edit(argocd, cluster_run, watch, progress, all_edits=len(cluster_runs) == 1)
+                _place_nodes(argocd, cluster_run, watch)
+                if edit is not None:
+                    with measured(cluster_run.seconds, "edits"):
+                        edit(argocd, cluster_run, watch, progress)
         return [_result(argocd, cluster_run, watch) for cluster_run in cluster_runs]
 
 
@@ -140,21 +146,13 @@ def _refresh_progressing(argocd: ArgoCD, watch: Watch, refreshed: dict[str, floa
             argocd.refresh(name)
 
 
-def _edit(argocd: ArgoCD, cluster_run: ClusterRun, watch: Watch, progress: Progress, *, all_edits: bool) -> None:
-    started = time.monotonic()
-    runner = EditRunner(
-        argocd, cluster_run.name, cluster_run.file, watch, lambda step: progress(f"{cluster_run.name}: {step}")
-    )
-    missing_nodes = place_static_nodes(runner.client, runner.spec.cluster, STATIC_NODES_SECONDS)
+def _place_nodes(argocd: ArgoCD, cluster_run: ClusterRun, watch: Watch) -> None:
+    """Waits for the nodes that always run, and records a failure for each pool with too few nodes."""
+    spec = compiled_spec(argocd.repository.root, cluster_run.file)
+    missing = place_static_nodes(argocd.clusters[cluster_run.name], spec.cluster, STATIC_NODES_SECONDS)
     cluster_run.failures += [
-        Failure("unfinished", "", f"NodePool {pool}", message, watch.now) for pool, message in missing_nodes.items()
+        Failure("unfinished", "", f"NodePool {pool}", message, watch.now) for pool, message in missing.items()
     ]
-    edits = EditSchedule(runner)
-    for edit in edits.run_all() if all_edits else edits.run_one():
-        cluster_run.edits.append(edit)
-    cluster_run.failures += runner.failures
-    cluster_run.expected_refusals += edits.expected_refusals
-    cluster_run.seconds["edits"] = time.monotonic() - started
 
 
 def _result(argocd: ArgoCD, cluster_run: ClusterRun, watch: Watch) -> SyncResult:

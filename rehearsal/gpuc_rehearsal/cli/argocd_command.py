@@ -55,6 +55,7 @@ def _running(
         argocd = ArgoCD(programs, argo, root, group, options.charts, options.crds, progress)
         progress(f"{names}: starting Argo CD and the control planes")
         with argocd:
-            yield rehearse(argocd, [(spec.cluster.name, spec.cluster.file) for spec in group], progress)
+            specs = [(spec.cluster.name, spec.cluster.file) for spec in group]
+            yield rehearse(argocd, specs, progress, options.edit)
     except (ChartError, RepositoryError) as error:
         raise UsageError(str(error)) from None

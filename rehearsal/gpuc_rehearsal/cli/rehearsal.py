@@ -37,6 +37,8 @@ class RehearsalOptions(NamedTuple):
     """The revision or the folder of the state before; None to rehearse one state with test cases."""
     workloads: Path | None = None
     """A folder with the objects of users that run before the change; None for work that fills the quotas."""
+    edit: Callable[..., None] | None = None
+    """With argocd, edits a cluster after its first sync; the tests of gpuc do so."""
 
     def require_compatible(self) -> None:
         """Checks that no option lacks an option that it needs, and that no option excludes another option.
@@ -47,7 +49,7 @@ class RehearsalOptions(NamedTuple):
         observes = "--from observes a change instead of test cases: remove"
         for is_wrong, message in (
             (self.charts and not self.argocd, "--charts needs --argocd: only Argo CD renders charts"),
-            (self.argocd and self.case, "--argocd runs edits instead of test cases: remove --case"),
+            (self.argocd and self.case, "--argocd waits for Applications instead of test cases: remove --case"),
             (
                 self.workloads and self.before is None,
                 "--workloads needs --from: it names the work that runs before the change",

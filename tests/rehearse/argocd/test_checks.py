@@ -8,18 +8,17 @@ import pytest
 
 from gpuc_rehearsal.argocd.checks import (
     ExpectedRefusal,
-    ProtectedObject,
     blocked_operations,
     early_waves,
     out_of_sync,
     pending_pods,
     refusals,
     regressions,
-    unexpected_deletions,
     unfinished,
     wait_times,
 )
 from gpuc_rehearsal.argocd.timeline import State, Timeline
+from tests.conformance.argocd_edits.deletions import ProtectedObject, unexpected_deletions
 
 GOOD = ("Synced", "Healthy", "Succeeded")
 RUNS = ("OutOfSync", "Missing", "Running")

@@ -13,21 +13,21 @@ from pathlib import Path
 from gpuc.cluster.application import Source, applications
 from gpuc.manifest.manifest import Manifest
 from gpuc.model import Cluster
-from gpuc_rehearsal.argocd import sample_edits
 from gpuc_rehearsal.argocd.checks import ExpectedRefusal, Failure, refusals
-from gpuc_rehearsal.argocd.edit_runner import (
+from gpuc_rehearsal.argocd.object_diff import ARGO_CD_API, ObjectKey, is_deleted, key_of
+from gpuc_rehearsal.argocd.repository import application_of
+from gpuc_rehearsal.argocd.result import EditResult
+from gpuc_rehearsal.argocd.timeline import APPLICATION, NAMESPACE, State
+from gpuc_rehearsal.client import ApiError, WaitError
+from tests.conformance.argocd_edits import sample_edits
+from tests.conformance.argocd_edits.edit_runner import (
     SYNCED_SECONDS,
     EditRunner,
     run_manual_edit,
     sample_manual_edits,
     start_manual_edit,
 )
-from gpuc_rehearsal.argocd.object_diff import ARGO_CD_API, ObjectKey, is_deleted, key_of
-from gpuc_rehearsal.argocd.removals import run_removal
-from gpuc_rehearsal.argocd.repository import application_of
-from gpuc_rehearsal.argocd.result import EditResult
-from gpuc_rehearsal.argocd.timeline import APPLICATION, NAMESPACE, State
-from gpuc_rehearsal.client import ApiError, WaitError
+from tests.conformance.argocd_edits.removals import run_removal
 
 RENAME, REMOVAL = "a tenant is renamed", "the cluster is removed from Git"
 NOTICED_SECONDS = 120

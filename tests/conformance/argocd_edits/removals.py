@@ -13,10 +13,8 @@ from gpuc.kubernetes.node_pool import NODE_POOL
 from gpuc.model import Cluster, ClusterQueue, Pool
 from gpuc.substrates.eks.scaling import KEEP_NODE
 from gpuc_rehearsal.argocd.checks import Failure
-from gpuc_rehearsal.argocd.edit_runner import EditRunner, run_manual_edit, sample_manual_edits
 from gpuc_rehearsal.argocd.object_diff import ObjectKey, is_deleted
 from gpuc_rehearsal.argocd.result import EditResult
-from gpuc_rehearsal.argocd.sample_edits import Edits, Removal, larger_pools
 from gpuc_rehearsal.argocd.timeline import APPLICATION, NAMESPACE
 from gpuc_rehearsal.client import Client, Object, WaitError
 from gpuc_rehearsal.context import RehearsalContext, Timeouts
@@ -24,6 +22,8 @@ from gpuc_rehearsal.expectation import expect
 from gpuc_rehearsal.outcome import Outcome, Request
 from gpuc_rehearsal.substrates.eks.provider import CLAIM
 from gpuc_rehearsal.suites.jobs import Work, job_of, kueue_decision, placed
+from tests.conformance.argocd_edits.edit_runner import EditRunner, run_manual_edit, sample_manual_edits
+from tests.conformance.argocd_edits.sample_edits import Edits, Removal, larger_pools
 
 TIMEOUTS = Timeouts(admission_s=40, node_s=120, completion_s=60, removal_s=120)
 """Longer than the defaults, because Argo CD and the programs of the charts share the machine with the control plane."""

@@ -18,13 +18,14 @@ from gpuc.model.names import POOL_LABEL
 from gpuc.pipeline.pipeline import compile_specs
 from gpuc.pipeline.stages import CompiledSpec, compiled_spec
 from gpuc.plan.impacts.admission.policies import LABEL
-from gpuc_rehearsal.argocd.checks import Failure, ProtectedObject, unexpected_deletions, unfinished, wait_times
+from gpuc_rehearsal.argocd.checks import Failure, unfinished, wait_times
 from gpuc_rehearsal.argocd.object_diff import ObjectDiff, ObjectKey, diff_objects, is_applied, is_deleted, key_of
 from gpuc_rehearsal.argocd.result import APPLIED_SECONDS, EditResult
-from gpuc_rehearsal.argocd.sample_edits import Edits, SampleEdit, SpecFile, apply_edits
 from gpuc_rehearsal.client import ApiError, Client, Object, is_true
 from gpuc_rehearsal.context import CLUSTER_QUEUE, NODE, POD, WORKLOAD
 from gpuc_rehearsal.transition.snapshot import pool_kinds
+from tests.conformance.argocd_edits.deletions import ProtectedObject, unexpected_deletions
+from tests.conformance.argocd_edits.sample_edits import Edits, SampleEdit, SpecFile, apply_edits
 
 if TYPE_CHECKING:
     from gpuc_rehearsal.argocd.hub import ArgoCD
