@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from gpuc.cli.main import main
+from gpuc.diagnostics.report import progress
+from gpuc_rehearsal.tools import build
 from gpuc_rehearsal.tools.selection import OTHERS, PINS, REHEARSAL, Program, Selection
 from tests.conftest import ROOT
 
@@ -105,3 +107,28 @@ def test_a_folder_that_cannot_be_written_is_reported(
     monkeypatch.setenv("GPUC_TOOLS", str(tmp_path / "programs"))
     assert main(["tools"]) == 1
     assert "the programs cannot be written" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("stream", ["terminal", "pipe in CI"])
+def test_the_progress_of_a_build_is_on_stderr(
+    stream: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CI", "" if stream == "terminal" else "true")
+    monkeypatch.setattr(progress, "is_terminal", lambda _: stream == "terminal")
+    monkeypatch.setattr(progress, "_DELAY_SECONDS", 0)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(build, "require_go", lambda _: None)
+    go = tmp_path / "path" / "go"
+    go.parent.mkdir()
+    go.write_text('#!/bin/sh\nwhile [ "$1" != -o ]; do shift; done\necho module >&2\necho built > "$2"\n')
+    go.chmod(stat.S_IRWXU)
+    monkeypatch.setenv("PATH", f"{go.parent}:{os.environ['PATH']}")
+    (program,) = OTHERS["lws"].programs
+    (tmp_path / "bin").mkdir()
+    monkeypatch.setattr(build, "_write_data", lambda *_: None)
+    build._build_missing(OTHERS["lws"], tmp_path)
+    out, err = capsys.readouterr()
+    label = f"[ 1/1] {program.name} {program.version()}"
+    assert out == f"{label}: 0.0 min, 0 MiB\n"
+    assert f"{label}: 1 packages, 0.0 min" in err
+    assert ("\x1b[K" in err) == (stream == "terminal")

@@ -40,7 +40,7 @@ def _build(selection: Selection) -> None:
     try:
         build_programs(selection)
     except KeyboardInterrupt:
-        write_stdout("\nstopped; the next run continues with the missing programs\n")
+        write_stdout("stopped; the next run continues with the missing programs\n")
         raise
     except OSError as error:
         raise BuildError(f"the programs cannot be written: {error}") from None

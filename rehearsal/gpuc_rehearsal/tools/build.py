@@ -11,11 +11,13 @@ import subprocess
 import sys
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 
 from gpuc.diagnostics.report.console import write_stdout
+from gpuc.diagnostics.report.progress import Progress
 from gpuc.kubernetes.amounts import MIB
 from gpuc_rehearsal.tools.selection import BUILD_FLAGS, ENVIRONMENT, PINS, BuildError, Program, Selection
 
@@ -62,13 +64,18 @@ def _build_missing(selection: Selection, target: Path) -> None:
     binaries.mkdir(exist_ok=True)
     for program in missing:
         label = f"[{programs.index(program) + 1:2}/{len(programs)}] {program.name} {program.version()}"
-        write_stdout(label)
-        _build(program, binaries / program.name, label)
+        with closing(Progress(sys.stderr, first_line_after=0)) as progress:
+            built = _build(program, binaries / program.name, partial(_report, progress, label))
+        write_stdout(f"{label}: {built}\n")
     _write_data(selection, target)
 
 
-def _build(program: Program, binary: Path, label: str) -> None:
-    """Builds a binary and replaces the old binary in one step.
+def _report(progress: Progress, label: str, step: str) -> None:
+    progress(f"{label}: {step}")
+
+
+def _build(program: Program, binary: Path, progress: Callable[[str], None]) -> str:
+    """Builds a binary and replaces the old binary in one step. Returns the minutes and the size, as text.
 
     Raises:
         BuildError: with the last lines of the compiler.
@@ -85,19 +92,18 @@ def _build(program: Program, binary: Path, label: str) -> None:
         text=True,
     ) as process:
         try:
-            last_lines = _follow(process, label, started)
+            last_lines = _follow(process, progress, started)
         except BaseException:
             process.terminate()
             raise
     if process.returncode != 0:
-        write_stdout("\n")
         raise BuildError("\n".join((*last_lines, f"{program.name} {program.version()} cannot be built")))
     unfinished.replace(binary)
     minutes = (time.monotonic() - started) / 60
-    _show(label, f": {minutes:.1f} min, {binary.stat().st_size / MIB:.0f} MiB", end="\n")
+    return f"{minutes:.1f} min, {binary.stat().st_size / MIB:.0f} MiB"
 
 
-def _follow(process: subprocess.Popen[str], label: str, started: float) -> deque[str]:
+def _follow(process: subprocess.Popen[str], progress: Callable[[str], None], started: float) -> deque[str]:
     """Shows the number of built packages and the time. Returns the last lines of the output."""
     assert process.stderr is not None
     last_lines: deque[str] = deque(maxlen=30)
@@ -105,14 +111,8 @@ def _follow(process: subprocess.Popen[str], label: str, started: float) -> deque
     for line in process.stderr:
         last_lines.append(line.rstrip())
         packages += not line.startswith("go: ")
-        if sys.stdout.isatty():
-            _show(label, f": {packages} packages, {(time.monotonic() - started) / 60:.1f} min")
+        progress(f"{packages} packages, {(time.monotonic() - started) / 60:.1f} min")
     return last_lines
-
-
-def _show(label: str, text: str, end: str = "") -> None:
-    """Completes the line that begins with the label. On a terminal, the text replaces the line."""
-    write_stdout((f"\r{label}{text}\033[K" if sys.stdout.isatty() else text) + end)
 
 
 def _write_data(selection: Selection, target: Path) -> None:
