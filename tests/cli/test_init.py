@@ -145,7 +145,7 @@ def test_a_requirement_installs_gpuc(line: str) -> None:
         ),
         (
             "gpuc[rehearse] @ git+ssh://git@git.example.com/gpuc.git@0123abcd#egg=gpuc",
-            "gpuc-rehearsal @ git+ssh://git@git.example.com/gpuc.git@0123abcd#subdirectory=rehearsal",
+            "git+ssh://git@git.example.com/gpuc.git@0123abcd#subdirectory=rehearsal",
         ),
         ("gpuc>=0.1,<0.2", "gpuc-rehearsal>=0.1,<0.2"),
         ("gpuc[rehearse]==0.1.0", ""),

@@ -56,7 +56,7 @@ def rehearsal_requirement(line: str) -> str:
     without_extras = re.sub(_EXTRAS + r"(?=$| ?@| ?[=<>~!])", "", line)
     address = re.sub(r"^gpuc ?@ ?", "", without_extras)
     if "git+" in address:
-        return f"gpuc-rehearsal @ {address.partition('#')[0]}#subdirectory=rehearsal"
+        return f"{address.partition('#')[0]}#subdirectory=rehearsal"
     if re.search(rf"{_FILE}$", address):
         folder, _, version = address.rpartition("gpuc-")
         return f"{folder}gpuc_rehearsal-{version}"
