@@ -28,7 +28,7 @@ PAGES = [
     *sorted(PACKAGE.rglob("*.j2")),
     REHEARSAL / "tools/README.md",
     REHEARSAL.parent / "README.md",
-    *sorted(file for file in (PACKAGE / "cli/template").rglob("*.*") if file.is_file()),
+    *sorted(file for file in (PACKAGE / "cli/template").rglob("*.*") if file.is_file() and file.suffix != ".pyc"),
 ]
 
 
