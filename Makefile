@@ -4,6 +4,8 @@ PYTHON ?= python3
 VENV := .venv
 FLEETS := . examples/custom examples/hub examples/machines
 BIN := $(VENV)/bin
+# Both packages at once, and gpuc first: then pip asks no index for the package that the other one needs.
+INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --config-settings editable_mode=compat
 TORCH := $(VENV)/torch
 TORCH_PIP = $(TORCH)/bin/python -m pip install --quiet --disable-pip-version-check
 TORCH_CPU := https://download.pytorch.org/whl/cpu
@@ -16,9 +18,9 @@ export GPUC_TORCH_PYTHON ?= $(CURDIR)/$(TORCH)/bin/python
 help:  ## Print the commands.
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
 
-$(VENV)/.installed: pyproject.toml
+$(VENV)/.installed: pyproject.toml rehearsal/pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --config-settings editable_mode=compat --editable '.[test,check]'
+	$(INSTALL) --editable '.[test,check]' --editable ./rehearsal
 	@touch $@
 
 compile: $(VENV)/.installed  ## Compile the specs of this repository and of the fleets in examples/ into out/ and clusters/.
@@ -38,13 +40,15 @@ check: $(VENV)/.installed  ## Check style, types, import layers, CI workflows (b
 	$(BIN)/python -m tests.ci.linters
 	@set -e; for fleet in $(FLEETS); do (cd $$fleet && $(CURDIR)/$(BIN)/gpuc check --fresh --strict); done
 
-wheel: $(VENV)/.installed  ## Build the wheel and the source distribution into dist/, and check their metadata.
+wheel: $(VENV)/.installed  ## Build the wheels and the source distributions of both packages into dist/, and check their metadata.
+	$(BIN)/python -m tests.versions
 	$(BIN)/python -m build --no-isolation --outdir dist .
+	$(BIN)/python -m build --no-isolation --outdir dist rehearsal
 	$(BIN)/python -m twine check --strict dist/*
 
-test-wheel:  ## Run all tests with the wheel in dist/ in place of the package of the checkout.
+test-wheel:  ## Run all tests with the wheels in dist/ in place of the packages of the checkout.
 	$(PYTHON) -m venv --clear $(VENV)/wheel
-	$(VENV)/wheel/bin/python -m pip install --quiet --disable-pip-version-check "$$(ls $(CURDIR)/dist/gpuc-*.whl)[test,check]"
+	$(VENV)/wheel/bin/python -m pip install --quiet --disable-pip-version-check "$$(ls $(CURDIR)/dist/gpuc-*.whl)[test,check]" $(CURDIR)/dist/gpuc_rehearsal-*.whl
 	$(VENV)/wheel/bin/python -m pytest -m '' --override-ini pythonpath=.
 
 tools: $(VENV)/.installed  ## Build the programs of the rehearsal into the user's cache (needs Go; takes a quarter of an hour once).
@@ -69,7 +73,7 @@ tools-promtool: $(VENV)/.installed  ## Build promtool, which tests the alerts (n
 	$(BIN)/gpuc tools --promtool
 
 $(VENV)/.conformance: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --config-settings editable_mode=compat --editable '.[conformance]'
+	$(INSTALL) --editable '.[conformance]' --editable ./rehearsal
 	@touch $@
 
 conformance: tools tools-jobset $(VENV)/.conformance  ## Compare gpuc with real programs: gator, kubeconform, rehearsals, planted mistakes, random gangs, random workloads.
@@ -100,4 +104,4 @@ bench: $(VENV)/.installed  ## Compare run time with plain cdk8s, and with helm a
 	$(BIN)/python -m benchmarks
 
 clean:  ## Remove the virtual environment and caches.
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info rehearsal/build rehearsal/*.egg-info

@@ -11,7 +11,8 @@ from importlib import import_module
 from gpuc.spec.schema import json_schema
 from tests.conftest import ROOT
 
-MODULES = sorted((ROOT / "compiler").rglob("*.py"))
+SOURCES = (ROOT / "compiler", ROOT / "rehearsal")
+MODULES = sorted(file for folder in SOURCES for file in folder.rglob("*.py"))
 MODULE_LINES = 360
 FUNCTION_LINES = 45
 CONSTANT = re.compile(r'^(\w+(?:, \w+)*)(?:: \w+)? = (f?"[^"]*"(?:, f?"[^"]*")*)$', re.MULTILINE)
@@ -47,7 +48,8 @@ def test_a_name_is_defined_in_one_module() -> None:
     for file in MODULES:
         if "template" in file.parts:
             continue  # these files run without gpuc
-        name = ".".join(file.relative_to(ROOT / "compiler").with_suffix("").parts)
+        folder = next(folder for folder in SOURCES if file.is_relative_to(folder))
+        name = ".".join(file.relative_to(folder).with_suffix("").parts)
         for constants, texts in CONSTANT.findall(file.read_text(encoding="utf-8")):
             for constant, text in zip(constants.split(", "), re.findall('f?"[^"]*"', texts), strict=True):
                 value = getattr(import_module(name), constant) if text.startswith("f") else text.strip('"')

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from gpuc.rehearse.suites import SUITES
+from gpuc_rehearsal.suites import SUITES
 from tests.conftest import ROOT
 
 PAGE = (ROOT / "tests/REAL_CLUSTER.md").read_text(encoding="utf-8")

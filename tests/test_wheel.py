@@ -1,4 +1,4 @@
-"""The wheel contains all files of the package, and works outside of a checkout: README's first minute, all commands,
+"""The wheels contain all files of the packages, and work outside of a checkout: README's first minute, all commands,
 and the CI workflow of a new fleet.
 """
 
@@ -15,13 +15,15 @@ from pathlib import Path
 
 import pytest
 
-from gpuc.tools.selection import OTHERS, REHEARSAL
+from gpuc_rehearsal.tools.selection import OTHERS, REHEARSAL
 from tests.ci.hosting import Hosting
 from tests.ci.runner import Machine, Run, fresh_python, without_programs
+from tests.ci.sources import copied_sources
 from tests.conftest import ROOT
 
 pytestmark = pytest.mark.slow
-PACKAGE = "compiler/gpuc"
+PACKAGES = {"gpuc": ROOT / "compiler", "gpuc_rehearsal": ROOT / "rehearsal"}
+"""The folders of the packages."""
 GIT = {f"GIT_{role}_{field}": "test" for role in ("AUTHOR", "COMMITTER") for field in ("NAME", "EMAIL")}
 
 
@@ -48,39 +50,44 @@ def pip_settings() -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def distributions(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder with the source distribution, and with the wheel that was built from the source distribution."""
+    """The folder with the source distributions, and with the wheels that were built from the source distributions."""
     for module in ("build", "twine"):
         pytest.importorskip(module)
     if int(metadata.version("setuptools").partition(".")[0]) < 77:  # an import fails if a test imported distutils
         pytest.skip("setuptools is older than 77, the oldest that reads our pyproject.toml")
-    source, folder = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("dist")
-    shutil.copytree(ROOT / "compiler", source / "compiler", ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
-    for file in ("pyproject.toml", "README.md", "LICENSE"):
-        shutil.copy(ROOT / file, source / file)
-    run(source, sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder), ".")
+    folder = tmp_path_factory.mktemp("dist")
+    for source in copied_sources(tmp_path_factory.mktemp("source")):
+        run(source, sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder), ".")
     return folder
 
 
-def test_the_wheel_contains_every_file_of_the_package(distributions: Path, tmp_path: Path) -> None:
-    (wheel,) = distributions.glob("gpuc-*.whl")
+@pytest.mark.parametrize(
+    ("package", "deep"),
+    [("gpuc", "cli/template/common/.gitignore"), ("gpuc_rehearsal", "tools/programs/argocd/helm/go.sum")],
+)
+def test_the_wheel_contains_every_file_of_the_package(
+    package: str, deep: str, distributions: Path, tmp_path: Path
+) -> None:
+    (wheel,) = distributions.glob(f"{package}-*.whl")
     with zipfile.ZipFile(wheel) as opened:
         opened.extractall(tmp_path)
     ignored = ("__pycache__", ".egg-info")
     files = {
-        path.relative_to(ROOT / "compiler").as_posix()
-        for path in (ROOT / PACKAGE).rglob("*")
+        path.relative_to(PACKAGES[package]).as_posix()
+        for path in (PACKAGES[package] / package).rglob("*")
         if path.is_file() and not any(part in path.as_posix() for part in ignored)
     }
-    assert {"gpuc/tools/programs/argocd/helm/go.sum", "gpuc/cli/template/common/.gitignore"} <= files
+    assert f"{package}/{deep}" in files
     assert {file for file in files if not (tmp_path / file).exists()} == set()
+    assert list(tmp_path.rglob("licenses/LICENSE")) != []
 
 
 def test_an_upload_to_a_package_index_would_be_accepted(distributions: Path) -> None:
     files = [str(file) for file in sorted(distributions.iterdir())]
-    assert len(files) == 2
+    assert len(files) == 4
     assert (
         run(distributions, sys.executable, "-m", "twine", "--no-color", "check", "--strict", *files).count("PASSED")
-        == 2
+        == 4
     )
 
 
@@ -88,15 +95,15 @@ def test_the_installed_gpuc_works_without_a_checkout(
     distributions: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("GPUC_TOOLS", raising=False)
-    (wheel,) = distributions.glob("gpuc-*.whl")
-    shutil.copy(wheel, tmp_path)
+    for wheel in distributions.glob("*.whl"):
+        shutil.copy(wheel, tmp_path)
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "python3").write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
     (tmp_path / "bin" / "python3").chmod(0o755)
     path = f"{tmp_path / 'bin'}:{os.environ['PATH']}"
     run(tmp_path, "bash", "-euc", "\n".join(commands_of_readme("Install", "Quick start")), PATH=path)
     fleet = tmp_path / "fleet"
-    assert "gpuc-" in run(fleet, "git", "ls-files", "wheels")
+    assert run(fleet, "git", "ls-files", "wheels").count(".whl") == 2
     path = f"{tmp_path / '.venv' / 'bin'}:{os.environ['PATH']}"
     assert run(fleet, "which", "gpuc", PATH=path).strip() == str(tmp_path / ".venv/bin/gpuc")
     check_every_command(fleet, path)
@@ -150,10 +157,15 @@ def test_the_installed_gpuc_rehearses(distributions: Path, tmp_path: Path) -> No
     missing = [program.name for program in REHEARSAL.programs if not (REHEARSAL.home() / "bin" / program.name).exists()]
     if missing:
         pytest.skip(f"`gpuc tools` was not run: {', '.join(missing)} missing in {REHEARSAL.home()}")
-    (wheel,) = distributions.glob("gpuc-*.whl")
     python = tmp_path / "venv" / "bin" / "python"
     run(tmp_path, sys.executable, "-m", "venv", "venv")
-    run(tmp_path, str(python), "-m", "pip", "install", "--quiet", f"{wheel}[rehearse]")
+    install = [str(python), "-m", "pip", "install", "--quiet", "--find-links", str(distributions)]
+    (wheel,) = distributions.glob("gpuc-*.whl")
+    run(tmp_path, *install, str(wheel))
+    alone = subprocess.run([python.with_name("gpuc"), "rehearse"], capture_output=True, text=True, check=False)
+    assert alone.returncode == 2
+    assert alone.stderr == "gpuc: rehearse needs a package that is not installed: pip install 'gpuc[rehearse]'\n"
+    run(tmp_path, *install, "gpuc[rehearse]")
     gpuc = str(python.with_name("gpuc"))
     run(tmp_path, gpuc, "init", "fleet", "--requirement", "gpuc==0.1.0")
     tools = {"GPUC_TOOLS": str(REHEARSAL.home())}

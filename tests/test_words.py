@@ -13,7 +13,8 @@ from tests.conftest import CUSTOM, HUB, ROOT
 FORBIDDEN = re.compile(r"\b(told|tells|said|stands|whoever|somebody|nobody)\b", re.IGNORECASE)
 LOOP = re.compile(r"\b(for|lambda)\b[^:]*?\b(one|each)\b")
 PACKAGE = ROOT / "compiler/gpuc"
-MODULES = sorted(PACKAGE.rglob("*.py"))
+REHEARSAL = ROOT / "rehearsal/gpuc_rehearsal"
+MODULES = [*sorted(PACKAGE.rglob("*.py")), *sorted(REHEARSAL.rglob("*.py"))]
 PAGES = [
     *sorted(ROOT.glob("*.md")),
     *sorted((ROOT / "benchmarks").glob("*.md")),
@@ -23,7 +24,8 @@ PAGES = [
     HUB / "README.md",
     *sorted((CUSTOM / "policies").rglob("*.yaml")),
     *sorted(PACKAGE.rglob("*.j2")),
-    PACKAGE / "tools/README.md",
+    REHEARSAL / "tools/README.md",
+    REHEARSAL.parent / "README.md",
     *sorted(file for file in (PACKAGE / "cli/template").rglob("*.*") if file.is_file() and file.suffix != ".pyc"),
 ]
 

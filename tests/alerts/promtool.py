@@ -14,7 +14,7 @@ from pathlib import Path
 import yaml
 
 from gpuc.model import Cluster
-from gpuc.tools.selection import OTHERS
+from gpuc_rehearsal.tools.selection import OTHERS
 from tests.alerts import capacity_cases, gpu_cases, node_cases, policy_cases, queue_cases
 from tests.alerts.case import Body, Case, group_of, promtool_file, rules
 from tests.conftest import example

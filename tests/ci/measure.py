@@ -1,4 +1,4 @@
-"""Measures the jobs of a new fleet's workflow with the wheel and real rehearsals: `python -m tests.ci.measure`.
+"""Measures the jobs of a new fleet's workflow with the wheels and real rehearsals: `python -m tests.ci.measure`.
 
 The first pull request finds an empty cache of programs, so that its job `programs` builds them; the second finds them
 there. With --programs DIR, DIR has the programs of `gpuc tools`, and the first pull request finds them too. pip has
@@ -9,28 +9,23 @@ from __future__ import annotations
 
 import argparse
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from gpuc.tools.selection import REHEARSAL
+from gpuc_rehearsal.tools.selection import REHEARSAL
 from tests.ci.fleet_changes import Project, more_nodes, new_fleet, project
 from tests.ci.runner import Job, fresh_python, pip_settings
-from tests.conftest import ROOT
+from tests.ci.sources import copied_sources
 
 
-def wheel(folder: Path) -> Path:
-    """Builds the wheel from a copy of the sources."""
-    source = folder / "source"
-    shutil.copytree(ROOT / "compiler", source / "compiler", ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
-    for file in ("pyproject.toml", "README.md", "LICENSE"):
-        shutil.copy(ROOT / file, source / file)
+def wheels(folder: Path) -> list[Path]:
+    """Builds the wheels of gpuc and of gpuc-rehearsal from a copy of the sources, in this order."""
     command = [sys.executable, "-m", "build", "--no-isolation", "--wheel", "--outdir", str(folder / "dist"), "."]
-    subprocess.run(command, cwd=source, check=True, stdout=subprocess.DEVNULL)
-    (found,) = (folder / "dist").glob("*.whl")
-    return found
+    for source in copied_sources(folder / "source"):
+        subprocess.run(command, cwd=source, check=True, stdout=subprocess.DEVNULL)
+    return sorted((folder / "dist").glob("*.whl"))
 
 
 def show(title: str, jobs: dict[str, Job], comment: Job | None = None) -> None:
@@ -56,16 +51,17 @@ def measure(found: Project) -> None:
 
 
 def main() -> int:
-    """Builds the wheel and the fleet, and prints the minutes of each job."""
+    """Builds the wheels and the fleet, and prints the minutes of each job."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--programs", type=Path, metavar="DIR", help="a folder with the programs")
     parser.add_argument("--logs", type=Path, metavar="FILE", help="the file for the logs of the steps")
     options = parser.parse_args()
     with TemporaryDirectory() as temporary, open(options.logs or os.devnull, "w", encoding="utf-8") as logs:
         folder = Path(temporary)
-        built = wheel(folder)
+        built = wheels(folder)
         sys.stdout = logs
-        new_fleet(folder / "fleet", f"./wheels/{built.name}", {f"wheels/{built.name}": built.read_bytes()})
+        files = {f"wheels/{file.name}": file.read_bytes() for file in built}
+        new_fleet(folder / "fleet", f"./wheels/{built[0].name}", files)
         (folder / "project").mkdir()
         with project(folder / "project", folder / "fleet", fresh_python) as found:
             found.machine.environment = pip_settings()

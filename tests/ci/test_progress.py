@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from gpuc.cli import lint_command
 from gpuc.diagnostics.report.progress import LINE_SECONDS, Progress
+from gpuc.lint import linter
 from tests.conftest import ROOT
 
 
@@ -86,3 +88,18 @@ def test_a_run_in_ci_writes_no_control_characters_to_a_terminal(command: list[st
     os.close(control)
     assert done.returncode in (0, 1)
     assert b"\x1b" not in shown_text + done.stdout
+
+
+@pytest.mark.parametrize(("many", "expected"), [(3, ["reading file 1 of 3", "checking 3 objects"]), (4, [])])
+def test_lint_shows_steps_only_for_many_files(
+    many: int, expected: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(linter, "MANY", many)
+    monkeypatch.setattr(lint_command, "Progress", lambda stream: Progress(stream, iter(range(0, 1000, 20)).__next__))
+    monkeypatch.setenv("CI", "true")
+    for name in ("a", "b", "c"):
+        (tmp_path / f"{name}.yaml").write_text(f"apiVersion: v1\nkind: Namespace\nmetadata: {{name: {name}}}\n")
+    lint_command.run_lint([str(tmp_path)], form="json")
+    out, err = capsys.readouterr()
+    assert "reading" not in out
+    assert [line for line in err.splitlines() if line in ("reading file 1 of 3", "checking 3 objects")] == expected

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gpuc.tools.selection import REHEARSAL
+from gpuc_rehearsal.tools.selection import REHEARSAL
 from tests.ci.fleet_changes import POISON, SPEC, Project, compile_fleet, more_nodes, new_fleet, project, replace
 from tests.ci.hosting import git
 from tests.ci.markdown import effects

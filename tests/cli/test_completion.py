@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gpuc.cli.commands import COMMANDS
+from gpuc.cli.commands import COMMANDS, declared
 from gpuc.cli.completion import FILES, FOLDERS, complete
 from gpuc.cli.parser import Parser
 
@@ -72,7 +72,7 @@ def test_the_words_that_fit(line: str, words: list[str], paths: str) -> None:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_option_of_every_command_is_completed(name: str) -> None:
-    options = {action.option_strings[-1] for action in Parser(COMMANDS[name]).arguments if action.option_strings}
+    options = {action.option_strings[-1] for action in Parser(declared(name)).arguments if action.option_strings}
     completed = complete([name, "--"]).words
     assert set(completed) == options
     assert all(completed.values()), "each option has a description"

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from gpuc import __version__
-from gpuc.cli.commands import COMMANDS
+from gpuc.cli.commands import COMMANDS, declared
 from gpuc.cli.main import main
 from gpuc.cli.parser import Parser
 from gpuc.diagnostics.report import FORMATS
 
-LINES = [(name, line) for name, command in COMMANDS.items() for _, line in command.examples]
+LINES = [(name, line) for name in COMMANDS for _, line in declared(name).examples]
 
 
 @pytest.mark.parametrize(("command", "line"), LINES)
@@ -28,7 +28,7 @@ def test_every_example_is_a_correct_command_line(
     words = shlex.split(line.removeprefix('eval "$(').removesuffix(')"'))
     words = words[: words.index(">")] if ">" in words else words
     assert words[:2] == ["gpuc", command]
-    Parser(COMMANDS[command]).parse(words[2:])
+    Parser(declared(command)).parse(words[2:])
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -40,13 +40,14 @@ def test_the_help_of_a_command_has_examples(name: str, capsys: pytest.CaptureFix
     assert text.startswith(f"usage: gpuc {name}")
     assert COMMANDS[name].summary in " ".join(text.split())
     assert "\nexamples:\n" in text
-    assert all(f"  # {comment}\n  {line}\n" in text for comment, line in COMMANDS[name].examples)
+    assert all(f"  # {comment}\n  {line}\n" in text for comment, line in declared(name).examples)
     assert max(map(len, text.splitlines())) <= 120
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_function_of_a_command_takes_its_arguments(name: str) -> None:
-    function, parser = COMMANDS[name].load(), Parser(COMMANDS[name])
+    command = declared(name)
+    function, parser = command.load(), Parser(command)
     parameters = signature(function).parameters
     given = {action.dest for action in parser.arguments if action.dest != "help"}
     expected = {"outputs" if argument == "output" else argument for argument in given}

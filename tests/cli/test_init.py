@@ -14,11 +14,11 @@ import yaml
 from gpuc.cli.init import fleet_files, schema_text
 from gpuc.cli.init_settings import Settings
 from gpuc.cli.main import main
-from gpuc.cli.requirement import path_of, requirement_problem
+from gpuc.cli.requirement import path_of, rehearsal_requirement, requirement_problem
 from gpuc.spec.cluster_network import ClusterNetwork
 from tests.conftest import ROOT
 
-WHEEL = "./wheels/gpuc-0.1.0-py3-none-any.whl"
+WHEEL, REHEARSAL_WHEEL = (f"./wheels/{name}-0.1.0-py3-none-any.whl" for name in ("gpuc", "gpuc_rehearsal"))
 REQUIREMENT = ["--requirement", WHEEL]
 HUB = ["--argocd", "hub", "--server", "https://ABC.gr7.eu-west-1.eks.amazonaws.com"]
 
@@ -38,7 +38,8 @@ def test_a_new_fleet_has_a_spec_with_the_name_of_the_cluster(
     out = capsys.readouterr().out
     steps = out.partition("next:\n")[2].splitlines()
     assert steps[0] == f"  cd '{fleet}'"
-    assert any(step.startswith(f"  copy the wheel to {WHEEL}") for step in steps)
+    for wheel in (WHEEL, REHEARSAL_WHEEL):
+        assert any(step.startswith(f"  copy the wheel to {wheel}") for step in steps)
     assert "  gpuc compile" in steps and steps[-1].startswith("  read clusters/lab/README.md")
 
 
@@ -67,7 +68,7 @@ def test_a_second_run_changes_nothing_and_a_second_cluster_needs_no_requirement(
     assert main(["init", *REQUIREMENT]) == 0
     assert "0 files were written" in capsys.readouterr().out
     assert main(["init", "--name", "prod-euw1", "--region", "eu-west-1", *HUB]) == 0
-    assert (tmp_path / "requirements.txt").read_text() == f"{WHEEL}\n"
+    assert (tmp_path / "requirements.txt").read_text() == f"{WHEEL}\n{REHEARSAL_WHEEL}\n"
     assert main(["compile", "--strict"]) == 0
     assert "2 clusters: no findings" in capsys.readouterr().out
 
@@ -130,6 +131,36 @@ def test_a_requirement_installs_gpuc(line: str) -> None:
     assert requirement_problem(line) == ""
     if "://" in line or not path_of(line):
         assert pip.install_req_from_line(line.replace("${FILES_TOKEN}", "x")) is not None
+
+
+@pytest.mark.parametrize(
+    ("line", "rehearsal"),
+    [
+        (WHEEL, REHEARSAL_WHEEL),
+        ("vendor/gpuc-0.1.0-py3-none-any.whl[rehearse]", "vendor/gpuc_rehearsal-0.1.0-py3-none-any.whl"),
+        ("https://files.example.com/gpuc-0.1.0-py3-none-any.whl#sha256=00ff", ""),
+        (
+            "gpuc @ https://${FILES_TOKEN}@files.example.com/gpuc/gpuc-0.1.0.tar.gz",
+            "https://${FILES_TOKEN}@files.example.com/gpuc/gpuc_rehearsal-0.1.0.tar.gz",
+        ),
+        (
+            "gpuc[rehearse] @ git+ssh://git@git.example.com/gpuc.git@0123abcd#egg=gpuc",
+            "git+ssh://git@git.example.com/gpuc.git@0123abcd#subdirectory=rehearsal",
+        ),
+        ("gpuc>=0.1,<0.2", "gpuc-rehearsal>=0.1,<0.2"),
+        ("gpuc[rehearse]==0.1.0", ""),
+        ("", ""),
+    ],
+)
+def test_the_rehearsal_is_installed_from_the_place_of_gpuc(line: str, rehearsal: str) -> None:
+    assert rehearsal_requirement(line) == rehearsal
+
+
+def test_an_address_with_a_hash_needs_another_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    line = "https://files.example.com/gpuc-0.1.0-py3-none-any.whl#sha256=00ff"
+    assert main(["init", str(tmp_path), "--requirement", line]) == 0
+    assert (tmp_path / "requirements.txt").read_text() == f"{line}\n"
+    assert "add the address of gpuc-rehearsal with its hash" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -224,7 +255,7 @@ def test_a_terminal_is_asked_for_missing_options_until_the_answers_are_correct(t
     assert spec["kubernetes"] == "1.36"
     assert (spec["cloud"]["aws"]["region"], spec["network"]["policyEngine"]) == ("eu-west-1", "cilium")
     assert spec["delivery"]["destination"]["server"] == "https://abc.example.com"
-    assert (tmp_path / "fleet" / "requirements.txt").read_text() == "gpuc==0.1.0\n"
+    assert (tmp_path / "fleet" / "requirements.txt").read_text() == "gpuc==0.1.0\ngpuc-rehearsal==0.1.0\n"
 
 
 def test_a_terminal_that_is_closed_leaves_no_file(tmp_path: Path) -> None:

@@ -16,8 +16,8 @@ from gpuc.emit.emitters import artifacts_by_emitter
 from gpuc.manifest.manifest import Artifact, Manifest
 from gpuc.model import Cluster
 from gpuc.pipeline.stages import compiled_spec
-from gpuc.rehearse.substitute import not_tested
-from gpuc.rehearse.suites.policies import cases
+from gpuc_rehearsal.substitute import not_tested
+from gpuc_rehearsal.suites.policies import cases
 from tests.conftest import ROOT
 
 FAILED = "gpuc failed, please report this"

@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from gpuc.cli.rehearsal import RehearsalOptions, Reports, report_runs
-from gpuc.cli.transition_command import transitions
 from gpuc.diagnostics.report.output import ReportFile
 from gpuc.diagnostics.report.progress import Progress
 from gpuc.diagnostics.usage import UsageError
-from gpuc.rehearse.process import ProgramError
-from gpuc.rehearse.transition import run
-from gpuc.rehearse.transition.result import TransitionResult
+from gpuc_rehearsal.cli.rehearsal import RehearsalOptions, Reports, report_runs
+from gpuc_rehearsal.cli.transition_command import transitions
+from gpuc_rehearsal.process import ProgramError
+from gpuc_rehearsal.transition import run
+from gpuc_rehearsal.transition.result import TransitionResult
 from tests.conftest import MACHINES
 from tests.plan.repository import fleet
 

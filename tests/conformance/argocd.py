@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from gpuc.rehearse.programs import MissingProgramsError, find_argo_programs, find_programs
+from gpuc_rehearsal.programs import MissingProgramsError, find_argo_programs, find_programs
 from tests.conftest import EXAMPLES, ROOT, root_of
 
 RECORD = ROOT / "benchmarks" / "argocd.md"
@@ -48,7 +48,7 @@ HUB = ("infer-euw1", "prod-use1")
 
 @dataclass(frozen=True)
 class Run:
-    """A call of `gpuc rehearse --argocd` with the results of the call."""
+    """A run of `gpuc rehearse --argocd` with edits, and its results."""
 
     title: str
     results: tuple[dict[str, Any], ...] = ()
@@ -124,7 +124,7 @@ def _rehearse(title: str, root: Path, names: Sequence[str], problem: str = "") -
         options += ["--charts", os.environ[CHARTS]] if os.environ.get(CHARTS) else []
         if shared := os.environ.get("GPUC_SHARED"):
             options += ["--crds", str(Path(shared) / "upstream" / "crds")]
-        command = [sys.executable, "-m", "gpuc.cli.main", "rehearse", *names, *options]
+        command = [sys.executable, "-m", "tests.conformance.argocd_edits", *names, *options]
         done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False, env=_environment())
         if not report.exists() or not (text := report.read_text(encoding="utf-8")):
             return Run(title, problem=(done.stderr or done.stdout).strip())
@@ -154,7 +154,7 @@ def hub_fleet(root: Path) -> str:
 
 
 def _environment() -> dict[str, str]:
-    return os.environ | {"PYTHONPATH": str(ROOT / "compiler")}
+    return os.environ | {"PYTHONPATH": ":".join(map(str, (ROOT / "compiler", ROOT / "rehearsal", ROOT)))}
 
 
 def markdown(record: Record) -> str:

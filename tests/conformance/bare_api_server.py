@@ -8,11 +8,11 @@ from http import HTTPStatus
 from pathlib import Path
 
 from gpuc.manifest.cache_folder import cache_folder
-from gpuc.rehearse.client import ApiError, Client, Object
-from gpuc.rehearse.plane.kubernetes import start_api_server, start_etcd
-from gpuc.rehearse.plane.site import Site
-from gpuc.rehearse.process import run_folder, stop
-from gpuc.rehearse.programs import Programs
+from gpuc_rehearsal.client import ApiError, Client, Object
+from gpuc_rehearsal.plane.kubernetes import start_api_server, start_etcd
+from gpuc_rehearsal.plane.site import Site
+from gpuc_rehearsal.process import run_folder, stop
+from gpuc_rehearsal.programs import Programs
 
 READY_SECONDS = 120
 

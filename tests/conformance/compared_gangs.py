@@ -7,11 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 from gpuc.model import Cluster, ClusterQueue
-from gpuc.rehearse.client import ApiError, Object, WaitError
-from gpuc.rehearse.context import RehearsalContext
-from gpuc.rehearse.expectation import Quota, admission, expect, owner
-from gpuc.rehearse.outcome import Outcome, Request, agrees, refused
-from gpuc.rehearse.suites.jobs import Work, kueue_decision, placed, submit
+from gpuc_rehearsal.client import ApiError, Object, WaitError
+from gpuc_rehearsal.context import RehearsalContext
+from gpuc_rehearsal.expectation import Quota, admission, expect, owner
+from gpuc_rehearsal.outcome import Outcome, Request, agrees, refused
+from gpuc_rehearsal.suites.jobs import Work, kueue_decision, placed, submit
 
 Gang = tuple[ClusterQueue, Request]
 MAX_PODS_ON_NODES = 30

@@ -13,14 +13,14 @@ from dataclasses import dataclass, replace
 from gpuc.kubernetes.amounts import amount
 from gpuc.kubernetes.controllers import user
 from gpuc.pipeline.stages import CompiledSpec
-from gpuc.rehearse.apply import apply_objects
-from gpuc.rehearse.client import ApiError, Client, Object
-from gpuc.rehearse.context import RehearsalContext, Timeouts
-from gpuc.rehearse.crds import definitions
-from gpuc.rehearse.health import place_static_nodes
-from gpuc.rehearse.plane import ControlPlane
-from gpuc.rehearse.programs import Programs
-from gpuc.rehearse.substitute import replacement_objects, settings
+from gpuc_rehearsal.apply import apply_objects
+from gpuc_rehearsal.client import ApiError, Client, Object
+from gpuc_rehearsal.context import RehearsalContext, Timeouts
+from gpuc_rehearsal.crds import definitions
+from gpuc_rehearsal.health import place_static_nodes
+from gpuc_rehearsal.plane import ControlPlane
+from gpuc_rehearsal.programs import Programs
+from gpuc_rehearsal.substitute import replacement_objects, settings
 from tests.conformance.local_controllers import LocalController
 from tests.conformance.random_workloads import JOBSET, RandomWorkload
 from tests.conformance.real_answers import KINDS, NODE, Answer, answer, refusal, undecided

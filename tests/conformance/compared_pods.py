@@ -31,11 +31,11 @@ from gpuc.manifest.cache_folder import cache_folder
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet, dig, items
 from gpuc.objects.pod_resources import Side, of_pod
-from gpuc.rehearse.client import ApiError, Client
-from gpuc.rehearse.plane.kubernetes import start_api_server, start_etcd
-from gpuc.rehearse.plane.site import Site
-from gpuc.rehearse.process import run_folder, stop
-from gpuc.rehearse.programs import find_programs
+from gpuc_rehearsal.client import ApiError, Client
+from gpuc_rehearsal.plane.kubernetes import start_api_server, start_etcd
+from gpuc_rehearsal.plane.site import Site
+from gpuc_rehearsal.process import run_folder, stop
+from gpuc_rehearsal.programs import find_programs
 from tests.admission.test_pod_security import BASELINE, RESTRICTED
 from tests.conformance import random_admission
 from tests.conformance.check_result import CheckResult

@@ -16,11 +16,11 @@ from pathlib import Path
 
 from gpuc.lint.load.loaded_files import LoadedFiles
 from gpuc.pipeline.stages import CompiledSpec, compiled_spec
-from gpuc.rehearse.client import Object
-from gpuc.rehearse.programs import MissingProgramsError, Programs, find_controller, find_programs
 from gpuc.trace import ClusterIndex, trace_workload, workload_of
 from gpuc.trace.node_agents import index_of
 from gpuc.trace.user_objects import unserved, why_not_traced, workload_without_pods
+from gpuc_rehearsal.client import Object
+from gpuc_rehearsal.programs import MissingProgramsError, Programs, find_controller, find_programs
 from tests.conformance.check_result import CheckResult
 from tests.conformance.compared_plane import compared_plane
 from tests.conformance.compared_report import Comparison, Row, markdown

@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 
 from gpuc.model import ClusterQueue
 from gpuc.pipeline.stages import CompiledSpec
-from gpuc.rehearse.outcome import Outcome, Request
+from gpuc_rehearsal.outcome import Outcome, Request
 from tests.conformance.check_result import CheckResult
 from tests.conformance.compared_gangs import ComparedGang, compare_admission, compare_scheduling
 from tests.conformance.random_requests import requests

@@ -17,9 +17,9 @@ from gpuc.emit.workloads import workloads
 from gpuc.manifest.manifest import Manifest
 from gpuc.model import Cluster
 from gpuc.policy.library import Policy, policies
-from gpuc.rehearse.sample_workloads import WorkloadFactory
-from gpuc.rehearse.suites.policies import emitted_name
-from gpuc.rehearse.violations import violations
+from gpuc_rehearsal.sample_workloads import WorkloadFactory
+from gpuc_rehearsal.suites.policies import emitted_name
+from gpuc_rehearsal.violations import violations
 from tests.conformance.check_result import CheckResult
 from tests.derive.policies import SOURCES
 

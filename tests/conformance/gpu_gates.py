@@ -20,10 +20,10 @@ from gpuc.components.gpu_operator.gpu_gate import NAME, NODE_NAME_KEY, REPORT, g
 from gpuc.manifest.manifest import Body
 from gpuc.model import Cluster, GpuPool
 from gpuc.model.names import GPUS_CONDITION, GPUS_TAINT, MIG_CONFIG_LABEL, OPERANDS_LABEL
-from gpuc.rehearse.client import Client, Object
-from gpuc.rehearse.plane.site import Site
-from gpuc.rehearse.programs import find_programs
-from gpuc.tools.selection import OTHERS
+from gpuc_rehearsal.client import Client, Object
+from gpuc_rehearsal.plane.site import Site
+from gpuc_rehearsal.programs import find_programs
+from gpuc_rehearsal.tools.selection import OTHERS
 from tests.conformance.bare_api_server import bare_plane
 from tests.conformance.check_result import CheckResult, report
 from tests.conftest import example

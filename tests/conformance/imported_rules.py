@@ -21,8 +21,8 @@ from gpuc.lint.crds.tables import imported_tables
 from gpuc.lint.load.files import files_below
 from gpuc.lint.load.loaded_files import LoadedFiles
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.rehearse.client import ApiError, Client, is_true
-from gpuc.rehearse.programs import Programs
+from gpuc_rehearsal.client import ApiError, Client, is_true
+from gpuc_rehearsal.programs import Programs
 from tests.conformance.bare_api_server import READY_SECONDS, bare_api_server, dry_run
 from tests.conformance.check_result import CheckResult
 from tests.lint.definitions import GROUP, definition, fields

@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from gpuc.rehearse.process import run_folder
+from gpuc_rehearsal.process import run_folder
 from tests.conformance.check_result import CheckResult
 from tests.conftest import ROOT
 
@@ -66,7 +66,7 @@ def _interrupted(sent_signal: signal.Signals, delay: float, cache: Path) -> Chec
 
 
 def _programs() -> Path:
-    from gpuc.rehearse.programs import find_programs
+    from gpuc_rehearsal.programs import find_programs
 
     return find_programs().folder
 

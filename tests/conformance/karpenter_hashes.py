@@ -25,7 +25,7 @@ from gpuc.diagnostics.finding import Path as FieldPath
 from gpuc.manifest.manifest import Body, Manifest
 from gpuc.plan.change import Pair
 from gpuc.substrates.eks.node_hash import hashed_fields
-from gpuc.tools.selection import OTHERS
+from gpuc_rehearsal.tools.selection import OTHERS
 from tests.conformance import karpenter_requirements
 from tests.conformance.check_result import CheckResult, report
 from tests.conftest import EXAMPLES, HUB_CLUSTERS

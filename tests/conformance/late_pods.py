@@ -16,12 +16,12 @@ from typing import Any
 
 from gpuc.kubernetes.kueue import KUEUE_API, QUEUE_LABEL
 from gpuc.pipeline.stages import compiled_spec
-from gpuc.rehearse.client import Object
-from gpuc.rehearse.context import RehearsalContext
-from gpuc.rehearse.plane.kwok import READY_AFTER
-from gpuc.rehearse.plane.site import Settings
-from gpuc.rehearse.sample_workloads import distinct_factories
-from gpuc.rehearse.suites.serving import available_pool, replicated
+from gpuc_rehearsal.client import Object
+from gpuc_rehearsal.context import RehearsalContext
+from gpuc_rehearsal.plane.kwok import READY_AFTER
+from gpuc_rehearsal.plane.site import Settings
+from gpuc_rehearsal.sample_workloads import distinct_factories
+from gpuc_rehearsal.suites.serving import available_pool, replicated
 from tests.conformance.check_result import CheckResult, report
 from tests.conformance.shared_plane import kueue_configuration, shared_control_plane
 from tests.conftest import ROOT

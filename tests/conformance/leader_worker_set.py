@@ -19,14 +19,14 @@ from gpuc.kubernetes.kueue import GATE, KUEUE_API, QUEUE_LABEL
 from gpuc.model import ClusterQueue, Pool
 from gpuc.model.names import POOL_LABEL
 from gpuc.pipeline.stages import CompiledSpec
-from gpuc.rehearse.apply import apply_objects
-from gpuc.rehearse.client import Object, condition
-from gpuc.rehearse.context import NODE, RehearsalContext, Timeouts
-from gpuc.rehearse.expectation import expect
-from gpuc.rehearse.outcome import Request, classify_response
-from gpuc.rehearse.programs import MissingProgramsError, Programs, find_controller, find_programs
-from gpuc.rehearse.sample_workloads import WorkloadFactory, distinct_factories
-from gpuc.rehearse.substitute import replacement_objects
+from gpuc_rehearsal.apply import apply_objects
+from gpuc_rehearsal.client import Object, condition
+from gpuc_rehearsal.context import NODE, RehearsalContext, Timeouts
+from gpuc_rehearsal.expectation import expect
+from gpuc_rehearsal.outcome import Request, classify_response
+from gpuc_rehearsal.programs import MissingProgramsError, Programs, find_controller, find_programs
+from gpuc_rehearsal.sample_workloads import WorkloadFactory, distinct_factories
+from gpuc_rehearsal.substitute import replacement_objects
 from tests.conformance.check_result import CheckResult, report
 from tests.conformance.lws_controller import FRAMEWORK, NAME_LABEL, crds, start_lws
 from tests.conformance.shared_plane import compiled, shared_control_plane

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gpuc.rehearse.client import Client, Object
-from gpuc.rehearse.plane.site import Site
-from gpuc.rehearse.process import LOOPBACK, Process, http_probe
-from gpuc.rehearse.programs import Programs
+from gpuc_rehearsal.client import Client, Object
+from gpuc_rehearsal.plane.site import Site
+from gpuc_rehearsal.process import LOOPBACK, Process, http_probe
+from gpuc_rehearsal.programs import Programs
 
 
 @dataclass(frozen=True)

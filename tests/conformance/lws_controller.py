@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from gpuc.kubernetes.controllers import user
-from gpuc.rehearse.client import Client
-from gpuc.rehearse.plane.site import Site
-from gpuc.rehearse.process import Process
-from gpuc.rehearse.programs import Programs
+from gpuc_rehearsal.client import Client
+from gpuc_rehearsal.plane.site import Site
+from gpuc_rehearsal.process import Process
+from gpuc_rehearsal.programs import Programs
 from tests.conformance.local_controllers import LocalController
 
 FRAMEWORK = "leaderworkerset.x-k8s.io/leaderworkerset"

@@ -9,9 +9,9 @@ from typing import Any
 
 import yaml
 
-from gpuc.rehearse.plane.site import Settings
-from gpuc.rehearse.suites import Case
 from gpuc.trace.steps import Component
+from gpuc_rehearsal.plane.site import Settings
+from gpuc_rehearsal.suites import Case
 from tests.conformance import object_edits
 from tests.conformance.object_edits import Edit
 from tests.conformance.shared_plane import kueue_configuration
@@ -46,7 +46,7 @@ class Mistake:
 
 
 def _disable_overlays(settings: Settings) -> Settings:
-    return replace(settings, karpenter_gates={**settings.karpenter_gates, "NodeOverlay": False})
+    return replace(settings, feature_gates={**settings.feature_gates, "NodeOverlay": False})
 
 
 def _shorten_timeout(settings: Settings) -> Settings:

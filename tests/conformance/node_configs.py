@@ -19,7 +19,7 @@ from pathlib import Path
 import yaml
 
 from gpuc.substrates.eks.karpenter.user_data import user_data
-from gpuc.tools.selection import OTHERS
+from gpuc_rehearsal.tools.selection import OTHERS
 from tests.conformance.check_result import CheckResult, report
 from tests.conftest import EXAMPLES, HUB_CLUSTERS, example
 from tests.substrates.eks.karpenter.gpu_node import parts

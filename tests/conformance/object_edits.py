@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from copy import deepcopy
 from typing import Any
 
-from gpuc.rehearse.client import Object
+from gpuc_rehearsal.client import Object
 
 Key = tuple[str, str, str]
 """Kind, namespace and name."""

@@ -16,13 +16,13 @@ from dataclasses import dataclass, field, replace
 from gpuc.kubernetes.argocd import WAVE
 from gpuc.manifest.manifest import Manifest
 from gpuc.pipeline.stages import CompiledSpec, compiled_spec
-from gpuc.rehearse.apply import apply_objects
-from gpuc.rehearse.client import ApiError
-from gpuc.rehearse.context import RehearsalContext, Timeouts
-from gpuc.rehearse.health import wait_healthy
-from gpuc.rehearse.runner import CaseResult, run_cases
-from gpuc.rehearse.substitute import replacement_objects, simulated_document
-from gpuc.rehearse.suites import Case, all_cases
+from gpuc_rehearsal.apply import apply_objects
+from gpuc_rehearsal.client import ApiError
+from gpuc_rehearsal.context import RehearsalContext, Timeouts
+from gpuc_rehearsal.health import wait_healthy
+from gpuc_rehearsal.runner import CaseResult, run_cases
+from gpuc_rehearsal.substitute import replacement_objects, simulated_document
+from gpuc_rehearsal.suites import Case, all_cases
 from tests.conformance.check_result import CheckResult
 from tests.conformance.mistakes import MISTAKES, NOT_DETECTED, Mistake
 from tests.conformance.object_edits import Documents, Key

@@ -10,9 +10,9 @@ from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, GIB, MEMORY, MIB, Am
 from gpuc.kubernetes.kueue import REQUIRED_TOPOLOGY
 from gpuc.model import Cluster, Pool
 from gpuc.model.names import EFA, GPU, HUGEPAGES, POOL_LABEL, SHARED_GPU
-from gpuc.rehearse.client import Object
-from gpuc.rehearse.context import HOLD
-from gpuc.rehearse.sample_workloads import max_per_pod, security_context
+from gpuc_rehearsal.client import Object
+from gpuc_rehearsal.context import HOLD
+from gpuc_rehearsal.sample_workloads import max_per_pod, security_context
 
 if TYPE_CHECKING:
     from tests.conformance.random_workloads import Target

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, MEMORY, MIB, Amounts
 from gpuc.model import Cluster, ClusterQueue, Pool
 from gpuc.model.names import EFA, HUGEPAGES
-from gpuc.rehearse.expectation import cluster_queues
-from gpuc.rehearse.outcome import Request
+from gpuc_rehearsal.expectation import cluster_queues
+from gpuc_rehearsal.outcome import Request
 
 MAX_PODS = 400
 """Maximal number of pods in a gang."""

@@ -16,8 +16,8 @@ from gpuc.kubernetes.kueue import PRIORITY_LABEL, QUEUE_LABEL
 from gpuc.model import Cluster, Namespace, Pool, Tenant
 from gpuc.model.names import COST_LABEL
 from gpuc.parts.workload_kinds import pod_frameworks
-from gpuc.rehearse.client import Object
 from gpuc.spec.platform import Framework
+from gpuc_rehearsal.client import Object
 from tests.conformance.random_pods import PodMaker, Size, random_size
 from tests.conformance.workload_drafts import Draft
 from tests.conformance.workload_mutations import MUTATIONS

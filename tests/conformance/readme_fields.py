@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from gpuc.rehearse.client import Client
+from gpuc_rehearsal.client import Client
 from tests.readme.jsonpath import PathProblem
 from tests.readme.kubectl import output_paths, parsed
 from tests.readme.options import OptionProblem

@@ -8,8 +8,8 @@ from typing import Any
 from gpuc.manifest.manifest import Manifest
 from gpuc.model import Cluster
 from gpuc.pipeline.stages import CompiledSpec
-from gpuc.rehearse.argocd.cluster import required_namespaces, system_nodes
-from gpuc.rehearse.client import new_object
+from gpuc_rehearsal.argocd.cluster import required_namespaces, system_nodes
+from gpuc_rehearsal.client import new_object
 
 Object = dict[str, Any]
 NAMESPACE, NODE, NODE_CLAIM, POD, TOPOLOGY = "stand-ins", "node-1", "nodeclaim-1", "pod-1", "topology-1"

@@ -23,12 +23,12 @@ from pathlib import Path
 from typing import Any
 
 from gpuc.pipeline.stages import CompiledSpec, compiled_spec
-from gpuc.rehearse.apply import namespaces
-from gpuc.rehearse.client import Client, is_true
-from gpuc.rehearse.crds import definitions
-from gpuc.rehearse.plane.site import Site
-from gpuc.rehearse.programs import Programs, find_programs
-from gpuc.tools.selection import OTHERS
+from gpuc_rehearsal.apply import namespaces
+from gpuc_rehearsal.client import Client, is_true
+from gpuc_rehearsal.crds import definitions
+from gpuc_rehearsal.plane.site import Site
+from gpuc_rehearsal.programs import Programs, find_programs
+from gpuc_rehearsal.tools.selection import OTHERS
 from tests.conformance.bare_api_server import READY_SECONDS, bare_plane
 from tests.conformance.check_result import CheckResult, report
 from tests.conformance.readme_fields import Fields

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from gpuc.rehearse.client import Object, condition
-from gpuc.rehearse.outcome import refusing_component
+from gpuc_rehearsal.client import Object, condition
+from gpuc_rehearsal.outcome import refusing_component
 from tests.conformance.watched_objects import Kind, WatchedObjects
 
 POD, NODE, EVENT, JOB = ("v1", "Pod"), ("v1", "Node"), ("v1", "Event"), ("batch/v1", "Job")

@@ -23,8 +23,8 @@ from gpuc.kubernetes.controllers import JOB_NAME
 from gpuc.manifest.manifest import manifest_of
 from gpuc.plan.change import Pair
 from gpuc.plan.immutable import refused_fields
-from gpuc.rehearse.client import ApiError, Client, is_true
-from gpuc.rehearse.programs import Programs, find_programs
+from gpuc_rehearsal.client import ApiError, Client, is_true
+from gpuc_rehearsal.programs import Programs, find_programs
 from tests.admission.validation.bases import BASES, Case, put
 from tests.admission.validation.workload_cases import POD_CASES, UNCHECKED, VOLCANO, WEBHOOK_CASES, WORKLOAD_CASES
 from tests.conformance.bare_api_server import READY_SECONDS, bare_api_server, dry_run

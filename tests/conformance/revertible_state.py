@@ -6,16 +6,16 @@ import time
 from collections.abc import Iterable, Sequence
 
 from gpuc.pipeline.stages import CompiledSpec
-from gpuc.rehearse.apply import ARGO_CD, apply_object, namespaces, steps
-from gpuc.rehearse.argocd.object_diff import ARGO_CD_API, ObjectKey, diff_objects, key_of
-from gpuc.rehearse.health import wait_healthy
-from gpuc.rehearse.substitute import replacement_objects
-from gpuc.rehearse.transition.filling import Filling
-from gpuc.rehearse.transition.outcomes import drifted, settle
-from gpuc.rehearse.transition.result import Observed
-from gpuc.rehearse.transition.run import RunningState, restart_changed
-from gpuc.rehearse.transition.snapshot import is_deleting, start_work, stop_work, take_snapshot, why_not_running
-from gpuc.rehearse.transition.synced_changes import apply_change
+from gpuc_rehearsal.apply import ARGO_CD, apply_object, namespaces, steps
+from gpuc_rehearsal.argocd.object_diff import ARGO_CD_API, ObjectKey, diff_objects, key_of
+from gpuc_rehearsal.health import wait_healthy
+from gpuc_rehearsal.substitute import replacement_objects
+from gpuc_rehearsal.transition.filling import Filling
+from gpuc_rehearsal.transition.outcomes import drifted, settle
+from gpuc_rehearsal.transition.result import Observed
+from gpuc_rehearsal.transition.run import RunningState, restart_changed
+from gpuc_rehearsal.transition.snapshot import is_deleting, start_work, stop_work, take_snapshot, why_not_running
+from gpuc_rehearsal.transition.synced_changes import apply_change
 
 HEALTH_SECONDS = 60
 DELETION_SECONDS = 60

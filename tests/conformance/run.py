@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from gpuc.pipeline.stages import compiled_spec
-from gpuc.rehearse.programs import MissingProgramsError, Programs, find_programs
+from gpuc_rehearsal.programs import MissingProgramsError, Programs, find_programs
 from tests.alerts import promtool
 from tests.conformance import (
     alert_rules,

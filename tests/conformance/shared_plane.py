@@ -16,18 +16,19 @@ from gpuc.catalog import load
 from gpuc.emit.emitters import emit
 from gpuc.model import resolve
 from gpuc.pipeline.stages import CompiledSpec
-from gpuc.rehearse.client import Client, Object
-from gpuc.rehearse.context import RehearsalContext
-from gpuc.rehearse.crds import Definitions, definitions
-from gpuc.rehearse.health import place_static_nodes, wait_healthy
-from gpuc.rehearse.plane import ControlPlane
-from gpuc.rehearse.plane.kueue import start_kueue
-from gpuc.rehearse.plane.kwok import start_karpenter, start_kwok
-from gpuc.rehearse.plane.site import Settings
-from gpuc.rehearse.process import free_ports
-from gpuc.rehearse.programs import find_programs
-from gpuc.rehearse.substitute import replacement_objects, settings, simulated_document
 from gpuc.spec.parse import parse
+from gpuc_rehearsal.client import Client, Object
+from gpuc_rehearsal.context import RehearsalContext
+from gpuc_rehearsal.crds import Definitions, definitions
+from gpuc_rehearsal.health import place_static_nodes, wait_healthy
+from gpuc_rehearsal.plane import ControlPlane
+from gpuc_rehearsal.plane.kueue import start_kueue
+from gpuc_rehearsal.plane.kwok import start_kwok
+from gpuc_rehearsal.plane.site import Settings
+from gpuc_rehearsal.process import free_ports
+from gpuc_rehearsal.programs import find_programs
+from gpuc_rehearsal.substitute import replacement_objects, settings, simulated_document
+from gpuc_rehearsal.substrates.eks.karpenter import PROGRAM, start_program
 from tests.pipeline.memory import source
 
 Tree = dict[str, object]
@@ -103,7 +104,7 @@ class SharedControlPlane:
             for name, differs in (
                 ("kueue", wanted.kueue_configuration != self.settings.kueue_configuration),
                 ("kwok", wanted.node_stages != self.settings.node_stages),
-                ("karpenter-kwok", _provider_settings(wanted) != _provider_settings(self.settings)),
+                (PROGRAM, _provider_settings(wanted) != _provider_settings(self.settings)),
             )
             if differs
         ]
@@ -112,7 +113,7 @@ class SharedControlPlane:
         starts: Mapping[str, Callable[[], object]] = {
             "kueue": lambda: start_kueue(site, kueue_configuration(wanted), port),
             "kwok": lambda: start_kwok(site, wanted),
-            "karpenter-kwok": lambda: start_karpenter(site, wanted),
+            PROGRAM: lambda: start_program(site, wanted),
         }
         for name in changed:
             starts[name]()
@@ -162,7 +163,7 @@ class SharedControlPlane:
 
 
 def _provider_settings(settings: Settings) -> tuple[object, object]:
-    return settings.instance_types, settings.karpenter_gates
+    return settings.instance_types, settings.feature_gates
 
 
 @contextmanager

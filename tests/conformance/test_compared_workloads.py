@@ -10,7 +10,7 @@ from functools import cache
 
 import pytest
 
-from gpuc.rehearse.client import Object
+from gpuc_rehearsal.client import Object
 from tests.conformance.compared_plane import ROUND, USED, rounds
 from tests.conformance.compared_report import (
     AGREED,

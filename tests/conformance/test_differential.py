@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gpuc.rehearse.expectation import expect
+from gpuc_rehearsal.expectation import expect
 from tests.conformance.differential import Case, kept_cases, random_cases
 from tests.conformance.shared_plane import compiled
 

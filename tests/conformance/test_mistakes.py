@@ -7,8 +7,8 @@ from copy import deepcopy
 import pytest
 
 from gpuc.pipeline.stages import CompiledSpec
-from gpuc.rehearse.substitute import simulated_document
-from gpuc.rehearse.suites import all_cases
+from gpuc_rehearsal.substitute import simulated_document
+from gpuc_rehearsal.suites import all_cases
 from tests.conformance.mistakes import MISTAKES, Mistake
 from tests.conformance.object_edits import Documents
 from tests.conftest import compiled_example

@@ -10,8 +10,8 @@ import pytest
 
 from gpuc.pipeline.stages import CompiledSpec
 from gpuc.plan.impact import IMPACTS, Impact, Level, Prediction
-from gpuc.rehearse.transition.filling import fillings
-from gpuc.rehearse.transition.result import NodeOutcome, ObjectOutcome, Observed, QueueOutcome, WorkloadOutcome
+from gpuc_rehearsal.transition.filling import fillings
+from gpuc_rehearsal.transition.result import NodeOutcome, ObjectOutcome, Observed, QueueOutcome, WorkloadOutcome
 from tests.conformance.transition_agreement import (
     AGREES,
     DISAGREES,

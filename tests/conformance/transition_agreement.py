@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from gpuc.model import Cluster
 from gpuc.pipeline.stages import CompiledSpec
 from gpuc.plan.impact import Impact
-from gpuc.rehearse.transition.filling import Filling
-from gpuc.rehearse.transition.result import Observed
+from gpuc_rehearsal.transition.filling import Filling
+from gpuc_rehearsal.transition.result import Observed
 
 AGREES, DISAGREES, NOT_SIMULATED = "agree", "disagree", "not simulated"
 NOT_COMPILED, FAILED = "does not compile", "failed"

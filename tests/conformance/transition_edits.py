@@ -16,8 +16,8 @@ from gpuc.manifest.manifest import Manifest
 from gpuc.pipeline.stages import CompiledSpec
 from gpuc.plan import state as plan
 from gpuc.plan.state import state_after
-from gpuc.rehearse.transition.run import compiled_from
 from gpuc.source import Source
+from gpuc_rehearsal.transition.run import compiled_from
 from tests.conftest import EXAMPLES, root_of
 from tests.pipeline.memory import leaves, source
 from tests.pipeline.other_values import ABSENT, other

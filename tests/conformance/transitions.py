@@ -22,14 +22,14 @@ from tempfile import TemporaryDirectory
 from gpuc.pipeline.stages import CompiledSpec
 from gpuc.plan.change import Change
 from gpuc.plan.planner import plan_cluster
-from gpuc.rehearse.argocd.object_diff import diff_objects
-from gpuc.rehearse.client import ApiError, WaitError
-from gpuc.rehearse.crds import Definitions, definitions
-from gpuc.rehearse.plane import ControlPlane
-from gpuc.rehearse.programs import Programs, find_programs
-from gpuc.rehearse.substitute import settings
-from gpuc.rehearse.transition.filling import Filling, fillings, user_work
-from gpuc.rehearse.transition.run import shared_settings
+from gpuc_rehearsal.argocd.object_diff import diff_objects
+from gpuc_rehearsal.client import ApiError, WaitError
+from gpuc_rehearsal.crds import Definitions, definitions
+from gpuc_rehearsal.plane import ControlPlane
+from gpuc_rehearsal.programs import Programs, find_programs
+from gpuc_rehearsal.substitute import settings
+from gpuc_rehearsal.transition.filling import Filling, fillings, user_work
+from gpuc_rehearsal.transition.run import shared_settings
 from tests.conformance.check_result import CheckResult
 from tests.conformance.revertible_state import RevertibleState
 from tests.conformance.shared_plane import upstream_crds
@@ -215,7 +215,7 @@ def _is_inert(state: RevertibleState, after: CompiledSpec, crds: Definitions) ->
         if manifest.kind not in INERT_KINDS and group not in INERT_GROUPS:
             return False
     old, new = settings(state.before, crds), settings(after, crds)
-    return (old.kueue_configuration, old.karpenter_gates) == (new.kueue_configuration, new.karpenter_gates)
+    return (old.kueue_configuration, old.feature_gates) == (new.kueue_configuration, new.feature_gates)
 
 
 def _states(edits: Sequence[Edit]) -> Iterator[CompiledSpec]:

@@ -13,13 +13,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from gpuc.pipeline.stages import CompiledSpec
-from gpuc.rehearse.apply import apply_objects
-from gpuc.rehearse.client import ApiError
-from gpuc.rehearse.context import RehearsalContext
-from gpuc.rehearse.health import place_static_nodes, wait_healthy
-from gpuc.rehearse.runner import run_cases
-from gpuc.rehearse.substitute import replacement_objects, simulated_document
-from gpuc.rehearse.suites import Case, all_cases
+from gpuc_rehearsal.apply import apply_objects
+from gpuc_rehearsal.client import ApiError
+from gpuc_rehearsal.context import RehearsalContext
+from gpuc_rehearsal.health import place_static_nodes, wait_healthy
+from gpuc_rehearsal.runner import run_cases
+from gpuc_rehearsal.substitute import replacement_objects, simulated_document
+from gpuc_rehearsal.suites import Case, all_cases
 from tests.conformance.check_result import CheckResult
 from tests.conformance.shared_plane import SharedControlPlane, shared_control_plane
 from tests.conftest import EXAMPLES

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Self
 
-from gpuc.rehearse.client import ApiError, Client, Object
+from gpuc_rehearsal.client import ApiError, Client, Object
 
 Kind = tuple[str, str]
 """apiVersion and kind."""

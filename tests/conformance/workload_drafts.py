@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpuc.kubernetes.kueue import QUEUE_LABEL
 from gpuc.model import Cluster
-from gpuc.rehearse.client import Object
+from gpuc_rehearsal.client import Object
 
 if TYPE_CHECKING:
     from tests.conformance.random_workloads import Target

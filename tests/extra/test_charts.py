@@ -9,8 +9,8 @@ import pytest
 import yaml
 
 from gpuc.cluster.application import Source, applications
-from gpuc.rehearse.argocd.repository import first_git_source, fleet_repository
-from gpuc.rehearse.substitute import not_tested
+from gpuc_rehearsal.argocd.repository import first_git_source, fleet_repository
+from gpuc_rehearsal.substitute import not_tested
 from tests.conftest import CUSTOM, compiled_example
 from tests.extra.fleet import SPEC, checked, compiled, write_fleet, write_manifest
 from tests.rehearse.argocd.test_repository import GIT

@@ -1,7 +1,7 @@
 // What upstream answers to the cases of test_upstream.py, in the order in which that test makes them:
 // 1 for yes, 0 for no, E for what upstream refuses.
 //
-//	go -C compiler/gpuc/tools/programs/karpenter run ../../../../../tests/kubernetes/upstream.go > tests/kubernetes/upstream.json
+//	go -C rehearsal/gpuc_rehearsal/tools/programs/karpenter run ../../../../../tests/kubernetes/upstream.go > tests/kubernetes/upstream.json
 package main
 
 import (

@@ -29,7 +29,7 @@ from gpuc.emit.component import components
 from gpuc.kubernetes.api_groups import is_custom
 from gpuc.parts.workload_kinds import workload_kinds
 
-PACKAGE = Path(__file__).parents[2] / "compiler/gpuc"
+PACKAGES = [Path(__file__).parents[2] / folder for folder in ("compiler/gpuc", "rehearsal/gpuc_rehearsal")]
 PARTS = ("components", "workloads", "parts")
 OF_KUBERNETES = {kind for version in builtin_versions() for _, kind in builtin_kinds(version)}
 CUSTOM = [kind for kind in workload_kinds() if is_custom(kind.group)]
@@ -40,7 +40,7 @@ SPEC_FIELDS = ("counted", "fabric")
 ALLOWED: dict[tuple[str, str], str] = {
     ("admission/validation/all_tables.py", "kueue"): "the name of a module",
     ("catalog/records.py", "efa"): "a value of the column `nodes` of DaemonSets, which counts nodes with the device",
-    ("rehearse/suites/__init__.py", "efa"): "the name of a suite",
+    ("suites/__init__.py", "efa"): "the name of a suite",
     ("tools/selection.py", "jobset"): "an option of `gpuc tools`, and the folder of its programs",
 }
 """Uses of another thing with the name of a part, by file and name, with the thing."""
@@ -116,7 +116,7 @@ def uses(folder: Path) -> set[tuple[str, int, str]]:
 
 
 def test_only_a_part_decides_by_its_name() -> None:
-    found = uses(PACKAGE)
+    found = {use for package in PACKAGES for use in uses(package)}
     forbidden = sorted(f"{file}:{line}: {name}" for file, line, name in found if (file, name) not in ALLOWED)
     assert not forbidden, "ask the record of the part: " + ", ".join(forbidden)
     assert ALLOWED.keys() <= {(file, name) for file, _, name in found}, "an exception is no longer needed"

@@ -10,10 +10,10 @@ import pytest
 from gpuc.kubernetes.controllers import JOB_CONTROLLER, user
 from gpuc.model import Cluster
 from gpuc.policy.library import policies
-from gpuc.rehearse.examples import examples
-from gpuc.rehearse.sample_workloads import SampleObject, WorkloadFactory, permitted_samples
-from gpuc.rehearse.suites.policies import emitted_name
-from gpuc.rehearse.violations import violations
+from gpuc_rehearsal.examples import examples
+from gpuc_rehearsal.sample_workloads import SampleObject, WorkloadFactory, permitted_samples
+from gpuc_rehearsal.suites.policies import emitted_name
+from gpuc_rehearsal.violations import violations
 from tests.conftest import EXAMPLES, example
 
 from .kubernetes_cel import Object, Review, denials

@@ -9,16 +9,16 @@ import pytest
 from gpuc.catalog import load
 from gpuc.model import Cluster, Namespace, resolve
 from gpuc.policy.library import policies
-from gpuc.rehearse.client import ApiError, Client
-from gpuc.rehearse.examples import examples, merge_patch
-from gpuc.rehearse.outcome import NO_OBJECTION, classify_response, refusing_component
-from gpuc.rehearse.sample_workloads import WorkloadFactory, permitted_samples
-from gpuc.rehearse.substitute import policy_resources
-from gpuc.rehearse.suites import Case, boundaries, counted
-from gpuc.rehearse.suites import policies as policy_suite
-from gpuc.rehearse.violations import violations
 from gpuc.source import read
 from gpuc.spec.parse import parse
+from gpuc_rehearsal.client import ApiError, Client
+from gpuc_rehearsal.examples import examples, merge_patch
+from gpuc_rehearsal.outcome import NO_OBJECTION, classify_response, refusing_component
+from gpuc_rehearsal.sample_workloads import WorkloadFactory, permitted_samples
+from gpuc_rehearsal.substitute import policy_resources
+from gpuc_rehearsal.suites import Case, boundaries, counted
+from gpuc_rehearsal.suites import policies as policy_suite
+from gpuc_rehearsal.violations import violations
 from tests.conftest import HUB, compiled_example
 from tests.rehearse.conftest import without_objects
 

@@ -10,8 +10,8 @@ import pytest
 
 from gpuc.catalog.schemas import custom_kinds, table
 from gpuc.kubernetes.api_groups import CONSTRAINT_API
-from gpuc.rehearse.crds import definitions, structural_definition
-from gpuc.rehearse.programs import Programs
+from gpuc_rehearsal.crds import definitions, structural_definition
+from gpuc_rehearsal.programs import Programs
 
 KINDS = [(api, kind) for api, kind in custom_kinds() if api != CONSTRAINT_API]
 FORBIDDEN = {"$ref", "$defs", "allOf", "anyOf", "oneOf", "not", "uniqueItems", "propertyNames", "const"}

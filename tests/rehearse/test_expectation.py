@@ -11,10 +11,10 @@ import pytest
 from gpuc.model import ClusterQueue
 from gpuc.model.names import EFA, GPU
 from gpuc.pipeline.stages import CompiledSpec
-from gpuc.rehearse.expectation import Quota, cluster_queues, expect, predict
-from gpuc.rehearse.outcome import Outcome, Request, agrees
-from gpuc.rehearse.suites import Case, all_cases
-from gpuc.rehearse.suites.jobs import Work, job_of
+from gpuc_rehearsal.expectation import Quota, cluster_queues, expect, predict
+from gpuc_rehearsal.outcome import Outcome, Request, agrees
+from gpuc_rehearsal.suites import Case, all_cases
+from gpuc_rehearsal.suites.jobs import Work, job_of
 from tests.conftest import EXAMPLES, compiled_example
 
 from .conftest import Change

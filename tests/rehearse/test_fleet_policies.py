@@ -11,9 +11,9 @@ import pytest
 from gpuc.cli.main import main
 from gpuc.model import Cluster
 from gpuc.pipeline.stages import compiled_spec
-from gpuc.rehearse.client import Client
-from gpuc.rehearse.outcome import NO_OBJECTION, classify_response
-from gpuc.rehearse.suites.policies import fleet_warnings
+from gpuc_rehearsal.client import Client
+from gpuc_rehearsal.outcome import NO_OBJECTION, classify_response
+from gpuc_rehearsal.suites.policies import fleet_warnings
 
 # The two forms of a warning, as the API server of Kubernetes 1.35 and the webhook of Gatekeeper 3.23 answer.
 NATIVE = (

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from gpuc.rehearse.programs import (
+from gpuc_rehearsal.programs import (
     DATA,
     NAMES,
     MissingProgramsError,
     find_controller,
     find_programs,
 )
-from gpuc.tools.selection import OTHERS, REHEARSAL
+from gpuc_rehearsal.tools.selection import OTHERS, REHEARSAL
 
 
 def test_an_empty_folder_misses_all_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

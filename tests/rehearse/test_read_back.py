@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gpuc.rehearse.apply import differences
-from gpuc.rehearse.client import Object
+from gpuc_rehearsal.apply import differences
+from gpuc_rehearsal.client import Object
 
 
 @pytest.mark.parametrize(

@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from gpuc.cli.commands import COMMANDS
+from gpuc.cli.commands import declared
 from gpuc.cli.main import run_command
 from gpuc.cli.parser import Parser
 from gpuc.diagnostics.finding import Mark
 from gpuc.diagnostics.usage import UsageError
-from gpuc.rehearse.outcome import Outcome
-from gpuc.rehearse.result import LISTED, REPORT, LocatedResult, Problem, Result, outcome_text, summary
-from gpuc.rehearse.run import matches
-from gpuc.rehearse.runner import CaseResult
-from gpuc.rehearse.suites import Case
+from gpuc_rehearsal.outcome import Outcome
+from gpuc_rehearsal.result import LISTED, REPORT, LocatedResult, Problem, Result, outcome_text, summary
+from gpuc_rehearsal.run import matches
+from gpuc_rehearsal.runner import CaseResult
+from gpuc_rehearsal.suites import Case
 from tests.conftest import ROOT
 
 REFUSED = Outcome("refused", by="Kueue", message="insufficient quota")
@@ -129,7 +129,7 @@ def test_a_pattern_is_a_glob_for_suite_and_name_or_a_part_of_it(pattern: str, is
 
 @pytest.mark.parametrize("option", ["--case", "--scene"])
 def test_patterns_select_cases_by_the_option_and_by_its_old_name(option: str) -> None:
-    options = Parser(COMMANDS["rehearse"]).parse(["prod-use1", option, "gangs", option, "efa"])
+    options = Parser(declared("rehearse")).parse(["prod-use1", option, "gangs", option, "efa"])
     assert options["case"] == ["gangs", "efa"]
 
 

@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from gpuc.rehearse.process import ProgramError, record_process, run_folder, start, stop
+from gpuc_rehearsal.process import ProgramError, record_process, run_folder, start, stop
 
 RUN = """
 import sys
 from pathlib import Path
-from gpuc.rehearse.process import start
-from gpuc.rehearse.process import record_process, run_folder
+from gpuc_rehearsal.process import start
+from gpuc_rehearsal.process import record_process, run_folder
 with run_folder(Path(sys.argv[1])) as folder:
     process = start(Path("/bin/sleep"), ["infinity"], folder / "log", lambda: True, {})
     record_process(folder, process.child.pid)

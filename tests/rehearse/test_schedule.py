@@ -7,9 +7,9 @@ from collections import Counter
 import pytest
 
 from gpuc.pipeline.stages import CompiledSpec
-from gpuc.rehearse.expectation import Quota, cluster_queues, expect
-from gpuc.rehearse.runner import schedule
-from gpuc.rehearse.suites import all_cases
+from gpuc_rehearsal.expectation import Quota, cluster_queues, expect
+from gpuc_rehearsal.runner import schedule
+from gpuc_rehearsal.suites import all_cases
 
 from ..conftest import EXAMPLES, compiled_example
 

@@ -6,7 +6,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from gpuc.rehearse.process import Started
+from gpuc_rehearsal.process import Started
 
 
 class Programs(Started):

@@ -9,8 +9,8 @@ import pytest
 
 from gpuc.model import ClusterQueue
 from gpuc.pipeline.stages import CompiledSpec
-from gpuc.rehearse.expectation import cluster_queues, expect
-from gpuc.rehearse.outcome import Request
+from gpuc_rehearsal.expectation import cluster_queues, expect
+from gpuc_rehearsal.outcome import Request
 from tests.conformance.shared_plane import compiled
 from tests.conftest import compiled_example
 from tests.pipeline.memory import source

@@ -10,11 +10,11 @@ import pytest
 
 from gpuc.manifest.manifest import Manifest
 from gpuc.pipeline.stages import CompiledSpec
-from gpuc.rehearse.crds import Definitions
-from gpuc.rehearse.instance_types import zones_of
-from gpuc.rehearse.substitute import settings
-from gpuc.rehearse.transition.run import shared_settings
-from gpuc.rehearse.transition.synced_changes import ignored_fields, removed_sources, with_live_fields
+from gpuc_rehearsal.crds import Definitions
+from gpuc_rehearsal.node_stages import zones_of
+from gpuc_rehearsal.substitute import settings
+from gpuc_rehearsal.transition.run import shared_settings
+from gpuc_rehearsal.transition.synced_changes import ignored_fields, removed_sources, with_live_fields
 from tests.conftest import compiled_example
 from tests.plan.cases import HEAD, compiled
 

@@ -9,9 +9,9 @@ import pytest
 from gpuc.kubernetes.amounts import amount
 from gpuc.kubernetes.node_pool import CAPACITY_TYPE, INSTANCE_TYPE, ZONE
 from gpuc.model import Cluster
-from gpuc.rehearse.client import address_of
-from gpuc.rehearse.suites.jobs import DO_NOT_DISRUPT
-from gpuc.rehearse.transition.filling import NODES, Filling, fillings
+from gpuc.substrates.eks.scaling import KEEP_NODE
+from gpuc_rehearsal.client import address_of
+from gpuc_rehearsal.transition.filling import NODES, Filling, fillings
 from tests.conftest import EXAMPLES, example
 
 
@@ -75,7 +75,7 @@ def test_pods_of_runs_may_not_be_disrupted(prod: Cluster) -> None:
 
 def keeps(filling: Filling) -> bool:
     annotations = filling.document["spec"]["template"].get("metadata", {}).get("annotations", {})
-    return bool(annotations.items() >= DO_NOT_DISRUPT.items())
+    return bool(annotations.items() >= KEEP_NODE.items())
 
 
 def test_names_are_unique(prod: Cluster) -> None:

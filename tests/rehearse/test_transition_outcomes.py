@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
-from gpuc.rehearse.argocd.object_diff import ObjectKey
-from gpuc.rehearse.outcome import Outcome
-from gpuc.rehearse.transition.attempts import Answers, _is_decided, refusals, to_restart
-from gpuc.rehearse.transition.filling import Filling
-from gpuc.rehearse.transition.outcomes import Attempt, blocked_by, node_outcomes, queue_outcomes, workload_outcomes
-from gpuc.rehearse.transition.snapshot import Snapshot
+from gpuc_rehearsal.argocd.object_diff import ObjectKey
+from gpuc_rehearsal.outcome import Outcome
+from gpuc_rehearsal.substrates.eks.drift import blocked_by
+from gpuc_rehearsal.transition.attempts import Answers, _is_decided, refusals, to_restart
+from gpuc_rehearsal.transition.filling import Filling
+from gpuc_rehearsal.transition.outcomes import Attempt, node_outcomes, queue_outcomes, workload_outcomes
+from gpuc_rehearsal.transition.snapshot import Snapshot
 
 Object = dict[str, Any]
 NOW = "2026-11-25T16:00:00Z"

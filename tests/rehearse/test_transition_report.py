@@ -8,7 +8,7 @@ import pytest
 
 from gpuc.cli.main import run_command
 from gpuc.diagnostics.usage import UsageError
-from gpuc.rehearse.transition.result import (
+from gpuc_rehearsal.transition.result import (
     REPORT,
     NodeOutcome,
     ObjectOutcome,

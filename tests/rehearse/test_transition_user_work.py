@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from gpuc.cli.transition_command import _documents
 from gpuc.model import Cluster
-from gpuc.rehearse.transition.filling import as_written, user_work
+from gpuc_rehearsal.cli.transition_command import _documents
+from gpuc_rehearsal.transition.filling import as_written, user_work
 
 JOB: dict[str, Any] = {
     "apiVersion": "batch/v1",

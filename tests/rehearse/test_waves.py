@@ -8,9 +8,9 @@ import pytest
 
 from gpuc.kubernetes.argocd import WAVE
 from gpuc.pipeline.stages import CompiledSpec
-from gpuc.rehearse.apply import namespaces, steps
-from gpuc.rehearse.transition.run import compiled_from
 from gpuc.source import read
+from gpuc_rehearsal.apply import namespaces, steps
+from gpuc_rehearsal.transition.run import compiled_from
 from tests.conftest import EXAMPLES, ROOT, compiled_example
 
 

@@ -10,9 +10,12 @@ from pathlib import Path
 from tests.conftest import ROOT
 
 PACKAGE = ROOT / "compiler/gpuc"
+REHEARSAL = ROOT / "rehearsal/gpuc_rehearsal"
 NAMES = re.compile(r"\b(AWS|EC2|EKS|Karpenter)\b|\b(aws|ec2|eks|karpenter)(?![a-z])", re.ASCII)
 SOURCE = re.compile(r"(source=|Source: |Sources: ).*?(?=\n\s*\n|\"\"\"|$)", re.DOTALL)
 """A citation: the projects whose behaviour a module repeats."""
+COMMENT = re.compile(r"^ *#.*$", re.MULTILINE)
+"""A comment in YAML."""
 SUFFIXES = (".py", ".j2", ".toml", ".rows")
 DATA = {
     "substrates": "the folders of the substrates",
@@ -23,8 +26,11 @@ DATA = {
     "cli/catalog_details.py": "shows rows of the catalog",
     "cli/catalog_entries.py": "shows rows of the catalog",
     "cli/catalog_import.py": "imports rows of the catalog",
-    "tools": "programs of the rehearsal, with their projects",
     "source/moved.py": "the old places of fields, which one release reads",
+}
+OF_REHEARSAL = {
+    "substrates": "the folders of the substrates",
+    "tools": "programs of the rehearsal, with their projects",
 }
 FILES_OF_USERS = {
     "admission": "webhooks in files of users",
@@ -37,15 +43,15 @@ FILES_OF_USERS = {
     "trace": "files of users",
     "verify": "objects, also of users",
 }
-REMAINING: dict[str, int] = {"rehearse": 24}
+REMAINING: dict[str, int] = {}
 """By package, the number of other files that still name them. The numbers only become smaller."""
 
 
-def named() -> Iterator[str]:
+def named(package: Path = PACKAGE) -> Iterator[str]:
     """Yields the files with a name outside of citations, relative to the package."""
-    for file in sorted(PACKAGE.rglob("*")):
+    for file in sorted(package.rglob("*")):
         if file.suffix in SUFFIXES and NAMES.search(SOURCE.sub("", file.read_text("utf-8"))):
-            yield file.relative_to(PACKAGE).as_posix()
+            yield file.relative_to(package).as_posix()
 
 
 def place(file: str, places: set[str]) -> str:
@@ -59,9 +65,18 @@ def test_only_known_places_name_a_cloud_or_an_autoscaler() -> None:
     assert others == REMAINING
 
 
+def test_only_substrates_and_programs_of_the_rehearsal_name_them() -> None:
+    files = list(named(REHEARSAL))
+    assert [file for file in files if not place(file, {*OF_REHEARSAL})] == []
+    assert [file for file in files if file.startswith("substrates/") and not file.startswith("substrates/eks")] == []
+    sentences = REHEARSAL.rglob("*.yaml")
+    assert [file.parent.name for file in sentences if NAMES.search(COMMENT.sub("", file.read_text()))] == ["eks"]
+
+
 def test_no_entry_is_superfluous() -> None:
     places = {*DATA, *FILES_OF_USERS}
     assert {place(file, places) for file in named()} - {""} == places
+    assert {place(file, {*OF_REHEARSAL}) for file in named(REHEARSAL)} == {*OF_REHEARSAL}
 
 
 def test_existing_nodes_know_no_cloud() -> None:

@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 
 from gpuc.cli.main import main
-from gpuc.tools.selection import OTHERS, PINS, REHEARSAL, Program, Selection
+from gpuc.diagnostics.report import progress
+from gpuc_rehearsal.tools import build
+from gpuc_rehearsal.tools.selection import OTHERS, PINS, REHEARSAL, Program, Selection
 from tests.conftest import ROOT
 
 SELECTIONS = [REHEARSAL, *OTHERS.values()]
@@ -71,7 +73,7 @@ def test_the_folder_depends_on_every_pin_of_the_selection(tmp_path: Path, monkey
 def test_the_build_reports_missing_go_in_one_sentence(tmp_path: Path) -> None:
     environment = {"PATH": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path), "HOME": str(tmp_path)}
     command = [sys.executable, "-m", "gpuc.cli.main", "tools"]
-    environment |= {"PYTHONPATH": str(ROOT / "compiler")}
+    environment |= {"PYTHONPATH": f"{ROOT / 'compiler'}:{ROOT / 'rehearsal'}"}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     (sentence,) = done.stderr.splitlines()
@@ -105,3 +107,28 @@ def test_a_folder_that_cannot_be_written_is_reported(
     monkeypatch.setenv("GPUC_TOOLS", str(tmp_path / "programs"))
     assert main(["tools"]) == 1
     assert "the programs cannot be written" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("stream", ["terminal", "pipe in CI"])
+def test_the_progress_of_a_build_is_on_stderr(
+    stream: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CI", "" if stream == "terminal" else "true")
+    monkeypatch.setattr(progress, "is_terminal", lambda _: stream == "terminal")
+    monkeypatch.setattr(progress, "_DELAY_SECONDS", 0)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(build, "require_go", lambda _: None)
+    go = tmp_path / "path" / "go"
+    go.parent.mkdir()
+    go.write_text('#!/bin/sh\nwhile [ "$1" != -o ]; do shift; done\necho module >&2\necho built > "$2"\n')
+    go.chmod(stat.S_IRWXU)
+    monkeypatch.setenv("PATH", f"{go.parent}:{os.environ['PATH']}")
+    (program,) = OTHERS["lws"].programs
+    (tmp_path / "bin").mkdir()
+    monkeypatch.setattr(build, "_write_data", lambda *_: None)
+    build._build_missing(OTHERS["lws"], tmp_path)
+    out, err = capsys.readouterr()
+    label = f"[ 1/1] {program.name} {program.version()}"
+    assert out == f"{label}: 0.0 min, 0 MiB\n"
+    assert f"{label}: 1 packages, 0.0 min" in err
+    assert ("\x1b[K" in err) == (stream == "terminal")

@@ -7,11 +7,11 @@ import pytest
 from gpuc.manifest.manifest import manifest_of
 from gpuc.model import ClusterQueue
 from gpuc.pipeline.stages import CompiledSpec
-from gpuc.rehearse.expectation import cluster_index, cluster_queues
-from gpuc.rehearse.outcome import Request
-from gpuc.rehearse.suites import all_cases
-from gpuc.rehearse.suites.jobs import Work, job_of
 from gpuc.trace import Stage, trace_workload, workload_of
+from gpuc_rehearsal.expectation import cluster_index, cluster_queues
+from gpuc_rehearsal.outcome import Request
+from gpuc_rehearsal.suites import all_cases
+from gpuc_rehearsal.suites.jobs import Work, job_of
 from tests.conformance.differential import kept_cases, random_cases
 from tests.conformance.shared_plane import compiled
 from tests.conftest import EXAMPLES, compiled_example

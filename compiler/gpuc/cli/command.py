@@ -34,8 +34,8 @@ class Command(NamedTuple):
     name: str
     summary: str
     function: str
-    """The module in gpuc.cli and the function. The function gets the arguments by name and returns the exit code, or
-    None for 0. For --output, the function gets `outputs`, the files that were opened before."""
+    """The module and the function. The function gets the arguments by name and returns the exit code, or None for 0.
+    For --output, the function gets `outputs`, the files that were opened before."""
     arguments: Sequence[Argument] | Callable[[], Iterable[Argument]] = ()
     examples: Sequence[tuple[str, str]] = ()
     """Pairs of a comment and a command line. A test parses each command line."""
@@ -43,13 +43,15 @@ class Command(NamedTuple):
     """The end of the help: exit codes and explanations."""
     usage: str | None = None
     """The line of the help with the usage; None to generate it."""
+    extra: str = ""
+    """The extra of the package gpuc with the command. Then this record has only the name and the summary."""
 
     def load(self) -> Callable[..., int | None]:
         """Returns the function of the command, after the import of its module."""
         from importlib import import_module
 
         module, _, name = self.function.partition(":")
-        function: Callable[..., int | None] = getattr(import_module(f"gpuc.cli.{module}"), name)
+        function: Callable[..., int | None] = getattr(import_module(module), name)
         return function
 
 

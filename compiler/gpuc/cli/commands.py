@@ -1,14 +1,20 @@
-"""The commands of gpuc, in the order of `gpuc --help`: the rows of commands.toml."""
+"""The commands of gpuc, in the order of `gpuc --help`: the rows of commands.toml.
+
+A command of an extra is in another distribution, which declares it as an entry point of the group `gpuc.commands`.
+"""
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from gpuc.cli.command import Argument, Command
+from gpuc.diagnostics.usage import UsageError
 
+Later = Callable[[], Iterable[Argument]]
+"""A function that returns the arguments of a command."""
 _USUAL_CODES = {"2": "the command line is wrong", "3": "gpuc itself failed"}
 
 
@@ -23,45 +29,37 @@ def _init_arguments() -> Iterator[Argument]:
         yield Argument(f"{question.option} {question.metavar}", text)
 
 
-def _tools_arguments() -> Iterator[Argument]:
-    from gpuc.tools.selection import OTHERS
-
-    for name, selection in OTHERS.items():
-        text = f"instead of the control plane: {selection.purpose}"
-        yield Argument(f"--{name}", text, dest="selection", const=name)
-    yield Argument("--list", "build nothing; list the programs, versions and sizes", dest="is_list")
-    yield Argument("--where", "build nothing; print the folder of the programs")
-
-
 def _help_arguments() -> Iterator[Argument]:
     yield Argument("[COMMAND]", "a command of gpuc", tuple(COMMANDS))
 
 
-_LATER = {"init": _init_arguments, "tools": _tools_arguments, "help": _help_arguments}
-"""Functions that return the arguments of a command. They load modules that other commands do not need."""
+def read_commands(package: str, table: dict[str, Any], later: dict[str, Later]) -> dict[str, Command]:
+    """Returns the commands of a commands.toml, by name.
 
-
-def _commands() -> dict[str, Command]:
-    table = tomllib.loads(Path(__file__).with_name("commands.toml").read_text("utf-8"))
-    shared = table.pop("shared")
+    Args:
+        package: the package with the modules of the functions.
+        table: the content of the file, without the table `shared`.
+        later: functions that return the arguments of a command. They load modules that other commands do not need.
+    """
     return {
         name: Command(
             name,
-            row["summary"],
-            row["function"],
-            _LATER.get(name) or tuple(_arguments(row.get("arguments", {}), shared)),
-            tuple((comment, line) for line, comment in row["examples"].items()),
+            row.get("summary", ""),
+            f"{package}.{row['function']}" if "function" in row else "",
+            later.get(name) or tuple(_arguments(row.get("arguments", {}))),
+            tuple((comment, line) for line, comment in row.get("examples", {}).items()),
             _end(table[row.get("ends_like", name)]),
             row.get("usage"),
+            row.get("extra", ""),
         )
         for name, row in table.items()
     }
 
 
-def _arguments(rows: dict[str, Any], shared: dict[str, Any]) -> Iterator[Argument]:
+def _arguments(rows: dict[str, Any]) -> Iterator[Argument]:
     for usage, row in rows.items():
         choices = row if isinstance(row, list) else []
-        meaning = shared[usage] if row is True or choices else row
+        meaning = _SHARED[usage] if row is True or choices else row
         fields = {"help": meaning} if isinstance(meaning, str) else meaning
         yield Argument(usage, **{**fields, "choices": tuple(choices or fields.get("choices", ()))})
 
@@ -75,5 +73,31 @@ def _end(row: dict[str, Any]) -> str:
     return "\n\n".join(filter(None, parts))
 
 
-COMMANDS = _commands()
-"""The commands by name."""
+_TABLE = tomllib.loads(Path(__file__).with_name("commands.toml").read_text("utf-8"))
+_SHARED = _TABLE.pop("shared")
+COMMANDS = read_commands("gpuc.cli", _TABLE, {"init": _init_arguments, "help": _help_arguments})
+"""The commands by name. A command of an extra has only a name and a summary."""
+
+
+def declared(name: str) -> Command:
+    """Returns the complete record of a command, also of an extra.
+
+    Raises:
+        UsageError: when the distribution of the command is not installed, or has another version than gpuc.
+    """
+    command = COMMANDS[name]
+    if not command.extra:
+        return command
+    from importlib.metadata import entry_points
+
+    from gpuc import __version__
+
+    found = next(iter(entry_points(group="gpuc.commands", name=name)), None)
+    install = f"pip install 'gpuc[{command.extra}]'"
+    if found is None:
+        raise UsageError(f"{name} needs a package that is not installed: {install}")
+    if found.dist is not None and found.dist.version != __version__:
+        versions = f"{__version__}, and {found.dist.name} is {found.dist.version}"
+        raise UsageError(f"the version of gpuc is {versions}; both must have the same version: {install}")
+    record: Command = found.load()
+    return record._replace(summary=command.summary)

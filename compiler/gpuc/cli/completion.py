@@ -12,9 +12,10 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-from gpuc.cli.commands import COMMANDS
+from gpuc.cli.commands import COMMANDS, declared
 from gpuc.cli.parser import FormatAndFile, Parser
 from gpuc.diagnostics.report.console import write_stdout
+from gpuc.diagnostics.usage import UsageError
 
 FILES, FOLDERS = ":files", ":folders"
 """The lines that ask a shell for paths."""
@@ -77,7 +78,10 @@ def _found(before: list[str], typed: str) -> Completion:
     command, *before = before
     if command not in COMMANDS:
         return Completion()
-    actions = Parser(COMMANDS[command]).arguments
+    try:
+        actions = Parser(declared(command)).arguments
+    except UsageError:  # the package of the command is not installed
+        return Completion()
     option, position = _state(actions, before)
     if option is not None:
         return _values(option, typed)

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gpuc.cli.requirement import rehearsal_requirement
 from gpuc.diagnostics.report.console import write_stdout
 from gpuc.diagnostics.usage import UsageError
 
@@ -71,6 +72,7 @@ def write_fleet(directory: Path, settings: Settings, example: str = TENANTS) -> 
 def fleet_files(settings: Settings, example: str = TENANTS) -> dict[str, str]:
     """Returns the texts of the files of a new fleet, by path in the fleet, sorted."""
     texts, values = {SCHEMA_FILE: schema_text()}, {**asdict(settings), "example": example, "layer": LAYER}
+    values["rehearsal"] = rehearsal_requirement(settings.requirement)
     for folder in (TEMPLATE / COMMON, TEMPLATE / example, SUBSTRATE / example):
         for file in folder.rglob("*"):
             if file.is_file() and file.parent.name != "__pycache__":  # pip compiles the Python files of a package

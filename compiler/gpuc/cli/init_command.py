@@ -9,7 +9,7 @@ from pathlib import Path
 
 from gpuc.cli.init import LAYER, MINIMAL, TENANTS, Written, write_fleet
 from gpuc.cli.init_settings import EXAMPLE_REPO, Settings, complete
-from gpuc.cli.requirement import path_of
+from gpuc.cli.requirement import path_of, rehearsal_requirement
 from gpuc.cli.specs import top_of_repository
 from gpuc.diagnostics.report.console import write_stdout
 from gpuc.diagnostics.report.terminal import is_terminal
@@ -67,11 +67,14 @@ def _steps(directory: Path, settings: Settings, written: Written, *, is_minimal:
     elif top != directory.resolve():
         below = directory.resolve().relative_to(top)
         yield f"move .github to {top}, where GitHub reads workflows, and set FOLDER in workflows/gpuc.yaml to {below}"
-    wheel = path_of(settings.requirement)
-    if wheel and not (directory / wheel).is_file():
-        yield f"copy the wheel to {wheel}, relative to this folder: pip in the CI workflow reads the file from there"
+    rehearsal = rehearsal_requirement(settings.requirement)
+    for wheel in filter(None, map(path_of, (settings.requirement, rehearsal))):
+        if not (directory / wheel).is_file():
+            yield f"copy the wheel to {wheel}, relative to this folder: pip in the CI workflow reads it from there"
     if "requirements.txt" in written.kept:
-        yield "check that requirements.txt installs gpuc: the CI workflow installs only this file"
+        yield "check that requirements.txt installs gpuc and gpuc-rehearsal: the CI workflow installs only this file"
+    elif "#" in settings.requirement and not rehearsal:
+        yield "add the address of gpuc-rehearsal with its hash to requirements.txt: the CI workflow runs gpuc rehearse"
     resources = "zones, role and tags" if is_minimal else "zones, role, tags and address ranges"
     yield f"edit {spec}: {resources} of your cluster, and pools"
     if settings.repo == EXAMPLE_REPO:

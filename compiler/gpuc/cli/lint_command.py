@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from contextlib import closing
 from pathlib import Path
 from time import perf_counter
 
@@ -10,6 +12,7 @@ from gpuc.catalog.schemas import builtin_kinds, builtin_versions
 from gpuc.cli.reports import exit_code, write_reports
 from gpuc.cli.specs import current_catalog, repository_prefix
 from gpuc.diagnostics.report import render
+from gpuc.diagnostics.report.progress import Progress
 from gpuc.diagnostics.report.result import Report
 from gpuc.diagnostics.usage import UsageError
 from gpuc.lint.linter import Linter
@@ -35,9 +38,10 @@ def run_lint(
     """
     started = perf_counter()
     name = _known_chart(chart) if chart is not None else None
-    linter = Linter(_minor_version(kubernetes), name, crds, current_catalog())
-    for path in dict.fromkeys(paths):
-        linter.lint(path)
+    with closing(Progress(sys.stderr)) as progress:
+        linter = Linter(_minor_version(kubernetes), name, crds, current_catalog(), progress=progress)
+        for path in dict.fromkeys(paths):
+            linter.lint(path)
     report = Report(
         tuple(linter.findings),
         lines=linter.source_map.line,

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from gpuc.cli.commands import COMMANDS
+from gpuc.cli.commands import COMMANDS, declared
 from gpuc.cli.overview import overview, run_help
 from gpuc.diagnostics.output_error import OutputError
 from gpuc.diagnostics.report.console import write_message, write_stdout
@@ -66,7 +66,7 @@ def run_command(arguments: list[str]) -> int:
         return 0
     from gpuc.cli.parser import Parser
 
-    command = COMMANDS[name]
+    command = declared(name)
     options = Parser(command).parse(words)
     with report_files(options.pop("output", ())) as outputs:
         if outputs:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpuc import __version__
-from gpuc.cli.commands import COMMANDS
+from gpuc.cli.commands import COMMANDS, declared
 from gpuc.diagnostics.report.console import write_stdout
 
 
@@ -14,7 +14,7 @@ def run_help(*, command: str | None = None) -> None:
         return
     from gpuc.cli.parser import Parser
 
-    write_stdout(Parser(COMMANDS[command]).format_help())
+    write_stdout(Parser(declared(command)).format_help())
 
 
 def run_version() -> None:

@@ -1,4 +1,4 @@
-"""The line of requirements.txt with which the CI workflow of a new fleet installs gpuc."""
+"""The lines of requirements.txt with which the CI workflow of a new fleet installs gpuc and gpuc-rehearsal."""
 
 from __future__ import annotations
 
@@ -44,5 +44,22 @@ def requirement_problem(line: str) -> str:
 
 def path_of(line: str) -> str:
     """Returns the path that a requirement names; an empty string for an address, or for a version in an index."""
-    path = re.fullmatch(_PATH, line)
+    path = re.fullmatch(_PATH.replace("gpuc-", "gpuc(?:_rehearsal)?-"), line)
     return path[1] if path else ""
+
+
+def rehearsal_requirement(line: str) -> str:
+    """Returns the line that installs gpuc-rehearsal from the place of gpuc.
+
+    An empty string if the line of gpuc installs it too, and for an address with a hash, which no other file has.
+    """
+    without_extras = re.sub(_EXTRAS + r"(?=$| ?@| ?[=<>~!])", "", line)
+    address = re.sub(r"^gpuc ?@ ?", "", without_extras)
+    if "git+" in address:
+        return f"{address.partition('#')[0]}#subdirectory=rehearsal"
+    if re.search(rf"{_FILE}$", address):
+        folder, _, version = address.rpartition("gpuc-")
+        return f"{folder}gpuc_rehearsal-{version}"
+    if "#" in address or "rehearse" in line:
+        return ""
+    return re.sub(r"^gpuc", "gpuc-rehearsal", address)

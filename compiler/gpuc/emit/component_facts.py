@@ -120,7 +120,7 @@ class DevicePlugin(NamedTuple):
 class Rehearsal(NamedTuple):
     """The program of a chart that `gpuc rehearse` runs.
 
-    The function `start` of the module `rehearsal` beside the component starts the program.
+    The function `start` of the module of the component in gpuc_rehearsal starts the program.
     """
 
     program: str

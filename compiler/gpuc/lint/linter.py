@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -36,6 +36,8 @@ from gpuc.verify.fields.schema import QUANTITY_NOT_CANONICAL, schema_findings, u
 NOT_TEXT = rule_of("LNT005")
 _ADDED_BY_PATCHES = frozenset(("SCH003", "OBJ002", "OBJ022"))
 """Rules about missing fields, volumes and ports, which Kustomize patches may add."""
+MANY = 3000
+"""The number of files or objects from which on the steps are shown; fewer take some seconds."""
 _MAX_MESSAGE = 600
 """The maximal length of a message, in characters: values may be as long as files."""
 
@@ -57,6 +59,8 @@ class Linter:
     """Number of objects that were checked."""
     unchecked: Unchecked = field(default_factory=Unchecked)
     source_map: SourceMap = field(default_factory=SourceMap)
+    progress: Callable[[str], None] | None = None
+    """Shows the steps of a path with many files."""
 
     def lint(self, path: str) -> None:
         """Lints all files below a path together, and separately from the files of other paths.
@@ -67,14 +71,23 @@ class Linter:
         names = [path] if path == STDIN else list(files_below(path))
         if not names:
             raise UsageError(f"no YAML in {path}")
-        files = load_files(names, self.source_map)
+        files = load_files(self._counted(names), self.source_map)
         for file, reason in files.unreadable:
             self.findings.append(NOT_TEXT.at((), f"the file cannot be read: {reason}", mark=Mark(file, 1, 1)))
         self.objects += len(files.manifests)
+        if self.progress and max(len(names), len(files.manifests)) >= MANY:
+            self.progress(f"checking {len(files.manifests)} objects")
         charts = self._check_charts(files)
         self.findings += [*files.findings, *charts.findings, *self._unnamed_findings(files)]
         self.findings += [self._located(finding) for finding in self._object_findings(files, charts.values)]
         self.unchecked.reasons += files.unchecked
+
+    def _counted(self, names: Sequence[str]) -> Iterator[str]:
+        """Yields the names of files, and shows the number of the file if there are many."""
+        for number, name in enumerate(names, 1):
+            if self.progress and len(names) >= MANY:
+                self.progress(f"reading file {number} of {len(names)}")
+            yield name
 
     def _check_charts(self, files: LoadedFiles) -> ChartResult:
         """Checks the Helm values of the charts that the files install, and of the chart that the user named."""

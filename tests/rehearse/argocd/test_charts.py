@@ -13,7 +13,7 @@ import yaml
 
 from gpuc.cluster.application import source_in
 from gpuc.manifest.manifest import Manifest
-from gpuc.rehearse.argocd.http_handlers import ChartError, Charts, Request, chart_handlers, read_chart
+from gpuc_rehearsal.argocd.http_handlers import ChartError, Charts, Request, chart_handlers, read_chart
 
 APPLICATION = Manifest("", (), "argoproj.io/v1alpha1", "Application", "a", {})
 KUEUE, OPERATOR = (

@@ -6,20 +6,19 @@ from dataclasses import replace
 
 import pytest
 
-from gpuc.rehearse.argocd.checks import (
+from gpuc_rehearsal.argocd.checks import (
     ExpectedRefusal,
-    ProtectedObject,
     blocked_operations,
     early_waves,
     out_of_sync,
     pending_pods,
     refusals,
     regressions,
-    unexpected_deletions,
     unfinished,
     wait_times,
 )
-from gpuc.rehearse.argocd.timeline import State, Timeline
+from gpuc_rehearsal.argocd.timeline import State, Timeline
+from tests.conformance.argocd_edits.deletions import ProtectedObject, unexpected_deletions
 
 GOOD = ("Synced", "Healthy", "Succeeded")
 RUNS = ("OutOfSync", "Missing", "Running")

@@ -11,20 +11,21 @@ from typing import Any, cast
 import pytest
 
 from gpuc.cluster.application import application_in, applications
-from gpuc.components.gatekeeper.rehearsal import start as gatekeeper
-from gpuc.components.kueue.rehearsal import start as kueue
 from gpuc.pipeline.stages import CompiledSpec, compiled_spec
-from gpuc.rehearse.argocd.cluster import required_namespaces, system_nodes
-from gpuc.rehearse.argocd.http_handlers import address
-from gpuc.rehearse.argocd.kubelet import BackgroundLoop, running_status, succeeded_status
-from gpuc.rehearse.argocd.pods import Mount, PodRun
-from gpuc.rehearse.argocd.simulated_controllers import FINALIZER, SimulatedControllers
-from gpuc.rehearse.certificates import Authority
-from gpuc.rehearse.client import ApiError, Client
-from gpuc.rehearse.process import ProgramError
-from gpuc.rehearse.programs import Programs
-from gpuc.substrates.eks.karpenter.rehearsal import start as karpenter
 from gpuc.substrates.eks.scaling import aws
+from gpuc_rehearsal.argocd.cluster import required_namespaces, system_nodes
+from gpuc_rehearsal.argocd.http_handlers import address
+from gpuc_rehearsal.argocd.kubelet import BackgroundLoop, running_status, succeeded_status
+from gpuc_rehearsal.argocd.pods import Mount, PodRun
+from gpuc_rehearsal.argocd.simulated_controllers import SimulatedControllers
+from gpuc_rehearsal.certificates import Authority
+from gpuc_rehearsal.client import ApiError, Client
+from gpuc_rehearsal.components.gatekeeper import start as gatekeeper
+from gpuc_rehearsal.components.kueue import start as kueue
+from gpuc_rehearsal.process import ProgramError
+from gpuc_rehearsal.programs import Programs
+from gpuc_rehearsal.substrates.eks.karpenter import start as karpenter
+from gpuc_rehearsal.substrates.eks.provider import FINALIZER
 
 FLEET = Path(__file__).parents[3]
 
@@ -81,7 +82,7 @@ def test_only_the_webhook_of_gatekeeper_listens_at_the_service(tmp_path: Path) -
 
 
 def test_the_rehearsal_overrides_feature_gates_of_karpenter(tmp_path: Path) -> None:
-    run = pod_run(tmp_path, [], [], karpenter_gates={"ReservedCapacity": False}, instance_types=[{"name": "g6.xlarge"}])
+    run = pod_run(tmp_path, [], [], feature_gates={"ReservedCapacity": False}, instance_types=[{"name": "g6.xlarge"}])
     run.variables["FEATURE_GATES"] = "ReservedCapacity=true,NodeOverlay=true"
     launch: Any = karpenter(run)
     gates = dict(pair.split("=") for pair in launch.environment["FEATURE_GATES"].split(","))

@@ -11,14 +11,14 @@ import pytest
 
 from gpuc.cluster.application import applications
 from gpuc.pipeline.stages import CompiledSpec, compiled_spec
-from gpuc.rehearse.argocd import removals, sample_edits
-from gpuc.rehearse.argocd.edit_runner import EditRunner, run_manual_edit, sample_manual_edits
-from gpuc.rehearse.argocd.edit_schedule import EditSchedule, run_cluster_removal
-from gpuc.rehearse.argocd.repository import application_of
-from gpuc.rehearse.argocd.sample_edits import SpecFile
-from gpuc.rehearse.argocd.timeline import State, Watch
-from gpuc.rehearse.client import ApiError
-from gpuc.rehearse.substitute import simulated_document
+from gpuc_rehearsal.argocd.repository import application_of
+from gpuc_rehearsal.argocd.timeline import State, Watch
+from gpuc_rehearsal.client import ApiError
+from gpuc_rehearsal.substitute import simulated_document
+from tests.conformance.argocd_edits import removals, sample_edits
+from tests.conformance.argocd_edits.edit_runner import EditRunner, run_manual_edit, sample_manual_edits
+from tests.conformance.argocd_edits.edit_schedule import EditSchedule, run_cluster_removal
+from tests.conformance.argocd_edits.sample_edits import SpecFile
 
 PROD = "specs/prod-use1.yaml"
 Key = tuple[str, str, str]

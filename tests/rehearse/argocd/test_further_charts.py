@@ -14,9 +14,9 @@ from typing import Any, cast
 
 import pytest
 
-from gpuc.rehearse.argocd.simulated_controllers import SimulatedControllers
-from gpuc.rehearse.certificates import Authority
-from gpuc.rehearse.client import ApiError, Client
+from gpuc_rehearsal.argocd.simulated_controllers import SimulatedControllers
+from gpuc_rehearsal.certificates import Authority
+from gpuc_rehearsal.client import ApiError, Client
 
 SERVICE = {"namespace": "cert-manager", "name": "webhook", "path": "/validate"}
 ISSUERS = "cert-manager.io/v1"

@@ -6,9 +6,9 @@ from typing import Any
 
 from gpuc.manifest.manifest import Manifest
 from gpuc.pipeline.stages import compiled_spec
-from gpuc.rehearse.argocd.object_diff import ObjectKey, diff_objects, is_applied, key_of
-from gpuc.rehearse.argocd.sample_edits import SpecFile
-from gpuc.rehearse.substitute import simulated_document
+from gpuc_rehearsal.argocd.object_diff import ObjectKey, diff_objects, is_applied, key_of
+from gpuc_rehearsal.substitute import simulated_document
+from tests.conformance.argocd_edits.sample_edits import SpecFile
 from tests.conftest import compiled_example
 
 PROD = "specs/prod-use1.yaml"

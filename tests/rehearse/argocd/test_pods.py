@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gpuc.rehearse.argocd.pods import (
+from gpuc_rehearsal.argocd.pods import (
     arguments,
     deployment_of,
     environment,

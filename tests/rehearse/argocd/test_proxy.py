@@ -15,12 +15,12 @@ import pytest
 
 from gpuc.cluster.application import Destination
 from gpuc.kubernetes.kueue import VISIBILITY
-from gpuc.rehearse.argocd.cluster import cluster_secret
-from gpuc.rehearse.argocd.http_handlers import Request, Response, cgi_response
-from gpuc.rehearse.argocd.servers import discovery, read_chunked, start_proxy
-from gpuc.rehearse.certificates import Authority
-from gpuc.rehearse.process import LOOPBACK, free_ports
 from gpuc.spec.platform import OWN_SERVER
+from gpuc_rehearsal.argocd.cluster import cluster_secret
+from gpuc_rehearsal.argocd.http_handlers import Request, Response, cgi_response
+from gpuc_rehearsal.argocd.servers import discovery, read_chunked, start_proxy
+from gpuc_rehearsal.certificates import Authority
+from gpuc_rehearsal.process import LOOPBACK, free_ports
 
 HOST = "git.example.com"
 

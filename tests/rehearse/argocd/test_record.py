@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from gpuc.cli.argocd_command import groups
 from gpuc.cli.main import run_command
 from gpuc.diagnostics.usage import UsageError
 from gpuc.pipeline.stages import compiled_spec
+from gpuc_rehearsal.cli.argocd_command import groups
 from tests.conformance import argocd
 from tests.conformance.argocd import HUB, Record, Run, hub_fleet, markdown
 from tests.conftest import compiled_example

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from gpuc.rehearse.argocd.checks import Failure
-from gpuc.rehearse.argocd.result import (
+from gpuc_rehearsal.argocd.checks import Failure
+from gpuc_rehearsal.argocd.result import (
     REPORT,
     ApplicationRow,
     EditResult,
@@ -17,7 +17,7 @@ from gpuc.rehearse.argocd.result import (
     late_edits,
     summary,
 )
-from gpuc.rehearse.argocd.timeline import State, Timeline
+from gpuc_rehearsal.argocd.timeline import State, Timeline
 
 GROWS = EditResult(
     "a pool grows", "max: 1 -> 2", "NodePool general: limits", 3.46, 60, ("pools: operation runs (2.0 s)",)

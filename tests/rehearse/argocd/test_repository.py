@@ -10,7 +10,8 @@ import pytest
 
 from gpuc.cluster.application import Source, source_in
 from gpuc.manifest.manifest import Manifest
-from gpuc.rehearse.argocd.repository import FleetRepository, RepositoryError, fleet_repository, with_simulated_class
+from gpuc_rehearsal.argocd.repository import FleetRepository, RepositoryError, fleet_repository
+from gpuc_rehearsal.substrates.eks.provider import simulated_text
 
 FLEET = Path(__file__).parents[3]
 URL = "https://git.example.com/platform/gpu-fleet.git"
@@ -108,4 +109,4 @@ def test_git_by_ssh_is_refused(tmp_path: Path) -> None:
 
 def test_a_file_without_pools_is_not_touched() -> None:
     text = "kind: EC2NodeClass\nspec:\n  group: karpenter.k8s.aws\n"
-    assert with_simulated_class(text) == text
+    assert simulated_text(text) == text

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gpuc.documents.reader import load_yaml
-from gpuc.rehearse.argocd.sample_edits import SpecFile
+from tests.conformance.argocd_edits.sample_edits import SpecFile
 
 PROD = "specs/prod-use1.yaml"
 

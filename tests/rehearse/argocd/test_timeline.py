@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gpuc.rehearse.argocd.timeline import State, Timeline, state_of
+from gpuc_rehearsal.argocd.timeline import State, Timeline, state_of
 
 
 def application(**status: Any) -> dict[str, Any]:

@@ -11,15 +11,15 @@ import pytest
 from gpuc.cli.main import main
 from gpuc.kubernetes.node_pool import INSTANCE_TYPE
 from gpuc.model.names import ALLOCATABLE, POOL_LABEL
-from gpuc.rehearse.crds import Definitions, definitions
-from gpuc.rehearse.existing import pool_kind
-from gpuc.rehearse.instance_types import node_stages
-from gpuc.rehearse.plane.kueue import NODE_REPLACEMENT
-from gpuc.rehearse.programs import DATA, NAMES, MissingProgramsError, Programs, find_programs
-from gpuc.rehearse.substitute import not_tested, replacement_objects, settings, substitutions
-from gpuc.rehearse.transition.outcomes import node_outcomes
-from gpuc.rehearse.transition.snapshot import Snapshot
-from gpuc.substrates.none.rehearsal import NODES
+from gpuc_rehearsal.crds import Definitions, definitions
+from gpuc_rehearsal.existing import pool_kind
+from gpuc_rehearsal.node_stages import node_stages
+from gpuc_rehearsal.plane.kueue import NODE_REPLACEMENT
+from gpuc_rehearsal.programs import DATA, NAMES, MissingProgramsError, Programs, find_programs
+from gpuc_rehearsal.substitute import not_tested, replacement_objects, settings, substitutions
+from gpuc_rehearsal.substrates.none import NODES
+from gpuc_rehearsal.transition.outcomes import node_outcomes
+from gpuc_rehearsal.transition.snapshot import Snapshot
 from tests.conftest import MACHINES, compiled_example
 
 SPEC = compiled_example("lab-dc1")
@@ -59,7 +59,7 @@ def test_nodes_get_the_declared_number_of_pods() -> None:
 
 def test_the_control_plane_has_no_provider(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     wanted = settings(SPEC, NO_DEFINITIONS)
-    assert (wanted.instance_types, wanted.karpenter_gates) == ((), {})
+    assert (wanted.instance_types, wanted.feature_gates) == ((), {})
     gates = (wanted.kueue_configuration or {}).get("featureGates", {})
     assert not set(NODE_REPLACEMENT) & gates.keys()
     of_eks = settings(compiled_example("infer-euw1"), NO_DEFINITIONS).kueue_configuration or {}

@@ -1,0 +1,265 @@
+"""Applies all objects of a cluster in the order of Argo CD, applies them again, and compares the stored objects."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import groupby
+from typing import Any
+
+from gpuc.cluster.application import application_in, applications, is_application, wave_of
+from gpuc.kubernetes.api_groups import is_custom
+from gpuc.kubernetes.quantity import quantity
+from gpuc.manifest.manifest import Manifest
+from gpuc_rehearsal.client import ApiError, Client, Object
+from gpuc_rehearsal.health import ObjectProblem, wait_healthy
+from gpuc_rehearsal.substitute import simulated_document
+
+OUTPUT = "out/"
+APPLICATIONS = "/apps/"
+"""Folder of the output that contains the Applications."""
+_EARLY_KINDS = ("Namespace", "NetworkPolicy", "ResourceQuota", "LimitRange", "ConfigMap")
+"""Kinds that Argo CD applies first in a wave, in this order."""
+THREADS = 4
+HEALTH_SECONDS = 60
+ARGO_CD = "argocd"
+"""Field manager of the namespaces that Argo CD creates, and of the objects of the simulated cloud provider."""
+ATTEMPTS = 3
+"""Number of attempts to apply an object a second time without a change.
+
+A controller may change the object between the read and the second apply. An object that changes in every attempt is
+unstable.
+"""
+
+
+@dataclass(frozen=True)
+class Step:
+    """Objects of one sync wave of an Application. Argo CD starts the next wave when all objects are healthy."""
+
+    application: str
+    wave: int
+    manifests: tuple[Manifest, ...]
+
+
+def steps(synced: Iterable[Manifest]) -> list[Step]:
+    """Returns the steps in Argo CD's order: each Application, then the objects that it syncs, wave by wave.
+
+    Raises:
+        ValueError: if no Application or more than one Application syncs an object.
+    """
+    objects = tuple(synced)
+    applications = [manifest for manifest in objects if APPLICATIONS in manifest.file]
+    ordered: list[Step] = []
+    for application in sorted(applications, key=wave_of):
+        ordered.append(Step(application.name, wave_of(application), (application,)))
+        synced_objects = sorted((manifest for manifest in objects if _syncs(application, manifest)), key=_rank)
+        ordered += [Step(application.name, wave, tuple(group)) for wave, group in groupby(synced_objects, wave_of)]
+    _require_exactly_once(objects, ordered)
+    return ordered
+
+
+def namespaces(synced: Iterable[Manifest]) -> Iterator[Object]:
+    """Yields the namespaces of Applications and of their destinations, with the labels that Argo CD sets."""
+    labels: dict[str, dict[str, str]] = {}
+    for application in applications(synced):
+        labels.setdefault(application.destination.namespace, {}).update(application.namespace_labels)
+        labels.setdefault(application.manifest.namespace, {})
+    for name, namespace_labels in sorted(labels.items()):
+        yield {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": namespace_labels}}
+
+
+def _require_exactly_once(objects: tuple[Manifest, ...], ordered: list[Step]) -> None:
+    applied = [id(manifest) for step in ordered for manifest in step.manifests]
+    not_applied = sorted({manifest.file for manifest in objects if id(manifest) not in applied})
+    if not_applied:
+        raise ValueError(f"no Application syncs {', '.join(not_applied)}")
+    if len(applied) != len(set(applied)):
+        raise ValueError("two Applications sync the same object")
+
+
+def _syncs(application: Manifest, manifest: Manifest) -> bool:
+    sources = application_in(application).sources if is_application(application) else ()
+    return any(source.syncs(manifest.file) for source in sources)
+
+
+def _rank(manifest: Manifest) -> tuple[int, int]:
+    kind = _EARLY_KINDS.index(manifest.kind) if manifest.kind in _EARLY_KINDS else len(_EARLY_KINDS)
+    return wave_of(manifest), kind
+
+
+@dataclass(frozen=True, slots=True)
+class FieldDifference:
+    """A field with different values in the written object and in the stored object."""
+
+    path: str
+    """Path of the field, for example spec.disruption.budgets[0].nodes."""
+    kind: str
+    """changed or dropped by the API server, or defaulted: set only in the stored object."""
+    written: Any = None
+    stored: Any = None
+
+    def __str__(self) -> str:
+        if self.kind == "defaulted":
+            return f"{self.path} was not written and is {self.stored!r} by default"
+        return f"{self.path} was written as {self.written!r} and is " + (
+            "missing in the stored object" if self.kind == "dropped" else repr(self.stored)
+        )
+
+
+def differences(written: Object, stored: Object) -> list[FieldDifference]:
+    """Returns the values that the API server changed or dropped, and defaults from the API server in written lists.
+
+    Defaults outside lists cause no drift: Argo CD compares only written fields, except in lists of custom resources,
+    which Argo CD compares completely.
+    """
+    return list(_compare("", written, stored, in_list=False))
+
+
+def _compare(path: str, written: Any, stored: Any, in_list: bool) -> Iterator[FieldDifference]:
+    if isinstance(written, dict) and isinstance(stored, dict):
+        yield from _compare_maps(path, written, stored, in_list)
+    elif isinstance(written, list) and isinstance(stored, list) and len(written) == len(stored):
+        for index, (item, stored_item) in enumerate(zip(written, stored, strict=True)):
+            yield from _compare(f"{path}[{index}]", item, stored_item, in_list=True)
+    elif written != stored:
+        yield FieldDifference(path, "changed", written, stored)
+
+
+def _compare_maps(path: str, written: Object, stored: Object, in_list: bool) -> Iterator[FieldDifference]:
+    for key, value in written.items():
+        child_path = f"{path}.{key}" if path else key
+        if key in stored:
+            yield from _compare(child_path, value, stored[key], in_list)
+        elif value not in ({}, []):
+            yield FieldDifference(child_path, "dropped", value)
+    if in_list:
+        for key in stored.keys() - written.keys():
+            yield FieldDifference(f"{path}.{key}", "defaulted", stored=stored[key])
+
+
+@dataclass
+class ApplyResult:
+    """The result of applying the objects of a cluster twice."""
+
+    objects: int = 0
+    """Number of objects that the API server accepted."""
+    seconds: dict[str, float] = field(default_factory=dict)
+    """Duration by step: apply (including the waits for health), second apply, read back."""
+    refusals: list[ObjectProblem] = field(default_factory=list)
+    unhealthy: list[ObjectProblem] = field(default_factory=list)
+    unstable: list[Manifest] = field(default_factory=list)
+    """Objects that every attempt of the second apply changed."""
+    differences: list[tuple[Manifest, FieldDifference]] = field(default_factory=list)
+    """Values that the API server changed or dropped, and defaults from the API server in lists of custom resources."""
+
+
+def apply_objects(
+    client: Client,
+    synced: Sequence[Manifest],
+    replacements: Iterable[Object],
+    progress: Callable[[str], None],
+    health_s: float = HEALTH_SECONDS,
+) -> ApplyResult:
+    """Applies all objects in the order of their sync waves, applies them again, and reads them back.
+
+    Args:
+        synced: the objects that Argo CD applies.
+        replacements: objects of the simulated cloud provider, applied before the first wave.
+        progress: receives a text at the start of each wave.
+        health_s: seconds to wait until a wave is healthy; then the next wave starts anyway.
+
+    Raises:
+        ApiError: if the API server refuses a namespace or a replacement.
+    """
+    result = ApplyResult()
+    with measured(result.seconds, "apply"):
+        for accepted, refusals, unhealthy in apply_waves(client, synced, replacements, progress, health_s):
+            result.objects += len(accepted)
+            result.refusals += refusals
+            result.unhealthy += unhealthy
+    refused = {id(refusal.manifest) for refusal in result.refusals}
+    stored = [manifest for manifest in synced if id(manifest) not in refused]
+    with ThreadPoolExecutor(THREADS) as pool:
+        with measured(result.seconds, "second apply"):
+            unchanged = pool.map(partial(_stays_unchanged, client), stored)
+            result.unstable += [manifest for manifest, same in zip(stored, unchanged, strict=True) if not same]
+        with measured(result.seconds, "read back"):
+            for manifest, found in zip(stored, pool.map(partial(_differences, client), stored), strict=True):
+                result.differences += [(manifest, difference) for difference in found]
+    return result
+
+
+def apply_waves(
+    client: Client,
+    synced: Sequence[Manifest],
+    replacements: Iterable[Object],
+    progress: Callable[[str], None],
+    health_s: float = HEALTH_SECONDS,
+) -> Iterator[tuple[list[Manifest], list[ObjectProblem], list[ObjectProblem]]]:
+    """Applies all objects once; yields the accepted, the refused and the unhealthy objects of each wave.
+
+    The arguments and the errors are those of `apply_objects`.
+    """
+    sync_steps = steps(synced)
+    for document in (*namespaces(synced), *replacements):
+        client.apply(document, manager=ARGO_CD)
+    with ThreadPoolExecutor(THREADS) as pool:
+        for step in sync_steps:
+            progress(f"{step.application}, wave {step.wave}: {len(step.manifests)} objects")
+            refusals = list(filter(None, pool.map(partial(apply_object, client), step.manifests)))
+            refused = {id(refusal.manifest) for refusal in refusals}
+            accepted = [manifest for manifest in step.manifests if id(manifest) not in refused]
+            yield accepted, refusals, wait_healthy(client, accepted, health_s)
+
+
+def apply_object(client: Client, manifest: Manifest) -> ObjectProblem | None:
+    """Applies one object, and returns the refusal of the API server; None if it accepts the object."""
+    try:
+        client.apply(simulated_document(manifest))
+    except ApiError as error:
+        return ObjectProblem(manifest, str(error))
+    return None
+
+
+def _stays_unchanged(client: Client, manifest: Manifest) -> bool:
+    document = simulated_document(manifest)
+    for _ in range(ATTEMPTS):
+        before = client.get(manifest.api, manifest.kind, manifest.name, manifest.namespace)["metadata"]
+        after = client.apply(document)["metadata"]
+        if before["resourceVersion"] == after["resourceVersion"]:
+            return True
+    return False
+
+
+def _differences(client: Client, manifest: Manifest) -> list[FieldDifference]:
+    stored = client.get(manifest.api, manifest.kind, manifest.name, manifest.namespace)
+    found = differences(simulated_document(manifest), stored)
+    return [difference for difference in found if not _is_harmless(difference, manifest)]
+
+
+def _is_harmless(difference: FieldDifference, manifest: Manifest) -> bool:
+    """Returns whether Argo CD does not see a difference.
+
+    Argo CD knows the defaults and the quantities of built-in kinds. gpuc writes quantities in their canonical form, but
+    users may write them in another form.
+
+    Source: argoproj/argo-cd v3.5.1 gitops-engine/pkg/diff/diff.go (remarshal)
+    """
+    if is_custom(manifest.api.rpartition("/")[0]):  # Argo CD does not know the defaults of custom resources
+        return False
+    if difference.kind == "defaulted":
+        return True
+    is_same = (number := quantity(difference.written)) is not None and number == quantity(difference.stored)
+    return manifest.written is not None and is_same
+
+
+@contextmanager
+def measured(seconds: dict[str, float], step: str) -> Iterator[None]:
+    """Records the duration of the `with` block by step."""
+    started = time.monotonic()
+    yield
+    seconds[step] = time.monotonic() - started

@@ -1,0 +1,223 @@
+"""A simulated cluster for Argo CD: control plane, kubelet, controllers, and the objects before the first sync."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import socket
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+
+from gpuc.cluster.application import Destination, applications
+from gpuc.diagnostics.usage import UsageError
+from gpuc.manifest.manifest import Body, Manifest
+from gpuc.model import Cluster
+from gpuc.model.names import SYSTEM_TAINT
+from gpuc.pipeline.stages import CompiledSpec
+from gpuc_rehearsal.argocd.kubelet import BackgroundLoop, Kubelet
+from gpuc_rehearsal.argocd.pods import profiles
+from gpuc_rehearsal.argocd.repository import documents
+from gpuc_rehearsal.argocd.simulated_controllers import PAUSE_SECONDS, SimulatedControllers
+from gpuc_rehearsal.client import DEFINITION, Client, Object, new_object
+from gpuc_rehearsal.crds import definitions
+from gpuc_rehearsal.plane import READY_SECONDS, ControlPlane
+from gpuc_rehearsal.plane.kwok import FAKE_NODE, start_kwok
+from gpuc_rehearsal.plane.site import Settings, with_nodes_of
+from gpuc_rehearsal.process import Started
+from gpuc_rehearsal.programs import Programs
+from gpuc_rehearsal.substitute import settings
+
+SYSTEM_NODES = 3
+_CAPACITY = {"cpu": "64", "memory": "256Gi", "ephemeral-storage": "500Gi", "pods": "250"}
+_TLS_SERVER_NAME = "localhost"
+"""A host name that the certificate of every simulated API server contains."""
+SECRET_TYPE = "argocd.argoproj.io/secret-type"
+_RUNS = 64
+"""Number of concurrent runs on a machine that can have separate addresses."""
+
+
+def system_nodes(cluster: Cluster) -> Iterator[Object]:
+    """Yields the nodes that run the controllers, with the taint of the cluster's README."""
+    key, _, value = FAKE_NODE.partition("=")
+    zones, region = cluster.substrate.zones(cluster.spec), cluster.substrate.region(cluster.spec)
+    for number in range(SYSTEM_NODES):
+        name = f"system-{number}"
+        labels = {
+            "kubernetes.io/hostname": name,
+            "kubernetes.io/os": "linux",
+            "kubernetes.io/arch": "amd64",
+        }
+        if zones:
+            labels["topology.kubernetes.io/zone"] = zones[number % len(zones)]
+            labels["topology.kubernetes.io/region"] = region
+        metadata = {"labels": labels, "annotations": {key: value}}
+        spec = {"taints": [{"key": SYSTEM_TAINT, "value": "true", "effect": "NoSchedule"}]}
+        status = {"capacity": _CAPACITY, "allocatable": _CAPACITY}
+        yield new_object("v1", "Node", name, metadata=metadata, spec=spec, status=status)
+
+
+def required_namespaces(cluster: Cluster, synced: Iterable[Manifest]) -> list[Object]:
+    """Returns the namespaces that no Application creates: destinations, and the sources of tenants' ingress rules."""
+    found = applications(synced)
+    created = {"default", "kube-system"}
+    created |= {
+        name for application in found for name in (application.created_namespace, application.manifest.namespace)
+    }
+    callers = {caller for tenant in cluster.tenants for caller in tenant.caller_namespaces}
+    names = {application.destination.namespace for application in found} - created | callers
+    return [new_object("v1", "Namespace", name) for name in sorted(names)]
+
+
+def cluster_secret(
+    namespace: str, name: str, destination: Destination, proxy: str, files: tuple[Path, Path, Path]
+) -> Object:
+    """Returns the cluster Secret of Argo CD for a cluster that Argo CD reaches through the proxy.
+
+    Args:
+        namespace: the namespace of Argo CD.
+        proxy: the URL of the proxy.
+        files: the CA certificate of the API server, the client certificate and its key, in PEM.
+    """
+    encoded = (base64.b64encode(file.read_bytes()).decode() for file in files)
+    tls = dict(zip(("caData", "certData", "keyData"), encoded, strict=True))
+    config = {"proxyUrl": proxy, "tlsClientConfig": {**tls, "insecure": False, "serverName": _TLS_SERVER_NAME}}
+    data = {"name": destination.name or name, "server": destination.server, "config": json.dumps(config)}
+    metadata = {"labels": {SECRET_TYPE: "cluster"}}
+    return new_object("v1", "Secret", f"cluster-{name}", namespace, metadata=metadata, type="Opaque", stringData=data)
+
+
+def install_argo_cd(client: Client, folder: Path, namespace: str) -> None:
+    """Applies the Namespace, the ConfigMaps and the Secrets of Argo CD. folder contains the files of the objects."""
+    client.apply(new_object("v1", "Namespace", namespace))
+    for file in sorted(folder.glob("argocd-*.yaml")):
+        for document in documents(file):
+            document["metadata"]["namespace"] = namespace
+            client.apply(document)
+
+
+def service_range(number: int) -> str:
+    """Returns the address range for the Services of a cluster. number identifies the cluster in the run.
+
+    The range is on loopback, so that the API server reaches webhooks at the addresses of their Services.
+    """
+    return f"127.{64 + os.getpid() % _RUNS}.{number}.0/24"
+
+
+def require_service_addresses() -> None:
+    """Raises a UsageError if programs of the current user cannot listen on port 443 of the addresses of Services."""
+    address = service_range(0).removesuffix("0/24") + "1"
+    try:
+        with socket.create_server((address, 443)):
+            return
+    except PermissionError:
+        remedy = "run gpuc as root, or run `sysctl net.ipv4.ip_unprivileged_port_start=443`"
+    except OSError as error:
+        remedy = (
+            f"the operating system reports {error.strerror}; on Linux, all addresses of 127.0.0.0/8 are on loopback"
+        )
+    raise UsageError(f"--argocd needs to listen on {address}:443 for webhooks: {remedy}")
+
+
+class ArgoCluster(Started):
+    """A control plane in which Argo CD installs the controllers from charts; a context manager."""
+
+    def __init__(
+        self,
+        programs: Programs,
+        spec: CompiledSpec,
+        number: int,
+        crds: Path | None,
+        argo_crds: Sequence[bytes | Body],
+        progress: Callable[[str], None],
+    ) -> None:
+        """Computes the settings of the control plane; nothing is started.
+
+        Args:
+            number: a number that no other cluster of the run has.
+            crds: a folder with upstream CustomResourceDefinitions.
+            argo_crds: Argo CD's CustomResourceDefinitions. Empty if Argo CD runs in a separate cluster.
+        """
+        upstream = definitions(programs, crds, spec.cluster.frameworks, outside_charts=True)
+        namespaces = {
+            application.chart.chart: application.destination.namespace
+            for application in applications(spec.synced)
+            if application.chart and application.chart.chart in profiles()
+        }
+        self._settings: Settings = replace(
+            settings(spec, upstream),
+            crds=(*upstream.crds, *argo_crds),
+            from_charts=True,
+            service_range=service_range(number),
+            ignored_namespaces=sorted(namespaces.values()),
+        )
+        self._charts = {name: chart for chart, name in namespaces.items()}
+        self._further_charts = spec.cluster.spec.charts
+        self._groups = {group for release in spec.cluster.components.values() for group in release.groups}
+        self.plane = ControlPlane(programs, self._settings, progress)
+        """The control plane of the cluster."""
+
+    def start(self, stack: ExitStack) -> None:
+        """Starts the control plane, the kubelet and the simulated controllers.
+
+        Raises:
+            ProgramError: if a program does not start.
+        """
+        stack.enter_context(self.plane)
+        self.client: Client = self.plane.client
+        self.kubelet = Kubelet(self.plane.site, self.client, self._settings, self._charts)
+        installed = {definition["spec"]["group"] for definition in self.client.list_all(*DEFINITION)}
+        controllers = SimulatedControllers(
+            self.client,
+            self.plane.site.authority,
+            installed | self._groups,
+            {name for chart in self._further_charts.values() for name in (chart.namespace, *chart.namespaces)},
+        )
+        self._controllers = BackgroundLoop("the simulated controllers", controllers.reconcile, PAUSE_SECONDS)
+        stack.callback(controllers.stop)
+        stack.callback(self.kubelet.stop)
+        self.kubelet.loop.start()
+        stack.callback(self._controllers.stop)
+        self._controllers.start()
+
+    def prepare(self, spec: CompiledSpec, not_rendered: Collection[str]) -> None:
+        """Creates the prerequisites of the first sync: nodes for controllers, and namespaces.
+
+        not_rendered are names of Applications that Argo CD does not sync, and so create no namespace.
+        """
+        for node in system_nodes(spec.cluster):
+            if self.client.find("v1", "Node", node["metadata"]["name"]) is None:
+                self.client.create(node)
+        synced = [manifest for manifest in spec.synced if manifest.name not in not_rendered]
+        for document in required_namespaces(spec.cluster, synced):
+            self.client.apply(document)
+
+    def update_instance_types(self, spec: CompiledSpec) -> None:
+        """Adds the instance types of a changed spec to the autoscaler, and its Stages for nodes to kwok.
+
+        Must be called in the main thread, because a program ends with the thread that started the program.
+
+        Raises:
+            ProgramError: if kwok does not restart.
+        """
+        current = settings(spec, definitions(self.plane.site.programs, None, (), outside_charts=True))
+        changed = with_nodes_of(self._settings, current)
+        if changed.node_stages != self._settings.node_stages:
+            site = self.plane.site
+            site.stop(["kwok"])
+            start_kwok(site, changed).wait_ready(READY_SECONDS)
+        if changed.autoscaler and changed.instance_types != self._settings.instance_types:
+            self.kubelet.restart(changed.autoscaler.component, changed)
+        self._settings = changed
+
+    def require_alive(self) -> None:
+        """Raises a ProgramError if a program, the kubelet or a simulated controller has ended."""
+        self.plane.require_alive()
+        self.kubelet.require_alive()
+        self._controllers.require_alive()
+
+    def memory_mib(self) -> int:
+        """Returns the resident memory of all programs in MiB."""
+        return self.plane.memory_mib() + self.kubelet.memory_mib()

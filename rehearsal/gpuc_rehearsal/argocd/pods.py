@@ -1,0 +1,215 @@
+"""Arguments, environment and volumes of a pod as from a kubelet, and command lines of the programs of charts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from gpuc.catalog import load
+from gpuc.emit.component import components
+from gpuc.emit.component_facts import Rehearsal
+from gpuc_rehearsal.client import Object
+from gpuc_rehearsal.parts import component_module
+from gpuc_rehearsal.plane.site import Settings, Site
+from gpuc_rehearsal.process import LOOPBACK, Process
+
+HASH_LABEL = "pod-template-hash"
+_REFERENCE = re.compile(r"\$\(([A-Za-z_][A-Za-z0-9_.-]*)\)")
+Lookup = Callable[[str, str], Mapping[str, str]]
+"""A function that returns the data of a ConfigMap or a Secret by kind and name; empty if the object does not exist."""
+_WEBHOOK = "webhook-server"
+"""The port name of Kueue's and Gatekeeper's webhooks."""
+
+
+@dataclass(frozen=True)
+class Mount:
+    """A volume mount of a container."""
+
+    path: str
+    """The path in the container."""
+    kind: str
+    """ConfigMap or Secret. Empty for any other volume."""
+    name: str
+    """The name of the ConfigMap or Secret."""
+    sub_path: str
+    """The mounted key. Empty if all keys are mounted."""
+
+
+def deployment_of(pod: Object) -> tuple[str, str]:
+    """Returns (Deployment, hash of the pod template). Both are empty if the pod does not belong to a Deployment."""
+    template = pod["metadata"].get("labels", {}).get(HASH_LABEL, "")
+    for owner in pod["metadata"].get("ownerReferences", ()):
+        if owner["kind"] == "ReplicaSet" and template:
+            return str(owner["name"]).removesuffix(f"-{template}"), template
+    return "", ""
+
+
+def is_of_job(pod: Object) -> bool:
+    """Returns whether the pod belongs to a Job."""
+    return any(owner["kind"] == "Job" for owner in pod["metadata"].get("ownerReferences", ()))
+
+
+def environment(pod: Object, container: Mapping[str, Any], lookup: Lookup) -> dict[str, str]:
+    """Returns the environment variables of a container.
+
+    Variables with a resourceFieldRef are omitted, because the process has no resource limits.
+    """
+    variables: dict[str, str] = {}
+    for row in container.get("env", ()):
+        value = row["value"] if "value" in row else _referenced_value(pod, row.get("valueFrom", {}), lookup)
+        if value is not None:
+            variables[row["name"]] = expanded(str(value), variables)
+    return variables
+
+
+def arguments(container: Mapping[str, Any], variables: Mapping[str, str]) -> list[str]:
+    """Returns the arguments of the container's program, with expanded variables."""
+    words = [*container.get("command", ())[1:], *container.get("args", ())]
+    return [expanded(str(word), variables) for word in words]
+
+
+def expanded(text: str, variables: Mapping[str, str]) -> str:
+    """Replaces $(NAME) in a text with the value of the variable. References to unknown variables are unchanged."""
+    return _REFERENCE.sub(lambda match: variables.get(match[1], match[0]), text)
+
+
+def mounts(pod: Object, container: Mapping[str, Any]) -> list[Mount]:
+    """Returns the volume mounts of a container, the deepest paths first."""
+    volumes = {volume["name"]: volume for volume in pod["spec"].get("volumes", ())}
+    result = []
+    for row in container.get("volumeMounts", ()):
+        kind, name = _source(volumes.get(row["name"], {}))
+        result.append(Mount(row["mountPath"], kind, name, row.get("subPath", "")))
+    return sorted(result, key=lambda mount: (-mount.path.count("/"), mount.path))
+
+
+def relocated(argument: str, mounted: Iterable[tuple[Mount, Path]]) -> str:
+    """Returns an argument in which the path of a volume is replaced by the path on this machine.
+
+    argument is a path, or a flag with a path: --flag=PATH. mounted are pairs of a mount and a path on this machine.
+    """
+    flag, separator, value = argument.partition("=")
+    path = value if separator else flag
+    for mount, local_path in mounted:
+        if path == mount.path or path.startswith(f"{mount.path}/"):
+            path = f"{local_path}{path.removeprefix(mount.path)}"
+            return f"{flag}={path}" if separator else path
+    return argument
+
+
+def with_flags(words: Iterable[str], flags: Mapping[str, str]) -> list[str]:
+    """Returns the arguments `words` without the flags that `flags` also contains, followed by `flags`."""
+    others = [word for word in words if word.partition("=")[0].lstrip("-") not in flags]
+    return [*others, *(f"--{name}={value}" for name, value in flags.items())]
+
+
+def service_of(services: Iterable[Object], pod: Object, container_port: str) -> tuple[str, int] | None:
+    """Returns (address, port) of the Service that selects the pod and has the container port as target, or None.
+
+    container_port is the name of the port in the pod.
+    """
+    labels = pod["metadata"].get("labels", {})
+    numbers = {
+        port.get("name", ""): port["containerPort"]
+        for container in pod["spec"]["containers"]
+        for port in container.get("ports", ())
+    }
+    targets = (container_port, numbers.get(container_port))
+    for service in services:
+        selector = service["spec"].get("selector", {})
+        if not selector or not selector.items() <= labels.items():
+            continue
+        for port in service["spec"]["ports"]:
+            if port.get("targetPort", port["port"]) in targets:
+                return str(service["spec"]["clusterIP"]), int(port["port"])
+    return None
+
+
+def namespace_labels(container: Mapping[str, Any]) -> tuple[list[str], dict[str, str]]:
+    """Returns (namespaces, labels) of a container that runs `kubectl label ns NAME... KEY=VALUE...`.
+
+    Both are empty if the container runs any other command.
+    """
+    words = [str(word) for word in container.get("args", ())]
+    if words[:2] != ["label", "ns"]:
+        return [], {}
+    pairs = (word.partition("=") for word in words[2:] if "=" in word and not word.startswith("-"))
+    names = [word for word in words[2:] if "=" not in word and not word.startswith("-")]
+    return names, {key: value for key, _, value in pairs}
+
+
+def _source(volume: Mapping[str, Any]) -> tuple[str, str]:
+    """Returns (kind, name) of the ConfigMap or Secret of a volume. Both are empty for any other volume."""
+    if "configMap" in volume:
+        return "ConfigMap", str(volume["configMap"]["name"])
+    if "secret" in volume:
+        return "Secret", str(volume["secret"]["secretName"])
+    return "", ""
+
+
+def _referenced_value(pod: Object, source: Mapping[str, Any], lookup: Lookup) -> str | None:
+    if "fieldRef" in source:
+        return _field(pod, source["fieldRef"]["fieldPath"])
+    for key, kind in (("configMapKeyRef", "ConfigMap"), ("secretKeyRef", "Secret")):
+        if key in source:
+            return lookup(kind, source[key]["name"]).get(source[key]["key"])
+    return None
+
+
+def _field(pod: Object, path: str) -> str | None:
+    value: Any = pod
+    named = re.fullmatch(r"(metadata\.(?:labels|annotations))\['(.*)'\]", path)
+    for step in (*named[1].split("."), named[2]) if named else path.split("."):
+        value = value.get(step) if isinstance(value, Mapping) else None
+    return None if value is None else str(value)
+
+
+@dataclass(frozen=True)
+class PodRun:
+    """A pod that will run as a process."""
+
+    site: Site
+    settings: Settings
+    pod: Object
+    arguments: list[str]
+    """Arguments of the container's program."""
+    variables: dict[str, str]
+    """Environment variables of the container."""
+    mounted: list[tuple[Mount, Path]]
+    """Pairs of a volume mount and its file or folder on this machine."""
+    services: list[Object]
+    """Services in the namespace of the pod."""
+    folder: Path
+    """Folder for files of the process. Its name is that of the Deployment and of the process."""
+
+    def mounted_folder(self, path: str) -> Path:
+        """Returns the local folder of a volume, or the folder of the process if the pod has no such volume."""
+        return next((folder for mount, folder in self.mounted if mount.path == path), self.folder)
+
+    def start(self, program: str, arguments: list[str], environment: dict[str, str], health: int) -> Process:
+        """Starts a program that `gpuc tools` builds. health is the port of its readiness."""
+        ready = f"http://{LOOPBACK}:{health}/readyz"
+        path, variables = self.site.programs.path(program), self.variables | environment
+        return self.site.spawn(self.folder.name, path, arguments, ready, variables)
+
+    def webhook(self) -> tuple[str, int]:
+        """Returns the address and the port of the Service, where the webhooks listen because no kube-proxy runs."""
+        return service_of(self.services, self.pod, _WEBHOOK) or (LOOPBACK, self.site.port())
+
+
+@cache
+def profiles() -> dict[str, tuple[Rehearsal, Callable[[PodRun], Process]]]:
+    """Returns the programs of components and the functions that start them, by chart."""
+    charts = {row.component: row.chart for row in load().all_releases}
+    return {
+        charts[component.name]: (
+            component.rehearsal,
+            component_module(component.folder).start,
+        )
+        for component in components()
+        if component.rehearsal
+    }

@@ -1,0 +1,148 @@
+"""Simulates controllers that do not run: those of a cloud, the GPU Operator, and the programs of charts of users.
+
+kwok makes the pods of these charts ready as soon as the scheduler has found nodes.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from typing import Any
+
+from gpuc.kubernetes.api_groups import ADMISSION_API
+from gpuc_rehearsal.argocd.servers import JSON, QuietHandler, start_server
+from gpuc_rehearsal.autoscaler import autoscalers
+from gpuc_rehearsal.certificates import Authority
+from gpuc_rehearsal.client import DEFINITION, ApiError, Client, Object, is_true, now_text
+
+CLUSTER_POLICY = ("nvidia.com/v1", "ClusterPolicy")
+PAUSE_SECONDS = 1.0
+WEBHOOKS = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
+
+Endpoint = tuple[str, str, int]
+"""(namespace, name, port) of a Service."""
+
+
+@dataclass
+class SimulatedControllers:
+    """The simulated controllers of one control plane, and the programs of the charts that the spec adds."""
+
+    client: Client
+    authority: Authority
+    known_groups: Collection[str]
+    """The API groups whose definitions come from elsewhere. Argo CD notes on no definition which chart brought it:
+    argo-cd v3.5.7 reposerver/repository/repository.go (IsCRD)."""
+    namespaces: Collection[str]
+    """The namespaces of the charts."""
+    _servers: dict[Endpoint, Callable[[], None]] = field(default_factory=dict)
+    """Functions that stop the servers of webhooks, by Service."""
+
+    def reconcile(self) -> None:
+        """Reconciles all objects once: those of a cloud, ClusterPolicy, and the webhooks and the objects of the charts.
+
+        Starts the servers of webhooks whose pods are ready, and marks the objects of the charts' kinds as Ready.
+        """
+        for autoscaler in autoscalers():
+            autoscaler.reconcile(self.client)
+        for policy in list_served(self.client, CLUSTER_POLICY):
+            if policy.get("status", {}).get("state") != "ready":
+                status = {"state": "ready", "namespace": "gpu-operator"}
+                patch_present(self.client, policy, {"status": status}, "status")
+        for kind in WEBHOOKS if self.namespaces else ():
+            for configuration in self.client.list_all(ADMISSION_API, kind):
+                self._serve(configuration)
+        for definition in self._definitions():
+            self._make_ready(definition)
+
+    def stop(self) -> None:
+        """Stops all servers of webhooks."""
+        for stop_server in self._servers.values():
+            stop_server()
+
+    def _serve(self, configuration: Object) -> None:
+        """Serves the webhooks of a configuration, and writes the certificate authority as the chart's program would.
+
+        A webhook with a caBundle of its chart gets no server, because Argo CD would restore the caBundle.
+        """
+        authority = base64.b64encode(self.authority.file.read_bytes()).decode()
+        webhooks: list[Any] = configuration.get("webhooks", [])
+        simulated = [
+            webhook
+            for webhook in webhooks
+            if webhook["clientConfig"].get("service", {}).get("namespace") in self.namespaces
+            and webhook["clientConfig"].get("caBundle", authority) == authority
+        ]
+        for webhook in simulated:
+            service = webhook["clientConfig"]["service"]
+            self._serve_service(service["namespace"], service["name"], int(service.get("port", 443)))
+        if any("caBundle" not in webhook["clientConfig"] for webhook in simulated):
+            for webhook in simulated:
+                webhook["clientConfig"]["caBundle"] = authority
+            version = {"resourceVersion": configuration["metadata"]["resourceVersion"]}
+            self.client.patch_object(configuration, {"metadata": version, "webhooks": webhooks})
+
+    def _serve_service(self, namespace: str, name: str, port: int) -> None:
+        """Serves a webhook at the address of its Service while a pod of the Service is ready."""
+        endpoint = namespace, name, port
+        service = self.client.find("v1", "Service", name, namespace) or {}
+        selector = service.get("spec", {}).get("selector")
+        labels = ",".join(f"{key}={value}" for key, value in (selector or {}).items())
+        pods = self.client.list_all("v1", "Pod", namespace, labels=labels) if labels else []
+        has_ready_pod = any(is_true(pod, "Ready") for pod in pods)
+        if has_ready_pod and endpoint not in self._servers:
+            host = f"{name}.{namespace}.svc"
+            files = self.authority.issue(f"webhook-{namespace}-{name}", name, hosts=(host,))
+            address = service["spec"]["clusterIP"], port
+            self._servers[endpoint] = start_server("webhook", address, files, _Webhook)
+        elif not has_ready_pod and endpoint in self._servers:
+            self._servers.pop(endpoint)()
+
+    def _definitions(self) -> list[Object]:
+        """Returns the CustomResourceDefinitions of the charts."""
+        found = self.client.list_all(*DEFINITION) if self.namespaces else []
+        return [definition for definition in found if definition["spec"]["group"] not in self.known_groups]
+
+    def _make_ready(self, definition: Object) -> None:
+        """Gives the condition Ready to all objects of a kind whose status has conditions."""
+        spec = definition["spec"]
+        version = next(version for version in spec["versions"] if version["storage"])
+        status = version["schema"]["openAPIV3Schema"].get("properties", {}).get("status", {})
+        api, kind = f"{spec['group']}/{version['name']}", spec["names"]["kind"]
+        subresource = "status" if "status" in version.get("subresources", {}) else ""
+        for document in list_served(self.client, (api, kind)) if "conditions" in status.get("properties", {}) else ():
+            if not is_true(document, "Ready"):
+                # The conditions of a kind can have another form.
+                patch_present(self.client, document, {"status": {"conditions": [ready()]}}, subresource, ignored=422)
+
+
+def list_served(client: Client, kind: tuple[str, str]) -> list[Object]:
+    """Returns all objects of a kind; none if the API server does not serve the kind."""
+    return client.list_all(*kind) if client.serves(*kind) else []
+
+
+def patch_present(client: Client, document: Object, changes: Object, subresource: str = "", ignored: int = 404) -> None:
+    """Patches an object. Ignores that the object was deleted in the meantime, and one other code of an error."""
+    try:
+        client.patch_object(document, changes, subresource)
+    except ApiError as error:
+        if error.code not in (404, ignored):
+            raise
+
+
+def ready() -> Object:
+    """Returns the condition Ready with the status True."""
+    return {"type": "Ready", "status": "True", "reason": "Ready", "message": "", "lastTransitionTime": now_text()}
+
+
+def allowed(review: Object) -> Object:
+    """Returns the answer of a webhook that allows the request of an AdmissionReview."""
+    response = {"uid": review["request"]["uid"], "allowed": True}
+    return {"apiVersion": review["apiVersion"], "kind": review["kind"], "response": response}
+
+
+class _Webhook(QuietHandler):
+    def do_POST(self) -> None:  # noqa: N802
+        review = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.answer(200, json.dumps(allowed(review)).encode(), JSON)

@@ -1,0 +1,236 @@
+"""The states of Applications over time, which the checks read, and the watch that records the states."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from gpuc.kubernetes.argocd import WAVE
+from gpuc_rehearsal.client import ApiError, Client, Object
+
+ObjectMessage = tuple[str, str]
+"""(object as "Kind namespace/name" or type of a condition, message)."""
+APPLICATION = ("argoproj.io/v1alpha1", "Application")
+NAMESPACE = "argocd"
+_WATCH_SECONDS = 5
+_POLL_SECONDS = 0.1
+_GONE = 410
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """The state of an Application at a moment."""
+
+    at: float
+    """Seconds since the start of the watch."""
+    name: str
+    cluster: str = ""
+    """The cluster that the Application belongs to, also for an Application of users with an AppProject of its own."""
+    wave: int | None = None
+    """The sync wave, or None for the root Application."""
+    sync: str = ""
+    """Synced, OutOfSync or Unknown. Empty until Argo CD has compared the Application."""
+    health: str = ""
+    phase: str = ""
+    """Phase of the last operation: Running, Succeeded, Failed, Error or Terminating. Empty if there is none."""
+    message: str = ""
+    """Message of the last operation."""
+    revision: str = ""
+    """The commit or chart version of the last comparison."""
+    conditions: tuple[ObjectMessage, ...] = ()
+    """(type, message) of the conditions."""
+    refused: tuple[ObjectMessage, ...] = ()
+    """Objects that the last operation could not apply, with the message."""
+    differing: tuple[str, ...] = ()
+    """Objects that differ from Git and do not require pruning."""
+    exists: bool = True
+
+    @property
+    def is_good(self) -> bool:
+        """Whether the Application is Synced and Healthy, and its last operation Succeeded."""
+        return self.exists and (self.sync, self.health, self.phase) == ("Synced", "Healthy", "Succeeded")
+
+    def __str__(self) -> str:
+        if not self.exists:
+            return "deleted"
+        words = " ".join(word for word in (self.sync, self.health, self.phase) if word) or "not compared yet"
+        return f"{words}: {self.message}" if self.message and self.phase != "Succeeded" else words
+
+
+def state_of(application: Object, at: float, clusters: Collection[str] = ()) -> State:
+    """Returns the state of an Application object.
+
+    Args:
+        at: seconds since the start of the watch.
+        clusters: the names of the clusters of the run.
+
+    Source: the fields of Application v1alpha1, Argo CD's documentation of its status.
+    """
+    metadata, spec, status = application["metadata"], application.get("spec", {}), application.get("status", {})
+    wave = metadata.get("annotations", {}).get(WAVE)
+    compared, operation = status.get("sync", {}), status.get("operationState") or {}
+    resources = status.get("resources") or ()
+    applied = (operation.get("syncResult") or {}).get("resources") or ()
+    return State(
+        at=at,
+        name=metadata["name"],
+        cluster=_cluster_of(spec.get("project", ""), clusters),
+        wave=None if wave is None else int(wave),
+        sync=compared.get("status", ""),
+        health=status.get("health", {}).get("status", ""),
+        phase=operation.get("phase", ""),
+        message=operation.get("message", ""),
+        revision=compared.get("revision") or ",".join(compared.get("revisions") or ()),
+        conditions=tuple((row["type"], row.get("message", "")) for row in status.get("conditions") or ()),
+        refused=tuple((_object(row), row.get("message", "")) for row in applied if _has_failed(row)),
+        differing=tuple(_object(row) for row in resources if _differs(row)),
+    )
+
+
+def _cluster_of(project: str, clusters: Collection[str]) -> str:
+    """Returns the cluster of an AppProject, which is named `<cluster>`, or `<cluster>-<name>` for objects of users."""
+    found = [name for name in clusters if project == name or project.startswith(f"{name}-")]
+    return max(found, key=len, default=project)
+
+
+def _has_failed(row: Mapping[str, str]) -> bool:
+    return row.get("status") == "SyncFailed" or row.get("hookPhase") in ("Failed", "Error")
+
+
+def _differs(row: Mapping[str, str]) -> bool:
+    return row.get("status") == "OutOfSync" and not row.get("requiresPruning")
+
+
+def _object(row: Mapping[str, str]) -> str:
+    """Returns "Kind namespace/name" of a resource in the status of an Application."""
+    where = f"{row['namespace']}/" if row.get("namespace") else ""
+    return f"{row.get('kind', '')} {where}{row.get('name', '')}"
+
+
+class Timeline:
+    """States in the order in which the API server stored the states. An unchanged state is stored once."""
+
+    def __init__(self, states: Iterable[State] = ()) -> None:
+        self._states: list[State] = []
+        self._last: dict[str, State] = {}
+        for state in states:
+            self.add(state)
+
+    def add(self, state: State) -> bool:
+        """Appends a state. Returns False if the last state of the Application is equal, except for the time."""
+        last = self._last.get(state.name)
+        if last is not None and replace(state, at=last.at) == last:
+            return False
+        self._states.append(state)
+        self._last[state.name] = state
+        return True
+
+    def __iter__(self) -> Iterator[State]:
+        return iter(tuple(self._states))
+
+    @property
+    def last(self) -> dict[str, State]:
+        """Last states of the existing Applications, by name."""
+        return {name: state for name, state in sorted(self._last.items()) if state.exists}
+
+    def of(self, name: str) -> tuple[State, ...]:
+        """Returns the states of an Application, oldest first."""
+        return tuple(state for state in self if state.name == name)
+
+    def at(self, moment: float) -> dict[str, State]:
+        """Returns the states of the Applications that existed at a moment, by name. moment is in seconds."""
+        states = {state.name: state for state in self if state.at <= moment}
+        return {name: state for name, state in states.items() if state.exists}
+
+    def spans(self, name: str, end: float) -> Iterator[tuple[State, float]]:
+        """Yields the states of an Application with their end in seconds. The last state ends at `end`."""
+        states = self.of(name)
+        for state, following in pairwise(states):
+            yield state, following.at
+        if states:
+            yield states[-1], max(end, states[-1].at)
+
+
+class Watch:
+    """A context manager that records the states of all Applications until the `with` block ends.
+
+    The API server sends changes in the order of their storage. So the order of states in the timeline is correct across
+    Applications.
+    """
+
+    def __init__(self, client: Client, clusters: Collection[str] = ()) -> None:
+        """Prepares the watch; clusters are the names of the clusters of the run."""
+        self.timeline = Timeline()
+        self._client = client
+        self._clusters = clusters
+        self._began = time.monotonic()
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._error: Exception | None = None
+
+    def __enter__(self) -> Watch:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        self._thread.join(timeout=_WATCH_SECONDS + 1)
+
+    @property
+    def now(self) -> float:
+        """Seconds since the start of the watch."""
+        return time.monotonic() - self._began
+
+    def until(self, condition: Callable[[], bool], limit_s: float) -> float | None:
+        """Waits until the condition is True. Returns the seconds, or None if the condition is not True within limit_s.
+
+        Raises:
+            ApiError: if the watch failed.
+        """
+        started = self.now
+        while True:
+            if self._error:
+                raise self._error
+            if condition():
+                return self.now - started
+            if self.now - started > limit_s:
+                return None
+            time.sleep(_POLL_SECONDS)
+
+    def _run(self) -> None:
+        try:
+            while not self._ended.is_set():
+                self._follow()
+        except Exception as error:
+            if not self._ended.is_set():
+                self._error = error
+
+    def _follow(self) -> None:
+        """Lists the Applications, then records the changes of Applications until the resource version expires."""
+        applications, version = self._client.list_with_version(*APPLICATION, NAMESPACE)
+        existing = {application["metadata"]["name"] for application in applications}
+        for name in self.timeline.last.keys() - existing:
+            self._add_deletion(name)
+        for application in applications:
+            self._add(application)
+        while not self._ended.is_set():
+            try:
+                for event, application in self._client.watch(*APPLICATION, NAMESPACE, version, _WATCH_SECONDS):
+                    version = application["metadata"]["resourceVersion"]
+                    if event == "DELETED":
+                        self._add_deletion(application["metadata"]["name"])
+                    elif event != "BOOKMARK":
+                        self._add(application)
+            except ApiError as error:
+                if error.code == _GONE:
+                    return
+                raise
+
+    def _add(self, application: Object) -> None:
+        self.timeline.add(state_of(application, self.now, self._clusters))
+
+    def _add_deletion(self, name: str) -> None:
+        self.timeline.add(State(at=self.now, name=name, exists=False))

@@ -1,0 +1,100 @@
+"""The autoscaler of a substrate in a rehearsal: a program that starts and ends nodes, with a simulated provider.
+
+A substrate with an autoscaler has the variable AUTOSCALER in its module of gpuc_rehearsal.substrates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+from gpuc.manifest.manifest import Body, Manifest
+from gpuc.model import Cluster
+from gpuc.pipeline.stages import CompiledSpec
+from gpuc.spec.substrate import substrates
+from gpuc.trace.steps import Component
+from gpuc_rehearsal.client import Client, Object
+from gpuc_rehearsal.parts import substrate_module
+from gpuc_rehearsal.process import Process
+
+if TYPE_CHECKING:
+    from gpuc_rehearsal.plane.site import Settings, Site
+    from gpuc_rehearsal.transition.result import NodeOutcome
+    from gpuc_rehearsal.transition.snapshot import Snapshot
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drift:
+    """How the autoscaler replaces nodes after a change, as the objects of a control plane show it."""
+
+    drifted: Callable[[Snapshot], set[str]]
+    """Returns the names of the claims whose nodes the autoscaler wants to replace."""
+    is_stale: Callable[[Client, Snapshot], bool]
+    """Returns whether the autoscaler has not yet compared each claim with its pool."""
+    await_decisions: Callable[[Client, Snapshot], bool]
+    """Waits until the autoscaler replaces a drifted node of each pool, or says what keeps one. The snapshot is from
+    before the change. Returns whether it has decided."""
+    outcomes: Callable[[Snapshot, Mapping[str, Object], Snapshot, Collection[str]], Iterator[NodeOutcome]]
+    """Yields the outcome of each node. Arguments: those of `transition.outcomes.node_outcomes`."""
+    notes: Callable[[Sequence[Manifest]], Iterator[str]]
+    """Yields sentences about what a transition does not show, from the objects that the change writes or removes."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Autoscaler:
+    """The autoscaler of a substrate."""
+
+    name: Component
+    """The name in outcomes and reports."""
+    component: str
+    """The component whose chart installs the program."""
+    program: str
+    """The program that `gpuc tools` builds."""
+    pool: tuple[str, str]
+    """apiVersion and kind of the object of a pool, which has the name of the pool."""
+    claim: tuple[str, str]
+    """apiVersion and kind of the object of a node."""
+    ready_label: str
+    """The label that a node has when all of its devices are there, as key=value."""
+    keep: Mapping[str, str]
+    """The annotation of a pod that keeps its node."""
+    refusal: tuple[str, str]
+    """Reason and start of the message of the event about a pod that gets no node."""
+    too_large: str
+    """A part of the message about a pod that fits no instance type of its pool."""
+    simulated_class: str
+    """The kind of the simulated provider's object to which a pool refers."""
+    sentences: Mapping[str, Mapping[str, Sequence[str]]]
+    """Sentences of the report, by section and fact, as in sentences.yaml."""
+    start: Callable[[Site, Settings], Process]
+    """Starts the program."""
+    instance_types: Callable[[Cluster, Iterable[str]], list[Body]]
+    """Returns the instance types of the simulated provider, with offerings in the given zones."""
+    gates: Callable[[CompiledSpec], dict[str, bool]]
+    """Returns the feature gates by name, as the program has them in a rehearsal."""
+    unsupported_gate: Callable[[CompiledSpec], str]
+    """Returns a feature gate that the cluster has and the simulated provider does not; empty without such a gate."""
+    replacements: Callable[[Cluster], list[Object]]
+    """Returns the objects that the simulated provider needs."""
+    simulated: Callable[[Manifest], Object]
+    """Returns the object that the rehearsal applies: a pool refers to the simulated provider."""
+    simulated_text: Callable[[str], str]
+    """Returns the text of a file in which pools refer to the simulated provider."""
+    reconcile: Callable[[Client], None]
+    """Does once what a controller of the cloud does with its objects, when Argo CD applies them."""
+    drift: Drift
+
+
+@cache
+def autoscalers() -> tuple[Autoscaler, ...]:
+    """Returns the autoscalers of all substrates."""
+    found = (getattr(substrate_module(row.folder), "AUTOSCALER", None) for row in substrates())
+    return tuple(row for row in found if row is not None)
+
+
+def autoscaler_of(cluster: Cluster) -> Autoscaler | None:
+    """Returns the autoscaler of a cluster; None if its nodes exist from the start."""
+    found: Autoscaler | None = getattr(substrate_module(cluster.spec.cloud.substrate.folder), "AUTOSCALER", None)
+    return found

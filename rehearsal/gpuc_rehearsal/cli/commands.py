@@ -1,0 +1,27 @@
+"""The declarations of `gpuc rehearse` and `gpuc tools`: the rows of commands.toml.
+
+The entry points of this package name these records. gpuc reads them without the modules that run the commands.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+from gpuc.cli.command import Argument
+from gpuc.cli.commands import read_commands
+
+
+def _tools_arguments() -> Iterator[Argument]:
+    from gpuc_rehearsal.tools.selection import OTHERS
+
+    for name, selection in OTHERS.items():
+        text = f"instead of the control plane: {selection.purpose}"
+        yield Argument(f"--{name}", text, dest="selection", const=name)
+    yield Argument("--list", "build nothing; list the programs, versions and sizes", dest="is_list")
+    yield Argument("--where", "build nothing; print the folder of the programs")
+
+
+_TABLE = tomllib.loads(Path(__file__).with_name("commands.toml").read_text("utf-8"))
+REHEARSE, TOOLS = read_commands("gpuc_rehearsal.cli", _TABLE, {"tools": _tools_arguments}).values()

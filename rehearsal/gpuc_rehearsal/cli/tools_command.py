@@ -1,0 +1,46 @@
+"""`gpuc tools`: builds the programs of `gpuc rehearse`, lists them, or prints their folder."""
+
+from __future__ import annotations
+
+import signal
+
+from gpuc.diagnostics.report.console import write_message, write_stderr, write_stdout
+from gpuc_rehearsal.tools.build import build_programs, state_of
+from gpuc_rehearsal.tools.selection import OTHERS, REHEARSAL, BuildError, Selection
+
+
+def run_tools(selection: str = "", is_list: bool = False, where: bool = False) -> int:
+    """Builds, lists or names the place of programs, and returns the exit code: 1 if a program cannot be built.
+
+    Args:
+        selection: a key of OTHERS; empty for the control plane of the rehearsal.
+
+    Raises:
+        KeyboardInterrupt: when the user stops the build.
+    """
+    programs = OTHERS.get(selection, REHEARSAL)
+    if where:
+        write_stdout(f"{programs.home()}\n")
+        return 0
+    try:
+        if not is_list:
+            _build(programs)
+        for program in programs.programs if is_list else ():
+            write_stdout(f"{program.name:24} {program.version():10} {state_of(program, programs.home())}\n")
+    except BuildError as error:
+        *details, reason = str(error).splitlines()
+        write_stderr("".join(f"{line}\n" for line in details))
+        write_message(reason)
+        return 1
+    return 0
+
+
+def _build(selection: Selection) -> None:
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        build_programs(selection)
+    except KeyboardInterrupt:
+        write_stdout("stopped; the next run continues with the missing programs\n")
+        raise
+    except OSError as error:
+        raise BuildError(f"the programs cannot be written: {error}") from None

@@ -1,0 +1,177 @@
+"""The context of test cases: the compiled spec, a client of the rehearsed control plane, and timeouts."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import TypeVar
+
+from gpuc.kubernetes.kueue import KUEUE_API
+from gpuc.kubernetes.node_pool import INSTANCE_TYPE, NODE_POOL
+from gpuc.model import Cluster
+from gpuc.model.names import SERVER_LABEL
+from gpuc.parts.workload_kinds import spec_frameworks, workload_kinds
+from gpuc.pipeline.stages import CompiledSpec
+from gpuc_rehearsal.autoscaler import autoscaler_of
+from gpuc_rehearsal.client import POLL_SECONDS, Client, Object, WaitError
+
+HOLD = {"gpuc.dev/rehearsal": "hold"}
+"""Annotation of a pod that must run until its deletion. A Job's pod without this annotation completes immediately."""
+POD, NODE, EVENT = ("v1", "Pod"), ("v1", "Node"), ("v1", "Event")
+WORKLOAD, CLUSTER_QUEUE, LOCAL_QUEUE = ((KUEUE_API, kind) for kind in ("Workload", "ClusterQueue", "LocalQueue"))
+CACHE_SECONDS = 0.4
+"""Maximum age of a cached result."""
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Timeouts:
+    """Maximum duration of each step of a test case, in seconds.
+
+    A test case waits for a state. So a long limit costs nothing on a fast machine, and a short one fails on a machine
+    with other work: on two busy cores the job controller needed more than 30 s for the status of a complete Job.
+    """
+
+    admission_s: float = 60
+    """Kueue admits the workload, or reports why the workload is not admitted."""
+    node_s: float = 120
+    """The autoscaler starts the node, and the scheduler binds the pod. It retries only every ten seconds."""
+    completion_s: float = 120
+    """A Job whose pods are bound completes."""
+    removal_s: float = 120
+    """The API server no longer has the deleted objects and nodes."""
+
+
+@dataclass
+class _ListCache:
+    """The objects of each kind in all namespaces, from one LIST request, grouped by an index key."""
+
+    _locks: dict[tuple[str, str], Lock] = field(default_factory=dict)
+    _results: dict[tuple[str, str], tuple[float, dict[str, list[Object]]]] = field(default_factory=dict)
+
+    def find(self, client: Client, kind: tuple[str, str], key: str, index: Callable[[Object], str]) -> list[Object]:
+        """Returns the objects of a kind with an index key. Every call for a kind must pass the same index function."""
+        with self._locks.setdefault(kind, Lock()):
+            listed_at, by_key = self._results.get(kind, (0.0, {}))
+            if time.monotonic() - listed_at > CACHE_SECONDS:
+                by_key = {}
+                for document in client.list_all(*kind):
+                    by_key.setdefault(index(document), []).append(document)
+                self._results[kind] = time.monotonic(), by_key
+        return by_key.get(key, [])
+
+
+def _controller_uid(document: Object) -> str:
+    """Returns the uid of the owner whose controller created the object; empty for an object without such an owner."""
+    owners = document["metadata"].get("ownerReferences", ())
+    return next((str(owner["uid"]) for owner in owners if owner.get("controller")), "")
+
+
+@dataclass(frozen=True)
+class RehearsalContext:
+    """A rehearsed cluster after all objects are applied and the waits for health have ended.
+
+    LIST results are cached, so that hundreds of waiting test cases cause only one API request per kind.
+    """
+
+    spec: CompiledSpec
+    client: Client
+    timeouts: Timeouts = field(default_factory=Timeouts)
+    poll_s: float = POLL_SECONDS
+    """Seconds between two polls."""
+    _cache: _ListCache = field(default_factory=_ListCache, repr=False, compare=False)
+
+    @property
+    def cluster(self) -> Cluster:
+        """The model from which expected outcomes are computed."""
+        return self.spec.cluster
+
+    @property
+    def namespaces(self) -> tuple[str, ...]:
+        """The namespaces of all tenants; the namespace default in a cluster without tenants."""
+        return self.cluster.tenant_namespaces or ("default",)
+
+    def workload_of(self, owner: Object) -> Object | None:
+        """Returns the Workload that Kueue created for a Job, a JobSet or a Pod; None if no Workload exists."""
+        return next(iter(self._cache.find(self.client, WORKLOAD, owner["metadata"]["uid"], _controller_uid)), None)
+
+    def pods_of(self, job: Object) -> list[Object]:
+        """Returns the pods of a Job."""
+        return self._cache.find(self.client, POD, job["metadata"]["uid"], _controller_uid)
+
+    def node_labels(self, pods: list[Object]) -> list[Object]:
+        """Returns the labels of the nodes on which pods run."""
+        names = {pod["spec"]["nodeName"] for pod in pods}
+        nodes = self._cache.find(self.client, NODE, "", lambda node: "")
+        return [node["metadata"]["labels"] for node in nodes if node["metadata"]["name"] in names]
+
+    def types_of(self, pods: list[Object]) -> tuple[str, ...]:
+        """Returns the types of the nodes on which pods run. Existing nodes have the type of their server."""
+        found = (labels.get(INSTANCE_TYPE) or labels.get(SERVER_LABEL, "") for labels in self.node_labels(pods))
+        return tuple(sorted(set(found)))
+
+    def events_of(self, document: Object) -> list[tuple[str, str]]:
+        """Returns (reason, message) of every event about an object."""
+        uid = document["metadata"]["uid"]
+        events = self._cache.find(self.client, EVENT, uid, lambda event: str(event["involvedObject"].get("uid")))
+        return [(event.get("reason", ""), event.get("message", "")) for event in events]
+
+    def until(self, description: str, find: Callable[[], T | None], timeout_s: float) -> T:
+        """Waits until `find` returns a value that counts as true, and returns the value.
+
+        Raises:
+            WaitError: if there is no such value in time; the message contains the description.
+        """
+        deadline = time.monotonic() + timeout_s
+        while not (found := find()):
+            if time.monotonic() > deadline:
+                raise WaitError(f"timeout after {timeout_s:.0f} s: {description}")
+            time.sleep(self.poll_s)
+        return found
+
+    def clear(self, *, nodes: bool = True) -> None:
+        """Deletes the workloads of all tenants and their pods, and the nodes of all NodePools that are not static.
+
+        Raises:
+            WaitError: if the API server still has one of the objects after the timeout.
+        """
+        # The controllers of replicas replace deleted pods.
+        replicated = [(kind.api, kind.kind) for kind in workload_kinds() if kind.is_builtin and kind.traits.is_scaled]
+        self._delete_kinds(replicated)
+        others = [(kind.api, kind.kind) for kind in spec_frameworks().values() if not kind.traits.is_scaled]
+        self._delete_kinds([kind for kind in others if self.client.serves(*kind)])
+        self._delete_kinds([WORKLOAD])
+        if nodes:
+            self._remove_nodes()
+
+    def _delete_kinds(self, kinds: list[tuple[str, str]]) -> None:
+        for kind in kinds:
+            for namespace in {document["metadata"]["namespace"] for document in self._in_namespaces(kind)}:
+                self.client.delete_all(*kind, namespace)
+        names = ", ".join(name for _, name in kinds)
+        self.until(f"deletion of {names}", lambda: not any(map(self._in_namespaces, kinds)), self.timeouts.removal_s)
+
+    def _in_namespaces(self, kind: tuple[str, str]) -> list[Object]:
+        documents = self.client.list_all(*kind)
+        return [document for document in documents if document["metadata"]["namespace"] in self.namespaces]
+
+    def _remove_nodes(self) -> None:
+        """Deletes nodes without draining, which takes time and has no effect on nodes without pods."""
+        static = ",".join(
+            sorted(filter(None, (pool.scaling.static_node_pool for pool in self.cluster.pools if pool.scaling)))
+        )
+        selector = NODE_POOL + (f",{NODE_POOL} notin ({static})" if static else "")
+
+        autoscaler = autoscaler_of(self.cluster)
+        kinds = (autoscaler.claim, NODE) if autoscaler else (NODE,)
+
+        def remaining() -> list[Object]:
+            return [node for kind in kinds for node in self.client.list_all(*kind, labels=selector)]
+
+        for kind in kinds:
+            self.client.delete_all(*kind, labels=selector)
+        for node in remaining():
+            self.client.remove_finalizers(node)
+        self.until("deletion of all nodes", lambda: not remaining(), self.timeouts.removal_s)

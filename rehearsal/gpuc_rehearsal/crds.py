@@ -1,0 +1,173 @@
+"""CustomResourceDefinitions of the control plane: from a given folder, from the programs, or from schema tables."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+
+from gpuc.catalog import load
+from gpuc.catalog.schemas import Table, custom_kinds, table
+from gpuc.catalog.schemas.structural import Schema
+from gpuc.cluster.application import ARGO
+from gpuc.emit.component import components_on
+from gpuc.kubernetes.api_groups import CONSTRAINT_API
+from gpuc.manifest.manifest import Body
+from gpuc.parts.workload_kinds import spec_frameworks
+from gpuc_rehearsal.client import DEFINITION, new_object
+from gpuc_rehearsal.programs import Programs, rehearsals
+
+_OF_PLATFORM = (ARGO, "cilium.io", "monitoring.coreos.com")
+"""API groups that every cluster needs and that no component defines."""
+_OBJECT = {"type": "object"}
+_WITHOUT_SCHEMA = (
+    Table("kubeflow.org", "v1", "PyTorchJob", "pytorchjobs", True, _OBJECT),
+    Table("trainer.kubeflow.org", "v1alpha1", "TrainingRuntime", "trainingruntimes", True, _OBJECT),
+    Table("trainer.kubeflow.org", "v1alpha1", "ClusterTrainingRuntime", "clustertrainingruntimes", False, _OBJECT),
+)
+"""Kinds that Kueue reads. Their schemas are empty, because upstream's schemas are very large."""
+_NAME = re.compile(rb"^metadata:\n(?:  .*\n)*?  name: (\S+)$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Definitions:
+    """The CustomResourceDefinitions of a control plane, and where they come from."""
+
+    crds: tuple[bytes | Body, ...]
+    structural: tuple[str, ...]
+    """Names of the definitions from gpuc's schema tables, which have no CEL rules and no defaults."""
+
+
+def definitions(
+    programs: Programs,
+    folder: Path | None,
+    frameworks: Iterable[str],
+    substrates: Collection[str] | None = None,
+    *,
+    outside_charts: bool = False,
+) -> Definitions:
+    """Returns the definitions of all kinds that gpuc writes or that the controllers read.
+
+    Args:
+        folder: files at any depth whose CustomResourceDefinitions replace the other definitions.
+        frameworks: names of Kueue's enabled integrations, for example batch/job.
+        substrates: the folders of the substrates of the clusters; None for all substrates.
+        outside_charts: omits the definitions that Argo CD or the charts of a cluster install.
+    """
+    not_run = [component.name for component in components_on(substrates) if component.rehearsal is None]
+    of_charts = {row.component: row.groups for row in load().all_releases if not row.optional}
+    without_controller = chain.from_iterable(of_charts.get(name, ()) for name in not_run)
+    groups = {*_OF_PLATFORM, *without_controller, *framework_groups(frameworks)}
+    rows = rehearsals(substrates)
+    bundled = dict(_files(path for row in rows for path in _yaml_below(programs.data(row.definitions))))
+    folders = (name for row in rows for name in row.data if name.endswith("-crds"))
+    simulated = dict(_files(path for name in folders for path in _yaml_below(programs.data(name))))
+    from_tables = {name: definition for name, definition in _from_tables() if name in bundled or _group(name) in groups}
+    from_folder = dict(_files(_yaml_below(folder))) if folder else {}
+    selected: dict[str, bytes | Body] = {**from_tables, **bundled}
+    without_schema = {f"{schema_table.plural}.{schema_table.group}" for schema_table in _WITHOUT_SCHEMA}
+    selected |= {name: text for name, text in from_folder.items() if name in selected and name not in without_schema}
+    unused = {group for row in rows for group in row.unused_groups}
+    installed = {
+        name: definition for name, definition in {**selected, **simulated}.items() if _group(name) not in unused
+    }
+    if outside_charts:
+        groups_of_charts = {ARGO, *chain.from_iterable(load().chart_groups.values())}
+        installed = {
+            name: definition
+            for name, definition in installed.items()
+            if name in simulated or not (name in bundled or _group(name) in groups_of_charts)
+        }
+    structural = tuple(
+        name for name, definition in installed.items() if isinstance(definition, dict) and name not in without_schema
+    )
+    return Definitions(tuple(installed.values()), structural)
+
+
+def framework_groups(frameworks: Iterable[str]) -> set[str]:
+    """Returns the API groups of the kinds of frameworks of Kueue that the rehearsal serves."""
+    kinds = (spec_frameworks()[name] for name in frameworks)
+    return {kind.group for kind in kinds if kind.traits.is_rehearsed}
+
+
+def structural_definition(schema_table: Table) -> Body:
+    """Returns a CustomResourceDefinition with the typed fields of a schema table and a status without a schema."""
+    open_object = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    schema = _structural(schema_table.schema, schema_table.schema.get("$defs", {}))
+    schema["properties"] = schema.get("properties", {}) | {
+        "apiVersion": {"type": "string"},
+        "kind": {"type": "string"},
+        "metadata": {"type": "object"},
+        "status": open_object,
+    }
+    version = {
+        "name": schema_table.version,
+        "served": True,
+        "storage": True,
+        "schema": {"openAPIV3Schema": schema},
+        "subresources": {"status": {}},
+    }
+    names = {"kind": schema_table.kind, "plural": schema_table.plural}
+    spec = {
+        "group": schema_table.group,
+        "names": names,
+        "scope": "Namespaced" if schema_table.namespaced else "Cluster",
+        "versions": [version],
+    }
+    return new_object(*DEFINITION, f"{schema_table.plural}.{schema_table.group}", spec=spec)
+
+
+def _from_tables() -> Iterator[tuple[str, Body]]:
+    """Yields (name, definition) of the newest version of every custom kind, and of the kinds without a schema."""
+    for schema_table in _WITHOUT_SCHEMA:
+        yield f"{schema_table.plural}.{schema_table.group}", structural_definition(schema_table)
+    for api, kind in custom_kinds():
+        newest = table(api, kind, "")
+        if newest is not None and api != CONSTRAINT_API:
+            yield f"{newest.plural}.{newest.group}", structural_definition(newest)
+
+
+_COPIED_KEYS = (
+    "type", "format", "enum", "pattern", "minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems",
+    "minProperties", "maxProperties", "required", "default", "x-kubernetes-preserve-unknown-fields",
+    "x-kubernetes-embedded-resource",
+)  # fmt: skip
+
+
+def _structural(schema: Schema, defs: Mapping[str, Schema]) -> Schema:
+    """Returns a structural schema for a strict schema: references are replaced, and unknown fields are allowed."""
+    if "$ref" in schema:
+        schema = {**defs[schema["$ref"].rpartition("/")[2]], **{k: v for k, v in schema.items() if k != "$ref"}}
+    if isinstance(schema.get("type"), list) or schema.get("format") == "quantity":
+        return {"x-kubernetes-int-or-string": True}
+    structural = {key: schema[key] for key in _COPIED_KEYS if key in schema}
+    if "properties" in schema:
+        structural["properties"] = {name: _structural(child, defs) for name, child in schema["properties"].items()}
+    if isinstance(schema.get("items"), dict):
+        structural["items"] = _structural(schema["items"], defs)
+    if keys := schema.get("x-kubernetes-list-map-keys"):
+        structural |= {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": keys}
+    if isinstance(values := schema.get("additionalProperties"), dict):
+        structural["additionalProperties"] = _structural(values, defs)
+    if "type" not in structural:
+        structural = {"x-kubernetes-preserve-unknown-fields": True}
+    return structural
+
+
+def _files(paths: Iterable[Path]) -> Iterator[tuple[str, bytes]]:
+    """Yields (name, content) of every file that is a CustomResourceDefinition."""
+    for path in paths:
+        text = path.read_bytes()
+        name_line = _NAME.search(text)
+        if b"\nkind: CustomResourceDefinition\n" in b"\n" + text and name_line:
+            yield name_line[1].decode(), text
+
+
+def _yaml_below(folder: Path) -> list[Path]:
+    return sorted(folder.rglob("*.yaml"))
+
+
+def _group(name: str) -> str:
+    return name.partition(".")[2]

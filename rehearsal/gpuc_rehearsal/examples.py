@@ -1,0 +1,220 @@
+"""The examples of the policy folders, completed with the fields that the API server requires."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+
+from gpuc.documents.reader import load_yaml
+from gpuc.policy.examples import example_texts
+from gpuc.policy.library import VERDICTS, Policy
+from gpuc_rehearsal.client import Object
+from gpuc_rehearsal.parts import workload_modules
+
+IMAGE = "registry.example.com/train:1"
+GATE = {"name": "gpuc.dev/rehearsal"}
+"""A scheduling gate. The scheduler and an autoscaler ignore a pod with a gate."""
+AUDIT = "as the audit checks it"
+"""A part of the title of an example for Gatekeeper's audit."""
+_REWRITTEN_QUANTITY = re.compile(r"\b\d+000m\b")
+"""Quantities that the API server rewrites before the policies run, for example 2000m to 2."""
+
+
+@dataclass(frozen=True)
+class Example:
+    """One object of allowed.yaml or denied.yaml."""
+
+    policy: str
+    title: str
+    """The comment above the example, or the kind and name of the object. Unique among the examples of the file."""
+    denied: bool
+    document: Object
+    """The object to create, or the object after an update."""
+    before: Object | None = None
+    """The object before an update; None if the example creates an object."""
+    subresource: str = ""
+    user: str = ""
+    """The user of the request; empty if the example names no user."""
+
+    @property
+    def owner(self) -> Object | None:
+        """The workload in the ownerReferences that Kueue reads; None without such a reference."""
+        for reference in self.document["metadata"].get("ownerReferences", ()):
+            if reference["kind"] in _of_families("OWNERS"):
+                metadata = {"name": reference["name"], "namespace": self.document["metadata"]["namespace"]}
+                owner = {"apiVersion": reference["apiVersion"], "kind": reference["kind"], "metadata": metadata}
+                return _completed(owner)
+        return None
+
+    @property
+    def api_server_refusal(self) -> str:
+        """A part of the message with which the API server refuses an invalid object before all policies; else empty."""
+        return next(_invalid(self.document), "")
+
+
+def examples(policy: Policy) -> list[Example]:
+    """Returns the examples of a policy that the API server can check.
+
+    Examples of running pods, other examples for the audit, and examples with quantities that the API server rewrites
+    are omitted. The audit has no user, but every request to the API server has a user. Objects with an owner that does
+    not exist are omitted too, because the garbage collector deletes them, and so are updates of running workloads,
+    because Kueue suspends every new workload.
+    """
+    usable = []
+    for verdict in VERDICTS:
+        titles: dict[str, int] = {}
+        for row in example_texts(policy.example_text(verdict)):
+            document = load_yaml(row.text)
+            example = _example(policy.name, row.title, verdict == "denied", document)
+            title = row.title or f"{example.document['kind']} {example.document['metadata'].get('name')}"
+            titles[title] = titles.get(title, 0) + 1
+            if titles[title] > 1:
+                title = f"{title} ({titles[title]})"
+            if not _REWRITTEN_QUANTITY.search(row.text) and not _is_running_pod(document) and AUDIT not in title:
+                usable.append(replace(example, title=title))
+    return [example for example in usable if not (_lacks_owner(example) or _updates_running_workload(example))]
+
+
+def _lacks_owner(example: Example) -> bool:
+    """Returns whether an owner does not exist. The rehearsal creates only some owners of new objects."""
+    old = example.before["metadata"].get("ownerReferences", ()) if example.before else ()
+    new = example.document["metadata"].get("ownerReferences", ())
+    return bool(old) or any(reference["kind"] not in _of_families("OWNERS") for reference in new)
+
+
+def _updates_running_workload(example: Example) -> bool:
+    """Returns whether the example updates a Job, or another workload of Kueue, that is not suspended."""
+    spec = example.before.get("spec", {}) if example.before else {}
+    return spec.get("suspend") is False or spec.get("runPolicy", {}).get("suspend") is False
+
+
+def _is_running_pod(document: Object) -> bool:
+    """Returns whether the example is a pod on a node; only Gatekeeper's audit checks such pods."""
+    return document["kind"] == "Pod" and bool(document.get("spec", {}).get("nodeName"))
+
+
+def with_namespaces(value: Any, namespaces: dict[str, str]) -> Any:
+    """Returns a copy of a value in which the keys of `namespaces` are replaced by the values."""
+    if isinstance(value, dict):
+        return {key: with_namespaces(child, namespaces) for key, child in value.items()}
+    if isinstance(value, list):
+        return [with_namespaces(child, namespaces) for child in value]
+    return namespaces.get(value, value) if isinstance(value, str) else value
+
+
+def merge_patch(before: Object, after: Object) -> Object:
+    """Returns the JSON merge patch that changes the object `before` to the object `after`."""
+    patch: Object = dict.fromkeys(before.keys() - after.keys())
+    for key, value in after.items():
+        old = before.get(key)
+        if isinstance(value, dict) and isinstance(old, dict):
+            if nested := merge_patch(old, value):
+                patch[key] = nested
+        elif key not in before or value != old:
+            patch[key] = value
+    return patch
+
+
+def _example(policy: str, title: str, denied: bool, document: Object) -> Example:
+    if document["kind"] != "AdmissionReview":
+        return Example(policy, title, denied, _completed(document))
+    request = document["request"]
+    before = None
+    if request["operation"] == "UPDATE":
+        for pod in (request["oldObject"], request["object"]):
+            pod.get("spec", {}).pop("nodeName", None)  # Kubernetes deletes pods on nodes that do not exist
+        before = _completed(request["oldObject"])
+    user = request.get("userInfo", {}).get("username", "")
+    return Example(policy, title, denied, _completed(request["object"]), before, request.get("subResource", ""), user)
+
+
+def _completed(document: Object) -> Object:
+    """Returns the object with all required fields, and with scheduling gates so that no pod runs."""
+    completed = deepcopy(document)
+    complete = _COMPLETE.get(completed["kind"]) or _of_families("COMPLETE").get(completed["kind"])
+    if complete is not None:
+        complete(completed.setdefault("spec", {}))
+    return completed
+
+
+@cache
+def _of_families(name: str) -> dict[str, Callable[[Object], None]]:
+    """Returns the functions of a dict, by kind, in the modules of the families of workloads."""
+    found = (getattr(module, name) for module in workload_modules())
+    return {kind: complete for functions in found for kind, complete in functions.items()}
+
+
+def _complete_pod(spec: Object) -> None:
+    spec.setdefault("containers", [{"name": "main", "image": IMAGE}])
+    for container in (*spec["containers"], *spec.get("initContainers", ())):
+        resources = container.get("resources", {})
+        devices = {name: amount for name, amount in resources.get("requests", {}).items() if "/" in name}
+        if devices:
+            resources["limits"] = devices | resources.get("limits", {})
+    _complete_volumes(spec)
+    if not spec.get("nodeName"):
+        spec["schedulingGates"] = [*spec.get("schedulingGates", ()), dict(GATE)]
+
+
+def _complete_volumes(spec: Object) -> None:
+    """Adds an empty volume for every mount without a volume."""
+    containers = (*spec["containers"], *spec.get("initContainers", ()))
+    mounted = {mount["name"] for container in containers for mount in container.get("volumeMounts", ())}
+    missing = mounted - {volume["name"] for volume in spec.get("volumes", ())}
+    if missing:
+        spec["volumes"] = [*spec.get("volumes", ()), *({"name": name, "emptyDir": {}} for name in sorted(missing))]
+
+
+def complete_job(spec: Object) -> None:
+    """Completes the spec of a Job."""
+    spec.setdefault("suspend", True)
+    pod = spec.setdefault("template", {}).setdefault("spec", {})
+    pod.setdefault("restartPolicy", "Never")
+    _complete_pod(pod)
+
+
+def _complete_replicas(spec: Object) -> None:
+    labels = {"app": "rehearsal"}
+    spec |= {"replicas": 0, "selector": {"matchLabels": labels}}
+    template = spec.setdefault("template", {})
+    template.setdefault("metadata", {}).setdefault("labels", {}).update(labels)
+    _complete_pod(template.setdefault("spec", {}))
+
+
+def _complete_ingress(spec: Object) -> None:
+    backend = {"service": {"name": "rehearsal", "port": {"number": 80}}}
+    if "defaultBackend" in spec:
+        spec["defaultBackend"] = backend
+    for rule in spec.get("rules", ()):
+        rule["http"] = {"paths": [{"path": "/", "pathType": "Prefix", "backend": backend}]}
+
+
+_COMPLETE: dict[str, Callable[[Object], None]] = {
+    "Pod": _complete_pod,
+    "Job": complete_job,
+    "Deployment": _complete_replicas,
+    "Ingress": _complete_ingress,
+    "StatefulSet": _complete_replicas,
+}
+
+
+def _invalid(document: Object) -> Iterator[str]:
+    """Yields parts of the messages with which the API server refuses the object as invalid.
+
+    Source: kubernetes v1.35 pkg/apis/{core,networking}/validation, plugin/pkg/admission/runtimeclass.
+    """
+    spec = document.get("spec", {})
+    tolerations = spec.get("tolerations", ())
+    if any(toleration.get("operator") == "Exists" and toleration.get("value") for toleration in tolerations):
+        yield "value must be empty when `operator` is 'Exists'"
+    if spec.get("runtimeClassName") == "":
+        yield "resource name may not be empty"
+    if any(".." in volume.get("hostPath", {}).get("path", "").split("/") for volume in spec.get("volumes", ())):
+        yield "must not contain '..'"
+    for direction, peers in (("ingress", "from"), ("egress", "to")):
+        if any({} in rule.get(peers, ()) for rule in spec.get(direction, ())):
+            yield "must specify a peer"

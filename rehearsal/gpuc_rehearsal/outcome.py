@@ -1,0 +1,126 @@
+"""The request that a test case sends to the control plane, and its outcome, from a prediction or from a response."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from threading import BoundedSemaphore
+from typing import Literal
+
+from gpuc.kubernetes.amounts import Amounts
+from gpuc.model.tenant import DEFAULT_REQUEST
+from gpuc.trace.steps import Component
+from gpuc_rehearsal.client import ApiError, Client, Object
+
+NO_OBJECTION = "no objection"
+"""Message of the outcome if a request was admitted without a warning."""
+_REQUESTS = BoundedSemaphore(8)
+"""Limits concurrent requests: the API server calls two webhooks per request, and the webhooks time out under load."""
+_POLICY_MESSAGES = (
+    "ValidatingAdmissionPolicy 'gatekeeper-",
+    "ValidatingAdmissionPolicy 'gpuc-",
+    "validation.gatekeeper.sh",
+    "Validation failed for Validating",
+)
+"""Parts of messages of Gatekeeper's policies and webhook, and of other policies of gpuc."""
+_EXPRESSION_FAILURES = ("resulted in error", "no such key", "no such overload")
+"""Parts of messages about a policy whose CEL expression failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The expected or actual outcome of a test case."""
+
+    verdict: Literal["complete", "bound", "admitted", "refused", "pending", "preempted", "unanswered"]
+    by: Component | Literal[""] = ""
+    """The component that refused the request, or that keeps the pods of the request pending."""
+    flavor: str = ""
+    """The ResourceFlavor that Kueue assigns; empty if Kueue assigns no flavor."""
+    pool: str = ""
+    """The pool of the nodes; empty if the pods get no nodes."""
+    instance_types: tuple[str, ...] = ()
+    """Expected: instance types that the nodes may have. Actual: instance types that the nodes have."""
+    nodes: int | None = None
+    """Number of nodes; None if the number is not compared."""
+    borrowed: tuple[tuple[str, str], ...] | None = None
+    """Borrowed amount by resource, in the format of Kueue's status; None if the amounts are not compared."""
+    message: str = ""
+    """Expected: a part of the component's message. Actual: the complete message."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A number of equal pods that start together."""
+
+    pod: Amounts
+    """Resource requests of one pod. The LimitRange of the namespace adds default requests."""
+    pods: int = 1
+    pool: str = ""
+    """The node pool that the pods select; empty if Kueue chooses a pool."""
+    one_block: bool = False
+    """Whether all pods must run in one block of the network topology."""
+
+    @property
+    def pod_with_defaults(self) -> Amounts:
+        """Resource requests of one pod, with the default requests of the LimitRange."""
+        return {**DEFAULT_REQUEST, **self.pod}
+
+    @property
+    def total(self) -> Amounts:
+        """Resource requests of all pods, which Kueue counts against the quota."""
+        return {name: amount * self.pods for name, amount in self.pod_with_defaults.items()}
+
+
+def agrees(expected: Outcome, actual: Outcome) -> bool:
+    """Returns whether the actual outcome has every value that the expected outcome sets."""
+    return (
+        actual.verdict == expected.verdict
+        and (not expected.by or actual.by == expected.by)
+        and (not expected.flavor or actual.flavor == expected.flavor)
+        and (not expected.pool or actual.pool == expected.pool)
+        and (not expected.instance_types or set(actual.instance_types) <= set(expected.instance_types))
+        and (expected.nodes is None or actual.nodes == expected.nodes)
+        and (expected.borrowed is None or set(expected.borrowed) == set(actual.borrowed or ()))
+        and expected.message in actual.message
+    )
+
+
+def classify_response(client: Client, request: Callable[[], object], ignored_warnings: Collection[str] = ()) -> Outcome:
+    """Sends a request and returns the outcome: admitted, or refused by a component.
+
+    Args:
+        request: sends one request with the client in the calling thread.
+        ignored_warnings: texts; a warning that contains one of them does not count.
+    """
+    try:
+        with _REQUESTS:
+            request()
+    except ApiError as error:
+        return refused(error)
+    counted = (warning for warning in client.warnings if not any(text in warning for text in ignored_warnings))
+    warnings = "; ".join(counted)
+    return Outcome("admitted", by="policy" if _is_from_policy(warnings) else "", message=warnings or NO_OBJECTION)
+
+
+def dry_run(client: Client, document: Object, ignored_warnings: Collection[str] = ()) -> Outcome:
+    """Creates an object as a dry run, and returns the outcome as `classify_response` does."""
+    return classify_response(client, lambda: client.create(document, dry_run=True), ignored_warnings)
+
+
+def refused(error: ApiError) -> Outcome:
+    """Returns the outcome of a request that the API server refuses."""
+    return Outcome("refused", by=refusing_component(error.message), message=error.message)
+
+
+def refusing_component(message: str) -> Component:
+    """Returns the component that refused a request, according to the error message.
+
+    A policy whose CEL expression failed counts as "API server", because the policy made no decision.
+    """
+    if _is_from_policy(message):
+        return "API server" if any(failure in message for failure in _EXPRESSION_FAILURES) else "policy"
+    return "quota" if "exceeded quota" in message else "API server"
+
+
+def _is_from_policy(message: str) -> bool:
+    return any(phrase in message for phrase in _POLICY_MESSAGES)

@@ -1,0 +1,122 @@
+"""A control plane of real programs that listen on the loopback interface."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+
+from gpuc.manifest.cache_folder import cache_folder
+from gpuc.manifest.manifest import Body
+from gpuc_rehearsal.client import DEFINITION, Client, is_true
+from gpuc_rehearsal.plane.kubernetes import start_api_server, start_controller_manager, start_etcd, start_scheduler
+from gpuc_rehearsal.plane.kueue import (
+    mount_certificate,
+    prepare_webhook,
+    prepare_webhooks,
+    start_gatekeeper,
+    start_kueue,
+)
+from gpuc_rehearsal.plane.kwok import start_kwok
+from gpuc_rehearsal.plane.site import Settings, Site
+from gpuc_rehearsal.process import Process, Started, run_folder, stop
+from gpuc_rehearsal.programs import Programs
+
+READY_SECONDS = 120
+CRD_THREADS = 4
+
+
+class ControlPlane(Started):
+    """A control plane that runs inside a `with` block. The end of the block removes all processes and files."""
+
+    def __init__(self, programs: Programs, settings: Settings, progress: Callable[[str], None]) -> None:
+        self._programs = programs
+        self._settings = settings
+        self._progress = progress
+
+    def start(self, stack: ExitStack) -> None:
+        """Starts the programs and installs the CustomResourceDefinitions.
+
+        Raises:
+            ProgramError: if a program does not start.
+            ApiError: if the API server refuses an object that the programs need.
+        """
+        folder = stack.enter_context(run_folder(Path(cache_folder("rehearse"))))
+        self.site = Site(self._programs, folder)
+        """The folder, ports and processes of the control plane. Callers can start further programs with `run`."""
+        stack.callback(lambda: stop(reversed(self.site.processes)))
+        self.client = Client(self.site.url, self.site.authority.file, self.site.admin)
+        self._start_programs()
+
+    def memory_mib(self) -> int:
+        """Returns the resident memory of all programs in MiB."""
+        return sum(process.memory_mib() for process in self.site.processes)
+
+    def require_alive(self) -> None:
+        """Raises a ProgramError if a program has ended."""
+        for process in self.site.processes:
+            process.require_alive()
+
+    def _start_programs(self) -> None:
+        """Starts Kubernetes and kwok, and the controllers that no chart installs, with the webhooks of their charts."""
+        site, settings = self.site, self._settings
+        etcd, url = start_etcd(site)
+        self._wait_ready("etcd", [etcd])
+        api_server = start_api_server(site, url, settings.service_range, service_accounts=settings.service_accounts)
+        self._wait_ready("API server", [api_server])
+        manager = start_controller_manager(site, daemon_sets=settings.from_charts)
+        core = [manager, start_scheduler(site), start_kwok(site, settings)]
+        started = time.monotonic()
+        _create_definitions(self.client, settings.crds)
+        kueue_port, gatekeeper_port = site.port(), site.port()
+        kueue = None if settings.from_charts else settings.kueue_configuration
+        has_gatekeeper = settings.has_gatekeeper and not settings.from_charts
+        if has_gatekeeper:
+            prepare_webhook(site, self.client, settings, gatekeeper_port)
+        if kueue is not None:
+            prepare_webhooks(site, self.client, kueue_port)
+        _wait_until_established(self.client)
+        self._report(f"{len(settings.crds)} CustomResourceDefinitions", started)
+        controllers = [start_kueue(site, kueue, kueue_port)] if kueue is not None else []
+        if has_gatekeeper:
+            controllers.append(start_gatekeeper(site, gatekeeper_port))
+        if not settings.from_charts and settings.autoscaler:
+            controllers.append(settings.autoscaler.start(site, settings))
+        if kueue is not None:
+            started = time.monotonic()
+            mount_certificate(site, self.client, controllers[0])
+            self._report("certificate of Kueue", started)
+        self._wait_ready("controllers", [*core, *controllers])
+
+    def _wait_ready(self, step: str, processes: Iterable[Process]) -> None:
+        """Waits until the processes are ready, and reports the duration of the step."""
+        started = time.monotonic()
+        for process in processes:
+            process.wait_ready(READY_SECONDS)
+        self._report(step, started)
+
+    def _report(self, step: str, started: float) -> None:
+        self._progress(f"{step}: {time.monotonic() - started:.1f} s")
+
+
+def _create_definitions(client: Client, crds: Iterable[bytes | Body]) -> None:
+    """Creates CustomResourceDefinitions. Sends files unparsed: some are YAML that Python's parsers reject."""
+    address = f"{client.path(*DEFINITION)}?fieldManager=gpuc"
+
+    def post(definition: bytes | Body) -> None:
+        data = definition if isinstance(definition, bytes) else json.dumps(definition).encode()
+        client.send("POST", address, data, "application/yaml")
+
+    with ThreadPoolExecutor(CRD_THREADS) as pool:
+        list(pool.map(post, crds))
+
+
+def _wait_until_established(client: Client) -> None:
+    is_established = partial(is_true, kind="Established")
+    for definition in client.list_all(*DEFINITION):
+        if not is_established(definition):
+            client.wait_for(*DEFINITION, definition["metadata"]["name"], is_established, READY_SECONDS)

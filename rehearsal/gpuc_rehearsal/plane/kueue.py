@@ -1,0 +1,231 @@
+"""Kueue and Gatekeeper with their webhooks, without a Service network."""
+
+from __future__ import annotations
+
+import base64
+import json
+import time
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from gpuc.admission.gatekeeper_scope import IGNORE_LABEL
+from gpuc.documents.reader import load_all_yaml
+from gpuc.kubernetes.api_groups import ADMISSION_API
+from gpuc.kubernetes.kueue import GROUP
+from gpuc.manifest.manifest import Body
+from gpuc_rehearsal.client import DEFINITION, Client, Object, new_object
+from gpuc_rehearsal.plane.site import Settings, Site, flags
+from gpuc_rehearsal.process import LOOPBACK, POLL_SECONDS, Process, ProgramError
+
+NAMESPACE = "kueue-system"
+SERVICE = "kueue-webhook-service"
+SECRET = "kueue-webhook-server-cert"
+USER = f"system:serviceaccount:{NAMESPACE}:kueue-controller-manager"
+"""The user name of Kueue's ServiceAccount.
+
+Source: kueue v0.19.2 charts/kueue/templates/rbac/service_account.yaml
+"""
+CONVERTED_RESOURCES = ("clusterqueues", "cohorts", "localqueues", "multikueueclusters", "workloads")
+"""Resources that need a conversion webhook, which the files of the CustomResourceDefinitions do not configure."""
+CERTIFICATE_SECONDS = 30
+NODE_REPLACEMENT = (
+    "TASFailedNodeReplacement",
+    "TASFailedNodeReplacementFailFast",
+    "TASReplaceNodeDueToNotReadyOverFixedTime",
+    "TASReplaceNodeOnNodeTaints",
+    "TASReplaceNodeOnPodTermination",
+)
+"""Feature gates for the replacement of failed nodes.
+
+Kueue finds a node by the hostname label, which equals the name of the node in a cluster. With a simulated
+provider, the label and the name differ, so Kueue would replace healthy nodes.
+
+Source: kueue v0.19.2 pkg/controller/tas/node_controller.go, pkg/features/kube_features.go
+"""
+PROGRAM = "kueue"
+"""The name of the program and of its process."""
+_UNMANAGED = {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": ["kube-system", NAMESPACE]}
+_MANAGED_NAMESPACES = {"matchExpressions": [_UNMANAGED]}
+"""Selector of the namespaces whose workloads Kueue manages.
+
+Source: kueue v0.19.2 config/components/webhook/kustomization.yaml
+"""
+GATEKEEPER_NAMESPACE = "gatekeeper-system"
+GATEKEEPER_SERVICE = "gatekeeper-webhook-service"
+POD = "gatekeeper"
+
+WEBHOOK_TIMEOUT_SECONDS = 10
+SERVICE_ACCOUNT_SECONDS = 60
+"""Maximum wait until the controller manager creates the default ServiceAccount of a namespace."""
+OWN_GROUPS = ("templates.gatekeeper.sh", "constraints.gatekeeper.sh", "config.gatekeeper.sh", "expansion.gatekeeper.sh")
+SUBRESOURCES = {"pods": ("ephemeralcontainers", "exec", "attach")}
+"""Subresources by resource, as in the webhook configuration of Gatekeeper's chart."""
+
+
+def prepare_webhooks(site: Site, client: Client, port: int) -> None:
+    """Creates Kueue's webhook configurations and conversion webhooks. Kueue adds the CA certificate to these objects.
+
+    port is the port of the webhooks.
+    """
+    _create_service(client, SERVICE, NAMESPACE)
+    client.create(new_object("v1", "Secret", SECRET, NAMESPACE))
+    for configuration in _webhooks(site, port):
+        client.create(configuration)
+    convert = {"name": SERVICE, "namespace": NAMESPACE, "path": "/convert", "port": port}
+    webhook = {"clientConfig": {"service": convert}, "conversionReviewVersions": ["v1"]}
+    conversion = {"spec": {"conversion": {"strategy": "Webhook", "webhook": webhook}}}
+    for plural in CONVERTED_RESOURCES:
+        client.patch(*DEFINITION, f"{plural}.{GROUP}", conversion)
+
+
+def _create_service(client: Client, name: str, namespace: str) -> None:
+    """Creates a namespace, and a Service of type ExternalName that leads to localhost.
+
+    The API server connects to localhost, but still requires a certificate with the name of the Service.
+    """
+    client.apply(new_object("v1", "Namespace", namespace))
+    service = {"type": "ExternalName", "externalName": "localhost"}
+    client.apply(new_object("v1", "Service", name, namespace, spec=service))
+
+
+def start_kueue(site: Site, emitted: Mapping[str, Any], port: int) -> Process:
+    """Starts Kueue with the emitted configuration, adapted to a process on this machine.
+
+    Kueue has the user name of its ServiceAccount, because policies decide by the user who may start a gated pod.
+    """
+    health = site.port()
+    certificates = site.subfolder("kueue-certificates")
+    file = site.folder / "kueue.json"
+    configuration = local_configuration(emitted, LOOPBACK, port, health, certificates)
+    file.write_text(json.dumps(configuration))
+    environment = {"KUBECONFIG": str(site.kubeconfig_of("kueue", USER))}
+    return site.run("kueue", [f"--config={file}"], f"http://{LOOPBACK}:{health}/readyz", environment)
+
+
+def mount_certificate(site: Site, client: Client, process: Process) -> None:
+    """Copies Kueue's certificate from the Secret to the folder that Kueue reads, as a kubelet does.
+
+    Raises:
+        ProgramError: if Kueue creates no certificate in time.
+    """
+    folder = site.subfolder("kueue-certificates")
+    deadline = time.monotonic() + CERTIFICATE_SECONDS
+    while not (data := client.get("v1", "Secret", SECRET, NAMESPACE).get("data")):
+        process.require_alive()
+        if time.monotonic() > deadline:
+            raise ProgramError(f"Kueue created no certificate in {CERTIFICATE_SECONDS} s:\n{process.tail()}")
+        time.sleep(POLL_SECONDS)
+    for name, content in data.items():
+        (folder / name).write_bytes(base64.b64decode(content))
+
+
+def without_replacement(configuration: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns Kueue's configuration for a simulated provider: Kueue replaces no failed nodes."""
+    gates = {**configuration.get("featureGates", {}), **dict.fromkeys(NODE_REPLACEMENT, False)}
+    return {**configuration, "featureGates": gates}
+
+
+def local_configuration(
+    installed: Mapping[str, Any], host: str, port: int, health: int, certificates: Path
+) -> dict[str, Any]:
+    """Returns Kueue's configuration for a process on this machine.
+
+    Args:
+        installed: the configuration of a cluster.
+        host, port: the address of the webhooks.
+        health: the port of the health checks.
+        certificates: the folder with the certificate of the webhooks.
+    """
+    return {
+        **installed,
+        "namespace": NAMESPACE,
+        "health": {"healthProbeBindAddress": f"{LOOPBACK}:{health}"},
+        "metrics": {**installed.get("metrics", {}), "bindAddress": "0"},
+        "webhook": {"host": host, "port": port, "certDir": str(certificates)},
+        "leaderElection": {"leaderElect": False},
+        # Kueue's visibility server writes to a folder at the root of the file system.
+        "featureGates": {**installed.get("featureGates", {}), "VisibilityOnDemand": False},
+    }
+
+
+def _webhooks(site: Site, port: int) -> list[Object]:
+    configurations: list[Object] = load_all_yaml(site.programs.data("kueue-webhooks.yaml").read_text(encoding="utf-8"))
+    for configuration in configurations:
+        configuration["metadata"] = {"name": f"kueue-{configuration['metadata']['name']}"}
+        for webhook in configuration["webhooks"]:
+            webhook["clientConfig"]["service"] |= {"name": SERVICE, "namespace": NAMESPACE, "port": port}
+            if all(rule["apiGroups"] != [GROUP] for rule in webhook["rules"]):
+                webhook["namespaceSelector"] = _MANAGED_NAMESPACES
+    return configurations
+
+
+def start_gatekeeper(site: Site, port: int) -> Process:
+    """Starts Gatekeeper without mutation.
+
+    port is the port of the webhook.
+    """
+    health = site.port()
+    certificates = site.subfolder("gatekeeper-certificates")
+    hosts = (f"{GATEKEEPER_SERVICE}.{GATEKEEPER_NAMESPACE}.svc", "localhost")
+    certificate, key = site.authority.issue("gatekeeper", GATEKEEPER_SERVICE, hosts=hosts)
+    certificate.rename(certificates / "tls.crt")
+    key.rename(certificates / "tls.key")
+    cache, metrics = site.subfolder("gatekeeper-cache"), site.port()
+    arguments = flags("gatekeeper", certificates=certificates, port=port, cache=cache, health=health, metrics=metrics)
+    environment = {"KUBECONFIG": str(site.kubeconfig), "POD_NAMESPACE": GATEKEEPER_NAMESPACE, "POD_NAME": POD}
+    return site.run("gatekeeper", arguments, f"http://{LOOPBACK}:{health}/readyz", environment)
+
+
+def prepare_webhook(site: Site, client: Client, settings: Settings, port: int) -> None:
+    """Creates the webhook configuration of Gatekeeper's chart.
+
+    The webhook receives only the kinds that policies check and Gatekeeper's own kinds. The webhook of the chart
+    receives all kinds, which takes a third of the CPU time on two cores.
+    """
+    _create_service(client, GATEKEEPER_SERVICE, GATEKEEPER_NAMESPACE)
+    if settings.service_accounts:
+        client.wait_for(
+            "v1", "ServiceAccount", "default", lambda _: True, SERVICE_ACCOUNT_SECONDS, GATEKEEPER_NAMESPACE
+        )
+    # The owner of Gatekeeper's status objects. Without this pod, the garbage collector deletes the objects.
+    spec = {"schedulerName": "none", "containers": [{"name": "manager", "image": "gatekeeper"}]}
+    client.create(new_object("v1", "Pod", POD, GATEKEEPER_NAMESPACE, spec=spec))
+    name = "gatekeeper-validating-webhook-configuration"
+    webhooks = [_webhook(site, settings.policy_resources, port)]
+    client.create(new_object(ADMISSION_API, "ValidatingWebhookConfiguration", name, webhooks=webhooks))
+
+
+def _webhook(site: Site, policy_resources: Iterable[tuple[str, str]], port: int) -> Body:
+    """Returns the webhook with the default failure policy of Gatekeeper's chart.
+
+    Source: gatekeeper v3.23.0 charts/gatekeeper/templates
+    """
+    authority = base64.b64encode(site.authority.file.read_bytes()).decode()
+    service = {"name": GATEKEEPER_SERVICE, "namespace": GATEKEEPER_NAMESPACE, "path": "/v1/admit", "port": port}
+    own = ((group, "*") for group in OWN_GROUPS)
+    rules = [
+        {
+            "apiGroups": [group],
+            "apiVersions": ["*"],
+            "operations": ["CREATE", "UPDATE"],
+            "resources": [resource, *(f"{resource}/{name}" for name in SUBRESOURCES.get(resource, ()))],
+            "scope": "*",
+        }
+        for group, resource in (*policy_resources, *own)
+    ]
+    selected = [
+        {"key": IGNORE_LABEL, "operator": "DoesNotExist"},
+        {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": [GATEKEEPER_NAMESPACE]},
+    ]
+    return {
+        "name": "validation.gatekeeper.sh",
+        "admissionReviewVersions": ["v1", "v1beta1"],
+        "clientConfig": {"service": service, "caBundle": authority},
+        "failurePolicy": "Ignore",
+        "matchPolicy": "Exact",
+        "namespaceSelector": {"matchExpressions": selected},
+        "rules": rules,
+        "sideEffects": "None",
+        "timeoutSeconds": WEBHOOK_TIMEOUT_SECONDS,
+    }

@@ -1,0 +1,179 @@
+"""The settings of a control plane, and its resources on this machine: folder, certificates, ports and processes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from gpuc.documents.reader import load_yaml
+from gpuc.manifest.manifest import Body
+from gpuc_rehearsal.autoscaler import Autoscaler
+from gpuc_rehearsal.certificates import Authority
+from gpuc_rehearsal.client import ADMINISTRATORS
+from gpuc_rehearsal.process import LOOPBACK, Process, free_ports, http_probe, record_process, start, stop
+from gpuc_rehearsal.programs import Programs
+
+PORTS = 16
+"""Number of ports that are reserved at the same time, so that all of them are different."""
+SERVICE_RANGE = "10.0.0.0/24"
+
+
+@cache
+def _command_lines() -> dict[str, list[str]]:
+    lines: dict[str, list[str]] = load_yaml(Path(__file__).with_name("command_lines.yaml").read_text(encoding="utf-8"))
+    return lines
+
+
+def flags(program: str, **values: object) -> list[str]:
+    """Returns the flags of a program in command_lines.yaml, with the values of their placeholders."""
+    return [flag.format(loopback=LOOPBACK, **values) for flag in _command_lines()[program]]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Configuration of the programs of a control plane."""
+
+    crds: Sequence[bytes | Body]
+    """CustomResourceDefinitions: the bytes of a YAML file, or the parsed object."""
+    kueue_configuration: Mapping[str, Any] | None
+    """Kueue's complete configuration, with the values of a real cluster; None for a cluster without Kueue."""
+    instance_types: Sequence[Body]
+    """Instance types of the simulated provider; empty for a cluster without an autoscaler."""
+    feature_gates: Mapping[str, bool]
+    """Feature gates of the autoscaler by name."""
+    node_stages: Sequence[Body]
+    """kwok Stages for nodes."""
+    policy_resources: Sequence[tuple[str, str]]
+    """(API group, resource) of the objects that policies check. Gatekeeper's webhook receives no other objects."""
+    autoscaler: Autoscaler | None = None
+    """The autoscaler; None for a cluster without one."""
+    has_gatekeeper: bool = True
+    """Whether the control plane has Gatekeeper."""
+    from_charts: bool = False
+    """Whether charts install the controllers. If so, the control plane starts only Kubernetes and kwok, and
+    DaemonSets create pods."""
+    service_range: str = SERVICE_RANGE
+    """The address range of Services, as a CIDR."""
+    ignored_namespaces: Sequence[str] = ()
+    """Namespaces whose pods kwok ignores, because another simulated kubelet runs these pods."""
+    service_accounts: bool = False
+    """Whether the API server requires that the ServiceAccount of a pod exists, as in a cluster.
+
+    Without this setting, pods can be created before the controller manager creates the ServiceAccount default.
+    """
+
+
+def with_nodes_of(settings: Settings, other: Settings) -> Settings:
+    """Returns settings with the instance types and the Stages for nodes of other settings added."""
+    types = {row["name"]: row for row in (*settings.instance_types, *other.instance_types)}
+    stages = {row["metadata"]["name"]: row for row in (*settings.node_stages, *other.node_stages)}
+    return replace(settings, instance_types=tuple(types.values()), node_stages=tuple(stages.values()))
+
+
+@dataclass
+class Site:
+    """The folder, certificate authority, ports and processes of one control plane."""
+
+    programs: Programs
+    folder: Path
+    processes: list[Process] = field(default_factory=list)
+    """Running programs in the order of their start."""
+
+    def __post_init__(self) -> None:
+        self._ports: list[int] = []
+        self.certificates = self.subfolder("certificates")
+        self.authority = Authority(self.certificates)
+        self.api_server_port = self.port()
+        self.admin = self.authority.issue("admin", "gpuc-rehearsal", ADMINISTRATORS)
+        self._write_kubeconfig(self.kubeconfig, self.admin)
+
+    @property
+    def url(self) -> str:
+        """URL of the API server."""
+        return f"https://{LOOPBACK}:{self.api_server_port}"
+
+    @property
+    def kubeconfig(self) -> Path:
+        """Path of a kubeconfig with administrator credentials, for the programs and for kubectl."""
+        return self.folder / "kubeconfig"
+
+    def kubeconfig_of(self, name: str, user: str) -> Path:
+        """Writes a kubeconfig with administrator rights for another user name, and returns the path.
+
+        Policies that depend on the user of a request decide as in a real cluster, where the program has this user name.
+        """
+        path = self.folder / f"kubeconfig-{name}"
+        self._write_kubeconfig(path, self.authority.issue(f"user-{name}", user, ADMINISTRATORS))
+        return path
+
+    def port(self) -> int:
+        """Returns a free port. Every call returns a different port."""
+        if not self._ports:
+            self._ports = free_ports(PORTS)
+        return self._ports.pop()
+
+    def subfolder(self, name: str) -> Path:
+        """Returns a subfolder of the control plane's folder. Creates a missing subfolder."""
+        path = self.folder / name
+        path.mkdir(parents=True, exist_ok=True)
+        return path
+
+    def run(
+        self,
+        name: str,
+        arguments: Iterable[str],
+        ready: str | Callable[[], bool],
+        environment: Mapping[str, str] | None = None,
+        program: Path | None = None,
+    ) -> Process:
+        """Starts a program that ends with the control plane.
+
+        Args:
+            name: name of the process.
+            arguments: arguments of the command line.
+            ready: a URL that returns status 200 when the program is ready, or a function that returns True then.
+            environment: additional environment variables.
+            program: the program; by default, the one that `gpuc tools` builds with this name.
+        """
+        process = self.spawn(name, program or self.programs.path(name), arguments, ready, environment or {})
+        self.processes.append(process)
+        return process
+
+    def stop(self, names: Collection[str]) -> None:
+        """Stops the running programs with these names."""
+        stop(process for process in self.processes if process.name in names)
+        self.processes[:] = [process for process in self.processes if process.name not in names]
+
+    def spawn(
+        self,
+        name: str,
+        program: Path,
+        arguments: Iterable[str],
+        ready: str | Callable[[], bool],
+        environment: Mapping[str, str],
+    ) -> Process:
+        """Starts a program that the caller must stop. A second program with the same name overwrites the log."""
+        probe = http_probe(ready) if isinstance(ready, str) else ready
+        log = self.subfolder("logs") / f"{name}.log"
+        process = replace(start(program, arguments, log, probe, environment), name=name)
+        record_process(self.folder, process.child.pid)
+        return process
+
+    def _write_kubeconfig(self, path: Path, credentials: tuple[Path, Path]) -> None:
+        certificate, key = map(str, credentials)
+        server = {"server": self.url, "certificate-authority": str(self.authority.file)}
+        user = {"client-certificate": certificate, "client-key": key}
+        name = "rehearsal"
+        document = {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [{"name": name, "cluster": server}],
+            "users": [{"name": name, "user": user}],
+            "contexts": [{"name": name, "context": {"cluster": name, "user": name}}],
+            "current-context": name,
+        }
+        path.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")

@@ -1,0 +1,114 @@
+"""Finds the programs of the control plane, of Argo CD, and of the tests of gpuc."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from gpuc.emit.component import components_on
+from gpuc.emit.component_facts import Rehearsal
+from gpuc_rehearsal.tools.selection import OTHERS, REHEARSAL, Selection
+
+
+def rehearsals(substrates: Collection[str] | None = None) -> tuple[Rehearsal, ...]:
+    """Returns the programs of the charts that clusters can have.
+
+    substrates: the folders of the substrates of these clusters; None for all substrates.
+    """
+    return tuple(component.rehearsal for component in components_on(substrates) if component.rehearsal)
+
+
+REHEARSALS = rehearsals()
+NAMES = (
+    "etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok",
+    *(rehearsal.program for rehearsal in REHEARSALS),
+)  # fmt: skip
+ARGO_NAMES, ARGO_DATA = ("argocd", "helm"), ("argocd-crds", "argocd-config", "charts")
+FROM_PATH = {"redis-server": "the package redis-server (Linux) or redis (Homebrew)", "git": "the package git"}
+DATA = tuple(name for rehearsal in REHEARSALS for name in (rehearsal.definitions, *rehearsal.data))
+
+
+class MissingProgramsError(Exception):
+    """Missing programs. The message names the programs and the command that builds the programs."""
+
+
+@dataclass(frozen=True)
+class Programs:
+    """A folder with the built programs of the control plane."""
+
+    folder: Path
+
+    def path(self, name: str) -> Path:
+        """Returns the path of a program's executable."""
+        return self.folder / "bin" / name
+
+    def data(self, name: str) -> Path:
+        """Returns the path of a program's data: CustomResourceDefinitions or webhook configurations."""
+        return self.folder / "data" / name
+
+    def missing(self, names: Iterable[str] = NAMES, data: Iterable[str] = DATA) -> tuple[str, ...]:
+        """Returns the names of missing programs and of missing data."""
+        binaries = [name for name in names if not os.access(self.path(name), os.X_OK)]
+        return (*binaries, *(name for name in data if not self.data(name).exists()))
+
+
+@dataclass(frozen=True)
+class ArgoPrograms(Programs):
+    """A folder with the built programs Argo CD and Helm, and two programs on PATH.
+
+    The data are argocd-crds, argocd-config, and charts.
+    """
+
+    redis: Path
+    git: Path
+
+
+def find_programs(substrates: Collection[str] | None = None) -> Programs:
+    """Returns the programs of the control plane, which `gpuc tools` builds.
+
+    Args:
+        substrates: the folders of the substrates of the clusters; None for all substrates.
+
+    Raises:
+        MissingProgramsError: if a program is missing.
+    """
+    unused = set(REHEARSALS) - set(rehearsals(substrates))
+    left_out = {name for row in unused for name in (row.program, row.definitions, *row.data)}
+    names, data = ([name for name in group if name not in left_out] for group in (NAMES, DATA))
+    return Programs(_find(REHEARSAL, "the rehearsal needs", names, data))
+
+
+def find_controller(name: str, workloads: str) -> Programs:
+    """Returns a controller of workloads, which `gpuc tools --<name>` builds for the tests of gpuc.
+
+    Raises:
+        MissingProgramsError: if the program or its data is missing.
+    """
+    return Programs(_find(OTHERS[name], f"{workloads} need", (name,), (f"{name}-crds", f"{name}-webhooks.yaml")))
+
+
+def find_argo_programs() -> ArgoPrograms:
+    """Returns the programs that `gpuc tools --argocd` builds, and the programs on PATH.
+
+    Raises:
+        MissingProgramsError: if a program is missing. The message explains how to install the program.
+    """
+    folder = _find(OTHERS["argocd"], "--argocd needs", ARGO_NAMES, ARGO_DATA)
+    found = {name: shutil.which(name) for name in FROM_PATH}
+    for name, path in found.items():
+        if path is None:
+            raise MissingProgramsError(f"--argocd needs {name} on PATH. Install {FROM_PATH[name]}.")
+    return ArgoPrograms(folder, Path(str(found["redis-server"])), Path(str(found["git"])))
+
+
+def _find(selection: Selection, user: str, names: Iterable[str], data: Iterable[str]) -> Path:
+    """Returns the folder of programs. `user` is the subject and the verb of the message, as in "JobSets need"."""
+    if missing := Programs(selection.home()).missing(names, data):
+        raise MissingProgramsError(
+            f"{user} programs that are not in {selection.home()}: {', '.join(missing)}; run `{selection.command}`, "
+            "which builds the programs with Go, or set GPUC_TOOLS to the folder of the programs"
+        )
+    return selection.home()

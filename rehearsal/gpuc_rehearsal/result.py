@@ -1,0 +1,212 @@
+"""The result of a rehearsal of one spec, with the line of the spec for every test case and problem, and its report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Any, Literal
+
+from gpuc.diagnostics.finding import Mark
+from gpuc.diagnostics.report.document import Block, Item, Span, Table, picked, position, section
+from gpuc.manifest.manifest import Manifest
+from gpuc.pipeline.stages import CompiledSpec
+from gpuc_rehearsal.apply import ApplyResult
+from gpuc_rehearsal.layout import Report
+from gpuc_rehearsal.outcome import Outcome
+from gpuc_rehearsal.runner import CaseResult
+
+ProblemKind = Literal["refused", "unhealthy", "unstable", "differs"]
+LISTED = 40
+"""Maximum number of test cases that the text report lists. With more, it counts by line of the spec and suite."""
+_LONGEST_CELL = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """An object that the control plane refused or changed, or that is not healthy."""
+
+    kind: ProblemKind
+    """Refused by the API server; not healthy after the timeout; changed by a second apply; stored with other values."""
+    mark: Mark
+    object: str
+    """Kind, namespace and name."""
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class LocatedResult:
+    """The result of a test case, with the tested line of the spec."""
+
+    mark: Mark
+    result: CaseResult
+
+
+@dataclass(frozen=True)
+class Result:
+    """The result of a rehearsal."""
+
+    cluster: str
+    """Name of the cluster."""
+    file: str
+    """Path of the spec."""
+    objects: int
+    """Number of objects that the API server accepted."""
+    problems: tuple[Problem, ...]
+    cases: tuple[LocatedResult, ...]
+    substitutions: tuple[str, ...]
+    """Sentences about simulated and replaced parts of the cluster."""
+    not_tested: tuple[str, ...]
+    """Sentences about the behaviour that no test case checks."""
+    seconds: Mapping[str, float]
+    """Duration by step, in the order of the run."""
+    memory_mib: int
+    """Resident memory of all programs at the end of the run."""
+    kubeconfig: Path
+
+    @property
+    def failed(self) -> tuple[LocatedResult, ...]:
+        """Test cases whose actual outcome differs from the expected outcome."""
+        return tuple(located for located in self.cases if not located.result.passed)
+
+    @property
+    def is_good(self) -> bool:
+        """Whether no object has a problem and every test case has the expected outcome."""
+        return not self.problems and not self.failed
+
+    @property
+    def refusals(self) -> int:
+        """Number of test cases that expect a refusal."""
+        return sum(located.result.case.is_refusal for located in self.cases)
+
+    @property
+    def distinct(self) -> int:
+        """Number of test cases that differ in suite, queue, pool or request."""
+        cases = (located.result.case for located in self.cases)
+        return len({(case.suite, case.queue, case.pool, case.request or case.name) for case in cases})
+
+
+def find_problems(spec: CompiledSpec, applied: ApplyResult) -> tuple[Problem, ...]:
+    """Returns the problems of all applied objects, sorted by the lines of the spec that produce the objects."""
+
+    def problem(kind: ProblemKind, manifest: Manifest, message: str) -> Problem:
+        return Problem(kind, spec.locate(manifest), str(manifest), message)
+
+    problems = [
+        *(problem("refused", refused.manifest, refused.message) for refused in applied.refusals),
+        *(problem("unhealthy", unhealthy.manifest, unhealthy.message) for unhealthy in applied.unhealthy),
+        *(problem("unstable", manifest, "a second apply changed the object") for manifest in applied.unstable),
+        *(problem("differs", manifest, str(difference)) for manifest, difference in applied.differences),
+    ]
+    return tuple(sorted(problems, key=lambda problem: (problem.mark.file, problem.mark.line, problem.object)))
+
+
+def locate_results(spec: CompiledSpec, results: list[CaseResult]) -> tuple[LocatedResult, ...]:
+    """Returns the results of test cases with the tested lines of the spec, sorted by line."""
+    located = [LocatedResult(spec.source.locate(result.case.origin), result) for result in results]
+    return tuple(sorted(located, key=lambda case: (case.mark.file, case.mark.line, case.result.case.suite)))
+
+
+def outcome_text(outcome: Outcome) -> str:
+    """Returns an outcome as text, for example "refused by Kueue: insufficient quota"."""
+    verdict: str = outcome.verdict
+    if outcome.by and outcome.verdict in ("refused", "pending"):
+        verdict += f" by {outcome.by}"
+    details = [
+        f"flavor {outcome.flavor}" if outcome.flavor else "",
+        f"pool {outcome.pool}" if outcome.pool else "",
+        f"{outcome.nodes} nodes" if outcome.nodes is not None else "",
+        "/".join(outcome.instance_types),
+        ", ".join(f"borrows {amount} {name}" for name, amount in outcome.borrowed or ()),
+    ]
+    text = ", ".join([verdict, *(detail for detail in details if detail)])
+    message = " ".join(outcome.message.split())
+    return f"{text}: {message}" if message else text
+
+
+def summary(result: Result) -> str:
+    """Returns the result in one line."""
+    parts = [
+        f"{len(result.cases)} test cases ({result.distinct} distinct, {result.refusals} refusals)",
+        f"{len(result.cases) - len(result.failed)} as expected, {len(result.failed)} different",
+        f"{result.objects} objects applied, {len(result.problems)} with problems",
+        f"{sum(result.seconds.values()):.1f} s, {result.memory_mib} MiB",
+    ]
+    return f"{result.cluster}: {'; '.join(parts)}"
+
+
+def _blocks(result: Result) -> Iterator[Block]:
+    yield from ("", Table(list(_rows(result)), longest=_LONGEST_CELL))
+    problems = [Item(row.object, Span(row.kind, "1;31"), row.mark, (row.message,)) for row in result.problems]
+    yield from section("Problems", problems)
+    yield from section("Different", [_different(located) for located in result.failed])
+    yield from section("Simulated or replaced", result.substitutions)
+    yield from section("Not tested", result.not_tested)
+
+
+def _different(located: LocatedResult) -> Item:
+    case, actual = located.result.case, outcome_text(located.result.actual)
+    outcomes = f"expected  {outcome_text(case.expected)}", f"actual    {actual}"
+    return Item(f"{case.suite}/{case.name}", place=located.mark, notes=outcomes)
+
+
+def _rows(result: Result) -> Iterator[tuple[str, ...]]:
+    """Yields the heading, then a row per test case; for more than LISTED cases, one per line of the spec and suite."""
+    if len(result.cases) <= LISTED:
+        yield "spec", "test case", "outcome", "s"
+        for located in result.cases:
+            case, actual = located.result.case, outcome_text(located.result.actual)
+            place = f"{located.mark.file}:{located.mark.line}"
+            yield place, f"{case.suite}/{case.name}", actual, f"{located.result.seconds:.1f}"
+        return
+    yield "spec", "suite", "cases", "refusals", "as expected", "s"
+    for (file, line, suite), group in groupby(result.cases, _line_and_suite):
+        results = [located.result for located in group]
+        passed = sum(case_result.passed for case_result in results)
+        refusals = sum(case_result.case.is_refusal for case_result in results)
+        longest = max(case_result.seconds for case_result in results)
+        yield f"{file}:{line}", suite, str(len(results)), str(refusals), str(passed), f"{longest:.1f}"
+
+
+def _line_and_suite(located: LocatedResult) -> tuple[str, int, str]:
+    return located.mark.file, located.mark.line, located.result.case.suite
+
+
+def _data(result: Result) -> dict[str, Any]:
+    return {
+        **picked(result, "cluster file objects seconds memory_mib substitutions not_tested"),
+        "good": result.is_good,
+        "counts": {
+            "cases": len(result.cases),
+            "distinct": result.distinct,
+            "refusals": result.refusals,
+            "different": len(result.failed),
+            "problems": len(result.problems),
+        },
+        "problems": [picked(problem, "kind object message") | position(problem.mark) for problem in result.problems],
+        "cases": [_case(located) for located in result.cases],
+    }
+
+
+def _case(located: LocatedResult) -> dict[str, Any]:
+    result = located.result
+    return {
+        **picked(result.case, "suite name queue pool request"),
+        **position(located.mark),
+        **picked(result, "passed seconds"),
+        "path": result.case.origin,
+        "expected": asdict(result.case.expected),
+        "actual": asdict(result.actual),
+    }
+
+
+REPORT = Report(
+    "clusters",
+    2,
+    lambda result: f"Rehearsal of {result.cluster} ({result.file})",
+    _blocks,
+    summary,
+    _data,
+    lambda result: result.is_good,
+)

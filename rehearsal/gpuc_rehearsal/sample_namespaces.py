@@ -1,0 +1,172 @@
+"""Namespaces for the examples of policies. In a namespace, one policy applies with the parameters of its examples."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+from threading import Lock
+
+from gpuc.kubernetes.api_groups import ADMISSION_API, CONSTRAINT_API, is_custom
+from gpuc.kubernetes.kueue import GROUP
+from gpuc.model import Cluster
+from gpuc.policy.library import Policy
+from gpuc_rehearsal.client import ApiError, Client, Object, WaitError, new_object
+from gpuc_rehearsal.context import RehearsalContext
+from gpuc_rehearsal.crds import framework_groups
+from gpuc_rehearsal.examples import Example, examples, merge_patch, with_namespaces
+from gpuc_rehearsal.health import BINDING
+from gpuc_rehearsal.outcome import dry_run
+
+LABEL = "gpuc.dev/rehearsal"
+RUNTIME_CLASS = "nvidia"
+ENFORCED_SECONDS = 60
+REFRESH_SECONDS = 1
+_THREADS = 4
+
+
+class SampleNamespaces:
+    """The namespaces of all policies. The first test case that needs a namespace creates all namespaces."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._lock = Lock()
+        self._ready = False
+        self._failure = ""
+
+    @property
+    def emitted(self) -> list[str]:
+        """Policies with an emitted constraint. Policies whose settings the spec does not set have no constraint."""
+        return [
+            policy.name
+            for policy in self._cluster.policies.values()
+            if policy.settings.keys() <= self._cluster.policy_settings(policy.name).keys()
+        ]
+
+    @cached_property
+    def examples(self) -> dict[str, list[Example]]:
+        """The examples that the API server can check, by policy.
+
+        Policies without a denied example of a new object are omitted: the first refusal of such an example shows that
+        the API server enforces the policy.
+        """
+        found: dict[str, list[Example]] = {}
+        for name in self.emitted:
+            served = [example for example in examples(self._cluster.policies[name]) if self.serves(example)]
+            if any(_is_probe(example) for example in served):
+                found[name] = served
+        return found
+
+    def serves(self, example: Example) -> bool:
+        """Returns whether the API server has the kinds of the example and of its owners."""
+        served = framework_groups(self._cluster.frameworks)
+        owners = example.document["metadata"].get("ownerReferences", ())
+        groups = {document["apiVersion"].rpartition("/")[0] for document in (example.document, *owners)}
+        return all(not is_custom(group) or group in served or group == GROUP for group in groups)
+
+    def prepare(self, context: RehearsalContext) -> None:
+        """Creates the namespaces at the first call, and waits until the API server enforces every constraint.
+
+        Raises:
+            WaitError: if a constraint is not enforced in time, or if the API server refuses an object. All later calls
+                raise the same error.
+        """
+        with self._lock:
+            if not self._ready:
+                self._ready = True
+                try:
+                    self._create(context)
+                except (ApiError, WaitError) as error:
+                    self._failure = str(error)
+        if self._failure:
+            raise WaitError(self._failure)
+
+    def send(self, client: Client, example: Example) -> None:
+        """Sends an example as a dry run.
+
+        Raises:
+            ApiError: if the API server, a policy or a webhook refuses the example.
+        """
+        after = _in_test_namespace(example, example.document)
+        if example.before is None:
+            client.create(after, dry_run=True)
+            return
+        before = _in_test_namespace(example, example.before)
+        client.patch_object(after, merge_patch(before, after), example.subresource, dry_run=True)
+
+    def _create(self, context: RehearsalContext) -> None:
+        """Creates the namespaces, their objects and their constraints, and waits until all constraints are enforced."""
+        served, policies, client = self.examples, self._cluster.policies, context.client
+        # The RuntimeClass of the GPU Operator. The API server refuses pods with a missing RuntimeClass.
+        client.apply(new_object("node.k8s.io/v1", "RuntimeClass", RUNTIME_CLASS, handler=RUNTIME_CLASS))
+        with ThreadPoolExecutor(_THREADS) as pool:
+            list(pool.map(lambda name: _create_namespaces(client, policies[name], served[name]), served))
+            list(pool.map(lambda name: _wait_until_enforced(context, name, served[name]), served))
+        _wait_for_bindings(client)
+
+
+def _is_probe(example: Example) -> bool:
+    """Returns whether the policy refuses the example, and not another check of the API server."""
+    return example.denied and example.before is None and not example.api_server_refusal
+
+
+def constraint_name(policy: str) -> str:
+    """Returns the name of the constraint that applies to the namespaces of a policy's examples."""
+    return f"rehearsal-{policy}"
+
+
+def _create_namespaces(client: Client, policy: Policy, served: list[Example]) -> None:
+    names = sorted(set(_namespaces(policy.name, served).values()))
+    for name in names:
+        client.apply(new_object("v1", "Namespace", name))
+    for example in served:
+        for existing in (example.before, example.owner):
+            if existing is not None:
+                client.apply(_in_test_namespace(example, existing))
+    # The constraint selects the label, so the label comes after the existing objects, which the policy may deny.
+    for name in names:
+        client.apply(new_object("v1", "Namespace", name, metadata={"labels": {LABEL: policy.name}}))
+    client.apply(_constraint(policy, _namespaces(policy.name, served)))
+
+
+def _constraint(policy: Policy, namespaces: dict[str, str]) -> Object:
+    match = policy.match({"matchLabels": {LABEL: policy.name}})
+    spec = {"enforcementAction": "deny", "match": match, "parameters": with_namespaces(policy.sample, namespaces)}
+    return new_object(CONSTRAINT_API, policy.kind, constraint_name(policy.name), spec=spec)
+
+
+def _wait_until_enforced(context: RehearsalContext, policy: str, served: list[Example]) -> None:
+    """Waits until the policy refuses a denied example, because the API server reads new policies only once a second."""
+    probe = next(example for example in served if _is_probe(example))
+    document = _in_test_namespace(probe, probe.document)
+    sender = context.client.with_user(probe.user)
+    description = f"the API server enforces policy {policy}"
+    context.until(description, lambda: dry_run(sender, document).by == "policy", ENFORCED_SECONDS)
+
+
+def _wait_for_bindings(client: Client) -> None:
+    """Waits until every constraint has a ValidatingAdmissionPolicyBinding, and the API server has read all bindings."""
+    expected = set()
+    for policy in client.list_all(ADMISSION_API, "ValidatingAdmissionPolicy"):
+        if "paramKind" not in policy["spec"]:
+            continue  # a policy of gpuc that Gatekeeper did not generate
+        kind = policy["spec"]["paramKind"]["kind"]
+        expected |= {
+            f"gatekeeper-{kind.lower()}-{constraint['metadata']['name']}"
+            for constraint in client.list_all(CONSTRAINT_API, kind)
+        }
+    for name in sorted(expected):
+        client.wait_for(ADMISSION_API, BINDING, name, lambda _: True, ENFORCED_SECONDS)
+    time.sleep(REFRESH_SECONDS)
+
+
+def _namespaces(policy: str, served: Iterable[Example]) -> dict[str, str]:
+    """Returns the name of the created namespace for each namespace in the examples."""
+    names = {example.document["metadata"]["namespace"] for example in served}
+    return {name: f"rehearsal-{policy}-{name}" for name in names}
+
+
+def _in_test_namespace(example: Example, document: Object) -> Object:
+    replaced: Object = with_namespaces(document, _namespaces(example.policy, [example]))
+    return replaced

@@ -1,0 +1,211 @@
+"""Sample pods and Jobs for a tenant namespace. The pods and Jobs pass every policy and every Pod Security level."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from copy import deepcopy
+from dataclasses import dataclass, field
+
+from gpuc.kubernetes.controllers import JOB_CONTROLLER, user
+from gpuc.kubernetes.kueue import QUEUE_LABEL
+from gpuc.model import Cluster, Namespace, Pool, Tenant
+from gpuc.model.names import EFA, GPU, POOL_LABEL, SHARED_GPU, TENANT_KEY
+from gpuc_rehearsal.client import Object, new_object
+from gpuc_rehearsal.context import POD
+
+CONTAINER_SECURITY = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
+REPLACE_FAILED: Object = {"podReplacementPolicy": "Failed"}
+"""The field of a Job that the policy queue-required demands of Jobs with GPUs."""
+ANY_USER = 1000
+GPU_VENDORS = ("nvidia.com/", "amd.com/")
+
+
+@dataclass(frozen=True)
+class SampleObject:
+    """An object that a test case creates in a tenant namespace."""
+
+    name: str
+    """Description of the object, for example "2 nvidia.com/gpu of pool train-h100"."""
+    document: Object
+    breaks_baseline: bool = False
+    """Whether the Pod Security level baseline also forbids the object."""
+    devices: dict[str, int] = field(default_factory=dict)
+    """Requested devices by resource name."""
+    pool: str = ""
+    policy: str = ""
+    """The only policy that the object violates; empty if it violates no policy."""
+
+
+@dataclass(frozen=True)
+class WorkloadFactory:
+    """Creates pods and Jobs for a tenant namespace."""
+
+    cluster: Cluster
+    tenant: Tenant
+    namespace: Namespace
+
+    @property
+    def gpu_pools(self) -> tuple[Pool, ...]:
+        """GPU pools that the namespace may use: the pools of its queues, and the pools of its ResourceQuota."""
+        return tuple(pool for pool in self.pools if pool.is_gpu)
+
+    @property
+    def pools(self) -> tuple[Pool, ...]:
+        """Pools that the namespace may use, without duplicates."""
+        own = [quota.pool for quota in self.namespace.quotas]
+        return tuple({pool.name: pool for pool in (*self.queued_pools, *own)}.values())
+
+    @property
+    def queued_pools(self) -> tuple[Pool, ...]:
+        """Pools of the queues of the namespace, which Kueue counts."""
+        queued = (pool for queue in self.namespace.queues for pool in queue.pools)
+        return tuple({pool.name: pool for pool in queued}.values())
+
+    @property
+    def queues(self) -> dict[str, bool]:
+        """Names of the LocalQueues of the namespace. The value is whether the queue has GPU pools."""
+        return {
+            cluster_queue.name: any(pool.is_gpu for pool in cluster_queue.pools)
+            for cluster_queue in self.namespace.cluster_queues
+        }
+
+    @property
+    def other_queues(self) -> list[str]:
+        """Names of LocalQueues that exist in other namespaces only."""
+        names = [name for _, namespace in self.cluster.namespaces for name in namespace.local_queues]
+        return [name for name in dict.fromkeys(names) if name not in self.queues]
+
+    @property
+    def registry(self) -> str:
+        """An image prefix that the policy images allows."""
+        registries = self.cluster.policy_settings("images").get("registries", ["registry.example.com/"])
+        return str(registries[0])
+
+    def pod(self, name: str, pool: Pool | None = None, devices: dict[str, int] | None = None) -> Object:
+        """Returns a pod that passes every policy and every Pod Security level.
+
+        pool: the pool that the pod selects; None for any pool.
+        devices: requested amounts by resource name.
+        """
+        quantities = {name: str(amount) for name, amount in (devices or {}).items()}
+        resources = {"requests": {"cpu": "10m", "memory": "16Mi", **quantities}, "limits": quantities}
+        main: Object = {
+            "name": "main",
+            "image": f"{self.registry}rehearsal:1",
+            "resources": resources,
+            "securityContext": deepcopy(CONTAINER_SECURITY),
+        }
+        if EFA in quantities and self.namespace.nccl:
+            main["envFrom"] = [{"configMapRef": {"name": self.namespace.nccl.config_map}}]
+        spec: Object = {"restartPolicy": "Never", "securityContext": security_context(pool), "containers": [main]}
+        if pool is not None:
+            spec["nodeSelector"] = {POOL_LABEL: pool.name}
+            spec["tolerations"] = [taint.toleration() for taint in pool.taints]
+        return new_object(*POD, f"rehearsal-{name}", self.namespace.name, spec=spec)
+
+    def sample(self, title: str, name: str, pool: Pool | None, devices: dict[str, int]) -> SampleObject:
+        """Returns a pod with devices; the title describes it, and the other arguments are those of `pod`."""
+        document = self.pod(name, pool, devices)
+        return SampleObject(title, document, devices=devices, pool=pool.name if pool else "")
+
+    def job(self, pod: Object, queue: str) -> Object:
+        """Returns a Job with one pod. queue: the LocalQueue of the Job; empty for a Job without a queue."""
+        metadata = self.metadata(pod["metadata"]["name"]) | ({"labels": {QUEUE_LABEL: queue}} if queue else {})
+        spec = {"suspend": True, "backoffLimit": 0, **REPLACE_FAILED, "template": {"spec": pod["spec"]}}
+        return {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": spec}
+
+    def queued_job(self, name: str, queue: str) -> Object:
+        """Returns a Job in a queue. The pod requests one GPU of the queue's first GPU pool, if the queue has one."""
+        pools = [
+            pool
+            for cluster_queue in self.namespace.cluster_queues
+            for pool in cluster_queue.pools
+            if cluster_queue.name == queue and pool.is_gpu
+        ]
+        pod = self.pod(name, pools[0], {pools[0].gpu_resource_names[0]: 1}) if pools else self.pod(name)
+        return self.job(pod, queue)
+
+    def metadata(self, name: str) -> Object:
+        """Returns the metadata of an object in the tenant namespace."""
+        return {"name": f"rehearsal-{name}", "namespace": self.namespace.name}
+
+    def default_pod(self, name: str) -> Object:
+        """Returns a pod with one GPU of the first GPU pool, or without a GPU if the tenant has no GPU pool."""
+        for pool in self.gpu_pools:
+            return self.pod(name, pool, {pool.gpu_resource_names[0]: 1})
+        return self.pod(name)
+
+
+def factories(cluster: Cluster) -> list[WorkloadFactory]:
+    """Returns a factory for each namespace of each tenant."""
+    return [WorkloadFactory(cluster, tenant, namespace) for tenant, namespace in cluster.namespaces]
+
+
+def distinct_factories(cluster: Cluster) -> list[WorkloadFactory]:
+    """Returns for each tenant the first namespace of those with the same queues and the same quota."""
+    distinct: dict[tuple[object, ...], WorkloadFactory] = {}
+    for factory in factories(cluster):
+        namespace = factory.namespace
+        key = factory.tenant.name, namespace.local_queues, tuple(namespace.hard.items())
+        distinct.setdefault(key, factory)
+    return list(distinct.values())
+
+
+def creator(factory: WorkloadFactory, document: Object) -> str:
+    """Returns the user that creates an object of a tenant in a cluster; empty for a member of the tenant.
+
+    The Job controller creates pods with GPUs that Kueue counts.
+    """
+    if document["kind"] != "Pod" or not requests_gpu(document["spec"]):
+        return ""
+    pool = document["spec"].get("nodeSelector", {}).get(POOL_LABEL, "")
+    return "" if pool in {quota.pool.name for quota in factory.namespace.quotas} else user(JOB_CONTROLLER)
+
+
+def security_context(pool: Pool | None) -> Object:
+    """Returns the security context of a pod: the user of the pool's MPS clients, else any user except root."""
+    mps_user = pool.mps_user if pool is not None else None
+    user = ANY_USER if mps_user is None else mps_user
+    return {"runAsNonRoot": True, "runAsUser": user, "seccompProfile": {"type": "RuntimeDefault"}}
+
+
+def requests_gpu(pod: Object) -> bool:
+    """Returns whether a container of a pod requests a GPU, a slice or a share."""
+    containers = [*pod.get("containers", ()), *pod.get("initContainers", ())]
+    limits = (container.get("resources", {}).get("limits", {}) for container in containers)
+    return any(name.startswith(GPU_VENDORS) for names in limits for name in names)
+
+
+def max_per_pod(pool: Pool, resource: str) -> int:
+    """Returns the maximum amount of a resource for one pod: 1 for GPU shares, as a second share adds no compute."""
+    return 1 if resource == SHARED_GPU else max(pool.advertised(instance)[resource] for instance in pool.instances)
+
+
+def permitted_samples(factory: WorkloadFactory) -> Iterator[SampleObject]:
+    """Yields objects that the API server, every policy and every quota must admit."""
+    yield SampleObject("pod without a GPU", factory.pod("plain"))
+    for pool in factory.gpu_pools:
+        for resource in pool.gpu_resource_names:
+            for amount in sorted({1, max_per_pod(pool, resource)}):
+                yield factory.sample(f"{amount} {resource} of pool {pool.name}", "gpu", pool, {resource: amount})
+        if pool.has_efa:
+            devices = {GPU: max_per_pod(pool, GPU), EFA: max_per_pod(pool, EFA)}
+            yield factory.sample(f"all GPUs and EFA interfaces of a node of pool {pool.name}", "efa", pool, devices)
+    silent = factory.pod("silent")
+    del silent["spec"]["containers"][0]["resources"]
+    yield SampleObject("pod without requests for cpu and memory, which the LimitRange adds", silent)
+    for queue in factory.queues:
+        yield SampleObject(f"Job in queue {queue}", factory.queued_job("queued", queue))
+    own = namespaces_labelled(TENANT_KEY, factory.tenant.name)
+    yield SampleObject(f"ingress from tenant {factory.tenant.name}", network_policy(factory, own))
+
+
+def network_policy(factory: WorkloadFactory, peer: Object) -> Object:
+    """Returns a NetworkPolicy that allows ingress from a peer."""
+    spec = {"podSelector": {}, "policyTypes": ["Ingress"], "ingress": [{"from": [peer]}]}
+    return new_object("networking.k8s.io/v1", "NetworkPolicy", "rehearsal-opens", factory.namespace.name, spec=spec)
+
+
+def namespaces_labelled(label: str, value: str) -> Object:
+    """Returns a NetworkPolicy peer that selects all namespaces with a label."""
+    return {"namespaceSelector": {"matchLabels": {label: value}}}

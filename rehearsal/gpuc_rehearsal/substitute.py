@@ -1,0 +1,145 @@
+"""Replacements for parts that need a cloud, and the report's sentences about replaced and untested parts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from gpuc.documents.reader import load_yaml
+from gpuc.kubernetes.resource_name import plural
+from gpuc.manifest.manifest import Manifest
+from gpuc.model import Cluster
+from gpuc.pipeline.stages import CompiledSpec
+from gpuc_rehearsal.autoscaler import Autoscaler, autoscaler_of, autoscalers
+from gpuc_rehearsal.client import Client, Object
+from gpuc_rehearsal.crds import Definitions
+from gpuc_rehearsal.existing import existing_nodes
+from gpuc_rehearsal.expectation import unused_queues
+from gpuc_rehearsal.node_stages import node_stages, zones_of
+from gpuc_rehearsal.plane.kueue import without_replacement
+from gpuc_rehearsal.plane.site import Settings
+from gpuc_rehearsal.sample_namespaces import SampleNamespaces
+from gpuc_rehearsal.suites.boundaries import FILLED_PODS, unfilled_quotas
+
+TESTED_FRAMEWORKS = {"batch/job", "pod", "deployment", "statefulset"}
+"""Frameworks of Kueue whose objects get pods in a rehearsal."""
+_SENTENCES: dict[str, dict[str, list[str]]] = load_yaml(
+    Path(__file__).with_name("sentences.yaml").read_text(encoding="utf-8")
+)
+
+
+def settings(spec: CompiledSpec, definitions: Definitions, zones: Iterable[str] = ()) -> Settings:
+    """Returns the settings of a control plane: the compiled configuration of controllers and the simulated provider.
+
+    zones: the zones of the instance types; by default, those of the cluster.
+    """
+    configuration = spec.values("kueue")["managerConfig"]["controllerManagerConfigYaml"] if spec.cluster.queues else ""
+    autoscaler = autoscaler_of(spec.cluster)
+    kueue = load_yaml(configuration) if configuration else None
+    return Settings(
+        crds=definitions.crds,
+        kueue_configuration=without_replacement(kueue) if kueue and autoscaler else kueue,
+        has_gatekeeper=bool(spec.cluster.policies),
+        autoscaler=autoscaler,
+        instance_types=autoscaler.instance_types(spec.cluster, zones or zones_of(spec.cluster)) if autoscaler else (),
+        feature_gates=autoscaler.gates(spec) if autoscaler else {},
+        node_stages=tuple(node_stages(spec.cluster)),
+        policy_resources=policy_resources(spec.synced),
+    )
+
+
+def policy_resources(synced: Iterable[Manifest]) -> tuple[tuple[str, str], ...]:
+    """Returns (API group, resource) of every kind that a constraint or an ExpansionTemplate matches, sorted."""
+    kinds = set()
+    for manifest in synced:
+        if manifest.api.startswith("constraints.gatekeeper.sh/"):
+            rules = manifest.body["spec"]["match"]["kinds"]
+            kinds |= {(group, kind) for rule in rules for group in rule["apiGroups"] for kind in rule["kinds"]}
+        elif manifest.kind == "ExpansionTemplate":
+            rules = manifest.body["spec"]["applyTo"]
+            kinds |= {(group, kind) for rule in rules for group in rule["groups"] for kind in rule["kinds"]}
+    return tuple((group, plural(group, kind)) for group, kind in sorted(kinds))
+
+
+def simulated_document(manifest: Manifest) -> Object:
+    """Returns the object that the rehearsal applies: a pool refers to the simulated provider."""
+    for autoscaler in autoscalers():
+        if (manifest.api, manifest.kind) == autoscaler.pool:
+            return autoscaler.simulated(manifest)
+    return manifest.document()
+
+
+def replacement_objects(cluster: Cluster) -> list[Object]:
+    """Returns the objects of the simulated provider. Without an autoscaler, the objects are the nodes that exist."""
+    if existing := existing_nodes(cluster.spec.cloud.substrate):
+        return existing.nodes(cluster)
+    autoscaler = autoscaler_of(cluster)
+    return autoscaler.replacements(cluster) if autoscaler else []
+
+
+def substitutions(spec: CompiledSpec, definitions: Definitions) -> list[str]:
+    """Returns sentences about the simulated and replaced parts of a cluster."""
+    autoscaler = autoscaler_of(spec.cluster)
+    facts = {
+        "started nodes": autoscaler.simulated_class if autoscaler else "",
+        "existing nodes": not autoscaler,
+        "always": True,
+        "queues": spec.cluster.queues,
+        "queues of started nodes": autoscaler and spec.cluster.queues,
+        "policies": spec.cluster.policies,
+        "disabled gate": autoscaler.unsupported_gate(spec) if autoscaler else "",
+        "staying": ", ".join(spec.staying),
+        "moved": ", ".join(spec.moved),
+        "startup taints": any(pool.startup_taints for pool in spec.cluster.pools),
+        "structural": ", ".join(definitions.structural),
+    }
+    return list(_sentences("replaced", facts, autoscaler))
+
+
+def _sentences(section: str, facts: Mapping[str, object], autoscaler: Autoscaler | None) -> Iterator[str]:
+    """Yields the sentences of a section about the facts whose value counts as true, in the order of the facts."""
+    known = {**_SENTENCES[section], **(autoscaler.sentences[section] if autoscaler else {})}
+    for key in (key for key, value in facts.items() if value):
+        for sentence in known[key]:
+            yield sentence.format(value=facts[key], filled_pods=FILLED_PODS)
+
+
+def split_by_kind(client: Client, synced: Iterable[Manifest]) -> tuple[list[Manifest], list[Manifest]]:
+    """Returns the objects that the control plane can store, and the objects of users whose kinds it does not serve.
+
+    A chart that is not installed defines these kinds, or a CustomResourceDefinition among the objects of users.
+    """
+    served: list[Manifest] = []
+    unserved: list[Manifest] = []
+    for manifest in synced:
+        is_served = manifest.written is None or client.serves(manifest.api, manifest.kind)
+        (served if is_served else unserved).append(manifest)
+    return served, unserved
+
+
+def not_tested(cluster: Cluster, unserved: Iterable[Manifest] = ()) -> tuple[str, ...]:
+    """Returns one sentence per gap. Sentences that apply to every cluster come first.
+
+    Args:
+        unserved: objects that are not applied.
+    """
+    own = [name for name, policy in cluster.policies.items() if policy.own_examples is not None]
+    usable = SampleNamespaces(cluster).examples if own else {}
+    autoscaler = autoscaler_of(cluster)
+    facts = {
+        "started nodes": autoscaler is not None,
+        "existing nodes": autoscaler is None,
+        "always": True,
+        "no tenants": not cluster.tenants,
+        "no queues": not cluster.queues,
+        "no policies": not cluster.policies,
+        "policies": cluster.policies,
+        "policies without examples": ", ".join(name for name in own if name not in usable),
+        "unfilled quotas": ", ".join(unfilled_quotas(cluster)) if cluster.tenants else "",
+        "unused queues": ", ".join(unused_queues(cluster)),
+        "pools of quotas": ", ".join(pool.name for pool in cluster.gpu_pools if pool.counted == "quota"),
+        "charts": ", ".join(cluster.spec.charts),
+        "unserved": ", ".join(map(str, unserved)),
+        "frameworks": ", ".join(sorted(set(cluster.frameworks) - TESTED_FRAMEWORKS)),
+    }
+    return tuple(_sentences("not tested", facts, autoscaler))

@@ -1,0 +1,1 @@
+"""What a rehearsal knows about substrates, by the folder of the substrate."""

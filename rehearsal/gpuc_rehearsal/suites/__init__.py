@@ -1,0 +1,83 @@
+"""Test suites for a rehearsed cluster: the test cases and the expected outcomes.
+
+Every suite is a function `(spec) -> Iterator[Case]`, which reads only the spec. Expected outcomes therefore do not
+depend on the run. The test cases of a batch run at the same time, even if they belong to different suites; the
+outcome of a test case does not depend on the other test cases of the batch. Batches run one after another. The objects
+of a batch are deleted before the next batch starts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass
+
+from gpuc.diagnostics.finding import Path
+from gpuc.pipeline.stages import CompiledSpec
+from gpuc_rehearsal.client import Object
+from gpuc_rehearsal.context import RehearsalContext
+from gpuc_rehearsal.outcome import Outcome, Request, dry_run
+
+Action = Callable[[RehearsalContext], Outcome]
+"""Creates the objects of a test case, waits, and returns the actual outcome."""
+
+SUITES = {
+    "smallest": "nodes.smallest",
+    "full_node": "nodes.full_node",
+    "efa": "nodes.efa",
+    "shares": "nodes.shares",
+    "gangs": "gangs.cases",
+    "borrowing": "gangs.borrowing",
+    "preemption": "gangs.preemption",
+    "reclaim": "gangs.reclaim",
+    "topology": "nodes.topology",
+    "policies": "policies.cases",
+    "boundaries": "boundaries.cases",
+    "counted": "counted.cases",
+    "deletion": "policies.deletion",
+    "serving": "serving.cases",
+    "open_pools": "serving.open_pools",
+}
+"""Module and function of each suite, in the order of the run."""
+NODES_BATCH = "nodes"
+"""Name of the batch of test cases whose pods can run on the same node as other pods."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A test case: objects to create, and the expected outcome."""
+
+    suite: str
+    name: str
+    """Unique within its suite, for example "research train-h100 one GPU"."""
+    origin: Path
+    """Path of the tested field in the spec."""
+    expected: Outcome
+    action: Action
+    queue: str = ""
+    """Name of the ClusterQueue or LocalQueue; empty for a test case without a queue."""
+    pool: str = ""
+    request: str = ""
+    """Description of the request. Test cases are distinct if suite, queue, pool or request differ."""
+    batch: str = ""
+    """Name of the batch. Test cases with an empty name are in the batch of their suite."""
+    demand: Request | None = None
+    """The quota and nodes that the test case uses. Test cases that do not fit together run in separate batches."""
+
+    @property
+    def is_refusal(self) -> bool:
+        """Whether the expected outcome is a refusal or pending pods."""
+        return self.expected.verdict in ("refused", "pending")
+
+
+def creation(document: Object, user: str = "", ignored_warnings: Collection[str] = ()) -> Action:
+    """Returns an action that creates an object as a user, as a dry run."""
+    return lambda context: dry_run(context.client.with_user(user), document, ignored_warnings)
+
+
+def all_cases(spec: CompiledSpec, suites: Iterable[str] = tuple(SUITES)) -> Iterator[Case]:
+    """Yields all test cases for a cluster, suite by suite."""
+    from importlib import import_module
+
+    for name in suites:
+        module, _, function = SUITES[name].partition(".")
+        yield from getattr(import_module(f"{__name__}.{module}"), function)(spec)

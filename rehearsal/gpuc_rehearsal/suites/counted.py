@@ -1,0 +1,235 @@
+"""Test cases for requests for GPUs that neither Kueue nor a ResourceQuota would count."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from gpuc.emit.policy_facts import kueue_user
+from gpuc.kubernetes.controllers import JOB_CONTROLLER, JOBSET, user
+from gpuc.kubernetes.kueue import GATE, MANAGED_LABEL, PODSET_LABEL, QUEUE_LABEL
+from gpuc.model import Pool
+from gpuc.parts.workload_kinds import pod_frameworks
+from gpuc.pipeline.stages import CompiledSpec
+from gpuc_rehearsal.client import Object, address_of
+from gpuc_rehearsal.context import RehearsalContext
+from gpuc_rehearsal.outcome import Outcome, Request, classify_response, dry_run
+from gpuc_rehearsal.sample_namespaces import SampleNamespaces
+from gpuc_rehearsal.sample_workloads import WorkloadFactory, distinct_factories
+from gpuc_rehearsal.suites import Action, Case, creation
+from gpuc_rehearsal.suites.jobs import NO_CONTROLLER, kueue_decision
+from gpuc_rehearsal.suites.policies import ADMITTED, emitted_name, origin, policy_outcome
+
+SUITE = "counted"
+GPU_QUOTA, QUEUE_REQUIRED, OWNED = "gpu-quota", "queue-required", "owned-workloads"
+JOB_LABEL = "batch.kubernetes.io/job-name"
+JOBSET_API = "jobset.x-k8s.io/v1alpha2"
+
+
+def cases(spec: CompiledSpec) -> Iterator[Case]:
+    """Yields test cases for the namespaces that differ in pools, if the policies are emitted."""
+    cluster = spec.cluster
+    emitted = SampleNamespaces(cluster).emitted
+    for factory in distinct_factories(cluster):
+        pool = next((pool for pool in factory.queued_pools if pool.is_gpu), None)
+        if GPU_QUOTA in emitted:
+            yield from _pod_cases(factory)
+        if GPU_QUOTA in emitted and pool is not None:
+            yield from _gate_cases(factory, pool)
+            yield _forged_pod_case(factory, pool)
+        if QUEUE_REQUIRED in emitted and pool is not None:
+            yield from _forged_job_cases(factory, pool)
+            yield from _enlarged_job_cases(factory, pool)
+
+
+def _pod_cases(factory: WorkloadFactory) -> Iterator[Case]:
+    """Yields pods with a GPU that nothing counts: a Kueue-counted pool, no pool, or a pool without a quota."""
+    expected = _decision(factory, GPU_QUOTA)
+    for pool in factory.queued_pools:
+        if pool.is_gpu:
+            name = f"pod with a GPU of pool {pool.name}, which Kueue counts"
+            yield _case(factory, GPU_QUOTA, name, creation(_pod(factory, pool)), expected, pool)
+    for pool in (quota.pool for quota in factory.namespace.quotas):
+        pod = _pod(factory, pool)
+        del pod["spec"]["nodeSelector"]
+        yield _case(factory, GPU_QUOTA, f"pod with a GPU of {pool.name} that selects no pool", creation(pod), expected)
+    for pool in factory.tenant.pools:
+        if pool.is_gpu and pool.counted == "quota" and pool not in factory.pools:
+            # The ResourceQuota refuses the pod too, but the API server evaluates policies first.
+            by_quota = Outcome("refused", by="quota") if expected.verdict == "admitted" else expected
+            name = f"pod with a GPU of pool {pool.name}, without quota"
+            yield _case(factory, GPU_QUOTA, name, creation(_pod(factory, pool)), by_quota, pool)
+
+
+def _gate_cases(factory: WorkloadFactory, pool: Pool) -> Iterator[Case]:
+    """Yields attempts to remove Kueue's scheduling gate: only Kueue may remove it, when it admits the workload."""
+    kueue = kueue_user(factory.cluster)
+    labels = {PODSET_LABEL: "main"}
+    for sender, by, added, expected in (
+        ("", "a user", labels, _decision(factory, GPU_QUOTA)),
+        (user(JOB_CONTROLLER), "the Job controller", labels, _decision(factory, GPU_QUOTA)),
+        (kueue, "Kueue without an admission", {}, _decision(factory, GPU_QUOTA)),
+        (kueue, "Kueue", labels, ADMITTED),
+    ):
+        pod = _pod(factory, pool, f"gated-{'-'.join(by.lower().split())}")
+        pod["spec"]["schedulingGates"] = [{"name": GATE}]
+        name = f"Kueue's scheduling gate removed by {by}"
+        yield _case(factory, GPU_QUOTA, name, _remove_gate(pod, sender, added), expected, pool)
+
+
+def _forged_pod_case(factory: WorkloadFactory, pool: Pool) -> Case:
+    """Returns a pod that claims to belong to an admitted Job, with the labels of Kueue and of the Job controller."""
+    queue = _queue_of(factory, pool)
+
+    def forged(owner: Object) -> Object:
+        pod = _owned(_pod(factory, pool, "forged"), owner)
+        pod["metadata"]["labels"] = {JOB_LABEL: owner["metadata"]["name"], QUEUE_LABEL: queue, MANAGED_LABEL: "true"}
+        return pod
+
+    name = "pod with a forged owner reference and Kueue's labels"
+    action = _forge(_admitted_job(factory, queue, "owner-of-pod"), forged)
+    return _job_case(factory, GPU_QUOTA, name, action, _forgery(factory, GPU_QUOTA), pool)
+
+
+def _forged_job_cases(factory: WorkloadFactory, pool: Pool) -> Iterator[Case]:
+    """Yields Jobs without a queue that claim to belong to an admitted Job or JobSet."""
+    queue = _queue_of(factory, pool)
+    owners = {"Job": _admitted_job(factory, queue, "owner-of-job")}
+    if JOBSET in factory.cluster.frameworks:
+        owners["JobSet"] = _admitted_job_set(factory, queue)
+    expected = _forgery(factory, QUEUE_REQUIRED)
+    for kind, owner in owners.items():
+        name = f"Job with a forged owner reference to an admitted {kind}"
+        action = _forge(owner, lambda owner: _owned(factory.job(_pod(factory, pool, "forged"), ""), owner))
+        yield _job_case(factory, QUEUE_REQUIRED, name, action, expected, pool)
+
+
+def _enlarged_job_cases(factory: WorkloadFactory, pool: Pool) -> Iterator[Case]:
+    """Yields attempts to raise the parallelism of an admitted Job: refused while it runs, allowed if it is suspended.
+
+    Kueue suspends a Job that does not match its Workload, but only after the Job controller has created more pods.
+    """
+    queue = _queue_of(factory, pool)
+    for name, changes, expected in (
+        ("parallelism raised in a running Job", {}, _decision(factory, QUEUE_REQUIRED)),
+        ("parallelism raised while suspending a Job", {"suspend": True}, Outcome("admitted")),
+    ):
+        job = _admitted_job(factory, queue, "-".join(name.lower().split()))
+        job["spec"] |= {"completionMode": "Indexed", "completions": 1, "parallelism": 1}
+        action = _change_running(job, {"spec": {"parallelism": 2, "completions": 2, **changes}})
+        yield _job_case(factory, QUEUE_REQUIRED, name, action, expected, pool, pods=2)
+
+
+def _forgery(factory: WorkloadFactory, policy: str) -> Outcome:
+    """Returns the outcome of an object with a forged owner, which a policy and owned-workloads forbid."""
+    if OWNED in SampleNamespaces(factory.cluster).emitted and factory.cluster.policy_stage(OWNED) == "deny":
+        return Outcome("refused", by="policy")
+    return _decision(factory, policy)
+
+
+def _decision(factory: WorkloadFactory, policy: str) -> Outcome:
+    """Returns the outcome of a request that a policy forbids.
+
+    With Kueue's pod integration, the policy queue-required refuses some of the pods too, and the API server reports
+    one refusal at random.
+    """
+    integrated = pod_frameworks() & set(factory.cluster.frameworks)
+    message = "" if integrated else emitted_name(factory, policy)
+    return policy_outcome(factory.cluster.policy_stage(policy), message)
+
+
+def _case(
+    factory: WorkloadFactory, policy: str, name: str, action: Action, expected: Outcome, pool: Pool | None = None
+) -> Case:
+    title = f"{factory.namespace.name} {name}"
+    pool_name = pool.name if pool else ""
+    return Case(SUITE, title, origin(factory.cluster, policy), expected, action, pool=pool_name, request=title)
+
+
+def _job_case(
+    factory: WorkloadFactory, policy: str, name: str, action: Action, expected: Outcome, pool: Pool, pods: int = 1
+) -> Case:
+    """Returns a test case with a Job that Kueue has to admit first: the Job needs quota of the pool for its pods."""
+    demand = Request({pool.gpu_resource_names[0]: 1}, pods, pool.name)
+    return replace(_case(factory, policy, name, action, expected, pool), queue=_queue_of(factory, pool), demand=demand)
+
+
+def _pod(factory: WorkloadFactory, pool: Pool, name: str = "uncounted") -> Object:
+    return factory.pod(f"{name}-{pool.name}", pool, {pool.gpu_resource_names[0]: 1})
+
+
+def _queue_of(factory: WorkloadFactory, pool: Pool) -> str:
+    """Returns the first LocalQueue of the namespace that has quota on a pool."""
+    return next(part.name for part in factory.namespace.cluster_queues if pool in part.pools)
+
+
+def _admitted_job(factory: WorkloadFactory, queue: str, name: str) -> Object:
+    """Returns a Job that Kueue admits, but for which no controller creates pods."""
+    job = factory.queued_job(name, queue)
+    del job["spec"]["suspend"]
+    job["spec"]["managedBy"] = NO_CONTROLLER
+    return job
+
+
+def _admitted_job_set(factory: WorkloadFactory, queue: str) -> Object:
+    job = factory.queued_job("owner-of-jobs", queue)
+    del job["spec"]["suspend"]
+    replicated = {"name": "workers", "replicas": 1, "template": {"spec": job["spec"]}}
+    return {**job, "apiVersion": JOBSET_API, "kind": "JobSet", "spec": {"replicatedJobs": [replicated]}}
+
+
+def _owned(document: Object, owner: Object) -> Object:
+    """Adds a reference to the owner as the controller of a document."""
+    reference = {"apiVersion": owner["apiVersion"], "kind": owner["kind"], "controller": True}
+    reference |= {key: owner["metadata"][key] for key in ("name", "uid")}
+    document["metadata"]["ownerReferences"] = [reference]
+    return document
+
+
+def _forge(owner: Object, forged: Callable[[Object], Object]) -> Action:
+    """Returns an action that waits until Kueue admits the owner, and then creates the forged object."""
+
+    def action(context: RehearsalContext) -> Outcome:
+        created = context.client.create(owner)
+        refused = _refused(context, created, "the owner")
+        return refused or dry_run(context.client, forged(created))
+
+    return action
+
+
+def _refused(context: RehearsalContext, job: Object, title: str) -> Outcome | None:
+    """Waits for Kueue's decision; returns None if Kueue admits the Job."""
+    decision = kueue_decision(context, job)
+    message = f"Kueue must admit {title}: {decision.message}"
+    return None if decision.verdict == "admitted" else Outcome("unanswered", message=message)
+
+
+def _change_running(job: Object, patch: Object) -> Action:
+    """Returns an action that waits until Kueue has admitted and resumed a Job, and then changes the Job."""
+
+    def action(context: RehearsalContext) -> Outcome:
+        client = context.client
+        created = client.create(job)
+        name = created["metadata"]["name"]
+        if refused := _refused(context, created, f"Job {name}"):
+            return refused
+
+        def is_resumed() -> bool:
+            return client.get(*address_of(created))["spec"].get("suspend") is False
+
+        context.until(f"Kueue resumes Job {name}", is_resumed, context.timeouts.admission_s)
+        return classify_response(client, lambda: client.patch_object(created, patch, dry_run=True))
+
+    return action
+
+
+def _remove_gate(pod: Object, sender: str, labels: dict[str, str]) -> Action:
+    """Returns an action that removes all gates of a gated pod, and adds labels, as a user."""
+
+    def action(context: RehearsalContext) -> Outcome:
+        created = context.client.with_user(user(JOB_CONTROLLER)).create(pod)
+        client = context.client.with_user(sender)
+        patch = {"metadata": {"labels": labels}, "spec": {"schedulingGates": None}}
+        return classify_response(client, lambda: client.patch_object(created, patch, dry_run=True))
+
+    return action

@@ -1,0 +1,261 @@
+"""Jobs of test cases, which every policy admits, and their outcomes from objects, conditions and events."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from functools import partial
+
+from gpuc.diagnostics.finding import Path
+from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, MEMORY, MIB, Amounts, amount, texts
+from gpuc.kubernetes.kueue import LEVEL_LABELS, PRIORITY_LABEL, QUEUE_LABEL, REQUIRED_TOPOLOGY
+from gpuc.model import Cluster, ClusterQueue, Namespace
+from gpuc.model.names import EFA, PLACEHOLDER_REGISTRY, POOL_LABEL
+from gpuc.trace.steps import Component
+from gpuc_rehearsal.autoscaler import autoscaler_of
+from gpuc_rehearsal.client import Object, WaitError, condition, is_true, new_object
+from gpuc_rehearsal.context import CLUSTER_QUEUE, HOLD, RehearsalContext
+from gpuc_rehearsal.outcome import Outcome, Request
+from gpuc_rehearsal.sample_namespaces import LABEL
+from gpuc_rehearsal.sample_workloads import CONTAINER_SECURITY, REPLACE_FAILED, security_context
+from gpuc_rehearsal.suites import NODES_BATCH, Case
+
+SMALL: Amounts = {CPU: 100, MEMORY: 256 * MIB, EPHEMERAL_STORAGE: 64 * MIB}
+"""Requests of a pod for cpu, memory and ephemeral storage if the test case tests another resource."""
+NO_CONTROLLER = LABEL
+"""Value of spec.managedBy for Jobs without pods: no controller has this name, so no controller creates pods.
+
+Test cases for quota use this value, because Kueue decides about a Job before it has pods.
+"""
+KUEUE_REFUSAL = "Pending"
+"""Reason of Kueue's events about a Workload that Kueue does not admit."""
+EVENT_SECONDS = 5
+"""Maximum wait for Kueue's events after the condition. Kueue sends no event about a queue that does not exist."""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """A Job that a test case submits."""
+
+    name: str
+    """Unique description of the Job. The object's name is a hash of it."""
+    queue: ClusterQueue
+    request: Request
+    priority: str = ""
+    """Name of the priority; empty for the default."""
+    keeps_running: bool = False
+    """Whether the pods run until their deletion. Otherwise the pods complete immediately."""
+    without_pods: bool = False
+    """Whether no controller creates pods for the Job."""
+
+
+def job_of(cluster: Cluster, work: Work) -> Object:
+    """Returns the Job in a namespace of the queue's tenants: with an NCCL profile for EFA requests, else without."""
+    namespace = _namespace(cluster, work)
+    request = work.request
+    labels = {QUEUE_LABEL: work.queue.name} | ({PRIORITY_LABEL: work.priority} if work.priority else {})
+    annotations = dict(HOLD) if work.keeps_running else {}
+    if request.one_block:
+        annotations[REQUIRED_TOPOLOGY] = block_label(work.queue, request)
+    spec = {
+        "parallelism": request.pods,
+        "completions": request.pods,
+        "backoffLimit": 0,
+        **REPLACE_FAILED,
+        **({"managedBy": NO_CONTROLLER} if work.without_pods else {}),
+        "template": {"metadata": {"annotations": annotations}, "spec": _pod(cluster, namespace, work)},
+    }
+    return new_object("batch/v1", "Job", object_name(work.name), namespace.name, metadata={"labels": labels}, spec=spec)
+
+
+def block_label(queue: ClusterQueue, request: Request) -> str:
+    """Returns the node label of the block that a request requires: that of the selected pool, or of the first one."""
+    labels = [pool.level_labels for pool in queue.pools if request.pool in ("", pool.name)]
+    return next((found["block"] for found in labels if "block" in found), LEVEL_LABELS["block"])
+
+
+def object_name(name: str) -> str:
+    """Returns a short, reproducible name for the object of a test case."""
+    return f"case-{hashlib.sha256(name.encode()).hexdigest()[:12]}"
+
+
+def _namespace(cluster: Cluster, work: Work) -> Namespace:
+    namespaces = [namespace for _, namespace in cluster.namespaces if work.queue.name in namespace.local_queues]
+    return min(namespaces, key=lambda namespace: (namespace.nccl is not None) != (EFA in work.request.pod))
+
+
+def _pod(cluster: Cluster, namespace: Namespace, work: Work) -> Object:
+    request = work.request
+    quantities = texts(request.pod)
+    container: Object = {
+        "name": "work",
+        "image": f"{(cluster.policy_settings('images').get('registries') or [PLACEHOLDER_REGISTRY])[0]}case:1",
+        "resources": {"requests": quantities, "limits": dict(quantities)},
+        "securityContext": deepcopy(CONTAINER_SECURITY),
+    }
+    if EFA in request.pod and namespace.nccl:
+        container["envFrom"] = [{"configMapRef": {"name": namespace.nccl.config_map}}]
+    pool = next((pool for pool in cluster.pools if pool.name == request.pool), None)
+    return {
+        "restartPolicy": "Never",
+        "automountServiceAccountToken": False,
+        "terminationGracePeriodSeconds": 0,
+        "securityContext": security_context(pool),
+        "containers": [container],
+        **({"nodeSelector": {POOL_LABEL: request.pool}} if request.pool else {}),
+    }
+
+
+def submit(context: RehearsalContext, work: Work) -> Object:
+    """Creates a Job. Raises ApiError if the Job is refused."""
+    return context.client.create(job_of(context.cluster, work))
+
+
+def admission(context: RehearsalContext, work: Work) -> Outcome:
+    """Submits a Job, waits for Kueue's decision, and returns the decision."""
+    return kueue_decision(context, submit(context, work))
+
+
+def run(context: RehearsalContext, work: Work) -> Outcome:
+    """Submits a Job, and returns its outcome when the Job is complete, refused or pending.
+
+    The wait for a Job whose pods keep running ends when the pods are bound.
+    """
+    submitted = submit(context, work)
+    decision = kueue_decision(context, submitted)
+    return placed(context, submitted, work, decision) if decision.verdict == "admitted" else decision
+
+
+def job_case(
+    suite: str,
+    work: Work,
+    description: str,
+    origin: Path,
+    expected: Outcome,
+    batch: str = NODES_BATCH,
+    observe: Callable[..., Outcome] = run,
+) -> Case:
+    """Returns a test case with one Job.
+
+    Args:
+        description: the request in words; the name of the test case and of `work` consists of it, queue and pool.
+        observe: a function with the arguments context and work, which submits the Job and returns the outcome.
+    """
+    queue, pool = work.queue.name, work.request.pool
+    name = f"{queue} {pool} {description}"
+    action = partial(observe, work=replace(work, name=f"{suite} {name}"))
+    return Case(suite, name, origin, expected, action, queue, pool, description, batch, work.request)
+
+
+def kueue_decision(context: RehearsalContext, job: Object) -> Outcome:
+    """Waits for Kueue's decision about a Job; returns admitted with a flavor, or refused with a message."""
+
+    def decided() -> Object | None:
+        workload = context.workload_of(job) or {}
+        return workload if is_true(workload, "Admitted") or condition(workload, "QuotaReserved") else None
+
+    description = f"Kueue's decision about Job {job['metadata']['name']}"
+    workload = context.until(description, decided, context.timeouts.admission_s)
+    if not is_true(workload, "QuotaReserved"):
+        return Outcome("refused", by="Kueue", message=_reasons(context, workload))
+    return Outcome("admitted", flavor=flavor_of(workload))
+
+
+def _reasons(context: RehearsalContext, workload: Object) -> str:
+    """Returns all messages about a Workload: Kueue replaces the message of the condition with every new attempt."""
+    message = str(condition(workload, "QuotaReserved").get("message", ""))
+    try:
+        context.until("Kueue's events", lambda: _refusal_events(context, workload), EVENT_SECONDS)
+    except WaitError:
+        if not message:
+            raise
+    return "; ".join(dict.fromkeys([message, *_refusal_events(context, workload)]))
+
+
+def _refusal_events(context: RehearsalContext, workload: Object) -> list[str]:
+    return [message for reason, message in context.events_of(workload) if reason == KUEUE_REFUSAL]
+
+
+def borrowed_amounts(context: RehearsalContext, work: Work) -> Outcome:
+    """Submits a Job, and returns Kueue's decision with the borrowed amounts in the status of the ClusterQueue."""
+    actual = admission(context, work)
+    if actual.verdict != "admitted":
+        return actual
+
+    def updated() -> list[Object] | None:
+        """Returns the resources in the status of the ClusterQueue if they include every resource of the Job.
+
+        Kueue updates the status shortly after the admission. Before, the status can contain the resources of a deleted
+        Workload.
+        """
+        status = context.client.get(*CLUSTER_QUEUE, work.queue.name).get("status", {})
+        flavors = status.get("flavorsReservation", ())
+        rows: list[Object] = next((row["resources"] for row in flavors if row["name"] == actual.flavor), [])
+        totals = {row["name"]: amount(row["name"], row["total"]) or 0 for row in rows}
+        return rows if all(totals.get(name, 0) >= size for name, size in work.request.total.items()) else None
+
+    rows = context.until(f"status of ClusterQueue {work.queue.name}", updated, context.timeouts.admission_s)
+    borrowed = ((row["name"], str(row.get("borrowed", "0"))) for row in rows)
+    return replace(actual, borrowed=tuple((name, quantity) for name, quantity in borrowed if quantity != "0"))
+
+
+def flavor_of(*workloads: Object) -> str:
+    """Returns the flavor of all resources. Several names are joined with +, which equals no expected flavor."""
+    assigned = (row for workload in workloads for row in workload["status"]["admission"]["podSetAssignments"])
+    return "+".join(sorted({flavor for pod_set in assigned for flavor in pod_set.get("flavors", {}).values()}))
+
+
+def placed(context: RehearsalContext, job: Object, work: Work, decision: Outcome) -> Outcome:
+    """Waits until the pods of an admitted Job are bound or complete, or until a component reports why they are pending.
+
+    Returns the decision with the nodes of the pods, or pending with the component's message.
+    """
+    # The nodes of a static pool exist already, so the scheduler's message about them is final.
+    is_static = any(pool.is_static for pool in context.cluster.pools if pool.name == decision.flavor)
+
+    def settled() -> tuple[list[Object], str] | None:
+        pods = context.pods_of(job)
+        waiting = [pod for pod in pods if not pod["spec"].get("nodeName")]
+        if len(pods) < work.request.pods:
+            return None
+        if waiting:
+            refusal = scheduling_refusal(context, waiting[0], is_static)
+            return (pods, refusal) if refusal else None
+        is_done = work.keeps_running or all(pod.get("status", {}).get("phase") == "Succeeded" for pod in pods)
+        return (pods, "") if is_done else None
+
+    name, namespace = job["metadata"]["name"], job["metadata"]["namespace"]
+    pods, refusal = context.until(f"nodes for Job {name}", settled, context.timeouts.node_s)
+    if refusal:
+        return replace(decision, verdict="pending", by=decider(context.cluster, is_static), message=refusal)
+    if not work.keeps_running:
+        is_complete = partial(is_true, kind="Complete")
+        context.client.wait_for("batch/v1", "Job", name, is_complete, context.timeouts.completion_s, namespace)
+    return replace(
+        decision,
+        verdict="bound" if work.keeps_running else "complete",
+        pool="+".join(sorted({labels[POOL_LABEL] for labels in context.node_labels(pods)})),
+        instance_types=context.types_of(pods),
+        nodes=len({pod["spec"]["nodeName"] for pod in pods}),
+    )
+
+
+def scheduling_refusal(context: RehearsalContext, pod: Object, is_static: bool) -> str:
+    """Returns the scheduler's message for a static pool, else the autoscaler's message; empty before the decision."""
+    scheduled = condition(pod, "PodScheduled")
+    if scheduled.get("reason") != "Unschedulable":
+        return ""
+    if is_static:
+        return str(scheduled.get("message", ""))
+    autoscaler = autoscaler_of(context.cluster)
+    reason, start = autoscaler.refusal if autoscaler else ("", "")
+    refusals = (message for name, message in context.events_of(pod) if name == reason and message.startswith(start))
+    return next(refusals, "")
+
+
+def decider(cluster: Cluster, is_static: bool) -> Component:
+    """Returns who decides that a pod of a pool gets no node: the scheduler for a static pool, else the autoscaler."""
+    autoscaler = None if is_static else autoscaler_of(cluster)
+    return autoscaler.name if autoscaler else "scheduler"

@@ -1,0 +1,269 @@
+"""Test cases for Deployments, StatefulSets and pods that a ResourceQuota or Kueue counts, and for open pools.
+
+Open pools are those of clusters without tenants: their workload templates run in the namespace default.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from copy import deepcopy
+from dataclasses import replace
+from functools import partial
+
+from gpuc.emit.workloads import workloads
+from gpuc.kubernetes.amounts import CPU, MEMORY, MIB, Amounts, texts
+from gpuc.kubernetes.kueue import QUEUE_LABEL
+from gpuc.manifest.manifest import Manifest
+from gpuc.model import Cluster, ClusterQueue, Pool
+from gpuc.model.names import POOL_LABEL
+from gpuc.model.tenant import NamespaceQuota
+from gpuc.parts.workload_kinds import pod_frameworks
+from gpuc.pipeline.stages import CompiledSpec
+from gpuc_rehearsal.client import Object, address_of, is_true, new_object
+from gpuc_rehearsal.context import HOLD, POD, WORKLOAD, RehearsalContext
+from gpuc_rehearsal.expectation import expect, predict
+from gpuc_rehearsal.outcome import Outcome, Request
+from gpuc_rehearsal.sample_workloads import WorkloadFactory, distinct_factories, max_per_pod
+from gpuc_rehearsal.suites import NODES_BATCH, Case
+from gpuc_rehearsal.suites.boundaries import pending, refusal
+from gpuc_rehearsal.suites.jobs import flavor_of, object_name
+from gpuc_rehearsal.suites.nodes import STEPS, full_amounts, largest_instance, too_large
+
+SUITE = "serving"
+APP_LABEL = "app"
+MAX_PODS = 128
+"""Maximum number of pods with which a Deployment fills a ResourceQuota. Larger quotas are not tested."""
+REPLICAS = 2
+KINDS = {"deployment": "Deployment", "statefulset": "StatefulSet"}
+"""Kinds by framework of Kueue."""
+FAILED_CREATE = "FailedCreate"
+"""Reason of the events about a ReplicaSet whose pods the API server refuses."""
+
+
+def cases(spec: CompiledSpec) -> Iterator[Case]:
+    """Yields test cases for the namespaces that differ in pools."""
+    cluster = spec.cluster
+    for factory in distinct_factories(cluster):
+        for quota in factory.namespace.quotas:
+            yield from _exhausting_cases(factory, quota)
+            yield from _full_node_cases(spec, factory, quota)
+        for framework, kind in KINDS.items():
+            if framework in cluster.frameworks:
+                yield from _queued_cases(spec, factory, kind)
+        yield from _plain_cases(factory)
+
+
+def _exhausting_cases(factory: WorkloadFactory, quota: NamespaceQuota) -> Iterator[Case]:
+    """Yields for each device a Deployment with one pod more than the ResourceQuota allows."""
+    pool = quota.pool
+    for number, resource in enumerate(pool.gpu_resource_names, 1):
+        amount, limit = max_per_pod(pool, resource), factory.namespace.hard.get(resource, 0)
+        pods = limit // amount
+        if not 0 < pods <= MAX_PODS:
+            continue
+        name = f"{factory.namespace.name} Deployment with {pods} pods of {amount} {resource} and one more"
+        used = f"requests.{resource}={pods * amount}, limited: requests.{resource}={limit}"
+        runs = pods * amount <= pool.nodes_max * min(pool.advertised(instance)[resource] for instance in pool.instances)
+        pod = factory.pod(f"serve-{pool.name}-{number}", pool, {resource: amount})
+        document = replicated(factory, "Deployment", pod, pods + 1)
+        action = partial(_exhaust, document=document, pods=pods if runs else 0, limit=pods)
+        expected = Outcome("refused", by="quota", pool=pool.name if runs else "", message=used)
+        yield Case(SUITE, name, quota.path, expected, action, "", pool.name, name, f"serving {number}")
+
+
+def _full_node_cases(spec: CompiledSpec, factory: WorkloadFactory, quota: NamespaceQuota) -> Iterator[Case]:
+    """Yields pods that request a complete node of each instance type, and a pod that is larger than every node."""
+    pool = quota.pool
+    for number, instance in enumerate(pool.instances):
+        full = full_amounts(pool, instance)
+        if any(size > factory.namespace.hard.get(name, size) for name, size in full.items()):
+            continue
+        pod = _sized_pod(factory, pool, f"full-{instance.type.replace('.', '-')}", full)
+        name = f"{factory.namespace.name} pod as large as a {instance.type} of {pool.name}"
+        expected = replace(predict(spec, pod), verdict="bound", nodes=None, borrowed=None)
+        # One pod at a time in a namespace: a ResourceQuota in nodes is smaller than the sum of its complete nodes.
+        batch = f"serving nodes {number}"
+        action = partial(_bind, pod=pod)
+        yield Case(SUITE, name, quota.path, expected, action, pool=pool.name, request=name, batch=batch)
+    cpu = pool.tenant_allocatable(largest_instance(pool))[CPU] + 1
+    if cpu <= factory.namespace.hard.get(CPU, cpu):
+        size = {CPU: cpu, MEMORY: 16 * MIB, pool.gpu_resource_names[0]: 1}
+        name = f"{factory.namespace.name} pod with a little more cpu than a node of {pool.name}"
+        pod = _sized_pod(factory, pool, "too-large", size)
+        expected, action = replace(predict(spec, pod), borrowed=None), partial(refusal, pod=pod, pool=pool)
+        expected = too_large(spec.cluster, expected)
+        yield Case(SUITE, name, quota.path, expected, action, pool=pool.name, request=name, batch="serving too large")
+
+
+def _queued_cases(spec: CompiledSpec, factory: WorkloadFactory, kind: str) -> Iterator[Case]:
+    """Yields for each ClusterQueue of a namespace one Deployment or StatefulSet on the first GPU pool with quota."""
+    for queue in factory.namespace.cluster_queues:
+        pool, resource = available_pool(spec, queue)
+        if pool is None:
+            continue
+        pod = factory.pod(f"queued-{kind.lower()}-{pool.name}", pool, {resource: 1})
+        document = replicated(factory, kind, pod, REPLICAS)
+        document["metadata"]["labels"] = {QUEUE_LABEL: queue.name}
+        name = f"{factory.namespace.name} {kind} in queue {queue.name} with {REPLICAS} pods of one {resource}"
+        expected = Outcome("bound", flavor=pool.name, pool=pool.name)
+        action = partial(_start, document=document)
+        path = ("spec", "kueue", "frameworks")
+        yield Case(SUITE, name, path, expected, action, queue=queue.name, pool=pool.name, request=name)
+
+
+def available_pool(spec: CompiledSpec, queue: ClusterQueue) -> tuple[Pool | None, str]:
+    """Returns the first GPU pool and resource for which Kueue admits the pods of a test case."""
+    for pool in queue.pools:
+        for resource in pool.gpu_resource_names:
+            if expect(spec, queue, Request({resource: 1}, REPLICAS, pool.name)).verdict == "admitted":
+                return pool, resource
+    return None, ""
+
+
+def _plain_cases(factory: WorkloadFactory) -> Iterator[Case]:
+    """Yields a pod without a GPU and without a queue, if Kueue's pod integration is enabled: Kueue must not gate it."""
+    if not pod_frameworks() & set(factory.cluster.frameworks):
+        return
+    pool = next((pool for pool in factory.pools if not pool.is_gpu), None)
+    name = f"{factory.namespace.name} pod without a GPU and without a queue"
+    pod = factory.pod("plain", pool)
+    expected = Outcome("bound", pool=pool.name) if pool else Outcome("admitted")
+    path = ("spec", "kueue", "frameworks")
+    yield Case(SUITE, name, path, expected, partial(_bind if pool else _create, pod=pod), request=name)
+
+
+def open_pools(spec: CompiledSpec) -> Iterator[Case]:
+    """Yields a pod of each workload template, a pod without tolerations, and a pod that is larger than each node."""
+    cluster = spec.cluster
+    if cluster.tenants:
+        return
+    for template in workloads(cluster):
+        if isinstance(template, Manifest) and template.kind in ("Job", "Deployment"):
+            (pool,) = (pool for pool in cluster.pools if pool.path == template.origin)
+            yield from _open_cases(cluster, pool, template)
+
+
+def _open_cases(cluster: Cluster, pool: Pool, template: Manifest) -> Iterator[Case]:
+    spec = deepcopy(template.body["spec"]["template"]["spec"])
+    bound = Outcome("bound", pool=pool.name, instance_types=tuple(instance.type for instance in pool.instances))
+    yield _open_case(pool, f"{template.name} pod of the workload template", bound, spec)
+    if pool.taints:
+        without = {key: value for key, value in spec.items() if key != "tolerations"}
+        yield _open_case(pool, f"{template.name} pod without tolerations", pending(cluster, pool, ""), without)
+    larger = deepcopy(spec)
+    cpu = texts({CPU: pool.tenant_allocatable(largest_instance(pool))[CPU] + STEPS[CPU]})
+    resources = larger["containers"][0]["resources"]
+    larger["containers"][0]["resources"] = {key: {**amounts, **cpu} for key, amounts in resources.items()}
+    name = f"{template.name} pod with a little more cpu than a node"
+    yield _open_case(pool, name, too_large(cluster, pending(cluster, pool, "")), larger)
+
+
+def _open_case(pool: Pool, name: str, expected: Outcome, spec: Object) -> Case:
+    spec["terminationGracePeriodSeconds"] = 0
+    metadata = {"annotations": dict(HOLD)}
+    pod = new_object(*POD, object_name(name), "default", metadata=metadata, spec=spec)
+    action = partial(_bind, pod=pod) if expected.verdict == "bound" else partial(refusal, pod=pod, pool=pool)
+    return Case("open pools", name, pool.path, expected, action, pool=pool.name, request=name, batch=NODES_BATCH)
+
+
+def replicated(factory: WorkloadFactory, kind: str, pod: Object, replicas: int) -> Object:
+    """Returns a Deployment or StatefulSet whose pods equal a pod and run until their deletion."""
+    metadata = factory.metadata(pod["metadata"]["name"].removeprefix("rehearsal-"))
+    labels = {APP_LABEL: metadata["name"]}
+    template = {"metadata": {"labels": labels}, "spec": {**deepcopy(pod["spec"]), "restartPolicy": "Always"}}
+    spec = {"replicas": replicas, "selector": {"matchLabels": labels}, "template": template}
+    if kind == "StatefulSet":
+        spec |= {"serviceName": metadata["name"], "podManagementPolicy": "Parallel"}
+    return {"apiVersion": "apps/v1", "kind": kind, "metadata": metadata, "spec": spec}
+
+
+def _sized_pod(factory: WorkloadFactory, pool: Pool, name: str, size: Amounts) -> Object:
+    """Returns a pod that requests exactly the amounts."""
+    pod = factory.pod(f"{name}-{pool.name}", pool)
+    quantities = texts(size)
+    pod["spec"]["containers"][0]["resources"] = {"requests": quantities, "limits": dict(quantities)}
+    return pod
+
+
+def _exhaust(context: RehearsalContext, document: Object, pods: int, limit: int) -> Outcome:
+    """Creates a Deployment, and returns the refusal of its last pod. More pods than the limit are an admission.
+
+    pods is the number of pods that must get nodes before the outcome is known.
+    """
+    context.client.create(document)
+
+    def settled() -> tuple[list[Object], list[str]] | None:
+        found = _labelled(context, document, *POD)
+        refusals = [
+            message
+            for replica_set in _labelled(context, document, "apps/v1", "ReplicaSet")
+            for reason, message in context.events_of(replica_set)
+            if reason == FAILED_CREATE
+        ]
+        bound = sum(bool(pod["spec"].get("nodeName")) for pod in found)
+        is_settled = len(found) > limit or (bool(refusals) and len(found) == limit and bound >= pods)
+        return (found, refusals) if is_settled else None
+
+    description = f"{limit} pods of Deployment {document['metadata']['name']} and a refused pod"
+    seconds = context.timeouts.node_s + context.timeouts.admission_s
+    found, refusals = context.until(description, settled, seconds)
+    if len(found) > limit:
+        return Outcome("admitted", message=f"{len(found)} pods exist")
+    by_quota = [message for message in refusals if "exceeded quota" in message]
+    if not by_quota:
+        return Outcome("refused", by="API server", message=refusals[-1])
+    # While several pods are created at the same time, events mention smaller usage.
+    return Outcome("refused", by="quota", pool=_pools(context, found) if pods else "", message="; ".join(by_quota))
+
+
+def _start(context: RehearsalContext, document: Object) -> Outcome:
+    """Creates a workload in a queue, and waits until Kueue admits its pods and the pods have nodes."""
+    created = context.client.create(document)
+
+    def bound() -> list[Object] | None:
+        found = _labelled(context, document, *POD)
+        is_bound = len(found) == REPLICAS and all(pod["spec"].get("nodeName") for pod in found)
+        return found if is_bound else None
+
+    description = f"nodes for {document['kind']} {document['metadata']['name']}"
+    pods = context.until(description, bound, context.timeouts.node_s + context.timeouts.admission_s)
+    owners = {owner["metadata"]["uid"] for owner in (created, *pods)}
+    workloads_of_pods = [
+        workload
+        for workload in context.client.list_all(*WORKLOAD, document["metadata"]["namespace"])
+        if is_true(workload, "Admitted")
+        and owners & {reference["uid"] for reference in workload["metadata"].get("ownerReferences", ())}
+    ]
+    return Outcome("bound", flavor=flavor_of(*workloads_of_pods), pool=_pools(context, pods))
+
+
+def _bind(context: RehearsalContext, pod: Object) -> Outcome:
+    """Creates a pod and waits until the pod has a node."""
+    refused = _create(context, pod)
+    if refused.verdict != "admitted":
+        return refused
+
+    def bound() -> Object | None:
+        found = context.client.get(*address_of(pod))
+        return found if found["spec"].get("nodeName") else None
+
+    found = [context.until(f"a node for Pod {pod['metadata']['name']}", bound, context.timeouts.node_s)]
+    return Outcome("bound", pool=_pools(context, found), instance_types=context.types_of(found))
+
+
+def _create(context: RehearsalContext, pod: Object) -> Outcome:
+    """Creates a pod; returns pending if Kueue gates the pod."""
+    created = context.client.create(pod)
+    gates = [gate["name"] for gate in created["spec"].get("schedulingGates", ())]
+    if gates:
+        return Outcome("pending", by="Kueue", message=f"scheduling gates: {', '.join(gates)}")
+    return Outcome("admitted")
+
+
+def _labelled(context: RehearsalContext, document: Object, api: str, kind: str) -> list[Object]:
+    metadata = document["metadata"]
+    return context.client.list_all(api, kind, metadata["namespace"], f"{APP_LABEL}={metadata['name']}")
+
+
+def _pools(context: RehearsalContext, pods: list[Object]) -> str:
+    return "+".join(sorted({labels.get(POOL_LABEL, "") for labels in context.node_labels(pods)}))

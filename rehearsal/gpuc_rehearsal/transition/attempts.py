@@ -1,0 +1,197 @@
+"""Creates the work of the state before anew, to find out whether it would be refused or would wait after the change.
+
+Three requests give the answer: a dry run by a member of the tenant, a dry run of a running pod by the controller that
+replaces pods, and a new start of the workload that uses the rest of a quota, after its deletion.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from copy import deepcopy
+from dataclasses import dataclass
+
+from gpuc.kubernetes.controllers import user
+from gpuc.model import Cluster
+from gpuc.parts.workload_kinds import workload_kind
+from gpuc_rehearsal.argocd.object_diff import ObjectKey
+from gpuc_rehearsal.client import ApiError, Client, Object, condition, is_true, reason_text
+from gpuc_rehearsal.context import EVENT, POD, WORKLOAD
+from gpuc_rehearsal.outcome import Outcome, dry_run, refusing_component
+from gpuc_rehearsal.transition.filling import Filling, without_generated
+from gpuc_rehearsal.transition.outcomes import Attempt
+from gpuc_rehearsal.transition.snapshot import OWNERS, Snapshot, is_deleting, stop_work, take_snapshot
+
+DECISION_SECONDS = 20
+"""Seconds to wait for the decision about a workload that was started again."""
+PROBE = "-again"
+"""Suffix of the names of dry runs."""
+_POLL_SECONDS = 0.5
+_THREADS = 8
+_SAME_ANSWERS = 4
+"""A workload waits if it gets the same answer this number of times."""
+_SHARED_KINDS = {"Cohort", "Topology", "WorkloadPriorityClass"}
+"""Kinds of Kueue that concern the work of all queues."""
+_NAMESPACE_KINDS = ("ResourceQuota", "LimitRange")
+
+
+@dataclass(frozen=True)
+class Answers:
+    """The outcomes of the dry runs of one state, by the text of a workload: of the object, and of its pod."""
+
+    objects: Mapping[str, Outcome]
+    pods: Mapping[str, Outcome]
+
+
+def dry_runs(client: Client, cluster: Cluster, work: Sequence[Filling], snapshot: Snapshot) -> Answers:
+    """Sends the dry runs of all workloads. `cluster` decides which group creates the work of a tenant."""
+    groups = {space.name: next(iter(tenant.editors(space)), "") for tenant, space in cluster.namespaces}
+    with ThreadPoolExecutor(_THREADS) as pool:
+        objects = pool.map(lambda filling: _object_answer(client, groups, filling), work)
+        pods = pool.map(lambda filling: _pod_answer(client, snapshot, filling), work)
+    texts = [str(filling) for filling in work]
+    return Answers(
+        dict(zip(texts, objects, strict=True)),
+        {text: answer for text, answer in zip(texts, pods, strict=True) if answer is not None},
+    )
+
+
+def refusals(work: Sequence[Filling], before: Answers, after: Answers) -> dict[str, Attempt]:
+    """Returns the workloads that were not refused before the change, or not by this program, and are refused now."""
+    found: dict[str, Attempt] = {}
+    for text in map(str, work):
+        for earlier, later in ((before.objects, after.objects), (before.pods, after.pods)):
+            old, new = earlier.get(text), later.get(text)
+            if old is None or new is None or new.verdict != "refused":
+                continue
+            if (old.verdict, old.by) != (new.verdict, new.by):
+                found.setdefault(text, Attempt("refused", new.by, new.message))
+    return found
+
+
+def to_restart(work: Sequence[Filling], changed: Iterable[ObjectKey]) -> list[list[Filling]]:
+    """Returns the workloads without nodes that a change of queues or of limits of a namespace concerns.
+
+    The workloads of a ClusterQueue are one group. Groups are restarted one after another, because a workload that
+    waits can borrow the quota that the stopped workloads of another queue do not use.
+    """
+    keys = list(changed)
+    names = {(key.kind, key.namespace, key.name) for key in keys}
+    kinds = {key.kind for key in keys}
+    limited = {key.namespace for key in keys if key.kind in _NAMESPACE_KINDS}
+    groups: dict[str, list[Filling]] = {}
+    for filling in work:
+        if filling.pods:
+            continue
+        if filling.local_queue:
+            own = {
+                ("ClusterQueue", "", filling.local_queue),
+                ("LocalQueue", filling.namespace, filling.local_queue),
+                ("ResourceFlavor", "", filling.pool),
+            }
+            is_concerned = bool(own & names or kinds & _SHARED_KINDS)
+        else:
+            is_concerned = filling.namespace in limited
+        if is_concerned:
+            groups.setdefault(filling.local_queue or filling.namespace, []).append(filling)
+    return list(groups.values())
+
+
+def restart(client: Client, work: Sequence[Filling]) -> dict[str, Attempt]:
+    """Deletes workloads and creates them again; returns those that are refused or wait, by their text.
+
+    A workload that waits is deleted, so that it does not preempt others.
+    """
+    stop_work(client, work)
+    found: dict[str, Attempt] = {}
+    waiting = []
+    for filling in work:
+        try:
+            client.create(filling.document)
+            waiting.append(filling)
+        except ApiError as error:
+            found[str(filling)] = Attempt("refused", refusing_component(error.message), error.message)
+    deadline = time.monotonic() + DECISION_SECONDS
+    answers: dict[str, list[Attempt]] = {str(filling): [] for filling in waiting}
+    while undecided := [filling for filling in waiting if not _is_decided(answers[str(filling)])]:
+        if time.monotonic() > deadline:
+            break
+        snapshot = take_snapshot(client, (POD, WORKLOAD, *OWNERS, EVENT))
+        for filling in undecided:
+            answers[str(filling)].append(_answer(snapshot, filling))
+        time.sleep(_POLL_SECONDS)
+    found |= {text: rows[-1] for text, rows in answers.items() if rows and rows[-1].outcome != "kept"}
+    stop_work(client, [filling for filling in waiting if str(filling) in found])
+    return found
+
+
+def _is_decided(answers: Sequence[Attempt]) -> bool:
+    """Returns whether an answer is final: the workload was admitted, or the same outcome has been seen some times."""
+    if not answers:
+        return False
+    last = answers[-1]
+    if last.outcome == "kept":
+        return True
+    is_preempting = "preempt" in last.message.lower()
+    same = [answer.outcome for answer in answers[-_SAME_ANSWERS:]].count(last.outcome)
+    return bool(last.message) and not is_preempting and same == _SAME_ANSWERS
+
+
+def _answer(snapshot: Snapshot, filling: Filling) -> Attempt:
+    """Returns the present answer to a restarted workload."""
+    owner = snapshot.find(filling.kind, filling.name, filling.namespace)
+    if owner is None:
+        return Attempt("waiting")
+    if filling.kind == "Deployment":
+        return _pods_answer(snapshot, filling, owner)
+    workload = snapshot.workload_of(owner)
+    if workload is None:
+        return Attempt("waiting", "Kueue")
+    if is_true(workload, "Admitted"):
+        return Attempt("kept")
+    reserved = condition(workload, "QuotaReserved")
+    message = reason_text(reserved) if reserved else ""
+    return Attempt("waiting", "Kueue", message)
+
+
+def _pods_answer(snapshot: Snapshot, filling: Filling, owner: Object) -> Attempt:
+    pods = [pod for pod in snapshot.pods_of(owner) if not is_deleting(pod)]
+    if len(pods) >= filling.document["spec"]["replicas"]:
+        return Attempt("kept")
+    replica_sets = snapshot.owned("ReplicaSet", owner)
+    messages = [text for replica_set in replica_sets for text in snapshot.events_of(replica_set, "FailedCreate")]
+    if messages:
+        return Attempt("refused", refusing_component(messages[-1]), messages[-1])
+    return Attempt("waiting", "Kubernetes")
+
+
+def _object_answer(client: Client, groups: Mapping[str, str], filling: Filling) -> Outcome:
+    group = groups.get(filling.namespace, "")
+    sender = client.impersonate(f"member-of-{filling.tenant}", group) if group else client
+    document = deepcopy(filling.document)
+    document["metadata"]["name"] += PROBE
+    return dry_run(sender, document)
+
+
+def _pod_answer(client: Client, snapshot: Snapshot, filling: Filling) -> Outcome | None:
+    """Returns the answer to a replacement of a running pod; None without a running pod."""
+    owner = snapshot.find(filling.kind, filling.name, filling.namespace)
+    pods = snapshot.pods_of(owner) if owner else []
+    if not pods:
+        return None
+    (reference, *_) = pods[0]["metadata"]["ownerReferences"]
+    controller = workload_kind(reference["apiVersion"].rpartition("/")[0], reference["kind"]).controller
+    assert controller is not None, "Jobs, ReplicaSets and StatefulSets have controllers"
+    return dry_run(client.with_user(user(controller.account)), _replacement(pods[0]))
+
+
+def _replacement(pod: Object) -> Object:
+    """Returns the pod as its controller created it: without the fields that the API server and the scheduler set."""
+    document, given = without_generated(pod), pod["metadata"]
+    owners = {key: given[key] for key in ("ownerReferences",) if key in given}
+    document["metadata"] |= {"name": f"{given['name']}{PROBE}", **owners}
+    document["metadata"].pop("generateName", None)
+    for key in ("nodeName", "serviceAccount", "priority", "preemptionPolicy"):
+        document["spec"].pop(key, None)
+    return document

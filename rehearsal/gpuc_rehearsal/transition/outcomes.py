@@ -1,0 +1,204 @@
+"""Waits until the controllers have acted on a change, and computes the outcome of each node, workload and queue."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gpuc_rehearsal.client import Client, Object, condition, is_true, reason_text
+from gpuc_rehearsal.context import CLUSTER_QUEUE, LOCAL_QUEUE, POD, WORKLOAD
+from gpuc_rehearsal.transition.filling import Filling
+from gpuc_rehearsal.transition.result import NodeOutcome, QueueOutcome, WorkloadOutcome
+from gpuc_rehearsal.transition.snapshot import (
+    Snapshot,
+    claim_kinds,
+    is_deleting,
+    is_running,
+    pool_of,
+    take_snapshot,
+    why_not_running,
+)
+
+_ACTIVE = "Active"
+QUIET_SECONDS = 2.5
+"""The observed objects must stay the same for this time."""
+SLOWNESS = 10
+"""Seconds that are added to the quiet time for each second that the API server needs to list the objects.
+
+On a machine that other programs use, the controllers are as slow as the API server.
+"""
+SETTLE_SECONDS = 60
+"""Maximum wait."""
+_POLL_SECONDS = 0.6
+_OBSERVED = (POD, WORKLOAD, CLUSTER_QUEUE, LOCAL_QUEUE)
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """The answer to the same workload created anew after the change."""
+
+    outcome: str
+    """kept, refused or waiting."""
+    by: str = ""
+    message: str = ""
+
+
+def node_outcomes(
+    before: Snapshot, seen: Mapping[str, Object], after: Snapshot, always_running: Collection[str]
+) -> Iterator[NodeOutcome]:
+    """Yields the outcome of each node that existed before and had work. Without an autoscaler, all nodes stay.
+
+    Args:
+        seen: the last state of each claim during the observation, by name.
+        always_running: the pools with nodes that run without work.
+    """
+    if before.autoscaler:
+        yield from before.autoscaler.drift.outcomes(before, seen, after, always_running)
+    else:
+        yield from (NodeOutcome(node["metadata"]["name"], pool_of(node), "kept") for node in before.of("Node"))
+
+
+def drifted(snapshot: Snapshot) -> set[str]:
+    """Returns the names of the claims whose nodes the autoscaler wants to replace; none without an autoscaler."""
+    return snapshot.autoscaler.drift.drifted(snapshot) if snapshot.autoscaler else set()
+
+
+def workload_outcomes(
+    work: list[Filling], before: Snapshot, after: Snapshot, attempts: Mapping[str, Attempt]
+) -> Iterator[WorkloadOutcome]:
+    """Yields the outcome of each workload that ran before.
+
+    Args:
+        attempts: the answers to the same workloads created anew, by the text of the workload.
+    """
+    for filling in work:
+        owner = before.find(filling.kind, filling.name, filling.namespace)
+        if owner is None or why_not_running(before, filling):
+            continue
+        found = _disturbance(filling, owner, before, after)
+        if found.outcome == "kept":
+            found = attempts.get(str(filling), found)
+        yield WorkloadOutcome(
+            filling.namespace, filling.kind, filling.name, filling.queue, filling.pool,
+            found.outcome, found.by, " ".join(found.message.split()),
+        )  # fmt: skip
+
+
+def _disturbance(filling: Filling, owner: Object, before: Snapshot, after: Snapshot) -> Attempt:
+    """Returns what happened to a running workload; kept if nothing happened."""
+    current = after.find(filling.kind, filling.name, filling.namespace)
+    if current is None or is_deleting(current):
+        return Attempt("evicted", "Kubernetes", f"{filling} was deleted")
+    lost = _lost_pods(before, after, owner)
+    workload = after.workload_of(current)
+    if eviction := _eviction(before.workload_of(owner), workload):
+        is_admitted = workload is not None and is_true(workload, "Admitted")
+        return Attempt("requeued" if is_admitted else "evicted", "Kueue", eviction)
+    if lost:
+        by = before.autoscaler.name if before.autoscaler else "Kubernetes"
+        return Attempt("drained", by, f"{len(lost)} pods were deleted: {', '.join(sorted(lost))}")
+    return Attempt("kept")
+
+
+def _lost_pods(before: Snapshot, after: Snapshot, owner: Object) -> set[str]:
+    """Returns the names of the pods that ran before and do not run any more."""
+    running = {pod["metadata"]["uid"] for pod in after.of("Pod") if is_running(pod)}
+    pods = [pod for pod in before.pods_of(owner) if is_running(pod)]
+    return {pod["metadata"]["name"] for pod in pods if pod["metadata"]["uid"] not in running}
+
+
+def _eviction(before: Object | None, after: Object | None) -> str:
+    """Returns why Kueue evicted a Workload between two states; an empty string if Kueue did not evict it."""
+    if before is None:
+        return ""
+    if after is None:
+        return "the Workload was deleted"
+    evicted, earlier = condition(after, "Evicted"), condition(before, "Evicted")
+    if evicted and evicted.get("lastTransitionTime") != earlier.get("lastTransitionTime"):
+        return reason_text(evicted)
+    if is_true(after, "Admitted"):
+        return ""
+    return reason_text(condition(after, "QuotaReserved"))
+
+
+def queue_outcomes(before: Snapshot, after: Snapshot) -> Iterator[QueueOutcome]:
+    """Yields the state of each queue that exists before or after the change."""
+    for kind in ("ClusterQueue", "LocalQueue"):
+        keys = {_key(queue): queue for queue in (*before.of(kind), *after.of(kind))}
+        for namespace, name in sorted(keys):
+            current = after.find(kind, name, namespace)
+            count = _unfinished(after, kind, namespace, name)
+            if current is None or is_deleting(current):
+                message = "is deleted when its Workloads have finished" if current else ""
+                yield QueueOutcome(kind, namespace, name, "gone", message, count)
+                continue
+            is_active = is_true(current, _ACTIVE)
+            message = "" if is_active else reason_text(condition(current, _ACTIVE))
+            yield QueueOutcome(kind, namespace, name, "active" if is_active else "inactive", message, count)
+
+
+def _key(queue: Object) -> tuple[str, str]:
+    return queue["metadata"].get("namespace", ""), queue["metadata"]["name"]
+
+
+def _unfinished(after: Snapshot, kind: str, namespace: str, name: str) -> int:
+    """Returns the number of unfinished Workloads that use a queue."""
+    count = 0
+    for workload in after.of("Workload"):
+        if is_true(workload, "Finished"):
+            continue
+        if kind == "LocalQueue":
+            is_in = workload["metadata"]["namespace"] == namespace and workload["spec"].get("queueName") == name
+        else:
+            is_in = workload.get("status", {}).get("admission", {}).get("clusterQueue") == name
+        count += is_in
+    return count
+
+
+def settle(
+    client: Client,
+    quiet_s: float = QUIET_SECONDS,
+    is_expected: Callable[[Snapshot], bool] = lambda snapshot: True,
+    timeout_s: float = SETTLE_SECONDS,
+) -> dict[str, Object]:
+    """Waits until the controllers have acted, and returns the last state of each claim by name.
+
+    The last state of the claim of a deleted node shows why it was replaced.
+
+    Args:
+        quiet_s: seconds for which the observed objects must stay the same.
+        is_expected: returns whether the observed objects can be the last state.
+    """
+    seen: dict[str, Object] = {}
+    deadline = time.monotonic() + timeout_s
+    changed_at, last = time.monotonic(), None
+    while time.monotonic() < deadline:
+        started = time.monotonic()
+        snapshot = take_snapshot(client, (*claim_kinds(), *_OBSERVED))
+        needed_s = quiet_s + SLOWNESS * (time.monotonic() - started)
+        claims = snapshot.of(snapshot.autoscaler.claim[1]) if snapshot.autoscaler else ()
+        seen |= {claim["metadata"]["name"]: claim for claim in claims}
+        digest = list(_digest(snapshot))
+        if digest != last:
+            changed_at, last = time.monotonic(), digest
+        elif time.monotonic() - changed_at >= needed_s and is_expected(snapshot) and not _is_stale(client, snapshot):
+            break
+        time.sleep(_POLL_SECONDS)
+    return seen
+
+
+def _is_stale(client: Client, snapshot: Snapshot) -> bool:
+    return snapshot.autoscaler is not None and snapshot.autoscaler.drift.is_stale(client, snapshot)
+
+
+def _digest(snapshot: Snapshot) -> Iterator[tuple[Any, ...]]:
+    """Yields what decides about outcomes: existence, deletion and conditions."""
+    for kind, documents in sorted(snapshot.objects.items()):
+        for document in documents:
+            metadata, status = document["metadata"], document.get("status", {})
+            conditions = tuple(
+                (row["type"], row["status"], row.get("reason", "")) for row in status.get("conditions") or ()
+            )
+            yield kind, metadata["uid"], metadata.get("deletionTimestamp", ""), status.get("phase", ""), conditions

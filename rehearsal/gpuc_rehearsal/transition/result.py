@@ -1,0 +1,159 @@
+"""The result of a transition, and its report: the outcomes of nodes, workloads, objects and queues, with programs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, TypeVar
+
+from gpuc.diagnostics.report.document import Block, Heading, Table, section
+from gpuc.diagnostics.words import counted
+from gpuc_rehearsal.layout import Report
+
+UNCHANGED = ("kept", "applied", "active")
+"""Outcomes that no report lists one by one."""
+_LONGEST_CELL = 160
+_LONGEST_REASON = 500
+"""Of the reason of a node: an autoscaler names one reason for each NodePool, and that of the node is not the first."""
+_NODES = ("node", "pool", "outcome", "by", "reason")
+_WORKLOADS = ("workload", "queue", "pool", "outcome", "by", "message")
+_OBJECTS = ("object", "outcome", "message")
+_QUEUES = ("queue", "state", "workloads", "message")
+
+
+@dataclass(frozen=True, slots=True)
+class NodeOutcome:
+    """What happened to a node that ran before the change."""
+
+    name: str
+    pool: str
+    outcome: str
+    """kept, drained (a new node replaces it), removed, or waiting (drifted, but not yet replaced)."""
+    by: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkloadOutcome:
+    """What happened to a workload that ran before the change."""
+
+    namespace: str
+    kind: str
+    name: str
+    queue: str
+    """The queue of the spec; empty for a workload that a ResourceQuota counts."""
+    pool: str
+    outcome: str
+    """kept, drained (a pod was evicted from its node), evicted, requeued (evicted and admitted again), refused (the
+    same object would be refused now) or waiting (the same object would be pending now)."""
+    by: str = ""
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectOutcome:
+    """What happened to an object that the change writes or removes."""
+
+    kind: str
+    namespace: str
+    name: str
+    outcome: str
+    """applied, refused, pruned or left (removed from Git, but still in the cluster)."""
+    message: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.namespace}/{self.name}" if self.namespace else f"{self.kind} {self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class QueueOutcome:
+    """The state of a ClusterQueue or of a LocalQueue after the change."""
+
+    kind: str
+    namespace: str
+    name: str
+    outcome: str
+    """active, inactive or gone."""
+    message: str = ""
+    workloads: int = 0
+    """Number of unfinished Workloads in the queue."""
+
+
+@dataclass
+class Observed:
+    """What happened after a change."""
+
+    nodes: list[NodeOutcome] = field(default_factory=list)
+    workloads: list[WorkloadOutcome] = field(default_factory=list)
+    objects: list[ObjectOutcome] = field(default_factory=list)
+    queues: list[QueueOutcome] = field(default_factory=list)
+    seconds: dict[str, float] = field(default_factory=dict)
+    """Duration by step."""
+
+
+@dataclass(kw_only=True)
+class TransitionResult(Observed):
+    """The result of a transition of one cluster."""
+
+    cluster: str
+    file: str
+    before: str
+    """The state before: a revision or a folder."""
+    notes: tuple[str, ...] = ()
+    """Sentences about simulated parts, caps of the work, and workloads that did not start before the change."""
+    kubeconfig: str = ""
+
+
+T = TypeVar("T", NodeOutcome, WorkloadOutcome, ObjectOutcome, QueueOutcome)
+
+
+def summary(result: TransitionResult) -> str:
+    """Returns the result in one line."""
+    parts = [_counted("node", result.nodes), _counted("workload", result.workloads), _counted("object", result.objects)]
+    return f"{result.cluster}: {'; '.join(parts)}; {sum(result.seconds.values()):.0f} s"
+
+
+def _counted(noun: str, rows: Sequence[T]) -> str:
+    counts = Counter(row.outcome for row in rows)
+    return counted(len(rows), noun) + "".join(f", {count} {outcome}" for outcome, count in sorted(counts.items()))
+
+
+def _title(result: TransitionResult) -> str:
+    return f"Transition of {result.cluster} ({result.file}), from {result.before}"
+
+
+def _blocks(result: TransitionResult) -> Iterator[Block]:
+    """Yields a table for each kind of outcome, without tables and rows of unchanged things, and the notes."""
+    nodes = [(row.name, row.pool, row.outcome, row.by, row.reason) for row in _listed(result.nodes)]
+    workloads = [
+        (f"{row.kind} {row.namespace}/{row.name}", row.queue, row.pool, row.outcome, row.by, row.message)
+        for row in _listed(result.workloads)
+    ]
+    listed = _listed(result.objects)
+    objects = [(str(row), row.outcome, row.message) for row in result.objects if row in listed or row.message]
+    queues = [
+        (" ".join((row.kind, f"{row.namespace}/{row.name}".lstrip("/"))), row.outcome, str(row.workloads), row.message)
+        for row in _listed(result.queues)
+    ]
+    for title, headings, rows in (
+        ("Nodes", _NODES, nodes), ("Workloads", _WORKLOADS, workloads),
+        ("Objects", _OBJECTS, objects), ("Queues", _QUEUES, queues),
+    ):  # fmt: skip
+        if rows:
+            longest = _LONGEST_REASON if headings is _NODES else _LONGEST_CELL
+            yield from ("", Heading(title, 3), Table([headings, *rows], longest=longest))
+    yield from section("Simulated or left out", result.notes)
+
+
+def _listed(outcomes: Iterable[T]) -> list[T]:
+    return [row for row in outcomes if row.outcome not in UNCHANGED]
+
+
+def _data(result: TransitionResult) -> dict[str, Any]:
+    data = asdict(result)
+    del data["kubeconfig"]
+    return data
+
+
+REPORT = Report("clusters", 1, _title, _blocks, summary, _data)

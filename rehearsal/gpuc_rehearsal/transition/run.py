@@ -1,0 +1,322 @@
+"""Runs the transition of one cluster: the state before with work, the change, and the observation."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from gpuc.extra.files import read_files
+from gpuc.kubernetes.kueue import KUEUE_API
+from gpuc.manifest.manifest import Manifest
+from gpuc.pipeline.fleet_catalog import fleet_catalog
+from gpuc.pipeline.fleet_policies import fleet_policies
+from gpuc.pipeline.rehearsed_spec import without_namespaces
+from gpuc.pipeline.stages import CompiledSpec, compile_source
+from gpuc.source import Source
+from gpuc.trace.node_agents import without_agent_requests
+from gpuc_rehearsal.apply import ARGO_CD, apply_object, apply_waves, measured
+from gpuc_rehearsal.argocd.object_diff import ObjectKey, diff_objects, key_of
+from gpuc_rehearsal.autoscaler import autoscaler_of
+from gpuc_rehearsal.client import Client, Object
+from gpuc_rehearsal.crds import Definitions, definitions
+from gpuc_rehearsal.existing import existing_nodes
+from gpuc_rehearsal.health import place_static_nodes
+from gpuc_rehearsal.node_stages import zones_of
+from gpuc_rehearsal.plane import ControlPlane, kueue
+from gpuc_rehearsal.plane.site import Settings, with_nodes_of
+from gpuc_rehearsal.process import free_ports
+from gpuc_rehearsal.programs import Programs
+from gpuc_rehearsal.substitute import replacement_objects, settings, split_by_kind
+from gpuc_rehearsal.transition.attempts import Answers, dry_runs, refusals, restart, to_restart
+from gpuc_rehearsal.transition.filling import NODES, Filling, create_others, fillings, user_work
+from gpuc_rehearsal.transition.outcomes import (
+    Attempt,
+    drifted,
+    node_outcomes,
+    queue_outcomes,
+    settle,
+    workload_outcomes,
+)
+from gpuc_rehearsal.transition.result import Observed, TransitionResult
+from gpuc_rehearsal.transition.snapshot import Snapshot, start_work, take_snapshot
+from gpuc_rehearsal.transition.synced_changes import apply_change
+
+READY_SECONDS = 120
+_PORTS = 8
+STATIC_NODES_SECONDS = 60
+RESTORE_SECONDS = 20
+Progress = Callable[[str], None]
+
+
+def shared_settings(before: CompiledSpec, others: Iterable[CompiledSpec], definitions: Definitions) -> Settings:
+    """Returns the settings of the state before, with the instance types and the pools of the other states added.
+
+    An autoscaler knows all instance types of its cloud in a real cluster, so a new instance type needs no restart. All
+    of them have offerings in the zones of all states, and the resources of the first state that uses them. Kueue and
+    Gatekeeper run from the start if any state needs them.
+    """
+    specs = (before, *others)
+    zones = sorted({zone for spec in specs for zone in zones_of(spec.cluster)})
+    shared, *rest = (settings(spec, definitions, zones) for spec in specs)
+    for other in rest:
+        nodes = with_nodes_of(other, shared)
+        shared = replace(
+            shared,
+            instance_types=nodes.instance_types,
+            node_stages=nodes.node_stages,
+            kueue_configuration=shared.kueue_configuration or other.kueue_configuration,
+            has_gatekeeper=shared.has_gatekeeper or other.has_gatekeeper,
+            policy_resources=tuple(dict.fromkeys((*shared.policy_resources, *other.policy_resources))),
+        )
+    return shared
+
+
+def restart_changed(plane: ControlPlane, running: Settings, spec: CompiledSpec, definitions: Definitions) -> Settings:
+    """Restarts Kueue and the autoscaler if the Helm values of a state change their settings, as a new Deployment would.
+
+    Returns the settings with which the programs run now.
+    """
+    wanted, known = settings(spec, definitions), running.kueue_configuration
+    is_changed = {kueue.PROGRAM: known is not None and wanted.kueue_configuration not in (None, known)}
+    if running.autoscaler:
+        is_changed[running.autoscaler.program] = wanted.feature_gates != running.feature_gates
+    if not any(is_changed.values()):
+        return running
+    configuration = wanted.kueue_configuration or known
+    now = replace(running, kueue_configuration=configuration, feature_gates=wanted.feature_gates)
+    _restart(plane, now, [name for name, changed in is_changed.items() if changed])
+    return now
+
+
+def repeat_events(plane: ControlPlane, running: Settings) -> None:
+    """Restarts the autoscaler, so that it says again what keeps a node.
+
+    The autoscaler publishes one event of a kind about a node in two minutes, also if the reason differs, and the events
+    about the start of a node are of the same kind.
+
+    Source: sigs.k8s.io/karpenter v1.14.1 pkg/events/recorder.go (shouldCreateEvent)
+    """
+    if running.autoscaler:
+        _restart(plane, running, [running.autoscaler.program])
+
+
+def _restart(plane: ControlPlane, wanted: Settings, names: list[str]) -> None:
+    site = plane.site
+    site._ports = free_ports(_PORTS)
+    site.stop(names)
+    if kueue.PROGRAM in names:
+        configuration = json.loads((site.folder / "kueue.json").read_text(encoding="utf-8"))
+        kueue.start_kueue(site, wanted.kueue_configuration or {}, configuration["webhook"]["port"])
+    if wanted.autoscaler and wanted.autoscaler.program in names:
+        wanted.autoscaler.start(site, wanted)
+    for process in site.processes:
+        process.wait_ready(READY_SECONDS)
+
+
+class RunningState:
+    """A control plane that runs the state before."""
+
+    explains_nodes = True
+    """Whether to wait until the autoscaler says what keeps drifted nodes, which takes up to 25 s."""
+
+    def __init__(self, plane: ControlPlane, settings: Settings, definitions: Definitions, before: CompiledSpec) -> None:
+        self.plane = plane
+        self.client: Client = plane.client
+        self._settings = settings
+        self._definitions = definitions
+        self.before = before
+        self.before_objects = self._served(before)
+        self._present = self.before_objects
+        """The objects that Git has: those of the state before, or those of the state after."""
+        self.work: list[Filling] = []
+        self.snapshot = Snapshot()
+        """The objects before the change, when all work runs."""
+        self._answers = Answers({}, {})
+
+    def apply(self, progress: Callable[[str], None]) -> list[str]:
+        """Applies the state before; returns sentences about objects that are refused or not healthy."""
+        replacements = replacement_objects(self.before.cluster)
+        problems: list[str] = []
+        for _, refused, unhealthy in apply_waves(self.client, self.before_objects, replacements, progress):
+            problems += map(str, (*refused, *unhealthy))
+        return [*problems, *self._place_static_nodes()]
+
+    def fill(self, work: Sequence[Filling]) -> dict[str, str]:
+        """Starts the work; returns why workloads do not run, by their text. These workloads are not observed."""
+        problems = start_work(self.client, work)
+        self.work = [filling for filling in work if str(filling) not in problems]
+        self._remember()
+        return problems
+
+    def change_to(self, after: CompiledSpec) -> Observed:
+        """Applies the state after, and returns what happened."""
+        observed = Observed()
+        with measured(observed.seconds, "apply"):
+            self._present = after_objects = self._served(after)
+            self._settings = restart_changed(self.plane, self._settings, after, self._definitions)
+            existing = existing_nodes(after.cluster.spec.cloud.substrate)
+            for document in () if existing else replacement_objects(after.cluster):
+                self.client.apply(document, manager=ARGO_CD)
+            observed.objects = apply_change(self.client, self.before_objects, after_objects)
+            if existing:
+                existing.follow(self.client, after.cluster)
+        with measured(observed.seconds, "observe"):
+            ending = {row.name for row in observed.objects if (row.kind, row.outcome) == ("Namespace", "pruned")}
+            seen = settle(self.client, is_expected=lambda snapshot: not _work_in(snapshot, ending))
+            if self.explains_nodes and drifted(take_snapshot(self.client)) - drifted(self.snapshot):
+                self._await_decisions()
+                seen |= settle(self.client)
+        with measured(observed.seconds, "create anew"):
+            now = take_snapshot(self.client)
+            attempts = self._attempts(after_objects, now)
+        running = {pool.name for pool in self.before.cluster.pools if pool.always_running}
+        observed.nodes = list(node_outcomes(self.snapshot, seen, now, running))
+        observed.workloads = list(workload_outcomes(self.work, self.snapshot, now, attempts))
+        observed.queues = list(queue_outcomes(self.snapshot, now))
+
+        return observed
+
+    def _await_decisions(self) -> None:
+        """Waits until the autoscaler has decided about the drifted nodes."""
+        autoscaler = self.snapshot.autoscaler
+        if autoscaler and not autoscaler.drift.await_decisions(self.client, self.snapshot):
+            repeat_events(self.plane, self._settings)
+            autoscaler.drift.await_decisions(self.client, self.snapshot)
+
+    def _place_static_nodes(self) -> list[str]:
+        """Waits for the nodes that always run; returns a sentence about each pool with too few nodes."""
+        incomplete = place_static_nodes(self.client, self.before.cluster, STATIC_NODES_SECONDS)
+        return [f"pool {pool}: {problem}" for pool, problem in incomplete.items()]
+
+    def _attempts(self, after_objects: Sequence[Manifest], now: Snapshot) -> dict[str, Attempt]:
+        change = diff_objects(self.before_objects, after_objects)
+        changed = [key_of(manifest) for manifest in (*change.written, *change.removed)]
+        answers = dry_runs(self.client, self.before.cluster, self.work, now)
+        found: dict[str, Attempt] = {}
+        groups = to_restart(self.work, changed)
+        for number, group in enumerate(groups, 1):
+            answered = restart(self.client, group)
+            found |= answered
+            stopped = [filling for filling in group if str(filling) in answered]
+            if stopped and number < len(groups):
+                self._restore(stopped, changed)
+                apply_change(self.client, self.before_objects, after_objects)
+        return found | refusals(self.work, self._answers, answers)
+
+    def _restore(self, stopped: Sequence[Filling], changed: Iterable[ObjectKey]) -> None:
+        """Starts stopped work with the queues of the state before, because it uses quota while others are restarted."""
+        keys = {key for key in changed if key.api == KUEUE_API}
+        for manifest in self.before_objects:
+            if key_of(manifest) in keys:
+                apply_object(self.client, manifest)
+        start_work(self.client, stopped, RESTORE_SECONDS)
+
+    def _served(self, spec: CompiledSpec) -> list[Manifest]:
+        served, _ = split_by_kind(self.client, spec.synced)
+        return list(without_agent_requests(spec.cluster, served))
+
+    def _remember(self) -> None:
+        self.snapshot = take_snapshot(self.client)
+        self._answers = dry_runs(self.client, self.before.cluster, self.work, self.snapshot)
+
+
+def _work_in(snapshot: Snapshot, names: set[str]) -> bool:
+    """Returns whether namespaces still have pods or Workloads."""
+    documents = (*snapshot.of("Pod"), *snapshot.of("Workload"))
+    return any(document["metadata"]["namespace"] in names for document in documents)
+
+
+@dataclass(frozen=True)
+class Transition:
+    """The two states of a cluster, and the work."""
+
+    name: str
+    """The state before, as the user named it."""
+    before: CompiledSpec
+    after: CompiledSpec
+    workloads: Sequence[Object] | None = None
+    """Objects of users; None for work that fills the quotas."""
+
+
+@contextmanager
+def transition(
+    change: Transition, programs: Programs, crds_folder: Path | None, progress: Progress
+) -> Iterator[TransitionResult]:
+    """Yields the result of a transition. The control plane ends when the caller leaves the `with` block.
+
+    Raises:
+        ProgramError: if a program of the control plane fails.
+    """
+    frameworks = (*change.before.cluster.frameworks, *change.after.cluster.frameworks)
+    substrates = [change.after.cluster.spec.cloud.substrate.folder]
+    crds = definitions(programs, crds_folder, dict.fromkeys(frameworks), substrates)
+    settings = shared_settings(change.before, [change.after], crds)
+    seconds: dict[str, float] = {}
+    started = time.monotonic()
+    with ControlPlane(programs, settings, progress) as plane:
+        seconds["start"] = time.monotonic() - started
+        with measured(seconds, "state before"):
+            state = RunningState(plane, settings, crds, change.before)
+            problems = state.apply(progress)
+        with measured(seconds, "work"):
+            if change.workloads is None:
+                work = fillings(change.before.cluster)
+            else:
+                work, others = user_work(change.workloads, change.before.cluster)
+                problems += create_others(plane.client, others)
+            progress(f"starting {len(work)} workloads")
+            not_started = state.fill(work)
+        progress("applying the change")
+        observed = state.change_to(change.after)
+        plane.require_alive()
+        _, unserved = split_by_kind(plane.client, change.after.synced)
+        notes = [*_notes(change, not_started, problems)]
+        notes += [f"not applied, no such kind: {manifest}" for manifest in unserved]
+        observed.seconds = seconds | observed.seconds
+        cluster = change.after.cluster
+        yield TransitionResult(
+            **vars(observed), cluster=cluster.name, file=cluster.file, before=change.name, notes=tuple(notes),
+            kubeconfig=str(plane.site.kubeconfig),
+        )  # fmt: skip
+
+
+def compiled_from(root: Path, source: Source, *, keeps_namespaces: bool = False) -> CompiledSpec:
+    """Compiles a merged spec. Elements that leave stay marked, because marking them is a change of people.
+
+    All components are in their usual namespaces, because the control plane runs them there.
+
+    keeps_namespaces: whether the components are in the namespaces of the spec instead.
+
+    Raises:
+        StageError: when the spec, a policy or a fact of the fleet has errors.
+    """
+    tree, moved = (source.tree, ()) if keeps_namespaces else without_namespaces(source.tree)
+    catalog = fleet_catalog(root).catalog
+    files = read_files(root, source.file)
+    compiled = compile_source(replace(source, tree=tree), fleet_policies(root), files=files, catalog=catalog)
+    return replace(compiled, moved=moved)
+
+
+def _notes(change: Transition, not_started: dict[str, str], problems: Iterable[str]) -> Iterator[str]:
+    """Yields sentences about what the transition does not show."""
+    if change.workloads is None:
+        yield (
+            f"At most {NODES} nodes run for each pair of a queue, or a namespace with a quota, and a pool; "
+            "workloads without nodes use the rest of each quota."
+        )
+    if autoscaler := autoscaler_of(change.after.cluster):
+        programs = f"Kueue and {autoscaler.name}"
+        changed = diff_objects(change.before.synced, change.after.synced)
+        yield from autoscaler.drift.notes((*changed.written, *changed.removed))
+    else:
+        yield "Node feature discovery does not run. Nodes get new labels and taints at once, and keep their resources."
+        programs = "Kueue"
+    yield f"Charts are not installed: of their Helm values, only the configuration of {programs} is used."
+    for workload, problem in not_started.items():
+        yield f"{workload} did not run before the change, and is not observed: {problem}"
+    for problem in problems:
+        yield f"In the state before: {problem}"

@@ -1,0 +1,228 @@
+"""The objects of a control plane at one time, and the start and the end of the work that these objects show."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+
+from gpuc.kubernetes.node_pool import NODE_POOL
+from gpuc.model.names import POOL_LABEL
+from gpuc_rehearsal.autoscaler import Autoscaler, autoscalers
+from gpuc_rehearsal.client import ApiError, Client, Object, condition, conditions_text, event_time, is_true, now_text
+from gpuc_rehearsal.context import (
+    CLUSTER_QUEUE,
+    EVENT,
+    LOCAL_QUEUE,
+    NODE,
+    POD,
+    WORKLOAD,
+)  # fmt: skip
+from gpuc_rehearsal.suites.jobs import NO_CONTROLLER
+from gpuc_rehearsal.transition.filling import Filling
+
+OWNERS = (("batch/v1", "Job"), ("apps/v1", "Deployment"), ("apps/v1", "StatefulSet"), ("apps/v1", "ReplicaSet"))
+_KINDS = (NODE, POD, EVENT, WORKLOAD, CLUSTER_QUEUE, LOCAL_QUEUE, *OWNERS)
+_THREADS = 6
+_SECONDS = len("2026-01-31T23:59:59")
+"""The length of a time without the fraction of a second."""
+START_SECONDS = 120
+_POLL_SECONDS = 0.6
+_WORK_THREADS = 8
+_WORK_KINDS = (POD, WORKLOAD, *OWNERS)
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """The objects by kind."""
+
+    objects: Mapping[str, tuple[Object, ...]] = field(default_factory=dict)
+
+    def of(self, kind: str) -> tuple[Object, ...]:
+        """Returns the objects of a kind; none if the API server does not serve the kind."""
+        return self.objects.get(kind, ())
+
+    @property
+    def autoscaler(self) -> Autoscaler | None:
+        """The autoscaler whose kinds the API server serves; None if there is none."""
+        return next((autoscaler for autoscaler in autoscalers() if autoscaler.claim[1] in self.objects), None)
+
+    def find(self, kind: str, name: str, namespace: str = "") -> Object | None:
+        """Returns an object; None if it does not exist."""
+        for document in self.of(kind):
+            metadata = document["metadata"]
+            if metadata["name"] == name and metadata.get("namespace", "") == namespace:
+                return document
+        return None
+
+    def workload_of(self, owner: Object) -> Object | None:
+        """Returns the Workload of an object; None if Kueue created no Workload."""
+        return next(self.owned("Workload", owner), None)
+
+    def owned(self, kind: str, owner: Object) -> Iterator[Object]:
+        """Yields the objects of a kind that an object owns."""
+        uid = owner["metadata"]["uid"]
+        for document in self.of(kind):
+            if any(reference["uid"] == uid for reference in document["metadata"].get("ownerReferences", ())):
+                yield document
+
+    def pods_of(self, owner: Object) -> list[Object]:
+        """Returns the pods of a Job, a StatefulSet, or a Deployment."""
+        owners = list(self.owned("ReplicaSet", owner)) if owner["kind"] == "Deployment" else [owner]
+        return [pod for parent in owners for pod in self.owned("Pod", parent)]
+
+    def events_of(self, document: Object, *reasons: str, since: str = "") -> list[str]:
+        """Returns the messages of the events about an object that have one of the reasons, oldest first.
+
+        Args:
+            since: the time of the oldest event, as Kubernetes writes times, in whole seconds.
+        """
+        uid = document["metadata"]["uid"]
+        events = [
+            event
+            for event in self.of("Event")
+            if event.get("reason") in reasons
+            and event.get("involvedObject", {}).get("uid") == uid
+            and event_time(event)[:_SECONDS] >= since[:_SECONDS]
+        ]
+        return [str(event.get("message", "")) for event in sorted(events, key=event_time)]
+
+
+def take_snapshot(client: Client, kinds: Iterable[tuple[str, str]] | None = None) -> Snapshot:
+    """Reads the objects of the kinds that the API server serves; by default, of all kinds that decide outcomes."""
+    wanted = (*claim_kinds(), *pool_kinds(), *_KINDS) if kinds is None else kinds
+    served = [kind for kind in wanted if client.serves(*kind)]
+    with ThreadPoolExecutor(_THREADS) as pool:
+        lists = pool.map(lambda kind: tuple(client.list_all(*kind)), served)
+    return Snapshot({name: documents for (_, name), documents in zip(served, lists, strict=True)})
+
+
+def claim_kinds() -> tuple[tuple[str, str], ...]:
+    """Returns the kinds of nodes of all autoscalers."""
+    return tuple(autoscaler.claim for autoscaler in autoscalers())
+
+
+def pool_kinds() -> tuple[tuple[str, str], ...]:
+    """Returns the kinds of pools of all autoscalers."""
+    return tuple(autoscaler.pool for autoscaler in autoscalers())
+
+
+def pool_of(document: Object) -> str:
+    """Returns the pool of a claim or of a node; an empty string if the object has no pool."""
+    labels = document["metadata"].get("labels", {})
+    return str(labels.get(POOL_LABEL) or labels.get(NODE_POOL, ""))
+
+
+def is_deleting(document: Object) -> bool:
+    """Returns whether the API server is deleting an object."""
+    return bool(document["metadata"].get("deletionTimestamp"))
+
+
+def start_work(client: Client, work: Sequence[Filling], timeout_s: float = START_SECONDS) -> dict[str, str]:
+    """Creates the workloads, and waits until they run.
+
+    Returns why a workload does not run, by the text of the workload. Workloads that run are not in the result.
+    """
+    with ThreadPoolExecutor(_WORK_THREADS) as pool:
+        answers = dict(zip(map(str, work), pool.map(partial(_create, client), work), strict=True))
+    problems = {text: problem for text, problem in answers.items() if problem}
+    waiting = {str(filling): filling for filling in work if str(filling) not in problems}
+    deadline = time.monotonic() + timeout_s
+    while waiting and time.monotonic() < deadline:
+        snapshot = take_snapshot(client, _WORK_KINDS)
+        report_ready(client, snapshot, waiting.values())
+        waiting = {text: filling for text, filling in waiting.items() if why_not_running(snapshot, filling)}
+        if waiting:
+            time.sleep(_POLL_SECONDS)
+    if waiting:
+        snapshot = take_snapshot(client, (*_WORK_KINDS, EVENT))
+        problems |= {text: why_not_running(snapshot, filling) for text, filling in waiting.items()}
+    return {text: problems[text] for text in answers if text in problems}
+
+
+def why_not_running(snapshot: Snapshot, filling: Filling) -> str:
+    """Returns why a workload does not run; an empty string if it runs."""
+    owner = snapshot.find(filling.kind, filling.name, filling.namespace)
+    if owner is None:
+        return f"{filling.kind} {filling.name} does not exist"
+    if filling.local_queue and filling.kind == "Job":
+        workload = snapshot.workload_of(owner)
+        if workload is None or not is_true(workload, "Admitted"):
+            return "Kueue has created no Workload" if workload is None else conditions_text(workload)
+    running = [pod for pod in snapshot.pods_of(owner) if is_running(pod)]
+    if len(running) >= filling.pods:
+        return ""
+    return f"{len(running)} of {filling.pods} pods run" + "".join(_reasons(snapshot, owner))
+
+
+def is_running(pod: Object) -> bool:
+    """Returns whether a pod runs on a node and is not being deleted."""
+    return pod.get("status", {}).get("phase") == "Running" and not is_deleting(pod)
+
+
+def report_ready(client: Client, snapshot: Snapshot, work: Iterable[Filling]) -> None:
+    """Reports the pods of admitted Jobs without a controller as ready, as the controller of these Jobs would.
+
+    Otherwise Kueue would evict the Jobs after the timeout of waitForPodsReady.
+
+    Source: kueue v0.19.2 pkg/controller/jobs/job/job_controller.go (PodsReady)
+    """
+    for filling in work:
+        spec = filling.document.get("spec", {})
+        owner = snapshot.find(filling.kind, filling.name, filling.namespace)
+        if owner is None or spec.get("managedBy") != NO_CONTROLLER or owner.get("status", {}).get("ready"):
+            continue
+        if owner["spec"].get("suspend"):
+            continue
+        status = {"active": spec["parallelism"], "ready": spec["parallelism"], "startTime": now_text()}
+        client.patch_object(owner, {"status": status}, "status")
+
+
+def stop_work(client: Client, work: Iterable[Filling], timeout_s: float = START_SECONDS) -> None:
+    """Deletes workloads, and waits until they and their Workloads and pods are gone."""
+    stopped = list(work)
+    with ThreadPoolExecutor(_WORK_THREADS) as pool:
+        list(pool.map(lambda filling: client.delete_object(filling.document), stopped))
+        names = {(filling.kind, filling.namespace, filling.name) for filling in stopped}
+        deadline = time.monotonic() + timeout_s
+        while time.monotonic() < deadline:
+            snapshot = take_snapshot(client, _WORK_KINDS)
+            dependents = [document for name in names for document in _dependents(snapshot, *name)]
+            if not dependents and not any(snapshot.find(kind, name, space) for kind, space, name in names):
+                return
+            # The garbage collector needs several seconds for some dependents.
+            list(pool.map(client.delete_object, dependents))
+            time.sleep(_POLL_SECONDS / 2)
+
+
+def _dependents(snapshot: Snapshot, kind: str, namespace: str, name: str) -> list[Object]:
+    """Returns the Workloads, ReplicaSets and pods of a deleted workload."""
+    found = []
+    for document in (*snapshot.of("Workload"), *snapshot.of("ReplicaSet"), *snapshot.of("Pod")):
+        metadata = document["metadata"]
+        for reference in metadata.get("ownerReferences", ()):
+            is_owner = (reference["kind"], reference["name"]) == (kind, name)
+            is_of_deployment = reference["kind"] == "ReplicaSet" and reference["name"].rpartition("-")[0] == name
+            if metadata["namespace"] == namespace and (is_owner or is_of_deployment):
+                found.append(document)
+    return found
+
+
+def _create(client: Client, filling: Filling) -> str:
+    """Creates a workload, and returns why the API server refuses it. A workload that exists is not an error."""
+    try:
+        client.create(filling.document)
+    except ApiError as error:
+        return "" if error.reason == "AlreadyExists" else str(error)
+    return ""
+
+
+def _reasons(snapshot: Snapshot, owner: Object) -> list[str]:
+    owners = [owner, *snapshot.owned("ReplicaSet", owner)]
+    messages = [message for parent in owners for message in snapshot.events_of(parent, "FailedCreate")]
+    for pod in snapshot.pods_of(owner):
+        messages += [str(condition(pod, "PodScheduled").get("message", ""))]
+        messages += snapshot.events_of(pod, "FailedScheduling")[-1:]
+    return [f"; {message}" for message in dict.fromkeys(filter(None, messages))]

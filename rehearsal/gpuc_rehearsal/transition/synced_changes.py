@@ -1,0 +1,137 @@
+"""Applies a change as Argo CD does: changed objects in the order of sync waves, then the objects that it prunes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from copy import deepcopy
+
+from gpuc.cluster.application import Source, applications, is_application, wave_of
+from gpuc.kubernetes.argocd import OPTIONS
+from gpuc.manifest.manifest import Manifest
+from gpuc.objects.object_set import dig
+from gpuc_rehearsal.apply import ARGO_CD, namespaces, steps
+from gpuc_rehearsal.argocd.object_diff import (
+    NO_PRUNE,
+    ObjectDiff,
+    diff_objects,
+    is_deleted,
+    is_unpruned,
+    key_of,
+)
+from gpuc_rehearsal.client import ApiError, Client, Object, WaitError
+from gpuc_rehearsal.health import ObjectProblem, wait_healthy
+from gpuc_rehearsal.substitute import simulated_document
+from gpuc_rehearsal.transition.result import ObjectOutcome
+
+HEALTH_SECONDS = 15
+"""Seconds to wait until the policies of a wave are enforced."""
+_POLICY_GROUPS = ("templates.gatekeeper.sh", "constraints.gatekeeper.sh", "admissionregistration.k8s.io")
+"""API groups whose objects must be healthy. Queues and node pools are observed later, also those that are inactive."""
+
+
+def apply_change(
+    client: Client, before: Sequence[Manifest], after: Sequence[Manifest], *, dry_run: bool = False
+) -> list[ObjectOutcome]:
+    """Applies the difference of two states, and returns the outcome of each object of the difference.
+
+    dry_run: whether the API server only checks the requests.
+    """
+    change = diff_objects(before, after)
+    written = {key_of(manifest) for manifest in change.written}
+    ignored = ignored_fields(after)
+    for document in namespaces(after):
+        client.apply(document, manager=ARGO_CD, dry_run=dry_run)
+    outcomes: list[ObjectOutcome] = []
+    for step in steps(after):
+        changed = [manifest for manifest in step.manifests if key_of(manifest) in written]
+        outcomes += _apply_step(client, changed, ignored, dry_run)
+    outcomes += _prune(client, change, (before, after), dry_run)
+    return outcomes
+
+
+def _apply_step(
+    client: Client, changed: Sequence[Manifest], ignored: dict[tuple[str, str], tuple[str, ...]], dry_run: bool
+) -> Iterator[ObjectOutcome]:
+    accepted = []
+    for manifest in changed:
+        try:
+            client.apply(with_live_fields(client, manifest, ignored), dry_run=dry_run)
+            accepted.append(manifest)
+        except ApiError as error:
+            yield _outcome(manifest, "refused", str(error))
+    unhealthy = {} if dry_run else {id(found.manifest): found.message for found in _unhealthy(client, accepted)}
+    for manifest in accepted:
+        message = unhealthy.get(id(manifest))
+        yield _outcome(manifest, "applied", f"not healthy: {message}" if message is not None else "")
+
+
+def _unhealthy(client: Client, accepted: Iterable[Manifest]) -> list[ObjectProblem]:
+    policies = [manifest for manifest in accepted if manifest.api.rpartition("/")[0] in _POLICY_GROUPS]
+    try:
+        return wait_healthy(client, policies, HEALTH_SECONDS)
+    except (ApiError, WaitError):
+        return []
+
+
+def ignored_fields(synced: Iterable[Manifest]) -> dict[tuple[str, str], tuple[str, ...]]:
+    """Returns the JSON pointers of ignoreDifferences by API group and kind.
+
+    The Applications have RespectIgnoreDifferences=true: Argo CD applies these fields only to new objects.
+
+    Source: Argo CD documentation, sync options, Respect ignore difference configs
+    """
+    found: dict[tuple[str, str], tuple[str, ...]] = {}
+    for manifest in synced:
+        for entry in manifest.body.get("spec", {}).get("ignoreDifferences", ()) if is_application(manifest) else ():
+            key = entry.get("group", ""), entry["kind"]
+            found[key] = (*found.get(key, ()), *entry.get("jsonPointers", ()))
+    return found
+
+
+def with_live_fields(client: Client, manifest: Manifest, ignored: dict[tuple[str, str], tuple[str, ...]]) -> Object:
+    """Returns the document of a manifest, with the live values of the fields that Argo CD ignores."""
+    document = simulated_document(manifest)
+    pointers = ignored.get((manifest.api.rpartition("/")[0], manifest.kind), ())
+    live = client.find(manifest.api, manifest.kind, manifest.name, manifest.namespace) if pointers else None
+    if live is None:
+        return document
+    document = deepcopy(document)
+    for pointer in pointers:
+        path = [step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:]]
+        value = dig(live, *path)
+        if value is not None and dig(document, *path) is not None:
+            dig(document, *path[:-1])[path[-1]] = value
+    return document
+
+
+def _prune(
+    client: Client, change: ObjectDiff, states: tuple[Sequence[Manifest], Sequence[Manifest]], dry_run: bool
+) -> Iterator[ObjectOutcome]:
+    """Deletes the removed objects that Argo CD prunes, the last sync wave first, and yields their outcomes."""
+    removed = removed_sources(*states)
+    for manifest in sorted(change.removed, key=wave_of, reverse=True):
+        key = key_of(manifest)
+        if any(source.syncs(manifest.file) for source in removed):
+            message = "its Application is removed, and Argo CD keeps the objects of a removed Application"
+            yield _outcome(manifest, "left", message)
+        elif is_unpruned(manifest):
+            yield _outcome(manifest, "left", f"the annotation {OPTIONS} has {NO_PRUNE}")
+        else:
+            if not dry_run:
+                client.delete(*key.address, now=False)
+            message = "" if dry_run or is_deleted(client, key) else "the deletion waits for a finalizer"
+            yield _outcome(manifest, "pruned", message)
+
+
+def removed_sources(before: Sequence[Manifest], after: Sequence[Manifest]) -> list[Source]:
+    """Returns the sources of the Applications that only the state before has: Argo CD keeps their objects.
+
+    Source: argo-cd v3.5.1 docs/user-guide/app_deletion.md, About The Deletion Finalizer
+    """
+    kept = {application.name for application in applications(after)}
+    removed = (application for application in applications(before) if application.name not in kept)
+    return [source for application in removed for source in application.sources]
+
+
+def _outcome(manifest: Manifest, outcome: str, message: str) -> ObjectOutcome:
+    return ObjectOutcome(manifest.kind, manifest.namespace, manifest.name, outcome, message)

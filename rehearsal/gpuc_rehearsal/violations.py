@@ -1,0 +1,209 @@
+"""Objects that violate exactly one policy each."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from copy import deepcopy
+from dataclasses import replace
+
+from gpuc.emit.tenants import SYSTEM_PRIORITY_CLASSES
+from gpuc.kubernetes.controllers import JOBSET_NAME
+from gpuc.model.names import GPU, GPU_TAINT_VALUE, POOL_LABEL, TENANT_KEY
+from gpuc.policy.library import policies
+from gpuc_rehearsal.client import Object
+from gpuc_rehearsal.examples import IMAGE, Example, examples
+from gpuc_rehearsal.sample_workloads import (
+    REPLACE_FAILED,
+    SampleObject,
+    WorkloadFactory,
+    max_per_pod,
+    namespaces_labelled,
+    network_policy,
+)
+
+
+def violations(factory: WorkloadFactory) -> Iterator[SampleObject]:
+    """Yields objects that violate exactly one policy: denied examples, and objects generated from the model."""
+    for policy in factory.cluster.policies.values():
+        usable = examples(policy) if policy.violations else ()
+        denied = {example.title: example for example in usable if example.denied and example.before is None}
+        for violation in policy.violations:
+            if example := denied.get(violation["example"]):
+                breaks_baseline = violation.get("podSecurity") == "baseline"
+                document = _in_namespace(factory, example)
+                yield SampleObject(example.title, document, breaks_baseline, policy=policy.name)
+        if policy.name in _GENERATED and policies().get(policy.name) == policy:
+            yield from (replace(sample, policy=policy.name) for sample in _GENERATED[policy.name](factory))
+
+
+def _in_namespace(factory: WorkloadFactory, example: Example) -> Object:
+    """Returns the example in the tenant's namespace. Missing pod fields come from a pod that passes every policy."""
+    document = deepcopy(example.document)
+    document["metadata"] |= factory.metadata(document["metadata"]["name"])
+    if document["kind"] == "Pod":
+        document["spec"] = _pod_spec(factory, document["spec"])
+    elif document["kind"] == "Job":
+        document["spec"] |= REPLACE_FAILED
+        template = document["spec"]["template"]
+        template["spec"] = _pod_spec(factory, template["spec"])
+    return document
+
+
+def _pod_spec(factory: WorkloadFactory, spec: Object) -> Object:
+    permitted = factory.default_pod("any")["spec"]
+    main = permitted["containers"][0]
+    for key in ("containers", "initContainers"):
+        for container in spec.get(key, ()):
+            if container.get("image") == IMAGE:
+                container["image"] = main["image"]
+    first, *other_containers = spec["containers"]
+    return {**permitted, **spec, "containers": [{**main, **first}, *other_containers]}
+
+
+def _gpu_limits(factory: WorkloadFactory) -> Iterator[SampleObject]:
+    for pool in factory.gpu_pools:
+        for resource in pool.gpu_resource_names:
+            maximum = max_per_pod(pool, resource)
+            devices = {resource: maximum + 1}
+            yield factory.sample(f"{maximum + 1} {resource} of pool {pool.name}", "many", pool, devices)
+            pod = factory.pod("together", pool, {resource: maximum})
+            second = deepcopy(pod["spec"]["containers"][0]) | {"name": "second"}
+            second["resources"] = deepcopy(second["resources"])
+            for field in ("requests", "limits"):
+                second["resources"][field][resource] = "1"
+            pod["spec"]["containers"].append(second)
+            name = f"{maximum} and 1 {resource} of pool {pool.name} in two containers"
+            yield SampleObject(name, pod, devices=devices, pool=pool.name)
+
+
+def _gpu_quota(factory: WorkloadFactory) -> Iterator[SampleObject]:
+    own = {quota.pool.name for quota in factory.namespace.quotas}
+    for pool in factory.tenant.pools:
+        if pool.is_gpu and pool.name not in own:
+            name = f"pod on pool {pool.name} that neither Kueue nor a ResourceQuota of the namespace counts"
+            yield factory.sample(name, "bare", pool, {pool.gpu_resource_names[0]: 1})
+
+
+def _gpu_requests(factory: WorkloadFactory) -> Iterator[SampleObject]:
+    if factory.gpu_pools:
+        pod = factory.default_pod("silent")
+        del pod["spec"]["containers"][0]["resources"]["requests"]
+        yield SampleObject("GPU without requests for cpu and memory, which the LimitRange adds", pod)
+
+
+def _gpu_queue(factory: WorkloadFactory) -> Iterator[SampleObject]:
+    for queue, has_gpus in factory.queues.items():
+        if has_gpus:
+            yield SampleObject(f"Job without a GPU in queue {queue}", factory.job(factory.pod("idle"), queue))
+    if factory.gpu_pools:
+        pod = factory.pod("squats")
+        pod["spec"]["tolerations"] = [{"key": GPU, "operator": "Equal", "value": GPU_TAINT_VALUE}]
+        yield SampleObject("pod without a GPU that tolerates the taint of GPU nodes", pod)
+
+
+def _gpu_resources(factory: WorkloadFactory) -> Iterator[SampleObject]:
+    own_resources = {name for pool in factory.tenant.pools for name in pool.advertised_names}
+    other_resources = {name for pool in factory.cluster.pools for name in pool.gpu_resource_names} - own_resources
+    for resource in (*sorted(other_resources), "amd.com/gpu", "vpc.amazonaws.com/efa-only"):
+        yield factory.sample(f"1 {resource}", "strange", None, {resource: 1})
+
+
+def _mps_clients(factory: WorkloadFactory) -> Iterator[SampleObject]:
+    for pool in factory.gpu_pools:
+        if pool.mps_user is not None:
+            devices = {pool.gpu_resource_names[0]: 1}
+            hides = factory.sample(f"volume at /dev/shm on pool {pool.name}", "hides", pool, devices)
+            spec = hides.document["spec"]
+            spec["volumes"] = [{"name": "shm", "emptyDir": {"medium": "Memory"}}]
+            spec["containers"][0]["volumeMounts"] = [{"name": "shm", "mountPath": "/dev/shm"}]
+            other = factory.sample(f"another user on pool {pool.name}", "other-user", pool, devices)
+            other.document["spec"]["containers"][0]["securityContext"]["runAsUser"] = pool.mps_user + 1
+            yield from (hides, other)
+
+
+def _nccl_profile(factory: WorkloadFactory) -> Iterator[SampleObject]:
+    if factory.namespace.nccl and factory.gpu_pools:
+        pod = factory.default_pod("gang")
+        pod["metadata"]["labels"] = {JOBSET_NAME: "gang"}
+        yield SampleObject("gang without the NCCL profile of the namespace", pod)
+
+
+def _network_policy_fence(factory: WorkloadFactory) -> Iterator[SampleObject]:
+    other = _other_tenant(factory)
+    document = network_policy(factory, namespaces_labelled(TENANT_KEY, other))
+    yield SampleObject(f"ingress from tenant {other}", document)
+
+
+def _other_tenant(factory: WorkloadFactory) -> str:
+    return next((tenant.name for tenant in factory.cluster.tenants if tenant is not factory.tenant), "another")
+
+
+def _pool_selector(factory: WorkloadFactory) -> Iterator[SampleObject]:
+    queues = [cluster_queue for queue in factory.tenant.queues for cluster_queue in queue.cluster_queues]
+    ambiguous: set[str] = set()
+    for queue in queues:
+        offers = Counter(name for pool in queue.pools for name in set(pool.gpu_resource_names))
+        ambiguous |= {name for name, pools in offers.items() if pools > 1}
+    for resource in sorted(ambiguous):
+        yield factory.sample(f"{resource} without a pool", "open", None, {resource: 1})
+    for pool in factory.cluster.pools:
+        if pool not in factory.tenant.pools:
+            pod = factory.pod("foreign")
+            pod["spec"]["nodeSelector"] = {POOL_LABEL: pool.name}
+            yield SampleObject(f"pool {pool.name}, which the tenant cannot use", pod, pool=pool.name)
+
+
+def _queue_required(factory: WorkloadFactory) -> Iterator[SampleObject]:
+    for queue in factory.other_queues[:1]:
+        document = factory.job(factory.default_pod("stray"), queue)
+        yield SampleObject(f"Job in queue {queue}, which the namespace does not have", document)
+    for pool in (pool for queue in factory.namespace.queues for pool in queue.pools if pool.is_gpu):
+        document = _deployment(factory.pod("service", pool, {pool.gpu_resource_names[0]: 1}))
+        yield SampleObject(f"Deployment without a queue on pool {pool.name}", document)
+
+
+def _deployment(pod: Object) -> Object:
+    labels = {"app": "rehearsal"}
+    template = {"metadata": {"labels": labels}, "spec": pod["spec"] | {"restartPolicy": "Always"}}
+    spec = {"replicas": 0, "selector": {"matchLabels": labels}, "template": template}
+    return pod | {"apiVersion": "apps/v1", "kind": "Deployment", "spec": spec}
+
+
+def _owned_workloads(factory: WorkloadFactory) -> Iterator[SampleObject]:
+    pod = factory.pod("suspended")
+    pod["metadata"]["annotations"] = {"kueue.x-k8s.io/pod-suspending-parent": "statefulset"}
+    yield SampleObject("pod that claims to be suspended by its owner", pod)
+
+
+def _priority_classes(factory: WorkloadFactory) -> Iterator[SampleObject]:
+    for queue in factory.queues:
+        job = factory.queued_job("critical", queue)
+        job["spec"]["template"]["spec"]["priorityClassName"] = SYSTEM_PRIORITY_CLASSES[0]
+        yield SampleObject(f"Job with a system PriorityClass in queue {queue}", job)
+
+
+def _toleration_fence(factory: WorkloadFactory) -> Iterator[SampleObject]:
+    other = _other_tenant(factory)
+    toleration = {"key": TENANT_KEY, "operator": "Equal", "value": other}
+    pod = factory.default_pod("tolerates")
+    pod["spec"]["tolerations"] = [*pod["spec"].get("tolerations", []), toleration]
+    yield SampleObject(f"pod that tolerates the taint of tenant {other}", pod)
+
+
+_GENERATED: dict[str, Callable[[WorkloadFactory], Iterator[SampleObject]]] = {
+    "gpu-limits": _gpu_limits,
+    "gpu-queue": _gpu_queue,
+    "gpu-quota": _gpu_quota,
+    "gpu-requests": _gpu_requests,
+    "gpu-resources": _gpu_resources,
+    "mps-clients": _mps_clients,
+    "nccl-profile": _nccl_profile,
+    "network-policy-fence": _network_policy_fence,
+    "owned-workloads": _owned_workloads,
+    "pool-selector": _pool_selector,
+    "priority-classes": _priority_classes,
+    "queue-required": _queue_required,
+    "toleration-fence": _toleration_fence,
+}
+"""Generators by policy, for objects that contain names of the cluster's pools, queues or tenants."""

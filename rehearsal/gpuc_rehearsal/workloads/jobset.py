@@ -1,0 +1,16 @@
+"""JobSets in the examples of policies that the rehearsal creates."""
+
+from __future__ import annotations
+
+from gpuc_rehearsal.client import Object
+from gpuc_rehearsal.examples import complete_job
+
+
+def _complete_job_set(spec: Object) -> None:
+    spec.setdefault("suspend", True)
+    for job in spec.setdefault("replicatedJobs", [{"name": "workers"}]):
+        complete_job(job.setdefault("template", {}).setdefault("spec", {}))
+
+
+COMPLETE = {"JobSet": _complete_job_set}
+OWNERS = COMPLETE

@@ -1,0 +1,12 @@
+"""TrainJobs in the examples of policies that the rehearsal creates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gpuc_rehearsal.client import Object
+
+COMPLETE: dict[str, Callable[[Object], None]] = {
+    "TrainJob": lambda spec: spec.update(runtimeRef={"name": "none"}, suspend=True)
+}
+OWNERS: dict[str, Callable[[Object], None]] = {}
