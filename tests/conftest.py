@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import gc
 import os
 import subprocess
 from collections.abc import Callable
@@ -44,6 +45,9 @@ def root_of(cluster: str) -> Path:
 Change = Callable[[dict[str, Any]], object]
 """A function that changes the value of `spec` in a merged tree, in place."""
 CHECKOUT = pytest.StashKey[set[str]]()
+
+# As in `gpuc`: a search for garbage reads the objects of thousands of test items.
+gc.set_threshold(100_000, 50, 50)
 
 # No test depends on the date: the examples have capacity blocks, which end.
 os.environ["SOURCE_DATE_EPOCH"] = "1796083200"  # 2026-12-01
@@ -146,6 +150,7 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     mark_slow_cases(items)
+    gc.freeze()
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:

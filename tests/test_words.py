@@ -8,6 +8,8 @@ import re
 import tokenize
 from collections.abc import Iterator
 
+import pytest
+
 from tests.conftest import CUSTOM, HUB, ROOT
 
 FORBIDDEN = re.compile(r"\b(told|tells|said|stands|whoever|somebody|nobody)\b", re.IGNORECASE)
@@ -58,6 +60,7 @@ def test_modules_use_plain_words() -> None:
     assert [(str(file), line, word) for file, line, text in found for word in FORBIDDEN.findall(text)] == []
 
 
+@pytest.mark.slow
 def test_a_loop_names_the_thing() -> None:
     files = (*MODULES, *(ROOT / "tests").rglob("*.py"))
     found = ((file, *row) for file in files for row in loop_variables(file.read_text(encoding="utf-8")))

@@ -65,7 +65,7 @@ def test_a_closed_stream_does_not_stop_the_run(monkeypatch: pytest.MonkeyPatch) 
     assert (written, stream.closed) == ("before\n", True)
 
 
-@pytest.mark.share(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("command", [["check"], ["plan", "--against", "HEAD"]])
 def test_a_run_in_ci_writes_no_control_characters_to_a_terminal(command: list[str]) -> None:
     control, terminal = pty.openpty()

@@ -33,7 +33,7 @@ def changed(capsys: pytest.CaptureFixture[str], against: str = "HEAD") -> dict[s
     return {row["name"]: row["change"] for row in json.loads(out)}
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(3)
 @pytest.mark.parametrize(
     ("file", "clusters"),
     [

@@ -60,6 +60,7 @@ def test_files_that_exist_are_kept_and_the_rest_is_written(tmp_path: Path, capsy
     assert "git init" not in out
 
 
+@pytest.mark.slow
 def test_a_second_run_changes_nothing_and_a_second_cluster_needs_no_requirement(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -192,6 +192,7 @@ def test_findings_of_policies_are_reported_once_and_with_those_of_specs(
     assert not (fleet / "out").exists()
 
 
+@pytest.mark.slow
 def test_the_rehearsal_creates_the_examples_of_own_policies(fleet: Path) -> None:
     own_policy(fleet, POLICY, "payer: deny")
     spec = compiled_spec(fleet, "specs/prod-use1.yaml")

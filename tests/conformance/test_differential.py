@@ -20,6 +20,7 @@ def test_the_same_seed_gives_the_same_cases() -> None:
     assert random_cases(2, 5, SEED) != random_cases(2, 5, SEED + 1)
 
 
+@pytest.mark.slow
 def test_random_cases_cover_all_outcomes() -> None:
     counts: Counter[str] = Counter()
     for case in random_cases(8, 12, SEED):

@@ -41,6 +41,7 @@ def test_a_mistake_changes_few_objects(mistake: Mistake, original: Documents) ->
     assert 0 < len(different) <= MAX_OBJECTS
 
 
+@pytest.mark.slow
 def test_the_test_cases_of_the_mistakes_exist(spec: CompiledSpec) -> None:
     cases = list(all_cases(spec, {mistake.step for mistake in MISTAKES if mistake.case}))
     without = [mistake.title for mistake in MISTAKES if mistake.case and not any(map(mistake.must_fail, cases))]

@@ -81,6 +81,7 @@ def _merge(tree: dict[str, Any], added: dict[str, Any]) -> None:
             tree[key] = value
 
 
+@pytest.mark.slow
 def test_a_deployment_under_kueue(fleet: Path) -> None:
     outcome = compiled(
         fleet,

@@ -145,6 +145,7 @@ def test_an_auditor_that_is_a_member_gets_no_forbidden_right() -> None:
     assert list(access_findings(emitted(artifacts))) == []
 
 
+@pytest.mark.slow
 def test_the_output_with_auditors_has_no_findings_of_lint() -> None:
     _, artifacts = compiled()
     assert [finding for finding in lint_findings(emitted(artifacts)) if finding.rule.id.startswith("RBA")] == []

@@ -165,7 +165,7 @@ def test_a_controller_that_a_component_installs_is_no_prerequisite(monkeypatch: 
     changed = tuple(replace(found, frameworks={JOBSET: account}) for found in component.components())
     assert "JobSet" in chapter(readme(cluster), "Job controllers")
     monkeypatch.setattr(component, "components", lambda: changed)
-    assert "JobSet" not in chapter(readme(cluster), "Job controllers")
+    assert "JobSet" not in chapter(readme(replace(cluster)), "Job controllers")
     assert user(account) in controllers(cluster)
 
 

@@ -121,6 +121,7 @@ def test_b1_the_project_of_a_chart_permits_the_namespace_that_it_creates(fleet: 
         assert (namespace in project["spec"].get("clusterResourceWhitelist", [])) is creates
 
 
+@pytest.mark.slow
 def test_b1_no_application_waits_for_a_chart_or_a_manifest_by_default(fleet: Path) -> None:
     spec = fleet / SPEC
     spec.write_text(spec.read_text().replace("      wave: 32\n", ""))

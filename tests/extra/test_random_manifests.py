@@ -136,6 +136,7 @@ def test_every_text_is_compiled_or_has_findings(source: Source, text: str, tenan
         printer.texts()
 
 
+@pytest.mark.slow
 @drawn(200, derandomize=True)
 @given(
     st.recursive(

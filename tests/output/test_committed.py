@@ -37,6 +37,7 @@ def documents(file: Path) -> list[dict[str, Any]]:
     return list(yaml.load_all(file.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader))
 
 
+@pytest.mark.slow
 def test_a_second_parser_reads_the_same_objects() -> None:
     """PyYAML reads YAML 1.1, which is close to the parser of kubectl; ruamel reads YAML 1.2."""
     from ruamel.yaml import YAML

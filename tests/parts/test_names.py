@@ -115,6 +115,7 @@ def uses(folder: Path) -> set[tuple[str, int, str]]:
     }
 
 
+@pytest.mark.slow
 def test_only_a_part_decides_by_its_name() -> None:
     found = {use for package in PACKAGES for use in uses(package)}
     forbidden = sorted(f"{file}:{line}: {name}" for file, line, name in found if (file, name) not in ALLOWED)

@@ -77,6 +77,7 @@ POOL = """
 """
 
 
+@pytest.mark.slow
 def test_a_pool_that_comes_and_goes(fleet: Path, capsys: pytest.CaptureFixture[str]) -> None:
     edit(fleet, "\n  pools:\n", f"\n  pools:{POOL}")
     report = compiled(capsys)

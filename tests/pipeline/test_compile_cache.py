@@ -39,6 +39,7 @@ def remembers(root: Path, monkeypatch: pytest.MonkeyPatch) -> bool:
             return False
 
 
+@pytest.mark.slow
 def test_the_same_again_runs_no_stage(fleet: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert not remembers(fleet, monkeypatch)
     first = compiled(fleet)
@@ -49,7 +50,7 @@ def test_the_same_again_runs_no_stage(fleet: Path, monkeypatch: pytest.MonkeyPat
     assert again.unchanged == len(first.written) and again.written == ()
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(7)
 @pytest.mark.parametrize(
     "change",
     [
@@ -76,6 +77,7 @@ def test_whatever_changes_is_compiled(
     assert not remembers(fleet, monkeypatch)
 
 
+@pytest.mark.slow
 def test_findings_are_repeated_from_the_cache(fleet: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     spec = fleet / "specs/infer-euw1.yaml"
     text = spec.read_text().replace("  kubernetes:", '  accept: {KUE008: "for later"}\n  kubernetes:')
@@ -88,6 +90,7 @@ def test_findings_are_repeated_from_the_cache(fleet: Path, monkeypatch: pytest.M
         assert compiled(fleet).findings == first.findings
 
 
+@pytest.mark.slow
 def test_an_old_output_is_recognised_after_a_checkout(fleet: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     compiled(fleet)
     for spec in (fleet / "specs").glob("*.yaml"):

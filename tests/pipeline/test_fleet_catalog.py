@@ -192,7 +192,7 @@ EDITS = {
 
 
 @pytest.mark.usefixtures("without_lint")
-@pytest.mark.share(8)
+@pytest.mark.slow
 @pytest.mark.parametrize(("section", "rows"), EDITS.values(), ids=EDITS)
 def test_an_edit_of_a_fact_changes_the_output(
     section: str, rows: object, fleet: Path, capsys: pytest.CaptureFixture[str]

@@ -25,7 +25,7 @@ def unchanged(spec: str) -> tuple[dict[str, Any], set[str], list[Any]]:
 
 
 @pytest.mark.usefixtures("without_lint")
-@pytest.mark.share(16)
+@pytest.mark.share(32)
 @pytest.mark.parametrize(
     ("spec", "path", "value"),
     [(spec, path, value) for spec in SPECS for path, value in leaves(source(spec).tree)],

@@ -140,7 +140,7 @@ def test_one_commit_is_refused_at_the_section(section: str, compiled: Fleet) -> 
     assert (compiled.root / INDEX).read_bytes() == before, "nothing is written"
 
 
-@pytest.mark.share(4)
+@pytest.mark.slow
 @each_section
 def test_two_commits_are_clean(section: str, compiled: Fleet) -> None:
     marks, goes, name, _, _ = CASES[section]
@@ -153,7 +153,7 @@ def test_two_commits_are_clean(section: str, compiled: Fleet) -> None:
     assert "leaving" not in compiled.index() and "removed" not in compiled.index()
 
 
-@pytest.mark.share(4)
+@pytest.mark.slow
 @each_section
 def test_a_reason_replaces_the_first_commit_and_may_stay(section: str, compiled: Fleet) -> None:
     _, goes, name, _, _ = CASES[section]
@@ -245,6 +245,7 @@ def test_the_index_of_the_folder_that_is_written_counts(compiled: Fleet, tmp_pat
     assert [finding.id for finding in compiled.compile(tmp_path / "elsewhere").findings] == ["REM001"]
 
 
+@pytest.mark.slow
 def test_a_damaged_index_is_the_writers_finding(compiled: Fleet) -> None:
     (compiled.root / INDEX).write_text('{"cdk8s": "", "gpuc": "", "files": {}, "leaving": ["pools"]}')
     compiled.edit(pool_goes)

@@ -21,7 +21,7 @@ CHECKS = {f"{check.find.__module__.split('.')[-2]}/{check.find.__name__}": check
 
 
 @pytest.mark.usefixtures("without_lint")
-@pytest.mark.share(16)
+@pytest.mark.share(24)
 @pytest.mark.parametrize("case", ALL, ids=[case.name for case in ALL])
 def test_impacts_are_at_their_marks(case: Case, tmp_path: Path) -> None:
     ids = {identifier for other in ALL if _file(other) == _file(case) for _, _, identifier in other.marks}

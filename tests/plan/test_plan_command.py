@@ -61,6 +61,7 @@ def test_a_larger_pool_is_planned_at_its_line(repository: Fleet, capsys: pytest.
     assert fields["NodePool", "spec.limits.nodes"] == ("16", "20")
 
 
+@pytest.mark.slow
 def test_planning_changes_no_file(repository: Fleet, capsys: pytest.CaptureFixture[str]) -> None:
     repository.replace(*GROW)
     before = repository.git("status", "--porcelain")
@@ -204,6 +205,7 @@ def test_a_spec_of_an_older_language_is_compared_by_its_objects(
     assert ("NodePool", "train-h100") in {(changed["kind"], changed["name"]) for changed in cluster["objects"]}
 
 
+@pytest.mark.slow
 def test_diff_compares_folders_without_a_spec(repository: Fleet, capsys: pytest.CaptureFixture[str]) -> None:
     old = repository.root.parent / "old"
     shutil.copytree(repository.root / "out/prod-use1", old)

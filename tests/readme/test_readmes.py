@@ -128,6 +128,7 @@ EOF
     assert any(name == "aws iam get-role --role-name r" for _, name, _ in found)
 
 
+@pytest.mark.slow
 def test_a_loop_without_an_end_is_stopped() -> None:
     assert len(record("until kubectl get nodes; do true; done").commands) == 1
 

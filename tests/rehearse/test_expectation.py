@@ -157,7 +157,7 @@ def test_cases_fail_if_a_quota_is_off_by_one(
         assert not agrees(case.expected, actual), case.name
 
 
-@pytest.mark.share(3)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_the_policies_admit_every_request_that_kueue_decides_about(name: str) -> None:
     spec = compiled_example(name)

@@ -83,7 +83,7 @@ def write_specs(place: str, variant: Variant, folder: Path) -> None:
         (folder / name).write_text(text, encoding="utf-8")
 
 
-@pytest.mark.share(5)
+@pytest.mark.share(12)
 @pytest.mark.parametrize("id", list(ids()))
 def test_only_the_bad_example_has_a_finding(id: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:  # noqa: A002
     example = example_of(id)
@@ -94,6 +94,7 @@ def test_only_the_bad_example_has_a_finding(id: str, tmp_path: Path, capsys: pyt
     assert id in found(example, example.bad, tmp_path / "bad", capsys)
 
 
+@pytest.mark.slow
 def test_each_page_shows_a_good_and_a_bad_case() -> None:
     missing = []
     for name, rule in every_rule().items():

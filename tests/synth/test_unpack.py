@@ -50,6 +50,7 @@ def test_processes_that_fill_it_at_once_leave_one_complete_folder(filled: Path) 
     assert unpack.is_complete(str(folder))
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("damage", ["truncate", "remove", "unfinished"])
 def test_a_damaged_folder_is_replaced(filled: Path, monkeypatch: pytest.MonkeyPatch, damage: str) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(filled))

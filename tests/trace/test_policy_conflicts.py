@@ -96,6 +96,7 @@ def test_what_is_only_tried_out_is_not_reported() -> None:
 KINDS = ("GpucGpuResources", "GpucPoolSelector", "GpucQueueRequired", "GpucGpuLimits", "GpucTolerationFence")
 
 
+@pytest.mark.share(5)
 @pytest.mark.parametrize("kind", KINDS)
 def test_strange_parameters_are_survived(kind: str) -> None:
     name = next(manifest.name for manifest in all_objects("train-usw2") if manifest.kind == kind)

@@ -151,6 +151,7 @@ KINDS = (
 )  # fmt: skip
 
 
+@pytest.mark.share(24)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", ["infer-euw1", "train-usw2"])
 def test_strange_values_at_any_place_break_nothing(name: str, kind: str) -> None:

@@ -137,6 +137,7 @@ def assert_complete(root: Path) -> None:
             assert found in (OLD.files().get(file), NEW.files().get(file), b"not gpuc's"), file
 
 
+@pytest.mark.slow
 def test_killed_at_any_step_the_next_run_ends_at_the_wanted_tree(tmp_path: Path) -> None:
     steps = count_steps(prepared(tmp_path / "count"), NEW)
     assert steps > 30

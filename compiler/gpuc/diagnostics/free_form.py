@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from gpuc.diagnostics.finding import Path
 
-_ANY = "*"
-_FREE_FORM: tuple[Path, ...] = (
-    ("spec", "charts", _ANY, "values"),
-    ("spec", "components", _ANY, "values"),
-    ("spec", "patches", _ANY, "patch"),
-)
+_FREE_FORM = {("charts", "values"), ("components", "values"), ("patches", "patch")}
+"""The sections of a spec, and the key in each of their elements."""
 
 
 def is_free_form(path: Path) -> bool:
@@ -17,7 +13,4 @@ def is_free_form(path: Path) -> bool:
 
     In these parts, null is a value, and `accept` is a key without a meaning for gpuc.
     """
-    return any(
-        len(path) >= len(pattern) and all(step in (_ANY, at) for step, at in zip(pattern, path, strict=False))
-        for pattern in _FREE_FORM
-    )
+    return len(path) > 3 and path[0] == "spec" and (path[1], path[3]) in _FREE_FORM

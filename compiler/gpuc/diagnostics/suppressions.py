@@ -22,10 +22,10 @@ def apply_acceptances(findings: Iterable[Finding], spec: dict[str, Any]) -> list
 
     An entry accepts the findings of its rule at the map that contains `accept`, and below the map.
     """
-    found = list(findings)
+    found, entries = list(findings), list(_entries(spec, ()))
     used = {candidate for finding in found for candidate in candidates(finding.path, finding.id)}
-    remaining = unaccepted(found, spec)
-    for path in _entries(spec, ()):
+    remaining = _others(found, set(entries))
+    for path in entries:
         if path not in used and not str(path[-1]).startswith(IMPACT):
             message = f"accept names {path[-1]}, but gpuc reports no finding of rule {path[-1]} at this path or below"
             remaining.append(UNUSED.at(path, message, fix=f"remove {path[-1]} from accept", on_key=True))
@@ -34,7 +34,10 @@ def apply_acceptances(findings: Iterable[Finding], spec: dict[str, Any]) -> list
 
 def unaccepted(findings: Iterable[Finding], spec: dict[str, Any]) -> list[Finding]:
     """Returns the findings that the spec does not accept."""
-    entries = set(_entries(spec, ()))
+    return _others(findings, set(_entries(spec, ())))
+
+
+def _others(findings: Iterable[Finding], entries: set[Path]) -> list[Finding]:
     return [finding for finding in findings if entries.isdisjoint(candidates(finding.path, finding.id))]
 
 

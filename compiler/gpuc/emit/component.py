@@ -32,7 +32,7 @@ from gpuc.emit.component_facts import (
 from gpuc.emit.substrate import substrate_output
 from gpuc.kubernetes.api_groups import ADMISSION_REGISTRATION, RBAC
 from gpuc.manifest.manifest import Artifact, Body, Kind
-from gpuc.model import Cluster
+from gpuc.model import Cluster, once_for_each_cluster
 from gpuc.model.names import SYSTEM_TAINT
 from gpuc.parts.folders import component_folder, component_folders, module_name, substrate_folder
 
@@ -266,6 +266,7 @@ def component_named(name: str) -> Component | None:
     return next((component for component in components() if component.name == name), None)
 
 
+@once_for_each_cluster
 def needed_components(cluster: Cluster) -> tuple[Component, ...]:
     """Returns the components that the cluster needs, in sync order."""
     there = components_on([cluster.spec.cloud.substrate.folder])

@@ -1,6 +1,6 @@
 """The model of a cluster for rules and emitters: resolved names, applied defaults and computed numbers."""
 
-from gpuc.model.cluster import Cluster
+from gpuc.model.cluster import Cluster, once_for_each_cluster
 from gpuc.model.gpu_pool import GpuPool
 from gpuc.model.pool import Pool
 from gpuc.model.queue import ClusterQueue, Cohort, PoolQuota, Queue
@@ -18,5 +18,6 @@ __all__ = [
     "Profile",
     "Queue",
     "Tenant",
+    "once_for_each_cluster",
     "resolve",
 ]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property, wraps
 from ipaddress import IPv4Network
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from gpuc.catalog import Catalog
 from gpuc.catalog.records import Release
@@ -30,6 +30,7 @@ from gpuc.spec.tenants import Tenant as TenantSpec
 if TYPE_CHECKING:
     from gpuc.catalog.operations import DatapathFact
 
+T = TypeVar("T")
 SPEC: Path = ("spec",)
 
 ALWAYS_PLATFORM = ("default", "kube-system", "kube-public", "kube-node-lease")
@@ -59,6 +60,7 @@ class Cluster:
     """The objects that users wrote in manifests/."""
     object_owners: tuple[str, ...] = ()
     """Who has objects in manifests/: names of tenants, and an empty text for the platform."""
+    _read: dict[Callable[[Cluster], Any], Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def network(self) -> ClusterNetwork:
@@ -199,3 +201,16 @@ class Cluster:
     def tenants_of(self, pool: Pool) -> tuple[Tenant, ...]:
         """Returns the tenants with quota of the pool, in a queue or in a namespace."""
         return tuple(tenant for tenant in self.tenants if pool in tenant.pools)
+
+
+def once_for_each_cluster(reader: Callable[[Cluster], T]) -> Callable[[Cluster], T]:
+    """Decorates a function so that it reads each cluster once. Its callers do not change the result."""
+
+    @wraps(reader)
+    def result(cluster: Cluster) -> T:
+        if reader not in cluster._read:
+            cluster._read[reader] = reader(cluster)
+        found: T = cluster._read[reader]
+        return found
+
+    return result

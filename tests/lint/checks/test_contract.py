@@ -143,7 +143,7 @@ def test_the_lint_of_a_difference_has_the_findings_of_the_whole(cluster: str, se
     assert caused, "some changes have findings"
 
 
-@pytest.mark.share(3)
+@pytest.mark.slow
 @pytest.mark.parametrize("cluster", EXAMPLES)
 def test_the_kinds_of_a_check_are_enough_for_a_changed_cluster(cluster: str) -> None:
     before, random = list(compiled_example(cluster).artifacts), Random(cluster)

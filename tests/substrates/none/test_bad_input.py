@@ -78,6 +78,7 @@ def test_a_mistake_in_a_pool_has_its_findings(pool: dict[str, Any], expected: li
     assert [row for row in found(lambda spec: spec["pools"]["train-h100"].update(pool)) if row[0] in ids] == expected
 
 
+@pytest.mark.slow
 def test_random_changes_end_in_findings_that_name_no_cloud() -> None:
     chance, values = random.Random(7), donors()
     for path, value in walk(source(NAME).tree):

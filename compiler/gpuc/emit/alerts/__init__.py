@@ -8,10 +8,11 @@ from gpuc.emit.alerts.alert import INSTANCE_TYPE_LABEL, POOL, Alert, alert
 from gpuc.emit.component import by_section, needed_components
 from gpuc.emit.substrate import substrate_output
 from gpuc.kubernetes.node_pool import INSTANCE_TYPE
-from gpuc.model import Cluster
+from gpuc.model import Cluster, once_for_each_cluster
 from gpuc.model.names import POOL_LABEL
 
 
+@once_for_each_cluster
 def alerts_by_group(cluster: Cluster) -> dict[str, list[Alert]]:
     """Returns the alerts of a cluster by group. Each group is one file of the output."""
     found: dict[str, list[Alert]] = {}

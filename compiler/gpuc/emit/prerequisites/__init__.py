@@ -10,7 +10,7 @@ from gpuc.emit.prerequisites.record import Chapter, Prerequisite, variables, wra
 from gpuc.emit.prerequisites.software import argocd, definitions, job_controllers, namespaces, other_teams, prometheus
 from gpuc.emit.substrate import substrate_output
 from gpuc.emit.template import render
-from gpuc.model import Cluster
+from gpuc.model import Cluster, once_for_each_cluster
 
 CHAPTERS: Mapping[int, Callable[[Cluster], Chapter]] = {
     110: prometheus, 120: namespaces, 130: job_controllers, 140: other_teams, 150: definitions,
@@ -19,6 +19,7 @@ CHAPTERS: Mapping[int, Callable[[Cluster], Chapter]] = {
 """The functions that return the chapters of all clusters, by place: the order in which an engineer needs them."""
 
 
+@once_for_each_cluster
 def chapters(cluster: Cluster) -> list[Chapter]:
     """Returns the chapters with prerequisites of the cluster."""
     preparations = (component.preparation for component in needed_components(cluster))

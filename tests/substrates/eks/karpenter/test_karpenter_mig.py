@@ -211,7 +211,7 @@ def test_s2_a_node_without_its_fabric_manager_is_not_ready(h100: Node) -> None:
     assert 240 <= h100.slept() <= 300
 
 
-@pytest.mark.share(3)
+@pytest.mark.slow
 @pytest.mark.parametrize("state", [("In Progress", "N/A"), ("Completed", "Unknown Error"), ("N/A", "N/A")])
 def test_s2_a_gpu_outside_the_fabric_is_not_ready(h100: Node, state: tuple[str, str]) -> None:
     (h100.folder / "fabric").write_text("\n".join(state) + "\n")
