@@ -30,7 +30,7 @@ test: $(VENV)/.installed  ## Run the tests except the slow ones; tests with refe
 	$(BIN)/python -m pytest
 
 test-all: $(VENV)/.installed  ## Run all tests, including the slow ones.
-	$(BIN)/python -m pytest -m ''
+	$(BIN)/python -m pytest -m '' --durations 40
 
 check: $(VENV)/.installed  ## Check style, types, import layers, CI workflows (builds actionlint with Go), and that out/ is up to date.
 	$(BIN)/ruff check .

@@ -150,6 +150,7 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     mark_slow_cases(items)
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)  # so that no worker waits for a slow test
     gc.freeze()
 
 
