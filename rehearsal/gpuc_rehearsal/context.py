@@ -42,6 +42,12 @@ class Timeouts:
     """A Job whose pods are bound completes."""
     removal_s: float = 120
     """The API server no longer has the deleted objects and nodes."""
+    retry_s: float = 15
+    """The time for which the scheduler refuses a pod of a static pool until the refusal is final. If a pod of another
+    test case ends, the scheduler tries again within 10 s (podMaxBackoffSeconds), and no object shows that it has.
+
+    Source: Kubernetes documentation, kube-scheduler Configuration (v1), KubeSchedulerConfiguration
+    """
 
 
 @dataclass

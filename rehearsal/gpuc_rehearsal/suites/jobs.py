@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass, replace
@@ -212,8 +213,9 @@ def placed(context: RehearsalContext, job: Object, work: Work, decision: Outcome
 
     Returns the decision with the nodes of the pods, or pending with the component's message.
     """
-    # The nodes of a static pool exist already, so the scheduler's message about them is final.
+    # The nodes of a static pool exist already, so a message of the scheduler that lasts is final.
     is_static = any(pool.is_static for pool in context.cluster.pools if pool.name == decision.flavor)
+    refused_at: list[float] = []
 
     def settled() -> tuple[list[Object], str] | None:
         pods = context.pods_of(job)
@@ -222,7 +224,10 @@ def placed(context: RehearsalContext, job: Object, work: Work, decision: Outcome
             return None
         if waiting:
             refusal = scheduling_refusal(context, waiting[0], is_static)
-            return (pods, refusal) if refusal else None
+            if refusal:
+                refused_at.append(time.monotonic())
+            is_final = refusal and (not is_static or refused_at[-1] - refused_at[0] >= context.timeouts.retry_s)
+            return (pods, refusal) if is_final else None
         is_done = work.keeps_running or all(pod.get("status", {}).get("phase") == "Succeeded" for pod in pods)
         return (pods, "") if is_done else None
 
