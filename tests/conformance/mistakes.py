@@ -39,6 +39,8 @@ class Mistake:
     """A part of the name of the test case that must fail."""
     verdict: str = ""
     """The actual verdict of the test case; empty for any verdict except the expected one."""
+    sooner: str = ""
+    """A part of the message that shows the mistake if a component acts before the test case sees the usual state."""
 
     def must_fail(self, case: Case) -> bool:
         """Returns whether the mistake must make a test case fail."""
