@@ -110,14 +110,14 @@ def is_stale(client: Client, snapshot: Snapshot) -> bool:
         wanted = hashes.get(metadata.get("labels", {}).get(NODE_POOL, ""))
         actual = metadata.get("annotations", {}).get(_HASH)
         is_changed = bool(wanted and actual and wanted != actual)
-        if is_changed and not condition(claim, "Drifted") and not is_deleting(claim):
+        if is_changed and not condition(claim, _DRIFTED) and not is_deleting(claim):
             return True
     return False
 
 
 def drifted(snapshot: Snapshot) -> set[str]:
     """Returns the names of the NodeClaims that have drifted."""
-    return {claim["metadata"]["name"] for claim in snapshot.of("NodeClaim") if is_true(claim, "Drifted")}
+    return {claim["metadata"]["name"] for claim in snapshot.of("NodeClaim") if is_true(claim, _DRIFTED)}
 
 
 def await_decisions(client: Client, before: Snapshot) -> bool:
