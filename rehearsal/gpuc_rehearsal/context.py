@@ -45,6 +45,7 @@ class Timeouts:
     retry_s: float = 15
     """The time for which the scheduler refuses a pod of a static pool until the refusal is final. If a pod of another
     test case ends, the scheduler tries again within 10 s (podMaxBackoffSeconds), and no object shows that it has.
+    Also the time for which a ResourceQuota admits too many pods until the admission is final.
 
     Source: Kubernetes documentation, kube-scheduler Configuration (v1), KubeSchedulerConfiguration
     """

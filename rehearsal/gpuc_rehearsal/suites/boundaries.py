@@ -17,7 +17,7 @@ from gpuc.model import Cluster, Pool, Tenant
 from gpuc.model.names import TENANT_KEY
 from gpuc.parts.workload_kinds import pod_frameworks
 from gpuc.pipeline.stages import CompiledSpec
-from gpuc_rehearsal.client import Client, Object, address_of, condition, new_object
+from gpuc_rehearsal.client import Client, Object, WaitError, address_of, condition, new_object
 from gpuc_rehearsal.context import CLUSTER_QUEUE, LOCAL_QUEUE, NODE, POD, RehearsalContext
 from gpuc_rehearsal.examples import GATE
 from gpuc_rehearsal.existing import pool_kind
@@ -237,15 +237,32 @@ def unfilled_quotas(cluster: Cluster) -> list[str]:
 
 
 def _fill_quota(context: RehearsalContext, lock: Lock, pods: list[Object]) -> Outcome:
+    """Creates pods that fill a quota, and returns the outcome of the last pod, which is one too many.
+
+    An admission of the last pod is final only if it lasts: after pods were deleted, the controller of ResourceQuotas
+    counts the pods again, and may write a number without the newest pods.
+    """
+    *filling, last = pods
+
+    def refused_pod() -> Outcome | None:
+        outcome = classify_response(context.client, partial(context.client.create, last))
+        if outcome.verdict == "refused":
+            return outcome
+        context.client.delete_object(last)
+        return None
+
     with lock:
-        actual = Outcome("admitted")
-        for pod in pods:
-            actual = classify_response(context.client, partial(context.client.create, pod))
-            if actual.verdict == "refused":
-                break
-        for pod in pods:
-            context.client.delete_object(pod)
-    return actual
+        try:
+            for pod in filling:
+                outcome = classify_response(context.client, partial(context.client.create, pod))
+                if outcome.verdict == "refused":
+                    return outcome
+            return context.until("refusal of one more pod", refused_pod, context.timeouts.retry_s)
+        except WaitError:
+            return Outcome("admitted")
+        finally:
+            for pod in filling:
+                context.client.delete_object(pod)
 
 
 def _gated_pod(factory: WorkloadFactory, pool: Pool, resource: str, number: int, amount: int) -> Object:

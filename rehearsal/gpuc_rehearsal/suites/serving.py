@@ -5,6 +5,7 @@ Open pools are those of clusters without tenants: their workload templates run i
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import replace
@@ -188,9 +189,11 @@ def _sized_pod(factory: WorkloadFactory, pool: Pool, name: str, size: Amounts) -
 def _exhaust(context: RehearsalContext, document: Object, pods: int, limit: int) -> Outcome:
     """Creates a Deployment, and returns the refusal of its last pod. More pods than the limit are an admission.
 
-    pods is the number of pods that must get nodes before the outcome is known.
+    pods is the number of pods that must get nodes before the outcome is known. As in the boundaries of quotas, more
+    pods than the limit are final only if a new pod replaces each deleted one for a while.
     """
     context.client.create(document)
+    exceeded_at: list[float] = []
 
     def settled() -> tuple[list[Object], list[str]] | None:
         found = _labelled(context, document, *POD)
@@ -200,8 +203,12 @@ def _exhaust(context: RehearsalContext, document: Object, pods: int, limit: int)
             for reason, message in context.events_of(replica_set)
             if reason == FAILED_CREATE
         ]
+        if len(found) > limit:
+            exceeded_at.append(time.monotonic())
+            context.client.delete_object(max(found, key=lambda pod: pod["metadata"]["creationTimestamp"]))
+            return (found, refusals) if exceeded_at[-1] - exceeded_at[0] >= context.timeouts.retry_s else None
         bound = sum(bool(pod["spec"].get("nodeName")) for pod in found)
-        is_settled = len(found) > limit or (bool(refusals) and len(found) == limit and bound >= pods)
+        is_settled = bool(refusals) and len(found) == limit and bound >= pods
         return (found, refusals) if is_settled else None
 
     description = f"{limit} pods of Deployment {document['metadata']['name']} and a refused pod"
