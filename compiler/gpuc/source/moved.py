@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from gpuc.diagnostics.finding import Finding, Mark, Path, Related, Severity, declare_rule
+from gpuc.diagnostics.finding import Finding, Mark, Path, Related, rule_table
 from gpuc.documents.composer import Node
 
-MOVED = declare_rule("SPC008", Severity.WARNING, "Fields of a file are at their old places.",
-    "The next release refuses the old places. `gpuc fix` moves the fields, and the output stays the same.")  # fmt: skip
-BOTH = declare_rule("SPC009", Severity.ERROR, "A file has a field at its old and at its new place.",
-    "gpuc cannot decide which of the values counts.")  # fmt: skip
+rule_of = rule_table(__file__)
+MOVED = rule_of("SPC008")
+BOTH = rule_of("SPC009")
 
 ANY = "*"
 """A step of a place: any key of a map."""

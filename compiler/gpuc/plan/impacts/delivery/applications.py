@@ -10,8 +10,6 @@ from gpuc.plan.chart_changes import changed_installations, chart_changes
 from gpuc.plan.impact import Impacts, Level, Raised, impact
 from gpuc.plan.pruning import kinds_text
 
-_DELETION = "argo-cd v3.5.1 docs/user-guide/app_deletion.md, About The Deletion Finalizer"
-
 
 @impact("IMP506", Level.RESTRICTS)
 def application_removed(change: Change) -> Impacts:

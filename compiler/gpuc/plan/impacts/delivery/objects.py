@@ -16,8 +16,6 @@ from gpuc.plan.immutable import refused_fields
 from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact
 from gpuc.plan.pruning import CLAIM, is_definition, kinds_text, moved_objects, removed_objects
 
-_OWNER = "argo-cd v3.5.1 controller/sync.go, FailOnSharedResource; controller/state.go, CompareAppState"
-
 
 @impact("IMP503", Level.NONE)
 def objects_pruned(change: Change) -> Impacts:

@@ -22,8 +22,6 @@ from gpuc.plan.tenant_changes import owner_and_queue, tenant_of, where_text
 
 _NONE, _HOLD, _DRAIN = "None", "Hold", "HoldAndDrain"
 
-_ACTIVE = "kueue v0.19.2 pkg/controller/core/workload_controller.go, reconcileOnLocalQueueActiveState"
-
 
 def _removed_queues(change: Change, *, after_leaving: bool) -> Iterator[Raised]:
     """Yields an impact for each queue that is removed.

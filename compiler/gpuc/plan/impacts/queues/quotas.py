@@ -28,8 +28,6 @@ from gpuc.plan.quota_changes import (
     tree,
 )
 
-_FITS = "kueue v0.19.2 pkg/scheduler/flavorassigner/flavorassigner.go, fitsResourceQuota"
-
 
 @impact("IMP202", Level.NONE)
 def nominal_quota_grows(change: Change) -> Impacts:
