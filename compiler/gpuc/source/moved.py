@@ -127,7 +127,8 @@ def _findings(found: list[Move]) -> Iterator[Finding]:
     free = [move for move in found if move.taken_at is None]
     if free:
         first, file = free[0], free[0].mark.file
-        places = ", ".join(f"{'.'.join(old[1:])} is now {'.'.join(MOVES[old][1:])}" for old in _patterns(free))
+        patterns = dict.fromkeys(move.pattern for move in free)
+        places = ", ".join(f"{'.'.join(old[1:])} is now {'.'.join(MOVES[old][1:])}" for old in patterns)
         words = "1 field is at its old place" if len(free) == 1 else f"{len(free)} fields are at old places"
         yield MOVED.at(first.new, f"{words}: {places}", fix=f"run gpuc fix {file}", mark=first.mark)
     for move in found:
@@ -136,7 +137,3 @@ def _findings(found: list[Move]) -> Iterator[Finding]:
             message = f"{'.'.join(map(str, move.old[1:]))} has moved to {new}, and the file has a value there"
             related = [Related(f"the value at {new}", mark=move.taken_at)]
             yield BOTH.at(move.new, message, mark=move.mark, related=related)
-
-
-def _patterns(found: list[Move]) -> list[tuple[str, ...]]:
-    return list(dict.fromkeys(move.pattern for move in found))
