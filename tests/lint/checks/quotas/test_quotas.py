@@ -99,13 +99,6 @@ def pool(name: str, types: list[str], **spec: Any) -> dict[str, Any]:
     }
 
 
-@pytest.mark.share(2)
-@pytest.mark.parametrize("name", EXAMPLES)
-@pytest.mark.parametrize("is_complete", [True, False])
-def test_no_finding_in_the_examples(name: str, is_complete: bool) -> None:
-    assert reported(copies(name), is_complete=is_complete) == []
-
-
 @pytest.mark.share(3)
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_quotas_of_the_examples_use_all_unshared_gpus_of_their_pools(name: str) -> None:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import pytest
 
+from gpuc.lint.checks import findings
+from gpuc.objects.object_set import ObjectSet
 from tests.conftest import EXAMPLES
-from tests.lint.checks.references.trees import example_objects, findings_of, synced_objects
+from tests.lint.checks.references.trees import example_charts, example_objects, findings_of, synced_objects
 
 
 @pytest.mark.parametrize("is_complete", [True, False], ids=["complete", "partial"])
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_no_finding_in_the_examples(name: str, is_complete: bool) -> None:
-    assert findings_of(example_objects(name), is_complete=is_complete, charts_of=name) == []
-    assert findings_of(synced_objects(name), is_complete=is_complete, charts_of=name) == []
+    """All checks of all topics."""
+    for objects in (example_objects(name), synced_objects(name)):
+        tree = ObjectSet(objects, is_complete=is_complete, values=example_charts(name))
+        assert list(findings(tree)) == []
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
