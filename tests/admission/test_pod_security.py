@@ -24,15 +24,8 @@ def _decision(request: Request, labels: dict[str, str]) -> Decision:
 def _safe(security: Any = None, pod_security_context: Any = None, annotations: Any = None, **fields: Any) -> Request:
     """Returns a request for a pod that level restricted allows, with changes."""
     of_pod = (
-        "hostNetwork",
-        "hostPID",
-        "hostIPC",
-        "hostUsers",
-        "volumes",
-        "os",
-        "initContainers",
-        "ephemeralContainers",
-    )
+        "hostNetwork", "hostPID", "hostIPC", "hostUsers", "volumes", "os", "initContainers", "ephemeralContainers",
+    )  # fmt: skip
     spec = {name: value for name, value in fields.items() if name in of_pod}
     main = container(
         securityContext={**SAFE, **(security or {})}, **{k: v for k, v in fields.items() if k not in of_pod}

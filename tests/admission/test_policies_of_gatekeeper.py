@@ -10,8 +10,10 @@ from gpuc.admission.policies import Policies
 from gpuc.admission.request import Decision, Request
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet
+from tests.tables import table
 
 Object = dict[str, Any]
+CASES = table(__file__, "policies.yaml")["gatekeeper"]
 DENIES: Object = {"validations": [{"expression": "false", "message": "no"}]}
 NAMESPACE = Manifest("n.yaml", (), "v1", "Namespace", "team-a", {}, labels={"team": "a"})
 POD: Object = {
@@ -49,9 +51,14 @@ def constraint(match: Object | None = None, name: str = "check", **spec: Any) ->
 
 
 def decide(
-    *manifests: Manifest, document: Object = POD, user: str = "alice", values: Object | None = None
+    *manifests: Manifest,
+    document: Object = POD,
+    user: str = "alice",
+    values: Object | None = None,
+    is_complete: bool = True,
 ) -> list[Decision]:
-    objects = ObjectSet([NAMESPACE, *manifests], is_complete=True, values={"gatekeeper": values or {}})
+    """The decisions of policies about the creation of an object."""
+    objects = ObjectSet([NAMESPACE, *manifests], is_complete=is_complete, values={"gatekeeper": values or {}})
     return list(Policies(objects).decide(Request(document, user)))
 
 
@@ -59,28 +66,14 @@ def outcomes(*manifests: Manifest, **options: Any) -> list[str]:
     return [decision.outcome for decision in decide(*manifests, **options)]
 
 
-@pytest.mark.parametrize(
-    ("match", "matched"),
-    [
-        (None, True), ({}, True),
-        ({"kinds": [{"apiGroups": [""], "kinds": ["Pod"]}]}, True),
-        ({"kinds": [{"apiGroups": ["*"], "kinds": ["*"]}]}, True),
-        ({"kinds": [{"kinds": ["Pod"]}]}, True),
-        ({"kinds": [{"apiGroups": ["apps"], "kinds": ["Pod"]}]}, False),
-        ({"kinds": [{"apiGroups": [""], "kinds": ["Job"]}]}, False),
-        ({"namespaces": ["team-*"]}, True), ({"namespaces": ["*-a"]}, True), ({"namespaces": ["*eam*"]}, True),
-        ({"namespaces": ["team"]}, False), ({"excludedNamespaces": ["team-*"]}, False),
-        ({"excludedNamespaces": ["team-b"]}, True),
-        ({"namespaceSelector": {"matchLabels": {"team": "a"}}}, True),
-        ({"namespaceSelector": {"matchLabels": {"team": "b"}}}, False),
-        ({"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "team-a"}}}, True),
-        ({"labelSelector": {"matchLabels": {"app": "x"}}}, True),
-        ({"labelSelector": {"matchExpressions": [{"key": "app", "operator": "DoesNotExist"}]}}, False),
-        ({"scope": "Namespaced"}, True), ({"name": "run-*"}, True), ({"name": "other"}, False),
-    ],
-)  # fmt: skip
-def test_the_match_of_a_constraint(match: Object | None, matched: bool) -> None:
-    assert outcomes(template(), constraint(match)) == (["denied"] if matched else [])
+@pytest.mark.parametrize("match", [None, *CASES["matched"]])
+def test_a_constraint_matches(match: Object | None) -> None:
+    assert outcomes(template(), constraint(match)) == ["denied"]
+
+
+@pytest.mark.parametrize("match", CASES["not_matched"])
+def test_a_constraint_does_not_match(match: Object) -> None:
+    assert outcomes(template(), constraint(match)) == []
 
 
 @pytest.mark.parametrize("match", [{"scope": "Cluster"}, {"source": "Generated"}])
@@ -98,23 +91,9 @@ def test_a_prefix_matches_a_generated_name() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("spec", "outcome"),
-    [
-        ({}, ["denied"]), ({"enforcementAction": "deny"}, ["denied"]), ({"enforcementAction": "warn"}, ["warned"]),
-        ({"enforcementAction": "dryrun"}, []), ({"enforcementAction": "refuse"}, []),
-        ({"enforcementAction": "scoped", "scopedEnforcementActions": [
-            {"action": "deny", "enforcementPoints": [{"name": "validation.gatekeeper.sh"}]}]}, ["denied"]),
-        ({"enforcementAction": "scoped", "scopedEnforcementActions": [
-            {"action": "warn", "enforcementPoints": [{"name": "*"}]}]}, ["warned"]),
-        ({"enforcementAction": "scoped", "scopedEnforcementActions": [
-            {"action": "deny", "enforcementPoints": [{"name": "audit.gatekeeper.sh"}]}]}, []),
-        ({"enforcementAction": "scoped", "scopedEnforcementActions": [
-            {"action": "deny", "enforcementPoints": [{"name": "vap.k8s.io"}]}]}, ["denied"]),
-    ],
-)  # fmt: skip
-def test_the_enforcement_action(spec: Object, outcome: list[str]) -> None:
-    assert outcomes(template(), constraint(**spec)) == outcome
+@pytest.mark.parametrize("row", CASES["actions"])
+def test_the_enforcement_action(row: Object) -> None:
+    assert outcomes(template(), constraint(**row["spec"])) == row["outcomes"]
 
 
 def test_a_constraint_without_its_template_judges_nothing() -> None:

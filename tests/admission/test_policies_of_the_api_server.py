@@ -6,21 +6,12 @@ from typing import Any
 
 import pytest
 
-from gpuc.admission.policies import Policies
-from gpuc.admission.request import Decision, Request
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.object_set import ObjectSet
+from tests.admission.test_policies_of_gatekeeper import POD, Object, decide, outcomes
+from tests.tables import table
 
-Object = dict[str, Any]
 API = "admissionregistration.k8s.io/v1"
 PODS: Object = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}
-NAMESPACE = Manifest("n.yaml", (), "v1", "Namespace", "team-a", {}, labels={"team": "a"})
-POD: Object = {
-    "apiVersion": "v1",
-    "kind": "Pod",
-    "metadata": {"name": "run", "namespace": "team-a", "labels": {"app": "x"}},
-    "spec": {"containers": [{"name": "main"}]},
-}
 
 
 def policy(matched: Object | None = None, kind: str = "ValidatingAdmissionPolicy", **spec: Any) -> Manifest:
@@ -33,15 +24,6 @@ def policy(matched: Object | None = None, kind: str = "ValidatingAdmissionPolicy
 def binding(kind: str = "ValidatingAdmissionPolicyBinding", **spec: Any) -> Manifest:
     body = {"spec": {"policyName": "rule", "validationActions": ["Deny"], **spec}}
     return Manifest("b.yaml", (), API, kind, "rule", body)
-
-
-def decide(*manifests: Manifest, document: Object = POD, is_complete: bool = True) -> list[Decision]:
-    objects = ObjectSet([NAMESPACE, *manifests], is_complete=is_complete)
-    return list(Policies(objects).decide(Request(document, "alice")))
-
-
-def outcomes(*manifests: Manifest, **options: Any) -> list[str]:
-    return [decision.outcome for decision in decide(*manifests, **options)]
 
 
 @pytest.mark.parametrize(
@@ -130,34 +112,8 @@ def test_a_mutating_policy_is_unknown_where_it_applies() -> None:
     assert decide(never, binding(f"{kind}Binding")) == []
 
 
-@pytest.mark.parametrize(
-    ("rule", "spec", "outcome"),
-    [
-        ({"match": {"any": [{"resources": {"kinds": ["Pod"]}}]}, "validate": {}},
-         {"validationFailureAction": "Enforce"}, ["unknown"]),
-        ({"match": {"any": [{"resources": {"kinds": ["Pod"]}}]}, "validate": {}}, {}, []),
-        ({"match": {"any": [{"resources": {"kinds": ["v1/Pod"]}}]}, "mutate": {}}, {}, ["unknown"]),
-        ({"match": {"any": [{"resources": {"kinds": ["Service"]}}]}, "mutate": {}}, {}, []),
-        ({"match": {"any": [{"resources": {"kinds": ["Pod"]}}]}, "generate": {}}, {}, []),
-    ],
-)  # fmt: skip
-def test_policies_of_kyverno_are_unknown(rule: Object, spec: Object, outcome: list[str]) -> None:
-    kyverno = Manifest("k.yaml", (), "kyverno.io/v1", "ClusterPolicy", "k", {"spec": {**spec, "rules": [rule]}})
-    assert outcomes(kyverno) == outcome
-
-
-@pytest.mark.parametrize(
-    ("api", "kinds", "outcome"),
-    [
-        ("batch/v1", ["batch/v1/Job"], ["unknown"]),
-        ("batch/v1", ["Pod"], ["unknown"]),
-        ("batch/v1", ["batch.*/*/Job", "v1/ConfigMap"], []),
-        ("batch.example.com/v1", ["batch/v1/Job"], []),
-        ("batch.example.com/v1", ["Pod"], []),
-        ("batch.example.com/v1", ["Job"], ["unknown"]),
-    ],
-)
-def test_kyverno_generates_rules_only_for_kinds_of_kubernetes(api: str, kinds: list[str], outcome: list[str]) -> None:
-    rule = {"match": {"any": [{"resources": {"kinds": kinds}}]}, "mutate": {}}
-    kyverno = Manifest("k.yaml", (), "kyverno.io/v1", "ClusterPolicy", "k", {"spec": {"rules": [rule]}})
-    assert outcomes(kyverno, document={**POD, "apiVersion": api, "kind": "Job"}) == outcome
+@pytest.mark.parametrize("row", table(__file__, "policies.yaml")["kyverno"])
+def test_policies_of_kyverno_are_unknown_for_kinds_for_which_kyverno_has_rules(row: Object) -> None:
+    kyverno = Manifest("k.yaml", (), "kyverno.io/v1", "ClusterPolicy", "k", {"spec": row["spec"]})
+    document = {**POD, "apiVersion": row["of"], "kind": "Job"} if "of" in row else POD
+    assert outcomes(kyverno, document=document) == row["outcomes"]

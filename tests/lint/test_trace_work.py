@@ -61,9 +61,8 @@ def traced(folder: Path, capsys: pytest.CaptureFixture[str], *objects: Any, wher
     return {**found, "last": last or {"stage": "", "message": "", "fix": ""}}
 
 
-ONE = container(gpu=1, cpu="4", memory="16Gi")
 FULL = container(gpu=8, cpu="100", memory="1Ti")
-CASES = table(__file__, "stopped_work.yaml")
+CASES, KINDS = (table(__file__, f"{name}.yaml") for name in ("stopped_work", "work_of_kinds"))
 
 
 def written(work: dict[str, Any]) -> dict[str, Any]:
@@ -88,49 +87,17 @@ def test_the_failing_step_and_what_to_change(case: str, tmp_path: Path, capsys: 
     assert "".join(fix) in (last["fix"] or "")
 
 
-SELECTED = {"selector": {"matchLabels": {"app": "run"}}, "serviceName": "run"}
-
-
-def template(spec: dict[str, Any]) -> dict[str, Any]:
-    """The pod template of a service, whose pods always restart."""
-    return {"metadata": {"labels": {"app": "run"}}, "spec": {**spec, "restartPolicy": "Always"}}
-
-
-def service(kind: str, spec: dict[str, Any], count: int) -> dict[str, Any]:
-    fields = dict(SELECTED)
-    if kind == "Deployment":
-        del fields["serviceName"]
-    return {"replicas": count, "template": template(spec), **fields}
-
-
-def replicas(name: str, count: int) -> dict[str, Any]:
-    return {name: {"replicas": count, "template": {"spec": pod(FULL)}}}
-
-
-UNMANAGED = {
-    "Pod": work("v1", "Pod", pod(FULL)),
-    "Deployment": work("apps/v1", "Deployment", service("Deployment", pod(FULL), 1)),
-    "MPIJob": work("kubeflow.org/v2beta1", "MPIJob", {"mpiReplicaSpecs": replicas("Worker", 2)}),
-    "PyTorchJob": work("kubeflow.org/v1", "PyTorchJob", {"pytorchReplicaSpecs": replicas("Worker", 2)}),
-    "RayCluster": work("ray.io/v1", "RayCluster", {"headGroupSpec": {"template": {"spec": pod(FULL)}}}),
-}
-
-
 @pytest.mark.share(3)
-@pytest.mark.parametrize("kind", UNMANAGED)
+@pytest.mark.parametrize("kind", KINDS["refused"])
 def test_policies_refuse_gpus_of_kinds_that_kueue_does_not_manage(
     kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """C4: no quota would count the GPUs of these kinds, with or without a queue label."""
-    found = traced(tmp_path, capsys, UNMANAGED[kind])
-    if kind not in ("Pod", "Deployment"):
-        assert (found["last"]["stage"], found["by"]) == ("rights", "RBAC")
-        return
-    assert (found["last"]["stage"], found["by"]) == ("policies", "policy")
-    expected = (
-        "no quota counts the GPUs of containers main" if kind == "Pod" else f"Kueue does not manage the kind {kind}"
-    )
-    assert expected in found["last"]["message"]
+    row = KINDS["refused"][kind]
+    found = traced(tmp_path, capsys, work(row["apiVersion"], kind, row["spec"]))
+    stage, by, message = row["stops"]
+    assert (found["last"]["stage"], found["by"]) == (stage, by)
+    assert message in found["last"]["message"]
 
 
 PARTS = """
@@ -164,53 +131,15 @@ def files(tmp_path: Path) -> str:
 
 
 GPUS = {"restartPolicy": "Never", "containers": [container(gpu=8, cpu="1")]}
-APIS = {
-    "Deployment": "apps/v1",
-    "StatefulSet": "apps/v1",
-    "LeaderWorkerSet": "leaderworkerset.x-k8s.io/v1",
-    "RayJob": "ray.io/v1",
-}
-GROUP = {"size": 2, "workerTemplate": {"spec": {**GPUS, "restartPolicy": "Always"}}}
-HEAD = {"rayStartParams": {}, "template": {"spec": {"containers": [{"name": "head", "image": "ray:1"}]}}}
 
 
-@pytest.mark.parametrize(
-    ("kind", "spec", "says"),
-    [
-        ("Deployment", service("Deployment", GPUS, 3), "only 2 of 3 replicas get quota at the same time"),
-        ("Deployment", service("Deployment", GPUS, 2), ""),
-        ("Deployment", service("Deployment", {"containers": [{"name": "a", "image": "b"}]}, 2), ""),
-        ("StatefulSet", service("StatefulSet", GPUS, 3), "current podset request (24)"),
-        ("LeaderWorkerSet", {"replicas": 2, "leaderWorkerTemplate": GROUP}, "only 1 of 2 replicas get"),
-        ("LeaderWorkerSet", {"replicas": 1, "leaderWorkerTemplate": GROUP}, ""),
-        (
-            "RayJob",
-            {
-                "entrypoint": "run",
-                "shutdownAfterJobFinishes": True,
-                "rayClusterSpec": {
-                    "headGroupSpec": HEAD,
-                    "workerGroupSpecs": [
-                        {
-                            "groupName": "g",
-                            "replicas": 3,
-                            "minReplicas": 3,
-                            "maxReplicas": 3,
-                            "template": {"spec": GPUS},
-                        }
-                    ],
-                },
-            },
-            "current podset request (24)",
-        ),
-    ],
-)
+@pytest.mark.parametrize("row", KINDS["counted"])
 def test_replicas_are_counted_as_kueue_counts_them(
-    kind: str, spec: dict[str, Any], says: str, tmp_path: Path, files: str, capsys: pytest.CaptureFixture[str]
+    row: dict[str, Any], tmp_path: Path, files: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    found = traced(tmp_path, capsys, work(APIS[kind], kind, spec), where=files)
-    assert says in found["last"]["message"]
-    assert bool(says) == bool(found["last"]["stage"])
+    found = traced(tmp_path, capsys, work(row["apiVersion"], row["kind"], row["spec"]), where=files)
+    assert row["says"] in found["last"]["message"]
+    assert bool(row["says"]) == bool(found["last"]["stage"])
 
 
 def test_pods_without_requests_are_admitted(tmp_path: Path, files: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,6 +12,7 @@ import sys
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,6 +21,7 @@ from gpuc.diagnostics.usage import UsageError
 from gpuc.lint.load.files import SIZE_MAX_BYTES, UnreadableError, files_below, text_of
 from tests.conftest import ROOT
 
+Process = subprocess.CompletedProcess[str]
 POD = """apiVersion: v1
 kind: Pod
 metadata: {name: a, namespace: x, labels: {kueue.x-k8s.io/queue-name: research}}
@@ -88,6 +90,12 @@ STRANGE: dict[str, str | bytes] = {
 }  # fmt: skip
 """The content of a file, by a name for the test."""
 
+
+def content(name: str) -> bytes:
+    made = STRANGE[name]
+    return made if isinstance(made, bytes) else made.encode()
+
+
 COMMANDS: dict[str, Callable[[str], list[str]]] = {
     "lint": lambda file: ["lint", file],
     "lint as JSON": lambda file: ["lint", file, "--format", "json"],
@@ -121,8 +129,7 @@ def run(words: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int, str]
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("name", STRANGE)
 def test_no_content_crashes_a_command(name: str, command: str, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    content = STRANGE[name]
-    file.write_bytes(content if isinstance(content, bytes) else content.encode())
+    file.write_bytes(content(name))
     run(COMMANDS[command](str(file)), capsys)
     assert not Path("pwned").exists()
 
@@ -145,8 +152,7 @@ def test_no_content_crashes_a_command(name: str, command: str, file: Path, capsy
 def test_unreadable_parts_are_reported_with_their_line(
     name: str, message: str, file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    content = STRANGE[name]
-    file.write_bytes(content if isinstance(content, bytes) else content.encode())
+    file.write_bytes(content(name))
     assert message in run(COMMANDS["trace of the file"](str(file)), capsys)[1]
     assert message in run(COMMANDS["isolation"](str(file)), capsys)[1]
     code, words = run(COMMANDS["crds import"](str(file)), capsys)
@@ -162,18 +168,16 @@ NESTED = {
 }
 
 
-def ran(*words: str, **more: object) -> subprocess.CompletedProcess[str]:
-    """A process of its own, with two GiB of memory."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "compiler"), "NO_COLOR": "1"}
-    limit = 2 << 30
-    options: dict[str, object] = {"capture_output": True, **more}
-    return subprocess.run(  # type: ignore[call-overload, no-any-return]
-        [sys.executable, "-m", "gpuc.cli.main", *words],
+def ran(*words: str, code: str = "", limit: tuple[int, int] = (resource.RLIMIT_AS, 2 << 30), **more: Any) -> Process:
+    """A process of its own, with two GiB of memory or another limit: gpuc with these words, or other code."""
+    program = ["-c", code] if code else ["-m", "gpuc.cli.main", *words]
+    return subprocess.run(
+        [sys.executable, *program],
         text=True,
         check=False,
-        env=environment,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)),
-        **options,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "compiler"), "NO_COLOR": "1", "PYTHONDONTWRITEBYTECODE": "1"},
+        preexec_fn=lambda: resource.setrlimit(limit[0], (limit[1], limit[1])),
+        **({"capture_output": True} | more),
     )
 
 
@@ -374,10 +378,7 @@ def test_an_import_that_is_interrupted_leaves_every_table_complete(left: int, fa
     file.write_text(definitions(5, "new"))
     words = ["crds", "import", str(file), "--into", str(into)]
     program = textwrap.dedent(FAULTY).format(left=left, fault=fault, words=words)
-    environment = dict(os.environ)
-    process = subprocess.run(
-        [sys.executable, "-c", program], env=environment, check=False, capture_output=True, text=True
-    )
+    process = ran(code=program)
     after = tables(into)
     assert after.keys() == before.keys()
     if "KILL" in fault:
@@ -399,14 +400,7 @@ def test_a_disk_that_is_full_leaves_the_old_tables(file: Path) -> None:
     assert ran("crds", "import", str(file), "--into", str(into)).returncode == 0
     before = tables(into)
     file.write_text(definitions(1, "x" * 200) + "---\n" + CRD.replace("{a:", "{b:"))
-    process = subprocess.run(
-        [sys.executable, "-m", "gpuc.cli.main", "crds", "import", str(file), "--into", str(into)],
-        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"},
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (50, 50)),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    process = ran("crds", "import", str(file), "--into", str(into), limit=(resource.RLIMIT_FSIZE, 50))
     assert process.returncode == 2
     assert "cannot be written: File too large" in process.stderr
     assert tables(into) == before
@@ -430,8 +424,7 @@ def test_two_imports_at_once_both_succeed(file: Path) -> None:
     into = file.parent / "into"
     file.write_text(definitions(100, "same"))
     words = [sys.executable, "-m", "gpuc.cli.main", "crds", "import", str(file), "--into", str(into)]
-    environment = dict(os.environ)
-    several = [subprocess.Popen(words, env=environment, stdout=subprocess.PIPE, text=True) for _ in range(3)]
+    several = [subprocess.Popen(words, stdout=subprocess.PIPE, text=True) for _ in range(3)]
     counted = sorted(process.communicate()[0].partition("/: ")[2].strip() for process in several)
     assert counted == ["0 new, 0 changed", "0 new, 0 changed", "100 new, 0 changed"]
     assert len(tables(into)) == 100

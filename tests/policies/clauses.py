@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from gpuc.documents.reader import load_yaml
+from gpuc.policy.library import Policy
+from tests.derive.policies import SOURCES
 
 OPERATOR = re.compile(r"&&|\|\|")
 # Guards: operands that only prevent an error in another operand. Their removal changes no result.
 GUARD = re.compile(r"!?has\([\w.]+\)|oldObject != null|!variables\.created")
 LOOKUP = re.compile(r'("[\w./-]+"|[\w.]+) in ([\w.]+)')
 OPENING, CLOSING = "([{", ")]}"
+SHARED = load_yaml((SOURCES / "subjects.yaml").read_text(encoding="utf-8"))["pod"]["variables"]
+"""The variables of all policies about pods."""
 
 
 def without_a_clause(expression: str) -> Iterator[str]:
@@ -34,6 +41,23 @@ def without_a_part(expression: str) -> Iterator[str]:
         for word in re.finditer(r'"[^"]*"(?:,\s*)?', texts.group()):
             start, end = texts.start() + word.start(), texts.start() + word.end()
             yield re.sub(r",\s*\]", "]", expression[:start] + expression[end:])
+
+
+def weakened(policy: Policy, without: Callable[[str], Iterator[str]]) -> Iterator[tuple[str, Policy]]:
+    """Yields the policy with a mutation of one of its own expressions, with the mutated expression."""
+    for name, expression in policy.variables.items():
+        for less in without(expression) if name not in SHARED else ():
+            yield f"{name}: {less}", with_variable(policy, name, less)
+    for index, validation in enumerate(policy.validations):
+        for less in without(validation["expression"]):
+            validations = [*policy.validations]
+            validations[index] = validation | {"expression": less}
+            yield less, replace(policy, validations=tuple(validations))
+
+
+def with_variable(policy: Policy, name: str, expression: str) -> Policy:
+    """Returns the policy with another expression for a variable."""
+    return replace(policy, variables=policy.variables | {name: expression})
 
 
 def _sign(operands: str) -> int:

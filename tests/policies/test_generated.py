@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import cache
 from typing import Any
 
 import pytest
-import yaml
 
 from gpuc.cel.quantity import quantity
 from gpuc.policy.library import Policy, policies
-from tests.derive.policies import SOURCES
 
-from .clauses import without_a_clause, without_a_part
+from .clauses import SHARED, weakened, with_variable, without_a_clause, without_a_part
 from .generated import Object, objects, spellings, text
 from .kubernetes_cel import Review, denials
 
-SHARED = yaml.safe_load((SOURCES / "subjects.yaml").read_text(encoding="utf-8"))["pod"]["variables"]
 MANY = 1200
 """With this number of objects, every element of every list occurs in a test case."""
 
@@ -73,22 +69,6 @@ def lesser(expression: str) -> Iterator[str]:
     yield from without_a_part(expression)
 
 
-def changed(policy: Policy) -> Iterator[tuple[str, Policy]]:
-    """Yields the policy with a mutation of one of its own expressions."""
-    for name, expression in policy.variables.items():
-        for less in lesser(expression) if name not in SHARED else ():
-            yield f"{name}: {less}", with_variable(policy, name, less)
-    for index, validation in enumerate(policy.validations):
-        for less in lesser(validation["expression"]):
-            validations = [*policy.validations]
-            validations[index] = validation | {"expression": less}
-            yield less, replace(policy, validations=tuple(validations))
-
-
-def with_variable(policy: Policy, name: str, expression: str) -> Policy:
-    return replace(policy, variables=policy.variables | {name: expression})
-
-
 @cache
 def verdicts(name: str) -> list[list[int]]:
     return [sorted(verdict(policies()[name], document)) for document in made(name, MANY)]
@@ -103,7 +83,7 @@ def is_idle(policy: Policy) -> bool:
 @pytest.mark.slow
 @policies_on_one_object
 def test_whatever_is_taken_from_a_policy_changes_a_verdict(name: str) -> None:
-    assert [less for less, weaker in changed(policies()[name]) if is_idle(weaker)] == []
+    assert [less for less, weaker in weakened(policies()[name], lesser) if is_idle(weaker)] == []
 
 
 @pytest.mark.share(4)

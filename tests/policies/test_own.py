@@ -200,24 +200,8 @@ def test_a_mutated_policy_never_causes_a_traceback(tmp_path: Path, folder: Path)
 
 
 VALUES = (
-    "",
-    "null",
-    "1",
-    "true",
-    "[]",
-    "{}",
-    "[1]",
-    "{a: 1}",
-    "text",
-    '"',
-    "'",
-    "a: b",
-    "- x",
-    "*x",
-    "&x",
-    "!!str 1",
-    "(",
-)
+    "", "null", "1", "true", "[]", "{}", "[1]", "{a: 1}", "text", '"', "'", "a: b", "- x", "*x", "&x", "!!str 1", "(",
+)  # fmt: skip
 
 
 def mutated(text: str, chance: random.Random) -> str:

@@ -15,7 +15,7 @@ from gpuc.lint.checks.constraints import constraints
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet
 from gpuc.verify.subject import Subject
-from tests.conftest import EXAMPLES, compiled_example
+from tests.conftest import compiled_example
 
 Change = Callable[[dict[str, Any]], Any]
 
@@ -51,12 +51,6 @@ def without(tree: tuple[Manifest, ...], kind: str, name: str = "", namespace: st
     )
     assert left != tree
     return left
-
-
-@pytest.mark.parametrize("name", EXAMPLES)
-@pytest.mark.parametrize("is_complete", [True, False])
-def test_no_finding_in_the_examples(name: str, is_complete: bool) -> None:
-    assert reported(compiled_example(name).synced, is_complete=is_complete) == []
 
 
 @pytest.mark.parametrize(

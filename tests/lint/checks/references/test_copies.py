@@ -15,20 +15,10 @@ from tests.lint.checks.topics import references as findings
 KEPT = frozenset(("argocd", "gatekeeper-system", "kube-system", "kueue-system", "monitoring"))
 RENAMED = frozenset(
     (
-        "AppProject",
-        "ClusterQueue",
-        "Cohort",
-        "EC2NodeClass",
-        "Job",
-        "LocalQueue",
-        "Namespace",
-        "NodePool",
-        "ResourceFlavor",
-        "Service",
-        "Topology",
-        "WorkloadPriorityClass",
+        "AppProject", "ClusterQueue", "Cohort", "EC2NodeClass", "Job", "LocalQueue", "Namespace", "NodePool",
+        "ResourceFlavor", "Service", "Topology", "WorkloadPriorityClass",
     )
-)
+)  # fmt: skip
 """Kinds whose objects have other names in every copy."""
 
 
