@@ -23,7 +23,9 @@ from gpuc.pipeline.own_rows import merge
 from gpuc.spec.schema import catalog_schema
 from tests.conftest import HUB, ROOT
 from tests.lanes import drawn
+from tests.tables import table
 
+TABLE = table(__file__, "catalog_cases.yaml")
 FILE = "specs/catalog/facts.yaml"
 HEAD = "apiVersion: gpuc.dev/v1alpha1\nkind: Catalog\n"
 MARK = re.compile(r"#! ([A-Z]+\d{3})")
@@ -99,36 +101,7 @@ def test_the_latest_price_of_the_fleet_takes_precedence(tmp_path: Path) -> None:
     assert other is not None and other.hourly_usd == 0.71808
 
 
-WRONG = {
-    "unknown key": "instanceTypes:\n  c9g.4xlarge:\n    ram: 3   #! SPC001\n    source: a   #! CAT002",
-    "unknown section": "gpus: {}   #! SPC001",
-    "no source": "images:\n  al2023: {efaDriver: true}   #! SPC002",
-    "wrong type": 'instanceTypes:\n  c9g.4xlarge:\n    vcpu: "16"   #! SPC003\n    source: a',
-    "null": "instanceTypes:\n  c9g.4xlarge:\n    vcpu: null   #! YAML021\n    source: a",
-    "zero": "instanceTypes:\n  p5.48xlarge:\n    pods: 0   #! SPC004\n    source: a",
-    "wrong name": "instanceTypes:\n  c9g_4xlarge:   #! SPC004\n    source: a",
-    "missing figures": "instanceTypes:\n  c9g.4xlarge: {vcpu: 16, source: a}   #! CAT002",
-    "missing count": f"instanceTypes:\n  c9g.4xlarge: {NEW.replace('pods', 'gpu: t4, pods')}   #! CAT002",
-    "missing gpu": f"instanceTypes:\n  c9g.4xlarge: {NEW.replace('pods', 'gpuCount: 2, pods')}   #! CAT002",
-    "unknown gpu": "instanceTypes:\n  p5.48xlarge:\n    gpu: h101   #! CAT003\n    source: a",
-    "efa": "instanceTypes:\n  p5.48xlarge:\n    efa: 33   #! CAT006\n    networkCards: 32\n    source: a",
-    "nvswitch": f"instanceTypes:\n  c9g.4xlarge: {NEW.replace('pods', 'nvswitch: true, pods')}   #! CAT006",
-    "repeated type": "instanceTypes:\n  p5.48xlarge: {vcpu: 192, source: a}   #! CAT005",
-    "repeated image": "images:\n  al2023: {efaDriver: true, source: a}   #! CAT005",
-    "repeated agent": "daemonSets:\n  kube-proxy: {cpu: 100m, memory: 0Mi, source: a}   #! SPC004",
-    "other image": "images:\n  windows: {efaDriver: true, source: a}   #! SPC004",
-    "driver": "images:\n  al2023: {driverVersion: newest, source: a}   #! SPC004",
-    "price without type": f"prices:\n  - {PRICE.replace('p5.48xlarge', 'p55.48xlarge')}   #! CAT007",
-    "two prices": f"prices:\n  - {PRICE}\n  - {PRICE}   #! CAT004",
-    "day": f"prices:\n  - {PRICE.replace('10-01', '10-32')}   #! SPC004",
-    "infinite": f"prices:\n  - {PRICE.replace('20,', '.inf,')}   #! YAML020",
-    "region": f"prices:\n  - {PRICE.replace('us-east-1', 'us-east-1a')}   #! SPC004",
-    "yaml": "instanceTypes: {p5.48xlarge: {source: a}, p5.48xlarge: {source: b}}   #! YAML003",
-    "kind": "kind: Layer   #! YAML003",
-}
-
-
-@pytest.mark.parametrize("text", WRONG.values(), ids=WRONG)
+@pytest.mark.parametrize("text", TABLE["wrong files"].values(), ids=TABLE["wrong files"])
 def test_a_mistake_is_a_finding_at_its_line(text: str, tmp_path: Path) -> None:
     write(tmp_path, text + "\n")
     lines = enumerate((HEAD + text).splitlines(), 1)
@@ -179,28 +152,14 @@ def pool(fleet: Path) -> str:
     return "".join(path.read_text() for path in sorted((fleet / "out/vega-prod").rglob("*.yaml")))
 
 
-EDITS = {
-    "memory of a type": ("instanceTypes", {"m8g.4xlarge": {"memoryMib": 60000, "source": "a"}}),
-    "vcpus of a type": ("instanceTypes", {"m8g.8xlarge": {"vcpu": 30, "source": "a"}}),
-    "pods of a type": ("instanceTypes", {"m8g.4xlarge": {"pods": 400, "source": "a"}}),
-    "instance store of types": ("instanceTypes", {"g6e.xlarge": {"localNvmeGb": 0, "source": "a"}}),
-    "efa of a type": ("instanceTypes", {"p4d.24xlarge": {"efa": 2, "source": "a"}}),
-    "huge pages of an image": ("images", {"al2023": {"efaHugepages2Mi": 100, "source": "a"}}),
-    "requests of a DaemonSet": ("daemonSets", {"aws-node": {"cpu": "500m", "memory": "1Gi", "source": "a"}}),
-    "a DaemonSet on GPU nodes": ("daemonSets", {"b": {"nodes": "gpu", "cpu": "2000m", "memory": "1Gi", "source": "a"}}),
-}
-
-
 @pytest.mark.usefixtures("without_lint")
 @pytest.mark.slow
-@pytest.mark.parametrize(("section", "rows"), EDITS.values(), ids=EDITS)
-def test_an_edit_of_a_fact_changes_the_output(
-    section: str, rows: object, fleet: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.mark.parametrize("rows", TABLE["edits"].values(), ids=TABLE["edits"])
+def test_an_edit_of_a_fact_changes_the_output(rows: object, fleet: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Also after a compile whose result is in the compile cache."""
     assert main(["compile", "vega-prod"]) == 0
     before = pool(fleet)
-    write(fleet, yaml.safe_dump({section: rows}))
+    write(fleet, yaml.safe_dump(rows))
     assert main(["compile", "vega-prod"]) == 0, capsys.readouterr().out
     assert pool(fleet) != before
 
