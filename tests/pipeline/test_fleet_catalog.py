@@ -21,7 +21,7 @@ from gpuc.pipeline.fact_files import read_fact_file
 from gpuc.pipeline.fleet_catalog import fleet_catalog
 from gpuc.pipeline.own_rows import merge
 from gpuc.spec.schema import catalog_schema
-from tests.conftest import HUB, ROOT
+from tests.conftest import HUB, ROOT, edit
 from tests.lanes import drawn
 from tests.tables import table
 
@@ -141,70 +141,65 @@ def test_no_link_is_followed(tmp_path: Path) -> None:
     assert [finding.id for finding in findings(tmp_path)] == ["CAT001"]
 
 
-@pytest.fixture
-def fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    shutil.copytree(HUB / "specs", tmp_path / "specs")
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def pool(fleet: Path) -> str:
-    return "".join(path.read_text() for path in sorted((fleet / "out/vega-prod").rglob("*.yaml")))
+def pool(hub_fleet: Path) -> str:
+    return "".join(path.read_text() for path in sorted((hub_fleet / "out/vega-prod").rglob("*.yaml")))
 
 
 @pytest.mark.usefixtures("without_lint")
 @pytest.mark.slow
 @pytest.mark.parametrize("rows", TABLE["edits"].values(), ids=TABLE["edits"])
-def test_an_edit_of_a_fact_changes_the_output(rows: object, fleet: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_edit_of_a_fact_changes_the_output(
+    rows: object, hub_fleet: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Also after a compile whose result is in the compile cache."""
     assert main(["compile", "vega-prod"]) == 0
-    before = pool(fleet)
-    write(fleet, yaml.safe_dump(rows))
+    before = pool(hub_fleet)
+    write(hub_fleet, yaml.safe_dump(rows))
     assert main(["compile", "vega-prod"]) == 0, capsys.readouterr().out
-    assert pool(fleet) != before
+    assert pool(hub_fleet) != before
 
 
-def test_mistakes_in_facts_and_in_specs_are_reported_together(fleet: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write(fleet, "instanceTypes:\n  c9g.8xlarge: {source: a}\n")
-    spec = fleet / "specs/vega-prod.yaml"
-    spec.write_text(spec.read_text().replace("environment: prod", "environment: live"))
+def test_mistakes_in_facts_and_in_specs_are_reported_together(
+    hub_fleet: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(hub_fleet, "instanceTypes:\n  c9g.8xlarge: {source: a}\n")
+    edit(hub_fleet / "specs/vega-prod.yaml", ("environment: prod", "environment: live"))
     assert main(["check"]) == 1
     out = capsys.readouterr().out
     assert f"{FILE}:4:3  error CAT002" in out
     assert "SPC004" in out
     assert main(["compile"]) == 1
-    assert not (fleet / "out").exists()
+    assert not (hub_fleet / "out").exists()
 
 
 @pytest.mark.slow
-def test_the_folder_contains_no_specs_and_no_layers(fleet: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_folder_contains_no_specs_and_no_layers(hub_fleet: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check"]) == 0
     assert capsys.readouterr().out.startswith("2 clusters")
     assert main(["check", "vega"]) == 2
-    spec = fleet / "specs/vega-prod.yaml"
-    spec.write_text(spec.read_text().replace("- base/teams.yaml", "- base/teams.yaml\n  - catalog/vega.yaml"))
+    edit(hub_fleet / "specs/vega-prod.yaml", ("- base/teams.yaml", "- base/teams.yaml\n  - catalog/vega.yaml"))
     assert main(["check", "vega-prod"]) == 1
     assert "LAY005" in capsys.readouterr().out
 
 
 @pytest.mark.slow
-def test_trace_and_lint_use_the_rows(fleet: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_trace_and_lint_use_the_rows(hub_fleet: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["--queue", "nlp-cpu", "--namespace", "nlp-train", "--pool", "cpu", "--cpu", "40", "--memory", "1Gi"]
     assert main(["compile"]) == 0
     for inputs in (["vega-prod"], ["out/vega-prod"]):
-        write(fleet, "")
+        write(hub_fleet, "")
         assert main(["trace", *arguments, *inputs]) == 1, capsys.readouterr().out
-        write(fleet, "instanceTypes:\n  m8g.8xlarge: {vcpu: 64, source: a}\n")
+        write(hub_fleet, "instanceTypes:\n  m8g.8xlarge: {vcpu: 64, source: a}\n")
         assert main(["trace", *arguments, *inputs]) == 0, capsys.readouterr().out
-    write(fleet, "instanceTypes:\n  m8g.8xlarge: {vcpu: 0, source: a}\n")
+    write(hub_fleet, "instanceTypes:\n  m8g.8xlarge: {vcpu: 0, source: a}\n")
     assert main(["lint", "out/vega-prod"]) == 2
     assert FILE in capsys.readouterr().err
 
 
 @pytest.mark.slow
-def test_a_daemonset_of_the_fleet_counts_once_in_a_trace(fleet: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_daemonset_of_the_fleet_counts_once_in_a_trace(hub_fleet: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The model and the trace subtract the same requests, with and without the DaemonSet among the objects."""
-    write(fleet, "daemonSets:\n  agent: {cpu: 4000m, memory: 1Gi, source: a}\n")
+    write(hub_fleet, "daemonSets:\n  agent: {cpu: 4000m, memory: 1Gi, source: a}\n")
     assert main(["compile", "vega-prod"]) == 0
     arguments = ["trace", "--queue", "nlp-cpu", "--namespace", "nlp-train", "--pool", "cpu", "--memory", "1Gi"]
     agent = {
@@ -227,7 +222,7 @@ def test_a_daemonset_of_the_fleet_counts_once_in_a_trace(fleet: Path, capsys: py
     for _ in range(2):
         assert main([*arguments, "--cpu", "27", "out/vega-prod"]) == 0, capsys.readouterr().out
         assert main([*arguments, "--cpu", "29", "out/vega-prod"]) == 1, capsys.readouterr().out
-        (fleet / "out/vega-prod/agent.yaml").write_text(json.dumps(agent))
+        (hub_fleet / "out/vega-prod/agent.yaml").write_text(json.dumps(agent))
 
 
 KEYS = [
