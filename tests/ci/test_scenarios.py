@@ -13,7 +13,7 @@ from gpuc_rehearsal.tools.selection import REHEARSAL
 from tests.ci.fleet_changes import POISON, SPEC, Project, compile_fleet, more_nodes, new_fleet, project
 from tests.ci.hosting import git
 from tests.ci.markdown import effects
-from tests.ci.runner import Job, without_programs
+from tests.ci.runner import Job, require_programs, without_programs
 from tests.conftest import edit
 
 pytestmark = pytest.mark.slow
@@ -208,9 +208,7 @@ def test_a_spec_with_an_error_shows_its_text_in_one_annotation(acme: Project) ->
 
 
 def test_a_push_to_the_main_branch_checks_and_prepares_the_cache(acme: Project) -> None:
-    missing = [program.name for program in REHEARSAL.programs if not (REHEARSAL.home() / "bin" / program.name).exists()]
-    if missing:
-        pytest.skip(f"`gpuc tools` was not run: {', '.join(missing)} missing in {REHEARSAL.home()}")
+    require_programs()
     acme.machine.environment = {"GPUC_TOOLS": str(REHEARSAL.home())}
     jobs = acme.push()
     assert {name: job.result for name, job in jobs.items()} == {
