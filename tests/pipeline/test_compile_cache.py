@@ -11,8 +11,6 @@ from gpuc.diagnostics.report.result import Report
 from gpuc.pipeline.pipeline import compile_specs
 from tests.conftest import edit
 
-Compile = Callable[[], Report]
-
 
 @pytest.fixture
 def fleet(fleet: Path) -> Path:

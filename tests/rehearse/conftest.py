@@ -14,6 +14,8 @@ from tests.conformance.shared_plane import compiled
 from tests.conftest import Change, compiled_example
 from tests.pipeline.memory import source
 
+Variant = Callable[[Change], CompiledSpec]
+
 
 def without_objects(cluster: Cluster) -> CompiledSpec:
     """A spec for test suites that read only the model."""
@@ -37,7 +39,7 @@ def prod_spec() -> CompiledSpec:
 
 
 @pytest.fixture
-def variant(tree: dict[str, Any]) -> Callable[[Change], CompiledSpec]:
+def variant(tree: dict[str, Any]) -> Variant:
     def changed(change: Change) -> CompiledSpec:
         other = copy.deepcopy(tree)
         change(other["spec"])
