@@ -275,6 +275,11 @@ def interpolate_all(values: Any, contexts: Contexts) -> Any:
     return interpolate(values, contexts)
 
 
+def results(jobs: Mapping[str, Job]) -> dict[str, str]:
+    """The results of jobs by name."""
+    return {name: job.result for name, job in jobs.items()}
+
+
 def job_folder(folder: Path, name: str) -> Path:
     """A new folder for a job."""
     found = folder / f"{len(list(folder.iterdir()))}-{re.sub('[^a-z0-9]+', '-', name.lower())[:40]}"

@@ -13,7 +13,7 @@ from gpuc_rehearsal.tools.selection import REHEARSAL
 from tests.ci.fleet_changes import POISON, SPEC, Project, compile_fleet, more_nodes, new_fleet, project
 from tests.ci.hosting import git
 from tests.ci.markdown import effects
-from tests.ci.runner import Job, require_programs, without_programs
+from tests.ci.runner import Job, require_programs, results, without_programs
 from tests.conftest import edit
 
 pytestmark = pytest.mark.slow
@@ -56,14 +56,11 @@ def test_a_pull_request_of_a_branch(acme: Project) -> None:
     pull = acme.change(change)
     jobs = acme.review(pull, without_programs)
     review = jobs["review"]
-    assert {name: job.result for name, job in jobs.items()} == dict.fromkeys(
-        ("review", "programs", "rehearse dev-use1"), "success"
-    )
+    assert results(jobs) == dict.fromkeys(("review", "programs", "rehearse dev-use1"), "success")
     assert "1 manifests changed" in review.step("Lint changed manifests").log
     assert json.loads(review.outputs["changed"]) == [{"name": "dev-use1", "file": SPEC, "change": "changed"}]
-    assert sorted(file.name for file in acme.machine.artifacts["gpuc-reports"].iterdir()) == [
-        "gpuc.sarif", "plan.json", "plan.md",
-    ]  # fmt: skip
+    reports = {file.name for file in acme.machine.artifacts["gpuc-reports"].iterdir()}
+    assert reports == {"gpuc.sarif", "plan.json", "plan.md"}
     plan = (acme.machine.artifacts["gpuc-plan"] / "plan.md").read_text()
     assert review.summary == plan and "dev-use1" in plan
     assert "up to 6 nodes" in plan or "6" in plan
@@ -129,9 +126,7 @@ def test_a_pull_request_that_changes_the_workflow_and_the_action(acme: Project) 
 
     pull = acme.change(change, owner="mallory")
     jobs = acme.review(pull, without_programs)
-    assert {name: job.result for name, job in jobs.items()} == {
-        "review": "success", "programs": "skipped", "rehearse": "skipped",
-    }  # fmt: skip
+    assert results(jobs) == {"review": "success", "programs": "skipped", "rehearse": "skipped"}
     job = acme.comment(pull, jobs)
     assert (job.result, job.step("Post the plan").log) == ("success", "the comment of pull request 1 was created\n")
     (body,) = acme.bodies()
@@ -144,9 +139,7 @@ def test_a_pull_request_that_changes_the_workflow_and_the_action(acme: Project) 
 def test_a_pull_request_with_a_stale_output(acme: Project) -> None:
     pull = acme.change(lambda clone: edit(clone / SPEC, ("nodes: {max: 4}", "nodes: {max: 6}")))
     jobs = acme.review(pull, without_programs)
-    assert {name: job.result for name, job in jobs.items()} == {
-        "review": "failure", "programs": "skipped", "rehearse": "skipped",
-    }  # fmt: skip
+    assert results(jobs) == {"review": "failure", "programs": "skipped", "rehearse": "skipped"}
     review = jobs["review"]
     assert review.step("Check the specs and the output").outcome == "failure"
     assert review.step("Plan").outcome == "success"
@@ -211,9 +204,7 @@ def test_a_push_to_the_main_branch_checks_and_prepares_the_cache(acme: Project) 
     require_programs()
     acme.machine.environment = {"GPUC_TOOLS": str(REHEARSAL.home())}
     jobs = acme.push()
-    assert {name: job.result for name, job in jobs.items()} == {
-        "review": "success", "programs": "success", "rehearse": "skipped",
-    }  # fmt: skip
+    assert results(jobs) == {"review": "success", "programs": "success", "rehearse": "skipped"}
     assert "gpuc-plan" not in acme.machine.artifacts
     assert "programs are ready" in jobs["programs"].step("Build the programs").log
     again = acme.push()["programs"]

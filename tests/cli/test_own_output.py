@@ -107,7 +107,9 @@ def own_policy(fleet: Path, policy: str, stage: str = "") -> None:
         edit(fleet / PROD, ("    default: warn\n", f"    default: warn\n    {stage}\n"))
 
 
-def report(capsys: pytest.CaptureFixture[str]) -> Any:
+def checked(capsys: pytest.CaptureFixture[str], code: int = 1, *words: str) -> Any:
+    """The JSON report of `gpuc check`."""
+    assert main(["check", "--format", "json", *words]) == code
     return json.loads(capsys.readouterr().out)
 
 
@@ -124,8 +126,7 @@ def test_a_fault_of_an_own_policy_is_the_users(
     fleet: Path, capsys: pytest.CaptureFixture[str], schema: str, position: str | None
 ) -> None:
     own_policy(fleet, POLICY.replace("{type: string}", schema))
-    assert main(["check", "--format", "json", "prod-use1"]) == (1 if position else 0)
-    found = report(capsys)
+    found = checked(capsys, 1 if position else 0, "prod-use1")
     assert found["failures"] == []
     positions = {"{file}:{line}:{column}".format(**finding) for finding in found["findings"]}
     assert positions == ({position} if position else set())
@@ -149,8 +150,7 @@ def test_an_own_policy_has_a_stage_by_name(fleet: Path, capsys: pytest.CaptureFi
 
 def test_an_unknown_name_gets_the_nearest_own_policy(fleet: Path, capsys: pytest.CaptureFixture[str]) -> None:
     own_policy(fleet, POLICY, "payr: deny")
-    assert main(["check", "--format", "json", "prod-use1"]) == 1
-    (finding,) = report(capsys)["findings"]
+    (finding,) = checked(capsys, 1, "prod-use1")["findings"]
     assert (finding["id"], finding["fix"]) == ("POL001", "rename policy payr to payer")
 
 
@@ -168,8 +168,8 @@ def test_settings_of_an_own_policy_are_checked(
 ) -> None:
     policy = POLICY.replace("tenant.cost_centre", "settings.region") + "settings: {region: {type: string}}\n"
     own_policy(fleet, policy, stage)
-    main(["check", "--format", "json", "prod-use1"])
-    assert [finding["id"] for finding in report(capsys)["findings"]] == rules
+    report = checked(capsys, 1 if rules else 0, "prod-use1")
+    assert [finding["id"] for finding in report["findings"]] == rules
 
 
 def test_findings_of_policies_are_reported_once_and_with_those_of_specs(
@@ -177,8 +177,7 @@ def test_findings_of_policies_are_reported_once_and_with_those_of_specs(
 ) -> None:
     own_policy(fleet, POLICY.replace("!= variables", "!== variables"))
     edit(fleet / PROD, ("environment: prod", "environment: prd"))
-    assert main(["check", "--format", "json"]) == 1
-    found = [(finding["id"], finding["file"]) for finding in report(capsys)["findings"]]
+    found = [(finding["id"], finding["file"]) for finding in checked(capsys)["findings"]]
     assert found == [("POL007", "policies/payer/policy.yaml"), ("SPC004", "specs/prod-use1.yaml")]
     assert not (fleet / "out").exists()
 
@@ -219,8 +218,7 @@ def test_an_acceptance_without_effect_is_reported_once(
 ) -> None:
     accepted = QUEUE.replace("tenants", f'accept: {{{name}: "none"}}\n      tenants')
     edit(fleet / PROD, (QUEUE, accepted))
-    assert main(["check", "--format", "json", "prod-use1"]) == 0
-    assert [finding["id"] for finding in json.loads(capsys.readouterr().out)["findings"]] == ["ACC001"]
+    assert [finding["id"] for finding in checked(capsys, 0, "prod-use1")["findings"]] == ["ACC001"]
 
 
 def test_a_fleet_of_jobsets_alone_compiles(fleet: Path, capsys: pytest.CaptureFixture[str]) -> None:
