@@ -15,8 +15,6 @@ from tests.tables import table
 
 _TEMPLATE = re.compile(r"{{ \$labels\.(\w+) }}")
 Body = dict[str, Any]
-
-
 TABLE = table(__file__, "cases.yaml")
 Fired = Mapping[str, str]
 """The labels of an alert that fires: those of its series, and those by which its rule differs from others."""
