@@ -26,14 +26,11 @@ NEW_PROD = PROD.replace(
 
 
 @pytest.fixture
-def fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    root = tmp_path / "fleet"
-    (root / "specs/base").mkdir(parents=True)
-    (root / "specs/base/eks.yaml").write_text(LAYER)
-    (root / "specs/prod.yaml").write_text(PROD)
-    (root / "specs/dev.yaml").write_text(PROD.replace("prod", "dev"))
-    monkeypatch.chdir(root)
-    return root
+def fleet(empty_fleet: Path) -> Path:
+    (empty_fleet / "specs/base").mkdir(parents=True)
+    for file, text in (("base/eks", LAYER), ("prod", PROD), ("dev", PROD.replace("prod", "dev"))):
+        (empty_fleet / f"specs/{file}.yaml").write_text(text)
+    return empty_fleet
 
 
 def texts(root: Path) -> dict[str, bytes]:
@@ -149,9 +146,8 @@ def test_a_full_disk_changes_no_file(
     before = texts(fleet)
     during(monkeypatch, verb, refuse)
     assert main(["fix"]) == 1
-    assert (
-        "specs/prod.yaml was left alone: the file cannot be written: No space left on device" in capsys.readouterr().out
-    )
+    message = "specs/prod.yaml was left alone: the file cannot be written: No space left on device"
+    assert message in capsys.readouterr().out
     assert texts(fleet) == before
 
 

@@ -65,7 +65,7 @@ def specs(draw: st.DrawFn) -> Tree:
     spec["kueue"] = {"frameworks": draw(st.sampled_from(FRAMEWORKS))}
     spec["queueing"] = {"fairSharing": draw(st.booleans())}
     spec["cohorts"] = {"all": {}} if len(names) > 1 and draw(st.booleans()) else {}
-    spec["queues"] = _queues(draw, names, pools, owners, bool(spec["cohorts"]))
+    spec["queues"] = _queues(names, pools, owners, bool(spec["cohorts"]))
     spec["cohorts"] = spec["cohorts"] if any("cohort" in queue for queue in spec["queues"].values()) else {}
     spec["nccl"] = {"profiles": {}}
     spec["environment"] = draw(st.sampled_from(["dev", "staging", "prod"]))
@@ -173,9 +173,7 @@ def _tenant(draw: st.DrawFn, name: str, isolation: str) -> Tree:
     }
 
 
-def _queues(
-    draw: st.DrawFn, names: list[str], pools: dict[str, Tree], owners: dict[str, list[str]], cohort: bool
-) -> dict[str, Tree]:
+def _queues(names: list[str], pools: dict[str, Tree], owners: dict[str, list[str]], cohort: bool) -> dict[str, Tree]:
     queues = {}
     for name in names:
         quota = {}

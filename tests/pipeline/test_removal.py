@@ -54,10 +54,8 @@ class Fleet:
 
 
 @pytest.fixture
-def fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Fleet:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    (tmp_path / "fleet").mkdir()
-    return Fleet(tmp_path / "fleet")
+def fleet(empty_fleet: Path) -> Fleet:
+    return Fleet(empty_fleet)
 
 
 @pytest.fixture(scope="module")

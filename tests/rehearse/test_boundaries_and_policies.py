@@ -6,11 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from gpuc.catalog import load
-from gpuc.model import Cluster, Namespace, resolve
+from gpuc.model import Cluster
 from gpuc.policy.library import policies
-from gpuc.source import read
-from gpuc.spec.parse import parse
 from gpuc_rehearsal.client import ApiError, Client
 from gpuc_rehearsal.examples import examples, merge_patch
 from gpuc_rehearsal.outcome import NO_OBJECTION, classify_response, refusing_component
@@ -19,8 +16,9 @@ from gpuc_rehearsal.substitute import policy_resources
 from gpuc_rehearsal.suites import Case, boundaries, counted
 from gpuc_rehearsal.suites import policies as policy_suite
 from gpuc_rehearsal.violations import violations
-from tests.conftest import HUB, compiled_example
-from tests.rehearse.conftest import without_objects
+from tests.conftest import compiled_example
+from tests.rehearse.conftest import Variant, without_objects
+from tests.values import value_at
 
 
 def case(cases: list[Case], *parts: str) -> Case:
@@ -37,19 +35,9 @@ def test_every_policy_has_violations(prod: Cluster) -> None:
     assert violated == policies().keys()
 
 
-def with_privileged(cluster: Cluster, name: str) -> Cluster:
-    """Returns the cluster with the Pod Security level privileged in a namespace."""
-
-    def changed(namespace: Namespace) -> Namespace:
-        spec = namespace.spec.model_copy(update={"pod_security": "privileged"})
-        return replace(namespace, spec=spec) if namespace.name == name else namespace
-
-    tenants = (replace(tenant, namespaces=tuple(map(changed, tenant.namespaces))) for tenant in cluster.tenants)
-    return replace(cluster, tenants=tuple(tenants))
-
-
-def test_expectations_follow_stage_pod_security_and_quota(prod: Cluster) -> None:
-    cases = list(policy_suite.cases(without_objects(with_privileged(prod, "research-train"))))
+def test_expectations_follow_stage_pod_security_and_quota(variant: Variant) -> None:
+    namespace = ("tenants", "research", "namespaces", "research-train")
+    cases = list(policy_suite.cases(variant(lambda spec: value_at(spec, namespace).update(podSecurity="privileged"))))
     denied = case(cases, "research-train host-access: The process namespace of the host").expected
     assert (denied.verdict, denied.by, denied.message) == ("refused", "policy", "host-access")
     baseline = case(cases, "research-lab host-access: The process namespace of the host").expected
@@ -71,33 +59,23 @@ def test_a_quota_that_is_off_by_one_changes_the_expected_outcome(prod: Cluster) 
         case(list(boundaries.cases(without_objects(cluster))), "research-train", " nvidia.com/gpu and one")
         for cluster in (prod, fewer)
     )
-    assert (
-        original.expected.message == "requested: requests.nvidia.com/gpu=1, used: requests.nvidia.com/gpu=196, limited"
-    )
-    assert (
-        changed.expected.message == "requested: requests.nvidia.com/gpu=1, used: requests.nvidia.com/gpu=195, limited"
-    )
+    for found, used in ((original, 196), (changed, 195)):
+        requested = "requested: requests.nvidia.com/gpu=1"
+        assert found.expected.message == f"{requested}, used: requests.nvidia.com/gpu={used}, limited"
 
 
-def test_a_member_with_role_view_must_not_create_objects(prod: Cluster) -> None:
-    search = next(tenant for tenant in prod.tenants if tenant.name == "search")
-    (members,) = search.members
-    viewers = replace(members, spec=members.spec.model_copy(update={"role": "view"}))
-    reading = replace(search, members=(viewers,))
-    cluster = replace(prod, tenants=tuple(reading if tenant is search else tenant for tenant in prod.tenants))
-    cases = list(boundaries.cases(without_objects(cluster)))
+def test_a_member_with_role_view_must_not_create_objects(variant: Variant) -> None:
+    cases = list(boundaries.cases(variant(lambda spec: spec["tenants"]["search"]["members"].update(role="view"))))
     (job,) = (found for found in cases if found.name.endswith("search-train: create a Job in queue search"))
     assert (job.expected.verdict, job.expected.message) == ("refused", 'cannot create resource "jobs"')
-    assert (
-        case(cases, "member of search (view) in search-train: list pods of search-train").expected.verdict == "admitted"
-    )
+    reading = case(cases, "member of search (view) in search-train: list pods of search-train")
+    assert reading.expected.verdict == "admitted"
 
 
 @pytest.fixture
 def hub() -> Cluster:
     """A cluster with auditors, and with members of several roles."""
-    file = "specs/vega-prod.yaml"
-    return resolve(parse(read(HUB, file)), file, load())
+    return compiled_example("vega-prod").cluster
 
 
 def test_each_role_of_a_namespace_has_a_member(hub: Cluster) -> None:
@@ -187,9 +165,8 @@ def test_invalid_examples_are_refused_by_the_api_server_and_not_by_a_policy() ->
 
 def test_the_webhook_of_the_rehearsal_receives_the_kinds_of_all_constraints() -> None:
     resources = policy_resources(compiled_example("prod-use1").synced)
-    assert {("networking.k8s.io", "ingresses"), ("networking.k8s.io", "networkpolicies"), ("", "services")} <= {
-        *resources
-    }
+    network = "networking.k8s.io"
+    assert {(network, "ingresses"), (network, "networkpolicies"), ("", "services")} <= {*resources}
 
 
 def test_a_patch_changes_one_object_to_the_other() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
@@ -17,9 +16,8 @@ from gpuc_rehearsal.suites import Case, all_cases
 from gpuc_rehearsal.suites.jobs import Work, job_of
 from tests.conftest import EXAMPLES, compiled_example
 
-from .conftest import Change
+from .conftest import Variant
 
-Variant = Callable[[Change], CompiledSpec]
 SUITES = ("smallest", "full_node", "efa", "shares", "gangs", "borrowing", "preemption", "reclaim", "topology")
 
 
@@ -114,7 +112,7 @@ def test_flavors_without_quota_for_the_slice_are_skipped(prod: CompiledSpec) -> 
     assert expect(prod, queue_of(prod, "research"), request).flavor == "lab-h100"
 
 
-def test_missing_memory_requests_count_with_the_default_of_the_namespace(prod: CompiledSpec) -> None:
+def test_missing_memory_requests_count_with_the_default_of_the_namespace() -> None:
     assert Request({GPU: 1}, 3).total == {"cpu": 300, "memory": 3 * 2**28, "ephemeral-storage": 3 * 2**30, GPU: 3}
 
 

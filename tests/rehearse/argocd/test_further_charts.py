@@ -19,7 +19,6 @@ from gpuc_rehearsal.certificates import Authority
 from gpuc_rehearsal.client import ApiError, Client
 
 SERVICE = {"namespace": "cert-manager", "name": "webhook", "path": "/validate"}
-ISSUERS = "cert-manager.io/v1"
 
 
 def definition(group: str, *, has_conditions: bool = True) -> dict[str, Any]:
