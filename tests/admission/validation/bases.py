@@ -93,12 +93,30 @@ def read_cases(name: str) -> tuple[list[Case], list[Case]]:
 
     Each chapter of the file has the changes of refused objects by refused field, and the changes of allowed objects.
     """
-    chapters = yaml.load((Path(__file__).parent / name).read_text(encoding="utf-8"), Loader=_Loader)
+    chapters = _read(Path(__file__).parent / name)
     kind, unchecked = chapters.pop("kind"), chapters.pop("unchecked", {})
+    checked = [case for chapter in chapters.values() for case in _cases(kind, chapter)]
+    return checked, _cases(kind, {"refused": unchecked})
 
-    def at_fields(fields: dict[str, list[Object]]) -> list[Case]:
-        return [Case(kind, changes, field) for field, rows in fields.items() for changes in rows]
 
-    checked = [case for chapter in chapters.values() for case in at_fields(chapter.get("refused", {}))]
-    checked += [Case(kind, changes, None) for chapter in chapters.values() for changes in chapter.get("allowed", ())]
-    return checked, at_fields(unchecked)
+def family_cases(lane: str) -> list[Case]:
+    """Returns the cases of all families of workload kinds, tests/workloads/<family>/cases.yaml, with chapters by kind.
+
+    lane: "checked", or "webhook" for objects that only webhooks refuse, which a bare API server accepts.
+    """
+    files = sorted(Path(__file__).parents[2].glob("workloads/*/cases.yaml"))
+    chapters = [chapter for file in files for chapter in _read(file).get(lane, {}).items()]
+    return [case for kind, chapter in chapters for case in _cases(kind, chapter)]
+
+
+def _read(file: Path) -> dict[str, Any]:
+    found: dict[str, Any] = yaml.load(file.read_text(encoding="utf-8"), Loader=_Loader)
+    return found
+
+
+def _cases(kind: str, chapter: dict[str, Any]) -> list[Case]:
+    refused = chapter.get("refused", {}).items()
+    return [
+        *(Case(kind, changes, field) for field, rows in refused for changes in rows),
+        *(Case(kind, changes, None) for changes in chapter.get("allowed", ())),
+    ]
