@@ -23,9 +23,9 @@ from gpuc_rehearsal.argocd.repository import documents
 from gpuc_rehearsal.argocd.simulated_controllers import PAUSE_SECONDS, SimulatedControllers
 from gpuc_rehearsal.client import DEFINITION, Client, Object, new_object
 from gpuc_rehearsal.crds import definitions
-from gpuc_rehearsal.plane import READY_SECONDS, ControlPlane
-from gpuc_rehearsal.plane.kwok import FAKE_NODE, start_kwok
-from gpuc_rehearsal.plane.site import Settings, with_nodes_of
+from gpuc_rehearsal.plane import ControlPlane
+from gpuc_rehearsal.plane.kwok import FAKE_NODE
+from gpuc_rehearsal.plane.site import Settings
 from gpuc_rehearsal.process import Started
 from gpuc_rehearsal.programs import Programs
 from gpuc_rehearsal.substitute import settings
@@ -193,24 +193,6 @@ class ArgoCluster(Started):
         synced = [manifest for manifest in spec.synced if manifest.name not in not_rendered]
         for document in required_namespaces(spec.cluster, synced):
             self.client.apply(document)
-
-    def update_instance_types(self, spec: CompiledSpec) -> None:
-        """Adds the instance types of a changed spec to the autoscaler, and its Stages for nodes to kwok.
-
-        Must be called in the main thread, because a program ends with the thread that started the program.
-
-        Raises:
-            ProgramError: if kwok does not restart.
-        """
-        current = settings(spec, definitions(self.plane.site.programs, None, (), outside_charts=True))
-        changed = with_nodes_of(self._settings, current)
-        if changed.node_stages != self._settings.node_stages:
-            site = self.plane.site
-            site.stop(["kwok"])
-            start_kwok(site, changed).wait_ready(READY_SECONDS)
-        if changed.autoscaler and changed.instance_types != self._settings.instance_types:
-            self.kubelet.restart(changed.autoscaler.component, changed)
-        self._settings = changed
 
     def require_alive(self) -> None:
         """Raises a ProgramError if a program, the kubelet or a simulated controller has ended."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
@@ -13,6 +12,7 @@ from gpuc.cluster.application import Application, Destination, Source, applicati
 from gpuc.diagnostics.usage import UsageError
 from gpuc.manifest.manifest import Body, Manifest
 from gpuc.pipeline.stages import CompiledSpec
+from gpuc_rehearsal.argocd.charts import Charts, Files, address
 from gpuc_rehearsal.argocd.cluster import (
     ArgoCluster,
     cluster_secret,
@@ -20,10 +20,9 @@ from gpuc_rehearsal.argocd.cluster import (
     require_service_addresses,
     service_range,
 )
-from gpuc_rehearsal.argocd.http_handlers import Charts, Handler, address, chart_handlers, git_handler
 from gpuc_rehearsal.argocd.processes import start_controller, start_redis, start_repo_server
 from gpuc_rehearsal.argocd.repository import FleetRepository, documents, first_git_source, fleet_repository
-from gpuc_rehearsal.argocd.servers import start_proxy
+from gpuc_rehearsal.argocd.servers import start_hosts, start_proxy
 from gpuc_rehearsal.argocd.timeline import APPLICATION
 from gpuc_rehearsal.client import Client
 from gpuc_rehearsal.plane import READY_SECONDS, ControlPlane
@@ -65,16 +64,17 @@ class ArgoCD(Started):
                 destination has a path, if a .tgz file is not a chart, or if the current user may not listen on
                 port 443 of loopback.
         """
-        self._programs, self._argo, self._fleet, self._crds = programs, argo, fleet, crds
+        self._programs, self.argo, self._fleet, self._crds = programs, argo, fleet, crds
         self._specs = {spec.cluster.name: spec for spec in specs}
         self._progress = progress
         self.charts = Charts(filter(None, (argo.data("charts"), charts)))
         """The charts that Argo CD can render."""
+        self._files: dict[str, Files] = {}
         self._destinations = {name: workload_destination(spec.synced) for name, spec in self._specs.items()}
         _check_destinations(self._destinations)
         require_service_addresses()
         self._is_hub = not next(iter(self._destinations.values())).is_own
-        self._argo_clusters: dict[str, ArgoCluster] = {}
+        self.argo_clusters: dict[str, ArgoCluster] = {}
         self.clusters: dict[str, Client] = {}
         """Clients of the API servers, by name of the cluster."""
 
@@ -110,7 +110,7 @@ class ArgoCD(Started):
             ApiError: if the API server refuses an object.
         """
         name = spec.cluster.name
-        self._argo_clusters[name].prepare(spec, self.not_rendered)
+        self.argo_clusters[name].prepare(spec, self.not_rendered)
         folder = self.repository.root / "clusters" / name
         for values in documents(folder / "argocd-health.yaml"):
             data = {key: str(value) for key, value in values["configs"]["cm"].items()}
@@ -125,34 +125,24 @@ class ArgoCD(Started):
             changes = {"metadata": {"annotations": {REFRESH: "normal"}}}
             self.client.patch(*APPLICATION, name, changes, self.namespace)
 
-    def update_instance_types(self, spec: CompiledSpec) -> None:
-        """Adds the instance types of a changed spec to the autoscaler, before the change is committed."""
-        self._argo_clusters[spec.cluster.name].update_instance_types(spec)
-
-    def repackage(self, chart: str, old: str, new: str) -> None:
-        """Publishes a chart again with another version.
-
-        Raises:
-            ValueError: if the old version of the chart does not exist.
-        """
-        old_chart = self.charts.find(chart, old)
-        if old_chart is None:
-            raise ValueError(f"chart {chart} {old} does not exist")
-        self.charts.repackage(self._argo.path("helm"), old_chart, new, Path(tempfile.mkdtemp(dir=self._site.folder)))
+    def serve_charts(self) -> None:
+        """Serves the charts in the repositories of the Applications."""
+        sources = [application.chart for application in self._applications() if application.chart]
+        self._files.update(self.charts.files(sources))
 
     def require_alive(self) -> None:
         """Raises a ProgramError if a program has ended."""
         self._argo_plane.require_alive()
-        for argo_cluster in self._argo_clusters.values():
+        for argo_cluster in self.argo_clusters.values():
             argo_cluster.require_alive()
 
     def memory_mib(self) -> int:
         """Returns the resident memory of all programs in MiB."""
         own = self._argo_plane.memory_mib() if self._is_hub else 0
-        return own + sum(argo_cluster.memory_mib() for argo_cluster in self._argo_clusters.values())
+        return own + sum(argo_cluster.memory_mib() for argo_cluster in self.argo_clusters.values())
 
     def _start_planes(self, stack: ExitStack) -> None:
-        crds = [file.read_bytes() for file in sorted(self._argo.data("argocd-crds").glob("*-crd.yaml"))]
+        crds = [file.read_bytes() for file in sorted(self.argo.data("argocd-crds").glob("*-crd.yaml"))]
         if self._is_hub:
             settings = Settings(crds, {}, (), {}, (), (), from_charts=True, service_range=service_range(HUB))
             self._argo_plane = stack.enter_context(ControlPlane(self._programs, settings, self._progress))
@@ -160,10 +150,10 @@ class ArgoCD(Started):
             argo_crds: list[bytes | Body] = [] if self._is_hub else [*crds]
             progress = partial(lambda name, step: self._progress(f"{name}: {step}"), name)
             argo_cluster = ArgoCluster(self._programs, spec, number, self._crds, argo_crds, progress)
-            self._argo_clusters[name] = stack.enter_context(argo_cluster)
+            self.argo_clusters[name] = stack.enter_context(argo_cluster)
             self.clusters[name] = argo_cluster.client
         if not self._is_hub:
-            self._argo_plane = next(iter(self._argo_clusters.values())).plane
+            self._argo_plane = next(iter(self.argo_clusters.values())).plane
         self.client: Client = self._argo_plane.client
         self.namespace = self._applications()[0].manifest.namespace
         """The namespace of Argo CD."""
@@ -172,38 +162,31 @@ class ArgoCD(Started):
         output_path = next(iter(self._specs.values())).cluster.spec.delivery.path
         folder = self._site.subfolder("fleet")
         source = first_git_source(self._applications())
-        return fleet_repository(self._argo.git, folder, self._fleet, source, output_path, self._has_chart)
+        return fleet_repository(self.argo.git, folder, self._fleet, source, output_path, self._has_chart)
 
     def _start_argo(self, stack: ExitStack) -> None:
         site = self._site
-        hosts = self._hosts()
-        tunnels = {
-            urlsplit(self._server(name)).hostname or "": argo_cluster.plane.site.api_server_port
-            for name, argo_cluster in self._argo_clusters.items()
-            if self._is_hub
-        }
-        port, files = site.port(), site.authority.issue("proxy", "gpuc-proxy", hosts=tuple(sorted(hosts)))
-        stack.callback(start_proxy(port, hosts, tunnels, files))
+        self.serve_charts()
+        git_host, _ = address(first_git_source(self._applications()).url)
+        hosts = tuple(sorted({*self._files, git_host}))
+        port, https_port, files = site.port(), site.port(), site.authority.issue("proxy", "gpuc-proxy", hosts=hosts)
+        repositories = {git_host: site.folder / "fleet" / "git" / git_host}
+        stack.callback(start_hosts(https_port, files, self._files, self.argo.git, repositories))
+        clusters = self.argo_clusters.items() if self._is_hub else ()
+        ports = {urlsplit(self._server(name)).hostname or "": row.plane.site.api_server_port for name, row in clusters}
+        stack.callback(start_proxy(port, dict.fromkeys(hosts, https_port) | ports))
         proxy = f"http://{LOOPBACK}:{port}"
-        install_argo_cd(self.client, self._argo.data("argocd-config"), self.namespace)
-        if self._is_hub:
-            for name, argo_cluster in self._argo_clusters.items():
-                destination = Destination(self._server(name), self._destinations[name].name)
-                cluster_site = argo_cluster.plane.site
-                credentials = (cluster_site.authority.file, *cluster_site.admin)
-                self.client.apply(cluster_secret(self.namespace, name, destination, proxy, credentials))
-        redis = start_redis(site, self._argo)
+        install_argo_cd(self.client, self.argo.data("argocd-config"), self.namespace)
+        for name, argo_cluster in clusters:
+            destination = Destination(self._server(name), self._destinations[name].name)
+            cluster_site = argo_cluster.plane.site
+            credentials = (cluster_site.authority.file, *cluster_site.admin)
+            self.client.apply(cluster_secret(self.namespace, name, destination, proxy, credentials))
+        redis = start_redis(site, self.argo)
         redis.process.wait_ready(READY_SECONDS)
-        server, address = start_repo_server(site, self._argo, redis, proxy, sorted(hosts))
+        server, repo_server = start_repo_server(site, self.argo, redis, proxy, hosts)
         server.wait_ready(READY_SECONDS)
-        start_controller(site, self._argo, redis, address, self.namespace).wait_ready(READY_SECONDS)
-
-    def _hosts(self) -> dict[str, Handler]:
-        """Returns the handlers of the Git server and the chart repositories, by host name."""
-        sources = [application.chart for application in self._applications() if application.chart]
-        host, _ = address(first_git_source(self._applications()).url)
-        folder = self._site.folder / "fleet" / "git" / host
-        return {**chart_handlers(self.charts, sources), host: git_handler(self._argo.git, folder)}
+        start_controller(site, self.argo, redis, repo_server, self.namespace).wait_ready(READY_SECONDS)
 
     def _applications(self) -> list[Application]:
         """Returns the Applications of all clusters, without the root Applications."""

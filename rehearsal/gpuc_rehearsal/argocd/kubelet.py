@@ -79,7 +79,7 @@ class RunningDeployment:
     """The process that runs instead of the pods of a Deployment."""
 
     template: str
-    """Hash of the pod template. Empty if the process must be restarted."""
+    """Hash of the pod template."""
     pod: Object
     """The pod whose name, environment and volumes the process has."""
     process: Process
@@ -100,7 +100,7 @@ class Kubelet:
     settings: Settings
     charts: Mapping[str, str]
     """Name of the chart by namespace."""
-    _runs: dict[tuple[str, str], RunningDeployment] = field(default_factory=dict)
+    runs: dict[tuple[str, str], RunningDeployment] = field(default_factory=dict)
     _addresses: int = 0
     """Number of pods that have an address."""
     _versions: dict[str, str] = field(default_factory=dict)
@@ -114,28 +114,21 @@ class Kubelet:
     def stop(self) -> None:
         """Stops the loop and all processes."""
         self.loop.stop()
-        stop(run.process for run in self._runs.values())
+        stop(run.process for run in self.runs.values())
         for stop_server in self._stop_visibility.values():
             stop_server()
-
-    def restart(self, chart: str, settings: Settings) -> None:
-        """Restarts the programs of a chart with new settings."""
-        self.settings = settings
-        for (namespace, _), run in list(self._runs.items()):
-            if self.charts[namespace] == chart:
-                run.template = ""
 
     def require_alive(self) -> None:
         """Raises a ProgramError if the kubelet has ended, or if a program ended more than RESTARTS times."""
         self.loop.require_alive()
-        for (namespace, name), run in list(self._runs.items()):
+        for (namespace, name), run in list(self.runs.items()):
             if run.restarts > RESTARTS:
                 ended = f"the program of Deployment {namespace}/{name} ended {run.restarts} times"
                 raise ProgramError(f"{ended}:\n{run.process.tail()}")
 
     def memory_mib(self) -> int:
         """Returns the resident memory of all Deployments in MiB."""
-        return sum(run.process.memory_mib() for run in list(self._runs.values()))
+        return sum(run.process.memory_mib() for run in list(self.runs.values()))
 
     def _sync(self) -> None:
         for namespace in self.charts:
@@ -148,8 +141,8 @@ class Kubelet:
                     groups.setdefault(name, []).append(pod)
             for name, group in groups.items():
                 self._sync_deployment(namespace, name, group)
-            for key in [key for key in self._runs if key[0] == namespace and key[1] not in groups]:
-                stop([self._runs.pop(key).process])
+            for key in [key for key in self.runs if key[0] == namespace and key[1] not in groups]:
+                stop([self.runs.pop(key).process])
 
     def _sync_deployment(self, namespace: str, name: str, pods: list[Object]) -> None:
         """Runs the newest pod template of a Deployment, and marks its pods as ready when the process is ready."""
@@ -159,13 +152,13 @@ class Kubelet:
         current = sorted(
             (pod for pod in pods if deployment_of(pod)[1] == template), key=lambda pod: str(pod["metadata"]["name"])
         )
-        run = self._runs.get(key)
+        run = self.runs.get(key)
         uids = {pod["metadata"]["uid"] for pod in current}
         if run is None or run.template != template or run.pod["metadata"]["uid"] not in uids:
             if run is not None:
-                stop([self._runs.pop(key).process])
-            run = self._runs[key] = self._start(namespace, name, current[0], template)
-        run = self._runs[key] = self._restarted(namespace, name, run)
+                stop([self.runs.pop(key).process])
+            run = self.runs[key] = self._start(namespace, name, current[0], template)
+        run = self.runs[key] = self._restarted(namespace, name, run)
         self._write_volumes(namespace, run.mounted)
         run.is_ready = run.is_ready or (run.ended is None and run.process.ready())
         if run.is_ready:

@@ -16,7 +16,7 @@ from gpuc.cluster.application import ARGO, Application, Source, application_in
 from gpuc.documents.reader import load_all_yaml
 from gpuc.kubernetes.api_groups import is_custom
 from gpuc.manifest.manifest import Body, Manifest
-from gpuc_rehearsal.argocd.http_handlers import address
+from gpuc_rehearsal.argocd.charts import address
 from gpuc_rehearsal.autoscaler import autoscalers
 
 _IDENTITY = {

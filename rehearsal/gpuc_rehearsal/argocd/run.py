@@ -13,20 +13,18 @@ from gpuc.model.names import SYSTEM_TAINT
 from gpuc.pipeline.stages import compiled_spec
 from gpuc_rehearsal.apply import measured
 from gpuc_rehearsal.argocd.checks import (
-    ExpectedRefusal,
     Failure,
     blocked_operations,
     early_waves,
     out_of_sync,
     pending_pods,
     refusals,
-    regressions,
     unfinished,
 )
 from gpuc_rehearsal.argocd.cluster import SYSTEM_NODES
 from gpuc_rehearsal.argocd.processes import RESYNC_SECONDS
-from gpuc_rehearsal.argocd.result import EditResult, SyncResult, application_rows, late_edits
-from gpuc_rehearsal.argocd.timeline import Timeline, Watch
+from gpuc_rehearsal.argocd.result import SyncResult, application_rows
+from gpuc_rehearsal.argocd.timeline import State, Timeline, Watch
 from gpuc_rehearsal.autoscaler import autoscalers
 from gpuc_rehearsal.health import place_static_nodes
 
@@ -59,14 +57,14 @@ class ClusterRun:
     """When the root Application was applied, in seconds since the start of the watch."""
     synced_s: float | None = None
     """Seconds from `began` until all Applications were good (State.is_good), or None."""
-    edits: list[EditResult] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
-    expected_refusals: list[ExpectedRefusal] = field(default_factory=list)
+    is_expected: Callable[[State], bool] = lambda state: False
+    """Returns whether refusals of an Application in a state are no failures, because an edit made an object invalid."""
     seconds: dict[str, float] = field(default_factory=dict)
 
 
 Edit = Callable[["ArgoCD", ClusterRun, Watch, Progress], None]
-"""A function that edits a cluster, and records the edits and their failures in its run."""
+"""A function that edits a cluster, and records failures in its run."""
 
 
 def rehearse(
@@ -120,13 +118,11 @@ def _sync(argocd: ArgoCD, cluster_runs: list[ClusterRun], watch: Watch, progress
     watch.until(synced, FIRST_SYNC_SECONDS * len(cluster_runs))
     for cluster_run in cluster_runs:
         cluster_run.seconds["first sync"] = watch.now - cluster_run.began
-        moment = watch.now
-        others = [name for name, state in watch.timeline.last.items() if state.cluster != cluster_run.name]
+        moment, own = watch.now, watch.timeline.of_cluster(cluster_run.name)
         if cluster_run.synced_s is None:
-            cluster_run.failures += unfinished(watch.timeline, moment, others)
             pods = argocd.clusters[cluster_run.name].list_all("v1", "Pod")
-            cluster_run.failures += pending_pods(pods, moment)
-        cluster_run.failures += out_of_sync(watch.timeline, moment, others)
+            cluster_run.failures += [*unfinished(own, moment), *pending_pods(pods, moment)]
+        cluster_run.failures += out_of_sync(own, moment)
 
 
 def _is_synced(argocd: ArgoCD, cluster_run: ClusterRun, timeline: Timeline) -> bool:
@@ -156,22 +152,20 @@ def _place_nodes(argocd: ArgoCD, cluster_run: ClusterRun, watch: Watch) -> None:
 
 
 def _result(argocd: ArgoCD, cluster_run: ClusterRun, watch: Watch) -> SyncResult:
-    moment = watch.now
-    names = {state.name for state in watch.timeline if state.cluster == cluster_run.name}
-    own = Timeline(state for state in watch.timeline if state.name in names)
+    moment, own = watch.now, watch.timeline.of_cluster(cluster_run.name)
     not_rendered = {name: reason for name, reason in argocd.not_rendered.items() if name in cluster_run.applications}
-    failures = [*cluster_run.failures, *early_waves(own), *refusals(own, cluster_run.expected_refusals)]
-    failures += [*blocked_operations(own, moment), *late_edits(cluster_run.edits, moment)]
+    early, regressions = early_waves(own)
+    failures = [*cluster_run.failures, *early, *blocked_operations(own, moment)]
+    failures += refusals(state for state in own if not cluster_run.is_expected(state))
     if cluster_run.synced_s is not None:
         failures += [*unfinished(own, moment), *out_of_sync(own, moment)]
     return SyncResult(
         cluster=cluster_run.name,
         file=cluster_run.file,
         hub=cluster_run.hub,
-        rows=application_rows(own, cluster_run.name, cluster_run.began),
+        rows=application_rows(own, cluster_run.began),
         first_sync_s=cluster_run.synced_s,
-        regressions=regressions(own),
-        edits=tuple(cluster_run.edits),
+        regressions=regressions,
         failures=tuple(sorted(dict.fromkeys(failures), key=lambda failure: failure.at)),
         not_rendered=not_rendered,
         substitutions=tuple(_substitutions(cluster_run)),

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gpuc.kubernetes.api_groups import ADMISSION_API
-from gpuc_rehearsal.argocd.servers import JSON, QuietHandler, start_server
+from gpuc_rehearsal.argocd.servers import QuietHandler, start_server
 from gpuc_rehearsal.autoscaler import autoscalers
 from gpuc_rehearsal.certificates import Authority
 from gpuc_rehearsal.client import DEFINITION, ApiError, Client, Object, is_true, now_text
@@ -95,7 +95,7 @@ class SimulatedControllers:
             host = f"{name}.{namespace}.svc"
             files = self.authority.issue(f"webhook-{namespace}-{name}", name, hosts=(host,))
             address = service["spec"]["clusterIP"], port
-            self._servers[endpoint] = start_server("webhook", address, files, _Webhook)
+            self._servers[endpoint] = start_server("webhook", address, _Webhook, files)
         elif not has_ready_pod and endpoint in self._servers:
             self._servers.pop(endpoint)()
 
@@ -144,5 +144,4 @@ def allowed(review: Object) -> Object:
 
 class _Webhook(QuietHandler):
     def do_POST(self) -> None:  # noqa: N802
-        review = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        self.answer(200, json.dumps(allowed(review)).encode(), JSON)
+        self.answer_json(200, allowed(json.loads(self.body())))

@@ -15,13 +15,13 @@ from dataclasses import dataclass
 from gpuc.kubernetes.controllers import user
 from gpuc.model import Cluster
 from gpuc.parts.workload_kinds import workload_kind
-from gpuc_rehearsal.argocd.object_diff import ObjectKey
 from gpuc_rehearsal.client import ApiError, Client, Object, condition, is_true, reason_text
 from gpuc_rehearsal.context import EVENT, POD, WORKLOAD
 from gpuc_rehearsal.outcome import Outcome, dry_run, refusing_component
 from gpuc_rehearsal.transition.filling import Filling, without_generated
 from gpuc_rehearsal.transition.outcomes import Attempt
 from gpuc_rehearsal.transition.snapshot import OWNERS, Snapshot, is_deleting, stop_work, take_snapshot
+from gpuc_rehearsal.transition.synced_changes import ObjectKey
 
 DECISION_SECONDS = 20
 """Seconds to wait for the decision about a workload that was started again."""

@@ -19,7 +19,6 @@ from gpuc.pipeline.stages import CompiledSpec, compile_source
 from gpuc.source import Source
 from gpuc.trace.node_agents import without_agent_requests
 from gpuc_rehearsal.apply import ARGO_CD, apply_object, apply_waves, measured
-from gpuc_rehearsal.argocd.object_diff import ObjectKey, diff_objects, key_of
 from gpuc_rehearsal.autoscaler import autoscaler_of
 from gpuc_rehearsal.client import Client, Object
 from gpuc_rehearsal.crds import Definitions, definitions
@@ -43,7 +42,7 @@ from gpuc_rehearsal.transition.outcomes import (
 )
 from gpuc_rehearsal.transition.result import Observed, TransitionResult
 from gpuc_rehearsal.transition.snapshot import Snapshot, start_work, take_snapshot
-from gpuc_rehearsal.transition.synced_changes import apply_change
+from gpuc_rehearsal.transition.synced_changes import ObjectKey, apply_change, diff_objects, key_of
 
 READY_SECONDS = 120
 _PORTS = 8
@@ -193,8 +192,7 @@ class RunningState:
         return [f"pool {pool}: {problem}" for pool, problem in incomplete.items()]
 
     def _attempts(self, after_objects: Sequence[Manifest], now: Snapshot) -> dict[str, Attempt]:
-        change = diff_objects(self.before_objects, after_objects)
-        changed = [key_of(manifest) for manifest in (*change.written, *change.removed)]
+        changed = diff_objects(self.before_objects, after_objects).keys
         answers = dry_runs(self.client, self.before.cluster, self.work, now)
         found: dict[str, Attempt] = {}
         groups = to_restart(self.work, changed)

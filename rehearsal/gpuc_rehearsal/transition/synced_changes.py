@@ -4,29 +4,68 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from copy import deepcopy
+from typing import NamedTuple
 
-from gpuc.cluster.application import Source, applications, is_application, wave_of
+from gpuc.cluster.application import ARGO, Source, applications, is_application, sync_options, wave_of
 from gpuc.kubernetes.argocd import OPTIONS
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig
 from gpuc_rehearsal.apply import ARGO_CD, namespaces, steps
-from gpuc_rehearsal.argocd.object_diff import (
-    NO_PRUNE,
-    ObjectDiff,
-    diff_objects,
-    is_deleted,
-    is_unpruned,
-    key_of,
-)
 from gpuc_rehearsal.client import ApiError, Client, Object, WaitError
 from gpuc_rehearsal.health import ObjectProblem, wait_healthy
 from gpuc_rehearsal.substitute import simulated_document
 from gpuc_rehearsal.transition.result import ObjectOutcome
 
+NO_PRUNE = "Prune=false"
+"""The sync option of an object that Argo CD keeps when it is removed from Git."""
 HEALTH_SECONDS = 15
 """Seconds to wait until the policies of a wave are enforced."""
 _POLICY_GROUPS = ("templates.gatekeeper.sh", "constraints.gatekeeper.sh", "admissionregistration.k8s.io")
 """API groups whose objects must be healthy. Queues and node pools are observed later, also those that are inactive."""
+
+
+class ObjectKey(NamedTuple):
+    """The address of an object: the positional arguments of Client.find and Client.delete."""
+
+    api: str
+    kind: str
+    name: str
+    namespace: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.namespace}/{self.name}" if self.namespace else f"{self.kind} {self.name}"
+
+
+class ObjectDiff(NamedTuple):
+    """The objects that a change writes and removes, without Applications and AppProjects."""
+
+    written: list[Manifest]
+    """New and changed objects."""
+    removed: list[Manifest]
+
+    @property
+    def keys(self) -> list[ObjectKey]:
+        return [key_of(manifest) for manifest in (*self.written, *self.removed)]
+
+
+def key_of(manifest: Manifest) -> ObjectKey:
+    """Returns the key of an object."""
+    return ObjectKey(manifest.api, manifest.kind, manifest.name, manifest.namespace)
+
+
+def is_of_argo_cd(api: str) -> bool:
+    """Returns whether objects of an apiVersion are in the cluster of Argo CD, which can be a different cluster."""
+    return api.startswith(f"{ARGO}/")
+
+
+def diff_objects(before: Iterable[Manifest], after: Iterable[Manifest]) -> ObjectDiff:
+    """Returns the differences between the objects of two compiled specs."""
+    old, new = (
+        {key_of(manifest): manifest for manifest in state if not is_of_argo_cd(manifest.api)}
+        for state in (before, after)
+    )
+    written = [row for key, row in new.items() if key not in old or old[key].document() != row.document()]
+    return ObjectDiff(written, [manifest for key, manifest in old.items() if key not in new])
 
 
 def apply_change(
@@ -114,12 +153,12 @@ def _prune(
         if any(source.syncs(manifest.file) for source in removed):
             message = "its Application is removed, and Argo CD keeps the objects of a removed Application"
             yield _outcome(manifest, "left", message)
-        elif is_unpruned(manifest):
+        elif NO_PRUNE in sync_options(manifest):
             yield _outcome(manifest, "left", f"the annotation {OPTIONS} has {NO_PRUNE}")
         else:
             if not dry_run:
-                client.delete(*key.address, now=False)
-            message = "" if dry_run or is_deleted(client, key) else "the deletion waits for a finalizer"
+                client.delete(*key, now=False)
+            message = "" if dry_run or client.find(*key) is None else "the deletion waits for a finalizer"
             yield _outcome(manifest, "pruned", message)
 
 

@@ -13,8 +13,8 @@ import pytest
 from gpuc.cluster.application import application_in, applications
 from gpuc.pipeline.stages import CompiledSpec, compiled_spec
 from gpuc.substrates.eks.scaling import aws
+from gpuc_rehearsal.argocd.charts import address
 from gpuc_rehearsal.argocd.cluster import required_namespaces, system_nodes
-from gpuc_rehearsal.argocd.http_handlers import address
 from gpuc_rehearsal.argocd.kubelet import BackgroundLoop, running_status, succeeded_status
 from gpuc_rehearsal.argocd.pods import Mount, PodRun
 from gpuc_rehearsal.argocd.simulated_controllers import SimulatedControllers

@@ -15,7 +15,7 @@ from gpuc_rehearsal.argocd.repository import application_of
 from gpuc_rehearsal.argocd.timeline import State, Watch
 from gpuc_rehearsal.client import ApiError
 from gpuc_rehearsal.substitute import simulated_document
-from tests.conformance.argocd_edits import removals, sample_edits
+from tests.conformance.argocd_edits import edit_runner, removals, sample_edits
 from tests.conformance.argocd_edits.edit_runner import EditRunner, run_manual_edit, sample_manual_edits
 from tests.conformance.argocd_edits.edit_schedule import EditSchedule, run_cluster_removal
 from tests.conformance.argocd_edits.sample_edits import SpecFile
@@ -109,8 +109,6 @@ class Argo:
         if self.applies:
             self.sync()
 
-    def update_instance_types(self, spec: CompiledSpec) -> None: ...
-
     def require_alive(self) -> None: ...
 
 
@@ -141,6 +139,11 @@ def _merged(old: Any, changes: Any) -> Any:
     if not isinstance(old, dict) or not isinstance(changes, dict):
         return changes
     return {**old, **{key: _merged(old.get(key), value) for key, value in changes.items()}}
+
+
+@pytest.fixture(autouse=True)
+def _no_autoscaler(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(edit_runner, "update_instance_types", lambda *arguments: None)
 
 
 @pytest.fixture
