@@ -8,7 +8,7 @@ import pytest
 
 from gpuc_rehearsal.outcome import Outcome
 from gpuc_rehearsal.substrates.eks.drift import blocked_by
-from gpuc_rehearsal.transition.attempts import Answers, _is_decided, refusals, to_restart
+from gpuc_rehearsal.transition.attempts import _is_decided, refusals, to_restart
 from gpuc_rehearsal.transition.filling import Filling
 from gpuc_rehearsal.transition.outcomes import Attempt, node_outcomes, queue_outcomes, workload_outcomes
 from gpuc_rehearsal.transition.snapshot import Snapshot
@@ -181,7 +181,7 @@ def test_a_refusal_counts_only_if_the_program_did_not_refuse_before() -> None:
     )  # fmt: skip
 
     def answer(before: Outcome, after: Outcome) -> dict[str, Attempt]:
-        return refusals([WORK], Answers({text: before}, {}), Answers({text: after}, {}))
+        return refusals({(text, "object"): before}, {(text, "object"): after})
 
     assert answer(admitted, by_policy) == {text: Attempt("refused", "policy", "no")}
     assert answer(by_quota, by_policy) == {text: Attempt("refused", "policy", "no")}

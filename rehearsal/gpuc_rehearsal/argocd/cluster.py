@@ -17,10 +17,11 @@ from gpuc.manifest.manifest import Body, Manifest
 from gpuc.model import Cluster
 from gpuc.model.names import SYSTEM_TAINT
 from gpuc.pipeline.stages import CompiledSpec
-from gpuc_rehearsal.argocd.kubelet import BackgroundLoop, Kubelet
+from gpuc_rehearsal.argocd.kubelet import Kubelet
 from gpuc_rehearsal.argocd.pods import profiles
 from gpuc_rehearsal.argocd.repository import documents
-from gpuc_rehearsal.argocd.simulated_controllers import PAUSE_SECONDS, SimulatedControllers
+from gpuc_rehearsal.argocd.servers import BackgroundLoop
+from gpuc_rehearsal.argocd.simulated_controllers import SimulatedControllers
 from gpuc_rehearsal.client import DEFINITION, Client, Object, new_object
 from gpuc_rehearsal.crds import definitions
 from gpuc_rehearsal.plane import ControlPlane
@@ -175,12 +176,10 @@ class ArgoCluster(Started):
             installed | self._groups,
             {name for chart in self._further_charts.values() for name in (chart.namespace, *chart.namespaces)},
         )
-        self._controllers = BackgroundLoop("the simulated controllers", controllers.reconcile, PAUSE_SECONDS)
         stack.callback(controllers.stop)
         stack.callback(self.kubelet.stop)
-        self.kubelet.loop.start()
-        stack.callback(self._controllers.stop)
-        self._controllers.start()
+        steps = {"kubelet of the controllers": self.kubelet.reconcile, "simulated controllers": controllers.reconcile}
+        self._loops = [stack.enter_context(BackgroundLoop(f"the {name}", step)) for name, step in steps.items()]
 
     def prepare(self, spec: CompiledSpec, not_rendered: Collection[str]) -> None:
         """Creates the prerequisites of the first sync: nodes for controllers, and namespaces.
@@ -198,7 +197,8 @@ class ArgoCluster(Started):
         """Raises a ProgramError if a program, the kubelet or a simulated controller has ended."""
         self.plane.require_alive()
         self.kubelet.require_alive()
-        self._controllers.require_alive()
+        for loop in self._loops:
+            loop.require_alive()
 
     def memory_mib(self) -> int:
         """Returns the resident memory of all programs in MiB."""

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import base64
 import shutil
-import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
@@ -26,52 +24,14 @@ from gpuc_rehearsal.argocd.pods import (
     service_of,
 )
 from gpuc_rehearsal.argocd.servers import serve_visibility
-from gpuc_rehearsal.client import ApiError, Client, Object, now_text
+from gpuc_rehearsal.client import Client, Object, now_text
 from gpuc_rehearsal.plane.site import Settings, Site
 from gpuc_rehearsal.process import Process, ProgramError, stop
 
-PAUSE_SECONDS = 1.0
 RESTART_SECONDS = 1.0
 RESTARTS = 20
 """Limit of restarts; a program that ends more often is broken. Gatekeeper ends once, after creating a certificate."""
 POD_NETWORK = "10.251"
-
-
-class BackgroundLoop:
-    """Calls a function repeatedly. Errors of the API server do not end the loop; any other exception ends the loop."""
-
-    def __init__(self, name: str, step: Callable[[], None], pause_s: float) -> None:
-        self._name = name
-        self._step = step
-        self._pause_s = pause_s
-        self._stopped = threading.Event()
-        self._failure: Exception | None = None
-        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
-
-    def start(self) -> None:
-        """Starts the thread of the loop."""
-        self._thread.start()
-
-    def stop(self) -> None:
-        """Stops the thread after the current call of the function, and waits for the end of the thread."""
-        self._stopped.set()
-        if self._thread.is_alive():
-            self._thread.join()
-
-    def require_alive(self) -> None:
-        """Raises a ProgramError if an exception has ended the loop."""
-        if self._failure is not None:
-            raise ProgramError(f"{self._name} ended: {self._failure!r}") from self._failure
-
-    def _run(self) -> None:
-        while not self._stopped.is_set():
-            try:
-                with suppress(ApiError, OSError, HTTPException):
-                    self._step()
-            except Exception as error:  # require_alive raises the error in the main thread
-                self._failure = error
-                return
-            self._stopped.wait(self._pause_s)
 
 
 @dataclass
@@ -108,19 +68,14 @@ class Kubelet:
     _stop_visibility: dict[str, Callable[[], None]] = field(default_factory=dict)
     """Functions that stop the replacement of Kueue's visibility server, by namespace."""
 
-    def __post_init__(self) -> None:
-        self.loop = BackgroundLoop("the kubelet of the controllers", self._sync, PAUSE_SECONDS)
-
     def stop(self) -> None:
-        """Stops the loop and all processes."""
-        self.loop.stop()
+        """Stops all processes and servers."""
         stop(run.process for run in self.runs.values())
         for stop_server in self._stop_visibility.values():
             stop_server()
 
     def require_alive(self) -> None:
-        """Raises a ProgramError if the kubelet has ended, or if a program ended more than RESTARTS times."""
-        self.loop.require_alive()
+        """Raises a ProgramError if a program ended more than RESTARTS times."""
         for (namespace, name), run in list(self.runs.items()):
             if run.restarts > RESTARTS:
                 ended = f"the program of Deployment {namespace}/{name} ended {run.restarts} times"
@@ -130,7 +85,8 @@ class Kubelet:
         """Returns the resident memory of all Deployments in MiB."""
         return sum(run.process.memory_mib() for run in list(self.runs.values()))
 
-    def _sync(self) -> None:
+    def reconcile(self) -> None:
+        """Starts, restarts and stops processes, and reports the state of the pods once."""
         for namespace in self.charts:
             pods = [pod for pod in self.client.list_all("v1", "Pod", namespace) if _is_scheduled(pod)]
             groups: dict[str, list[Object]] = {}

@@ -1,4 +1,4 @@
-"""Servers in threads: of external hosts, of programs that do not run, and a proxy that leads to the servers."""
+"""Loops and servers in threads: servers of external hosts and of programs that do not run, and a proxy."""
 
 from __future__ import annotations
 
@@ -10,16 +10,18 @@ import sys
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from http.client import HTTPException
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from io import BufferedIOBase
 from pathlib import Path
 from subprocess import DEVNULL, PIPE, Popen
-from typing import IO, Any
+from typing import IO, Any, Self
 
 from gpuc.kubernetes.kueue import VISIBILITY
 from gpuc_rehearsal.argocd.charts import JSON, Files
 from gpuc_rehearsal.certificates import Authority
-from gpuc_rehearsal.process import LOOPBACK
+from gpuc_rehearsal.client import ApiError
+from gpuc_rehearsal.process import LOOPBACK, ProgramError
 
 CHUNK = 1 << 16
 _GIT = {
@@ -35,6 +37,41 @@ _GIT_HEADERS = {
     "HTTP_CONTENT_ENCODING": "Content-Encoding",
     "GIT_PROTOCOL": "Git-Protocol",
 }
+
+
+class BackgroundLoop:
+    """A context manager that calls a function repeatedly until the `with` block ends.
+
+    Errors of the API server do not end the loop; any other exception ends the loop.
+    """
+
+    def __init__(self, name: str, step: Callable[[], None], pause_s: float = 1.0) -> None:
+        self._name, self._step, self._pause_s = name, step, pause_s
+        self._stopped = threading.Event()
+        self._failure: Exception | None = None
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stopped.set()
+        self._thread.join()
+
+    def require_alive(self) -> None:
+        """Raises a ProgramError if an exception has ended the loop."""
+        if self._failure is not None:
+            raise ProgramError(f"{self._name} ended: {self._failure!r}") from self._failure
+
+    def _run(self) -> None:
+        try:
+            while not self._stopped.is_set():
+                with suppress(ApiError, OSError, HTTPException):
+                    self._step()
+                self._stopped.wait(self._pause_s)
+        except Exception as error:  # require_alive raises the error in the main thread
+            self._failure = error
 
 
 class QuietHandler(BaseHTTPRequestHandler):

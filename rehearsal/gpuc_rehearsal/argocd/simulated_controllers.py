@@ -18,7 +18,6 @@ from gpuc_rehearsal.certificates import Authority
 from gpuc_rehearsal.client import DEFINITION, ApiError, Client, Object, is_true, now_text
 
 CLUSTER_POLICY = ("nvidia.com/v1", "ClusterPolicy")
-PAUSE_SECONDS = 1.0
 WEBHOOKS = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
 
 Endpoint = tuple[str, str, int]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from gpuc.kubernetes.argocd import WAVE
-from gpuc_rehearsal.client import ApiError, Client, Object
+from gpuc_rehearsal.argocd.servers import BackgroundLoop
+from gpuc_rehearsal.client import Client, Object
 
 ObjectMessage = tuple[str, str]
 """(object as "Kind namespace/name" or type of a condition, message)."""
@@ -17,7 +17,6 @@ APPLICATION = ("argoproj.io/v1alpha1", "Application")
 NAMESPACE = "argocd"
 _WATCH_SECONDS = 5
 _POLL_SECONDS = 0.1
-_GONE = 410
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +148,7 @@ class Timeline:
         return zip(states, [*ends, max(end, states[-1].at)] if states else ends, strict=True)
 
 
-class Watch:
+class Watch(BackgroundLoop):
     """A context manager that records the states of all Applications until the `with` block ends.
 
     The API server sends changes in the order of their storage. So the order of states in the timeline is correct across
@@ -158,21 +157,12 @@ class Watch:
 
     def __init__(self, client: Client, clusters: Collection[str] = ()) -> None:
         """Prepares the watch; clusters are the names of the clusters of the run."""
+        super().__init__("the watch of the Applications", self._follow, _POLL_SECONDS)
         self.timeline = Timeline()
         self._client = client
         self._clusters = clusters
         self._began = time.monotonic()
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self._error: Exception | None = None
-
-    def __enter__(self) -> Watch:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._ended.set()
-        self._thread.join(timeout=_WATCH_SECONDS + 1)
+        self._version = ""
 
     @property
     def now(self) -> float:
@@ -183,41 +173,33 @@ class Watch:
         """Waits until the condition is True. Returns the seconds, or None if the condition is not True within limit_s.
 
         Raises:
-            ApiError: if the watch failed.
+            ProgramError: if the watch failed.
         """
         started = self.now
         while True:
-            if self._error:
-                raise self._error
+            self.require_alive()
             if condition():
                 return self.now - started
             if self.now - started > limit_s:
                 return None
             time.sleep(_POLL_SECONDS)
 
-    def _run(self) -> None:
-        try:
-            while not self._ended.is_set():
-                self._follow()
-        except Exception as error:
-            self._error = None if self._ended.is_set() else error
-
     def _follow(self) -> None:
-        """Lists the Applications, then records the changes of Applications until the resource version expires."""
-        applications, version = self._client.list_with_version(*APPLICATION, NAMESPACE)
-        for name in self.timeline.last.keys() - {application["metadata"]["name"] for application in applications}:
-            self.timeline.add(State(at=self.now, name=name, exists=False))
-        for application in applications:
-            self.timeline.add(state_of(application, self.now, self._clusters))
-        while not self._ended.is_set():
-            try:
-                for event, application in self._client.watch(*APPLICATION, NAMESPACE, version, _WATCH_SECONDS):
-                    version = application["metadata"]["resourceVersion"]
-                    if event == "DELETED":
-                        self.timeline.add(State(at=self.now, name=application["metadata"]["name"], exists=False))
-                    elif event != "BOOKMARK":
-                        self.timeline.add(state_of(application, self.now, self._clusters))
-            except ApiError as error:
-                if error.code == _GONE:
-                    return
-                raise
+        """Records the changes of Applications for _WATCH_SECONDS. Lists the Applications at first and after an error.
+
+        For example, the API server refuses a resource version that is too old.
+        """
+        version, self._version = self._version, ""
+        if not version:
+            applications, version = self._client.list_with_version(*APPLICATION, NAMESPACE)
+            for name in self.timeline.last.keys() - {application["metadata"]["name"] for application in applications}:
+                self.timeline.add(State(at=self.now, name=name, exists=False))
+            for application in applications:
+                self.timeline.add(state_of(application, self.now, self._clusters))
+        for event, application in self._client.watch(*APPLICATION, NAMESPACE, version, _WATCH_SECONDS):
+            version = application["metadata"]["resourceVersion"]
+            if event == "DELETED":
+                self.timeline.add(State(at=self.now, name=application["metadata"]["name"], exists=False))
+            elif event != "BOOKMARK":
+                self.timeline.add(state_of(application, self.now, self._clusters))
+        self._version = version

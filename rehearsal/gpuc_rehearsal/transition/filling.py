@@ -42,7 +42,7 @@ Source: k8s.io/kubernetes v1.35.4 pkg/registry/batch/job/strategy.go (generateSe
 """
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Filling:
     """A workload that uses quota before the change."""
 
@@ -205,16 +205,13 @@ def without_generated(given: Object) -> Object:
     return document
 
 
-def create_others(client: Client, documents: Iterable[Object]) -> list[str]:
-    """Creates the objects without pods; returns why the API server refuses objects."""
-    problems = []
-    for document in documents:
-        try:
-            client.create(document)
-        except ApiError as error:
-            if error.reason != "AlreadyExists":
-                problems.append(f"{document['kind']} {document['metadata'].get('name', '')} is not created: {error}")
-    return problems
+def create(client: Client, document: Object) -> str:
+    """Creates an object, and returns why the API server refuses it. An object that exists is not an error."""
+    try:
+        client.create(document)
+    except ApiError as error:
+        return "" if error.reason == "AlreadyExists" else str(error)
+    return ""
 
 
 def _pods_of(document: Object) -> int | None:

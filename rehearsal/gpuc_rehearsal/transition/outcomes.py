@@ -7,13 +7,13 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from gpuc_rehearsal.autoscaler import autoscalers
 from gpuc_rehearsal.client import Client, Object, condition, is_true, reason_text
 from gpuc_rehearsal.context import CLUSTER_QUEUE, LOCAL_QUEUE, POD, WORKLOAD
 from gpuc_rehearsal.transition.filling import Filling
 from gpuc_rehearsal.transition.result import NodeOutcome, QueueOutcome, WorkloadOutcome
 from gpuc_rehearsal.transition.snapshot import (
     Snapshot,
-    claim_kinds,
     is_deleting,
     is_running,
     pool_of,
@@ -74,7 +74,7 @@ def workload_outcomes(
         attempts: the answers to the same workloads created anew, by the text of the workload.
     """
     for filling in work:
-        owner = before.find(filling.kind, filling.name, filling.namespace)
+        owner = before.live(filling)
         if owner is None or why_not_running(before, filling):
             continue
         found = _disturbance(filling, owner, before, after)
@@ -88,7 +88,7 @@ def workload_outcomes(
 
 def _disturbance(filling: Filling, owner: Object, before: Snapshot, after: Snapshot) -> Attempt:
     """Returns what happened to a running workload; kept if nothing happened."""
-    current = after.find(filling.kind, filling.name, filling.namespace)
+    current = after.live(filling)
     if current is None or is_deleting(current):
         return Attempt("evicted", "Kubernetes", f"{filling} was deleted")
     lost = _lost_pods(before, after, owner)
@@ -145,23 +145,17 @@ def _key(queue: Object) -> tuple[str, str]:
 
 def _unfinished(after: Snapshot, kind: str, namespace: str, name: str) -> int:
     """Returns the number of unfinished Workloads that use a queue."""
-    count = 0
-    for workload in after.of("Workload"):
-        if is_true(workload, "Finished"):
-            continue
-        if kind == "LocalQueue":
-            is_in = workload["metadata"]["namespace"] == namespace and workload["spec"].get("queueName") == name
-        else:
-            is_in = workload.get("status", {}).get("admission", {}).get("clusterQueue") == name
-        count += is_in
-    return count
+    workloads = [workload for workload in after.of("Workload") if not is_true(workload, "Finished")]
+    if kind == "LocalQueue":
+        wanted = namespace, name
+        return sum((row["metadata"]["namespace"], row["spec"].get("queueName")) == wanted for row in workloads)
+    return sum(row.get("status", {}).get("admission", {}).get("clusterQueue") == name for row in workloads)
 
 
 def settle(
     client: Client,
     quiet_s: float = QUIET_SECONDS,
     is_expected: Callable[[Snapshot], bool] = lambda snapshot: True,
-    timeout_s: float = SETTLE_SECONDS,
 ) -> dict[str, Object]:
     """Waits until the controllers have acted, and returns the last state of each claim by name.
 
@@ -172,11 +166,11 @@ def settle(
         is_expected: returns whether the observed objects can be the last state.
     """
     seen: dict[str, Object] = {}
-    deadline = time.monotonic() + timeout_s
+    deadline = time.monotonic() + SETTLE_SECONDS
     changed_at, last = time.monotonic(), None
     while time.monotonic() < deadline:
         started = time.monotonic()
-        snapshot = take_snapshot(client, (*claim_kinds(), *_OBSERVED))
+        snapshot = take_snapshot(client, (*(autoscaler.claim for autoscaler in autoscalers()), *_OBSERVED))
         needed_s = quiet_s + SLOWNESS * (time.monotonic() - started)
         claims = snapshot.of(snapshot.autoscaler.claim[1]) if snapshot.autoscaler else ()
         seen |= {claim["metadata"]["name"]: claim for claim in claims}

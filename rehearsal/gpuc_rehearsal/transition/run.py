@@ -31,7 +31,7 @@ from gpuc_rehearsal.process import free_ports
 from gpuc_rehearsal.programs import Programs
 from gpuc_rehearsal.substitute import replacement_objects, settings, split_by_kind
 from gpuc_rehearsal.transition.attempts import Answers, dry_runs, refusals, restart, to_restart
-from gpuc_rehearsal.transition.filling import NODES, Filling, create_others, fillings, user_work
+from gpuc_rehearsal.transition.filling import NODES, Filling, create, fillings, user_work
 from gpuc_rehearsal.transition.outcomes import (
     Attempt,
     drifted,
@@ -134,7 +134,7 @@ class RunningState:
         self.work: list[Filling] = []
         self.snapshot = Snapshot()
         """The objects before the change, when all work runs."""
-        self._answers = Answers({}, {})
+        self._answers: Answers = {}
 
     def apply(self, progress: Callable[[str], None]) -> list[str]:
         """Applies the state before; returns sentences about objects that are refused or not healthy."""
@@ -176,7 +176,6 @@ class RunningState:
         observed.nodes = list(node_outcomes(self.snapshot, seen, now, running))
         observed.workloads = list(workload_outcomes(self.work, self.snapshot, now, attempts))
         observed.queues = list(queue_outcomes(self.snapshot, now))
-
         return observed
 
     def _await_decisions(self) -> None:
@@ -203,7 +202,7 @@ class RunningState:
             if stopped and number < len(groups):
                 self._restore(stopped, changed)
                 apply_change(self.client, self.before_objects, after_objects)
-        return found | refusals(self.work, self._answers, answers)
+        return found | refusals(self._answers, answers)
 
     def _restore(self, stopped: Sequence[Filling], changed: Iterable[ObjectKey]) -> None:
         """Starts stopped work with the queues of the state before, because it uses quota while others are restarted."""
@@ -265,7 +264,7 @@ def transition(
                 work = fillings(change.before.cluster)
             else:
                 work, others = user_work(change.workloads, change.before.cluster)
-                problems += create_others(plane.client, others)
+                problems += _refused(plane.client, others)
             progress(f"starting {len(work)} workloads")
             not_started = state.fill(work)
         progress("applying the change")
@@ -280,6 +279,13 @@ def transition(
             **vars(observed), cluster=cluster.name, file=cluster.file, before=change.name, notes=tuple(notes),
             kubeconfig=str(plane.site.kubeconfig),
         )  # fmt: skip
+
+
+def _refused(client: Client, documents: Iterable[Object]) -> Iterator[str]:
+    """Creates objects without pods; yields why the API server refuses objects."""
+    for document in documents:
+        if problem := create(client, document):
+            yield f"{document['kind']} {document['metadata'].get('name', '')} is not created: {problem}"
 
 
 def compiled_from(root: Path, source: Source, *, keeps_namespaces: bool = False) -> CompiledSpec:

@@ -20,9 +20,9 @@ from gpuc.pipeline.stages import CompiledSpec, compiled_spec
 from gpuc.plan.impacts.admission.policies import LABEL
 from gpuc_rehearsal.argocd.checks import Failure, unfinished
 from gpuc_rehearsal.argocd.timeline import Timeline
+from gpuc_rehearsal.autoscaler import autoscalers
 from gpuc_rehearsal.client import ApiError, Client, Object, is_true
 from gpuc_rehearsal.context import CLUSTER_QUEUE, NODE, POD, WORKLOAD
-from gpuc_rehearsal.transition.snapshot import pool_kinds
 from gpuc_rehearsal.transition.synced_changes import ObjectKey, key_of
 from tests.conformance.argocd_edits.deletions import ProtectedObject, unexpected_deletions
 from tests.conformance.argocd_edits.edit_result import (
@@ -229,7 +229,7 @@ def _protected_objects(client: Client, cluster: Cluster) -> dict[str, ProtectedO
     """Returns the objects on which running workloads depend, by "Kind name": NodePools, ClusterQueues, Namespaces."""
     workloads = dict(_workloads(client, cluster))
     found = {}
-    for api, kind in (*pool_kinds(), CLUSTER_QUEUE, ("v1", "Namespace")):
+    for api, kind in (*(autoscaler.pool for autoscaler in autoscalers()), CLUSTER_QUEUE, ("v1", "Namespace")):
         for stored in client.list_all(api, kind) if client.serves(api, kind) else ():
             metadata = stored["metadata"]
             if kind != "Namespace" or metadata["name"] in cluster.tenant_namespaces:
