@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -80,27 +79,15 @@ def restart_changed(plane: ControlPlane, running: Settings, spec: CompiledSpec, 
     Returns the settings with which the programs run now.
     """
     wanted, known = settings(spec, definitions), running.kueue_configuration
-    is_changed = {kueue.PROGRAM: known is not None and wanted.kueue_configuration not in (None, known)}
-    if running.autoscaler:
-        is_changed[running.autoscaler.program] = wanted.feature_gates != running.feature_gates
-    if not any(is_changed.values()):
+    names = [kueue.PROGRAM] if known is not None and wanted.kueue_configuration not in (None, known) else []
+    if running.autoscaler and wanted.feature_gates != running.feature_gates:
+        names.append(running.autoscaler.program)
+    if not names:
         return running
     configuration = wanted.kueue_configuration or known
     now = replace(running, kueue_configuration=configuration, feature_gates=wanted.feature_gates)
-    _restart(plane, now, [name for name, changed in is_changed.items() if changed])
+    _restart(plane, now, names)
     return now
-
-
-def repeat_events(plane: ControlPlane, running: Settings) -> None:
-    """Restarts the autoscaler, so that it says again what keeps a node.
-
-    The autoscaler publishes one event of a kind about a node in two minutes, also if the reason differs, and the events
-    about the start of a node are of the same kind.
-
-    Source: sigs.k8s.io/karpenter v1.14.1 pkg/events/recorder.go (shouldCreateEvent)
-    """
-    if running.autoscaler:
-        _restart(plane, running, [running.autoscaler.program])
 
 
 def _restart(plane: ControlPlane, wanted: Settings, names: list[str]) -> None:
@@ -179,10 +166,16 @@ class RunningState:
         return observed
 
     def _await_decisions(self) -> None:
-        """Waits until the autoscaler has decided about the drifted nodes."""
+        """Waits until the autoscaler has decided about the drifted nodes.
+
+        If it says nothing, restarts it: it publishes one event of a kind about a node in two minutes, also if the
+        reason differs, and the events about the start of a node are of the same kind.
+
+        Source: sigs.k8s.io/karpenter v1.14.1 pkg/events/recorder.go (shouldCreateEvent)
+        """
         autoscaler = self.snapshot.autoscaler
         if autoscaler and not autoscaler.drift.await_decisions(self.client, self.snapshot):
-            repeat_events(self.plane, self._settings)
+            _restart(self.plane, self._settings, [autoscaler.program])
             autoscaler.drift.await_decisions(self.client, self.snapshot)
 
     def _place_static_nodes(self) -> list[str]:
@@ -253,9 +246,9 @@ def transition(
     crds = definitions(programs, crds_folder, dict.fromkeys(frameworks), substrates)
     settings = shared_settings(change.before, [change.after], crds)
     seconds: dict[str, float] = {}
-    started = time.monotonic()
-    with ControlPlane(programs, settings, progress) as plane:
-        seconds["start"] = time.monotonic() - started
+    with ExitStack() as stack:
+        with measured(seconds, "start"):
+            plane = stack.enter_context(ControlPlane(programs, settings, progress))
         with measured(seconds, "state before"):
             state = RunningState(plane, settings, crds, change.before)
             problems = state.apply(progress)
@@ -270,14 +263,14 @@ def transition(
         progress("applying the change")
         observed = state.change_to(change.after)
         plane.require_alive()
-        _, unserved = split_by_kind(plane.client, change.after.synced)
-        notes = [*_notes(change, not_started, problems)]
-        notes += [f"not applied, no such kind: {manifest}" for manifest in unserved]
         observed.seconds = seconds | observed.seconds
-        cluster = change.after.cluster
+        _, unserved = split_by_kind(plane.client, change.after.synced)
+        unserved_notes = (f"not applied, no such kind: {manifest}" for manifest in unserved)
+        notes = (*_notes(change, not_started, problems), *unserved_notes)
+        cluster, kubeconfig = change.after.cluster, str(plane.site.kubeconfig)
         yield TransitionResult(
-            **vars(observed), cluster=cluster.name, file=cluster.file, before=change.name, notes=tuple(notes),
-            kubeconfig=str(plane.site.kubeconfig),
+            **vars(observed), cluster=cluster.name, file=cluster.file, before=change.name, notes=notes,
+            kubeconfig=kubeconfig,
         )  # fmt: skip
 
 
