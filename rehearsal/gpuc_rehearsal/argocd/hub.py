@@ -25,7 +25,7 @@ from gpuc_rehearsal.argocd.repository import FleetRepository, documents, first_g
 from gpuc_rehearsal.argocd.servers import start_hosts, start_proxy
 from gpuc_rehearsal.argocd.timeline import APPLICATION
 from gpuc_rehearsal.client import Client
-from gpuc_rehearsal.plane import READY_SECONDS, ControlPlane
+from gpuc_rehearsal.plane import ControlPlane
 from gpuc_rehearsal.plane.site import Settings, Site
 from gpuc_rehearsal.process import LOOPBACK, Started
 from gpuc_rehearsal.programs import ArgoPrograms, Programs
@@ -183,10 +183,8 @@ class ArgoCD(Started):
             credentials = (cluster_site.authority.file, *cluster_site.admin)
             self.client.apply(cluster_secret(self.namespace, name, destination, proxy, credentials))
         redis = start_redis(site, self.argo)
-        redis.process.wait_ready(READY_SECONDS)
-        server, repo_server = start_repo_server(site, self.argo, redis, proxy, hosts)
-        server.wait_ready(READY_SECONDS)
-        start_controller(site, self.argo, redis, repo_server, self.namespace).wait_ready(READY_SECONDS)
+        repo_server = start_repo_server(site, self.argo, redis, proxy, hosts)
+        start_controller(site, self.argo, redis, repo_server, self.namespace)
 
     def _applications(self) -> list[Application]:
         """Returns the Applications of all clusters, without the root Applications."""

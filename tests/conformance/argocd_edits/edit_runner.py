@@ -210,7 +210,7 @@ class EditRunner:
         """Yields the manifests without those in folders of Applications that cannot be rendered."""
         repository = self.argocd.repository
         folders = [
-            repository.clone / source.folder
+            repository.top / source.folder
             for application in applications(self.spec.synced)
             if application.name in self.argocd.not_rendered
             for source in application.git_sources

@@ -65,7 +65,7 @@ class Argo:
     """An Argo CD that applies the output of a commit, and keeps and lists objects with Prune=false."""
 
     def __init__(self, root: Path, server: Server) -> None:
-        self.repository = SimpleNamespace(root=root, clone=root, commit=self.commit)
+        self.repository = SimpleNamespace(root=root, top=root, commit=self.commit)
         self.clusters = {"prod-use1": server}
         self.client = server
         self.not_rendered: dict[str, str] = {}
