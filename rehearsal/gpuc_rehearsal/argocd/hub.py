@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from gpuc.cluster.application import Application, Destination, Source, applications
+from gpuc.cluster.application import Application, Destination, applications
 from gpuc.diagnostics.usage import UsageError
-from gpuc.manifest.manifest import Body, Manifest
+from gpuc.manifest.manifest import Manifest
 from gpuc.pipeline.stages import CompiledSpec
 from gpuc_rehearsal.argocd.charts import Charts, Files, address
 from gpuc_rehearsal.argocd.cluster import (
@@ -21,7 +21,7 @@ from gpuc_rehearsal.argocd.cluster import (
     service_range,
 )
 from gpuc_rehearsal.argocd.processes import start_controller, start_redis, start_repo_server
-from gpuc_rehearsal.argocd.repository import FleetRepository, documents, first_git_source, fleet_repository
+from gpuc_rehearsal.argocd.repository import documents, first_git_source, fleet_repository
 from gpuc_rehearsal.argocd.servers import start_hosts, start_proxy
 from gpuc_rehearsal.argocd.timeline import APPLICATION
 from gpuc_rehearsal.client import Client
@@ -55,14 +55,14 @@ class ArgoCD(Started):
 
         Args:
             fleet: the folder that contains specs/.
+            specs: several specs only if Argo CD runs in none of their clusters.
             charts: a folder with additional charts.
             crds: a folder with upstream CustomResourceDefinitions.
             progress: receives each line of progress.
 
         Raises:
-            UsageError: if there are several specs and Argo CD runs in one of their clusters, if the server of a
-                destination has a path, if a .tgz file is not a chart, or if the current user may not listen on
-                port 443 of loopback.
+            UsageError: if the server of a destination has a path, if a .tgz file is not a chart, or if the current
+                user may not listen on port 443 of loopback.
         """
         self._programs, self.argo, self._fleet, self._crds = programs, argo, fleet, crds
         self._specs = {spec.cluster.name: spec for spec in specs}
@@ -71,7 +71,10 @@ class ArgoCD(Started):
         """The charts that Argo CD can render."""
         self._files: dict[str, Files] = {}
         self._destinations = {name: workload_destination(spec.synced) for name, spec in self._specs.items()}
-        _check_destinations(self._destinations)
+        for name, destination in self._destinations.items():
+            if urlsplit(destination.server).path.strip("/"):
+                where = f"delivery.destination.server: {destination.server}"
+                raise UsageError(f"cluster {name}: --argocd does not support a path in {where}")
         require_service_addresses()
         self._is_hub = not next(iter(self._destinations.values())).is_own
         self.argo_clusters: dict[str, ArgoCluster] = {}
@@ -87,16 +90,21 @@ class ArgoCD(Started):
             ApiError: if an API server refuses an object that Argo CD needs.
         """
         self._start_planes(stack)
-        self.repository = self._new_repository()
+        self.repository = fleet_repository(
+            self.argo.git,
+            self._site.subfolder("fleet"),
+            self._fleet,
+            first_git_source(self._applications()),
+            next(iter(self._specs.values())).cluster.spec.delivery.path,
+            lambda source: self.charts.find(source.chart, source.revision) is not None,
+        )
         self.repository.commit("Initial state of the fleet")
         self._start_argo(stack)
 
     @property
     def not_rendered(self) -> dict[str, str]:
-        """Reasons why Applications of the clusters are not synced, by name. The reason is always a missing chart."""
-        reasons = self.repository.not_rendered
-        names = (application.name for application in self._applications())
-        return {name: reasons[name] for name in names if name in reasons}
+        """Reasons why Applications of the fleet are not synced, by name. The reason is always a missing chart."""
+        return self.repository.not_rendered
 
     @property
     def kubeconfig(self) -> Path:
@@ -147,22 +155,15 @@ class ArgoCD(Started):
             settings = Settings(crds, {}, (), {}, (), (), from_charts=True, service_range=service_range(HUB))
             self._argo_plane = stack.enter_context(ControlPlane(self._programs, settings, self._progress))
         for number, (name, spec) in enumerate(self._specs.items()):
-            argo_crds: list[bytes | Body] = [] if self._is_hub else [*crds]
             progress = partial(lambda name, step: self._progress(f"{name}: {step}"), name)
-            argo_cluster = ArgoCluster(self._programs, spec, number, self._crds, argo_crds, progress)
+            argo_cluster = ArgoCluster(self._programs, spec, number, self._crds, () if self._is_hub else crds, progress)
             self.argo_clusters[name] = stack.enter_context(argo_cluster)
             self.clusters[name] = argo_cluster.client
-        if not self._is_hub:
-            self._argo_plane = next(iter(self.argo_clusters.values())).plane
+            if not self._is_hub:
+                self._argo_plane = argo_cluster.plane
         self.client: Client = self._argo_plane.client
         self.namespace = self._applications()[0].manifest.namespace
         """The namespace of Argo CD."""
-
-    def _new_repository(self) -> FleetRepository:
-        output_path = next(iter(self._specs.values())).cluster.spec.delivery.path
-        folder = self._site.subfolder("fleet")
-        source = first_git_source(self._applications())
-        return fleet_repository(self.argo.git, folder, self._fleet, source, output_path, self._has_chart)
 
     def _start_argo(self, stack: ExitStack) -> None:
         site = self._site
@@ -194,26 +195,9 @@ class ArgoCD(Started):
         """Returns the server of a cluster, or a generated address if the destination has only a name."""
         return self._destinations[name].server or f"https://{name}.clusters.invalid"
 
-    def _has_chart(self, source: Source) -> bool:
-        return self.charts.find(source.chart, source.revision) is not None
-
     @property
     def _site(self) -> Site:
         return self._argo_plane.site
-
-
-def _check_destinations(destinations: Mapping[str, Destination]) -> None:
-    """Raises a UsageError if a run does not support the destinations of the clusters."""
-    if len(destinations) > 1 and any(destination.is_own for destination in destinations.values()):
-        raise UsageError(
-            "several clusters can share an Argo CD only if each spec sets delivery.destination.server or "
-            "delivery.destination.name to a different cluster than the cluster of Argo CD"
-        )
-    for name, destination in destinations.items():
-        if urlsplit(destination.server).path.strip("/"):
-            raise UsageError(
-                f"cluster {name}: --argocd does not support a path in delivery.destination.server: {destination.server}"
-            )
 
 
 def workload_destination(synced: Sequence[Manifest]) -> Destination:

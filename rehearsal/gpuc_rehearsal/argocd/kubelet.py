@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import base64
-import shutil
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -63,8 +61,6 @@ class Kubelet:
     runs: dict[tuple[str, str], RunningDeployment] = field(default_factory=dict)
     _addresses: int = 0
     """Number of pods that have an address."""
-    _versions: dict[str, str] = field(default_factory=dict)
-    """resourceVersion of the last written ConfigMap or Secret, by path on this machine."""
     _stop_visibility: dict[str, Callable[[], None]] = field(default_factory=dict)
     """Functions that stop the replacement of Kueue's visibility server, by namespace."""
 
@@ -88,9 +84,8 @@ class Kubelet:
     def reconcile(self) -> None:
         """Starts, restarts and stops processes, and reports the state of the pods once."""
         for namespace in self.charts:
-            pods = [pod for pod in self.client.list_all("v1", "Pod", namespace) if _is_scheduled(pod)]
             groups: dict[str, list[Object]] = {}
-            for pod in pods:
+            for pod in filter(_is_scheduled, self.client.list_all("v1", "Pod", namespace)):
                 if is_of_job(pod):
                     self._complete(pod)
                 elif name := deployment_of(pod)[0]:
@@ -139,7 +134,7 @@ class Kubelet:
         folder.mkdir(exist_ok=True)
         container = pod["spec"]["containers"][0]
         mounted = [(mount, folder / "volumes" / mount.path.strip("/")) for mount in mounts(pod, container)]
-        self._write_volumes(namespace, mounted, force=True)
+        self._write_volumes(namespace, mounted)
         variables = environment(pod, container, lambda kind, name: self._data(kind, name, namespace))
         command_line = arguments(container, variables)
         services = self.client.list_all("v1", "Service", namespace)
@@ -147,17 +142,10 @@ class Kubelet:
         _, start = profiles()[self.charts[namespace]]
         return RunningDeployment(template, pod, start(prepared), mounted)
 
-    def _write_volumes(self, namespace: str, mounted: list[tuple[Mount, Path]], *, force: bool = False) -> None:
-        """Writes changed ConfigMaps and Secrets to the paths of their mounts. force writes unchanged objects too."""
+    def _write_volumes(self, namespace: str, mounted: list[tuple[Mount, Path]]) -> None:
+        """Writes changed ConfigMaps and Secrets to the paths of their mounts."""
         for mount, path in mounted:
-            if not mount.kind:
-                path.mkdir(parents=True, exist_ok=True)
-                continue
-            source = self.client.find("v1", mount.kind, mount.name, namespace)
-            version = source["metadata"]["resourceVersion"] if source else ""
-            if not force and self._versions.get(str(path)) == version:
-                continue
-            self._versions[str(path)] = version
+            source = self.client.find("v1", mount.kind, mount.name, namespace) if mount.kind else None
             _write_volume(path, mount, _contents(source or {}))
 
     def _data(self, kind: str, name: str, namespace: str) -> dict[str, str]:
@@ -235,21 +223,21 @@ def _is_scheduled(pod: Object) -> bool:
 
 def _contents(source: Mapping[str, Any]) -> dict[str, bytes]:
     """Returns the contents of a ConfigMap or a Secret by key."""
-    if source.get("kind") == "Secret":
-        return {name: base64.b64decode(content) for name, content in source.get("data", {}).items()}
-    return {name: str(content).encode() for name, content in source.get("data", {}).items()}
+    decoded = base64.b64decode if source.get("kind") == "Secret" else str.encode
+    return {name: decoded(str(content)) for name, content in source.get("data", {}).items()}
 
 
 def _write_volume(path: Path, mount: Mount, contents: Mapping[str, bytes]) -> None:
     """Writes one file if the mount has a subPath. Otherwise writes all keys to a folder and removes other files."""
-    if mount.sub_path:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(contents.get(mount.sub_path, b""))
-        return
-    path.mkdir(parents=True, exist_ok=True)
-    for old in path.iterdir():
-        if old.name not in contents:
-            with suppress(OSError):
-                shutil.rmtree(old) if old.is_dir() else old.unlink()
-    for name, content in contents.items():
-        (path / name).write_bytes(content)
+    files = {path / name: content for name, content in contents.items()}
+    if mount.kind and mount.sub_path:
+        files = {path: contents.get(mount.sub_path, b"")}
+    else:
+        path.mkdir(parents=True, exist_ok=True)
+        for old in path.iterdir() if mount.kind else ():
+            if old.is_file() and old not in files:
+                old.unlink()
+    for file, content in files.items():
+        if not file.is_file() or file.read_bytes() != content:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(content)
