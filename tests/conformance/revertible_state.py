@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from gpuc.pipeline.stages import CompiledSpec
 from gpuc_rehearsal.apply import ARGO_CD, apply_object, namespaces, steps
+from gpuc_rehearsal.client import FIELD_MANAGER, Client, Object
 from gpuc_rehearsal.health import wait_healthy
 from gpuc_rehearsal.substitute import replacement_objects
 from gpuc_rehearsal.transition.filling import Filling
@@ -30,6 +31,20 @@ REVERTED_SECONDS = 1
 POLL_SECONDS = 0.3
 
 
+class DryRunClient(Client):
+    """A client whose requests change nothing."""
+
+    def __init__(self, client: Client) -> None:
+        self.__dict__.update(vars(client))
+
+    def apply(self, document: Object, *, dry_run: bool = True, manager: str = FIELD_MANAGER) -> Object:
+        """Sends the request as a dry run."""
+        return super().apply(document, dry_run=True, manager=manager)
+
+    def delete(self, api: str, kind: str, name: str, namespace: str = "", *, now: bool = True) -> None:
+        """Does nothing."""
+
+
 class RevertibleState(RunningState):
     """A control plane that runs the state before, also after the observation of a change."""
 
@@ -42,7 +57,7 @@ class RevertibleState(RunningState):
 
     def check(self, after: CompiledSpec) -> Observed:
         """Sends the change as a dry run, for a change of objects that no program of the control plane reads."""
-        return Observed(objects=apply_change(self.client, self.before_objects, self._served(after), dry_run=True))
+        return Observed(objects=apply_change(DryRunClient(self.client), self.before_objects, self._served(after)))
 
     def rebase(self, before: CompiledSpec, work: Sequence[Filling]) -> dict[str, str]:
         """Makes another state the state before; returns why workloads do not run, by their text.

@@ -52,8 +52,9 @@ class SimulatedControllers:
         for kind in WEBHOOKS if self.namespaces else ():
             for configuration in self.client.list_all(ADMISSION_API, kind):
                 self._serve(configuration)
-        for definition in self._definitions():
-            self._make_ready(definition)
+        for definition in self.client.list_all(*DEFINITION) if self.namespaces else ():
+            if definition["spec"]["group"] not in self.known_groups:
+                self._make_ready(definition)
 
     def stop(self) -> None:
         """Stops all servers of webhooks."""
@@ -68,17 +69,17 @@ class SimulatedControllers:
         authority = base64.b64encode(self.authority.file.read_bytes()).decode()
         webhooks: list[Any] = configuration.get("webhooks", [])
         simulated = [
-            webhook
-            for webhook in webhooks
-            if webhook["clientConfig"].get("service", {}).get("namespace") in self.namespaces
-            and webhook["clientConfig"].get("caBundle", authority) == authority
+            client
+            for client in (webhook["clientConfig"] for webhook in webhooks)
+            if client.get("service", {}).get("namespace") in self.namespaces
+            and client.get("caBundle", authority) == authority
         ]
-        for webhook in simulated:
-            service = webhook["clientConfig"]["service"]
+        for client in simulated:
+            service = client["service"]
             self._serve_service(service["namespace"], service["name"], int(service.get("port", 443)))
-        if any("caBundle" not in webhook["clientConfig"] for webhook in simulated):
-            for webhook in simulated:
-                webhook["clientConfig"]["caBundle"] = authority
+        if any("caBundle" not in client for client in simulated):
+            for client in simulated:
+                client["caBundle"] = authority
             version = {"resourceVersion": configuration["metadata"]["resourceVersion"]}
             self.client.patch_object(configuration, {"metadata": version, "webhooks": webhooks})
 
@@ -86,8 +87,8 @@ class SimulatedControllers:
         """Serves a webhook at the address of its Service while a pod of the Service is ready."""
         endpoint = namespace, name, port
         service = self.client.find("v1", "Service", name, namespace) or {}
-        selector = service.get("spec", {}).get("selector")
-        labels = ",".join(f"{key}={value}" for key, value in (selector or {}).items())
+        selector = service.get("spec", {}).get("selector") or {}
+        labels = ",".join(f"{key}={value}" for key, value in selector.items())
         pods = self.client.list_all("v1", "Pod", namespace, labels=labels) if labels else []
         has_ready_pod = any(is_true(pod, "Ready") for pod in pods)
         if has_ready_pod and endpoint not in self._servers:
@@ -98,19 +99,15 @@ class SimulatedControllers:
         elif not has_ready_pod and endpoint in self._servers:
             self._servers.pop(endpoint)()
 
-    def _definitions(self) -> list[Object]:
-        """Returns the CustomResourceDefinitions of the charts."""
-        found = self.client.list_all(*DEFINITION) if self.namespaces else []
-        return [definition for definition in found if definition["spec"]["group"] not in self.known_groups]
-
     def _make_ready(self, definition: Object) -> None:
         """Gives the condition Ready to all objects of a kind whose status has conditions."""
         spec = definition["spec"]
         version = next(version for version in spec["versions"] if version["storage"])
         status = version["schema"]["openAPIV3Schema"].get("properties", {}).get("status", {})
-        api, kind = f"{spec['group']}/{version['name']}", spec["names"]["kind"]
+        if "conditions" not in status.get("properties", {}):
+            return
         subresource = "status" if "status" in version.get("subresources", {}) else ""
-        for document in list_served(self.client, (api, kind)) if "conditions" in status.get("properties", {}) else ():
+        for document in list_served(self.client, (f"{spec['group']}/{version['name']}", spec["names"]["kind"])):
             if not is_true(document, "Ready"):
                 # The conditions of a kind can have another form.
                 patch_present(self.client, document, {"status": {"conditions": [ready()]}}, subresource, ignored=422)

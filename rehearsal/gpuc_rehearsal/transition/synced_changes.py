@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from copy import deepcopy
 from typing import NamedTuple
 
@@ -12,7 +13,7 @@ from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig
 from gpuc_rehearsal.apply import ARGO_CD, namespaces, steps
 from gpuc_rehearsal.client import ApiError, Client, Object, WaitError
-from gpuc_rehearsal.health import ObjectProblem, wait_healthy
+from gpuc_rehearsal.health import wait_healthy
 from gpuc_rehearsal.substitute import simulated_document
 from gpuc_rehearsal.transition.result import ObjectOutcome
 
@@ -68,48 +69,36 @@ def diff_objects(before: Iterable[Manifest], after: Iterable[Manifest]) -> Objec
     return ObjectDiff(written, [manifest for key, manifest in old.items() if key not in new])
 
 
-def apply_change(
-    client: Client, before: Sequence[Manifest], after: Sequence[Manifest], *, dry_run: bool = False
-) -> list[ObjectOutcome]:
-    """Applies the difference of two states, and returns the outcome of each object of the difference.
-
-    dry_run: whether the API server only checks the requests.
-    """
+def apply_change(client: Client, before: Sequence[Manifest], after: Sequence[Manifest]) -> list[ObjectOutcome]:
+    """Applies the difference of two states, and returns the outcome of each object of the difference."""
     change = diff_objects(before, after)
     written = {key_of(manifest) for manifest in change.written}
     ignored = ignored_fields(after)
     for document in namespaces(after):
-        client.apply(document, manager=ARGO_CD, dry_run=dry_run)
+        client.apply(document, manager=ARGO_CD)
     outcomes: list[ObjectOutcome] = []
     for step in steps(after):
-        changed = [manifest for manifest in step.manifests if key_of(manifest) in written]
-        outcomes += _apply_step(client, changed, ignored, dry_run)
-    outcomes += _prune(client, change, (before, after), dry_run)
-    return outcomes
+        outcomes += _apply_step(client, [row for row in step.manifests if key_of(row) in written], ignored)
+    return [*outcomes, *_prune(client, change, removed_sources(before, after))]
 
 
 def _apply_step(
-    client: Client, changed: Sequence[Manifest], ignored: dict[tuple[str, str], tuple[str, ...]], dry_run: bool
+    client: Client, changed: Sequence[Manifest], ignored: dict[tuple[str, str], tuple[str, ...]]
 ) -> Iterator[ObjectOutcome]:
     accepted = []
     for manifest in changed:
         try:
-            client.apply(with_live_fields(client, manifest, ignored), dry_run=dry_run)
+            client.apply(with_live_fields(client, manifest, ignored))
             accepted.append(manifest)
         except ApiError as error:
             yield _outcome(manifest, "refused", str(error))
-    unhealthy = {} if dry_run else {id(found.manifest): found.message for found in _unhealthy(client, accepted)}
+    policies = [manifest for manifest in accepted if manifest.api.rpartition("/")[0] in _POLICY_GROUPS]
+    unhealthy: dict[int, str] = {}
+    with suppress(ApiError, WaitError):
+        unhealthy = {id(row.manifest): row.message for row in wait_healthy(client, policies, HEALTH_SECONDS)}
     for manifest in accepted:
         message = unhealthy.get(id(manifest))
         yield _outcome(manifest, "applied", f"not healthy: {message}" if message is not None else "")
-
-
-def _unhealthy(client: Client, accepted: Iterable[Manifest]) -> list[ObjectProblem]:
-    policies = [manifest for manifest in accepted if manifest.api.rpartition("/")[0] in _POLICY_GROUPS]
-    try:
-        return wait_healthy(client, policies, HEALTH_SECONDS)
-    except (ApiError, WaitError):
-        return []
 
 
 def ignored_fields(synced: Iterable[Manifest]) -> dict[tuple[str, str], tuple[str, ...]]:
@@ -143,11 +132,11 @@ def with_live_fields(client: Client, manifest: Manifest, ignored: dict[tuple[str
     return document
 
 
-def _prune(
-    client: Client, change: ObjectDiff, states: tuple[Sequence[Manifest], Sequence[Manifest]], dry_run: bool
-) -> Iterator[ObjectOutcome]:
-    """Deletes the removed objects that Argo CD prunes, the last sync wave first, and yields their outcomes."""
-    removed = removed_sources(*states)
+def _prune(client: Client, change: ObjectDiff, removed: Sequence[Source]) -> Iterator[ObjectOutcome]:
+    """Deletes the removed objects that Argo CD prunes, the last sync wave first, and yields their outcomes.
+
+    removed: the sources of removed Applications.
+    """
     for manifest in sorted(change.removed, key=wave_of, reverse=True):
         key = key_of(manifest)
         if any(source.syncs(manifest.file) for source in removed):
@@ -156,9 +145,8 @@ def _prune(
         elif NO_PRUNE in sync_options(manifest):
             yield _outcome(manifest, "left", f"the annotation {OPTIONS} has {NO_PRUNE}")
         else:
-            if not dry_run:
-                client.delete(*key, now=False)
-            message = "" if dry_run or client.find(*key) is None else "the deletion waits for a finalizer"
+            client.delete(*key, now=False)
+            message = "the deletion waits for a finalizer" if client.find(*key) else ""
             yield _outcome(manifest, "pruned", message)
 
 
