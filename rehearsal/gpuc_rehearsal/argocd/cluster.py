@@ -13,6 +13,7 @@ from pathlib import Path
 
 from gpuc.cluster.application import Destination, applications
 from gpuc.diagnostics.usage import UsageError
+from gpuc.kubernetes.node_pool import HOSTNAME, ZONE
 from gpuc.manifest.manifest import Body, Manifest
 from gpuc.model import Cluster
 from gpuc.model.names import SYSTEM_TAINT
@@ -44,31 +45,23 @@ def system_nodes(cluster: Cluster) -> Iterator[Object]:
     """Yields the nodes that run the controllers, with the taint of the cluster's README."""
     key, _, value = FAKE_NODE.partition("=")
     zones, region = cluster.substrate.zones(cluster.spec), cluster.substrate.region(cluster.spec)
+    spec = {"taints": [{"key": SYSTEM_TAINT, "value": "true", "effect": "NoSchedule"}]}
+    status = {"capacity": _CAPACITY, "allocatable": _CAPACITY}
     for number in range(SYSTEM_NODES):
         name = f"system-{number}"
-        labels = {
-            "kubernetes.io/hostname": name,
-            "kubernetes.io/os": "linux",
-            "kubernetes.io/arch": "amd64",
-        }
+        labels = {HOSTNAME: name, "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64"}
         if zones:
-            labels["topology.kubernetes.io/zone"] = zones[number % len(zones)]
-            labels["topology.kubernetes.io/region"] = region
+            labels |= {ZONE: zones[number % len(zones)], "topology.kubernetes.io/region": region}
         metadata = {"labels": labels, "annotations": {key: value}}
-        spec = {"taints": [{"key": SYSTEM_TAINT, "value": "true", "effect": "NoSchedule"}]}
-        status = {"capacity": _CAPACITY, "allocatable": _CAPACITY}
         yield new_object("v1", "Node", name, metadata=metadata, spec=spec, status=status)
 
 
 def required_namespaces(cluster: Cluster, synced: Iterable[Manifest]) -> list[Object]:
     """Returns the namespaces that no Application creates: destinations, and the sources of tenants' ingress rules."""
     found = applications(synced)
-    created = {"default", "kube-system"}
-    created |= {
-        name for application in found for name in (application.created_namespace, application.manifest.namespace)
-    }
+    created = {name for row in found for name in (row.created_namespace, row.manifest.namespace)}
     callers = {caller for tenant in cluster.tenants for caller in tenant.caller_namespaces}
-    names = {application.destination.namespace for application in found} - created | callers
+    names = {row.destination.namespace for row in found} - {"default", "kube-system", *created} | callers
     return [new_object("v1", "Namespace", name) for name in sorted(names)]
 
 
@@ -116,9 +109,8 @@ def require_service_addresses() -> None:
     except PermissionError:
         remedy = "run gpuc as root, or run `sysctl net.ipv4.ip_unprivileged_port_start=443`"
     except OSError as error:
-        remedy = (
-            f"the operating system reports {error.strerror}; on Linux, all addresses of 127.0.0.0/8 are on loopback"
-        )
+        loopback = "on Linux, all addresses of 127.0.0.0/8 are on loopback"
+        remedy = f"the operating system reports {error.strerror}; {loopback}"
     raise UsageError(f"--argocd needs to listen on {address}:443 for webhooks: {remedy}")
 
 
@@ -142,21 +134,16 @@ class ArgoCluster(Started):
             argo_crds: Argo CD's CustomResourceDefinitions. Empty if Argo CD runs in a separate cluster.
         """
         upstream = definitions(programs, crds, spec.cluster.frameworks, outside_charts=True)
-        namespaces = {
-            application.chart.chart: application.destination.namespace
-            for application in applications(spec.synced)
-            if application.chart and application.chart.chart in profiles()
-        }
+        charts = [(row.chart.chart, row.destination.namespace) for row in applications(spec.synced) if row.chart]
+        self._charts = {namespace: chart for chart, namespace in charts if chart in profiles()}
         self._settings: Settings = replace(
             settings(spec, upstream),
             crds=(*upstream.crds, *argo_crds),
             from_charts=True,
             service_range=service_range(number),
-            ignored_namespaces=sorted(namespaces.values()),
+            ignored_namespaces=sorted(self._charts),
         )
-        self._charts = {name: chart for chart, name in namespaces.items()}
-        self._further_charts = spec.cluster.spec.charts
-        self._groups = {group for release in spec.cluster.components.values() for group in release.groups}
+        self._spec = spec
         self.plane = ControlPlane(programs, self._settings, progress)
         """The control plane of the cluster."""
 
@@ -169,13 +156,11 @@ class ArgoCluster(Started):
         stack.enter_context(self.plane)
         self.client: Client = self.plane.client
         self.kubelet = Kubelet(self.plane.site, self.client, self._settings, self._charts)
-        installed = {definition["spec"]["group"] for definition in self.client.list_all(*DEFINITION)}
-        controllers = SimulatedControllers(
-            self.client,
-            self.plane.site.authority,
-            installed | self._groups,
-            {name for chart in self._further_charts.values() for name in (chart.namespace, *chart.namespaces)},
-        )
+        known = {definition["spec"]["group"] for definition in self.client.list_all(*DEFINITION)}
+        known |= {group for release in self._spec.cluster.components.values() for group in release.groups}
+        further = self._spec.cluster.spec.charts.values()
+        namespaces = {name for chart in further for name in (chart.namespace, *chart.namespaces)}
+        controllers = SimulatedControllers(self.client, self.plane.site.authority, known, namespaces)
         stack.callback(controllers.stop)
         stack.callback(self.kubelet.stop)
         steps = {"kubelet of the controllers": self.kubelet.reconcile, "simulated controllers": controllers.reconcile}

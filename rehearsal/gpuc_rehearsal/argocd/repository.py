@@ -13,10 +13,10 @@ from pathlib import Path, PurePosixPath
 
 from gpuc.catalog import load
 from gpuc.catalog.schemas import custom_kinds
-from gpuc.cluster.application import ARGO, Application, Source, application_in
+from gpuc.cluster.application import Application, Source, applications
 from gpuc.documents.reader import load_all_yaml
 from gpuc.kubernetes.api_groups import is_custom
-from gpuc.manifest.manifest import Body, Manifest
+from gpuc.manifest.manifest import Body, manifest_of
 from gpuc_rehearsal.argocd.charts import address
 from gpuc_rehearsal.autoscaler import autoscalers
 
@@ -178,23 +178,15 @@ def documents(file: Path) -> list[Body]:
 
 def _application(file: Path) -> Application | None:
     """Returns the Application in a file, or None."""
-    return next((application_of(document) for document in documents(file) if document["kind"] == "Application"), None)
+    return next(iter(applications(map(manifest_of, documents(file)))), None)
 
 
-def application_of(document: Body) -> Application:
-    """Returns an Application of the API server, whose lists have items without apiVersion and kind."""
-    name, body = document["metadata"]["name"], {"spec": document.get("spec")}
-    return application_in(Manifest("", (), f"{ARGO}/v1alpha1", "Application", name, body))
-
-
-def first_git_source(applications: Iterable[Application]) -> Source:
+def first_git_source(found: Iterable[Application]) -> Source:
     """Returns the first Git source with a path of Applications.
 
     Raises:
         RepositoryError: if no Application has such a source.
     """
-    for application in applications:
-        for source in application.git_sources:
-            if source.folder:
-                return source
+    for source in (source for application in found for source in application.git_sources if source.folder):
+        return source
     raise RepositoryError("no Application has a folder of a Git repository as its source")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from gpuc_rehearsal.layout import Report
 
 _HEADINGS = ("Application", "wave", "created s", "Synced s", "Healthy s", "note")
 _LONGEST_CELL = 110
+_NOT_IN_JSON = ("rows", "names", "began", "is_expected", "kubeconfig")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,7 @@ class ApplicationRow:
     """The last state. Empty if the Application was Synced, Healthy and Succeeded at the end."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class SyncResult:
     """The result of a run of Argo CD for one cluster. The reports are written from this result."""
 
@@ -40,22 +41,27 @@ class SyncResult:
     file: str
     hub: str
     """Where Argo CD runs. Empty if Argo CD runs in this cluster."""
-    rows: tuple[ApplicationRow, ...]
-    first_sync_s: float | None
-    """Seconds until all Applications were Synced, Healthy and Succeeded. None if the sync did not finish in time."""
-    regressions: int
-    """How often an Application was created while an Application of an earlier wave was no longer good
-    (State.is_good)."""
-    failures: tuple[Failure, ...]
-    not_rendered: Mapping[str, str]
-    """Reasons why Applications are not rendered, by name. The reason is always a missing chart."""
-    substitutions: tuple[str, ...]
-    """One sentence for each simulated or replaced part."""
-    not_tested: tuple[str, ...]
-    seconds: Mapping[str, float]
+    names: frozenset[str]
+    """Names of the compiled Applications, without the root Application."""
+    began: float
+    """When the root Application was applied, in seconds since the start of the watch."""
+    first_sync_s: float | None = None
+    """Seconds from `began` until all Applications were good (State.is_good). None if the sync was not in time."""
+    failures: list[Failure] = field(default_factory=list)
+    is_expected: Callable[[State], bool] = lambda state: False
+    """Returns whether refusals of an Application in a state are no failures, because an edit made an object invalid."""
+    seconds: dict[str, float] = field(default_factory=dict)
     """Duration of the steps by name, in the order of the run."""
-    memory_mib: int
-    kubeconfig: Path
+    rows: tuple[ApplicationRow, ...] = ()
+    regressions: int = 0
+    """How often an Application was created while an Application of an earlier wave was no longer good."""
+    not_rendered: Mapping[str, str] = field(default_factory=dict)
+    """Reasons why Applications are not rendered, by name. The reason is always a missing chart."""
+    substitutions: tuple[str, ...] = ()
+    """One sentence for each simulated or replaced part."""
+    not_tested: tuple[str, ...] = ()
+    memory_mib: int = 0
+    kubeconfig: Path = Path()
 
     @property
     def is_good(self) -> bool:
@@ -128,9 +134,9 @@ def _cells(row: ApplicationRow) -> tuple[str, ...]:
 
 def _data(result: SyncResult) -> dict[str, Any]:
     counts = {"applications": len(result.rows), "good": result.good, "failures": len(result.failures)}
-    data = {**asdict(result), "failures": [failure._asdict() for failure in result.failures]}
-    del data["kubeconfig"]
-    return {**data, "applications": data.pop("rows"), "good": result.is_good, "counts": counts}
+    lists = {"applications": [*map(asdict, result.rows)], "failures": [row._asdict() for row in result.failures]}
+    data = {key: value for key, value in vars(result).items() if key not in _NOT_IN_JSON}
+    return {**data, **lists, "good": result.is_good, "counts": counts}
 
 
 REPORT = Report("argocd", 3, _title, _blocks, summary, _data, lambda result: result.is_good)

@@ -18,28 +18,25 @@ from gpuc.diagnostics.report.console import write_message
 from gpuc.diagnostics.report.output import report_files
 from gpuc.diagnostics.usage import UsageError
 from gpuc_rehearsal.argocd.hub import ArgoCD
-from gpuc_rehearsal.argocd.run import ClusterRun, Progress
+from gpuc_rehearsal.argocd.result import SyncResult
+from gpuc_rehearsal.argocd.run import Progress
 from gpuc_rehearsal.argocd.timeline import Watch
 from gpuc_rehearsal.cli.rehearse_command import run_rehearsal
 from tests.conformance.argocd_edits.edit_runner import EditRunner
 from tests.conformance.argocd_edits.edit_schedule import EditSchedule
 
 
-def edit(
-    argocd: ArgoCD, cluster_run: ClusterRun, watch: Watch, progress: Progress, *, all_edits: bool, file: Path
-) -> None:
+def edit(argocd: ArgoCD, result: SyncResult, watch: Watch, progress: Progress, *, all_edits: bool, file: Path) -> None:
     """Runs the edits of a cluster, records their failures, and adds the results to a file."""
-    runner = EditRunner(
-        argocd, cluster_run.name, cluster_run.file, watch, lambda step: progress(f"{cluster_run.name}: {step}")
-    )
+    runner = EditRunner(argocd, result.cluster, result.file, watch, lambda step: progress(f"{result.cluster}: {step}"))
     edits = EditSchedule(runner)
-    cluster_run.is_expected = edits.is_expected
-    results = list(edits.run_all() if all_edits else edits.run_one())
-    late = [result.lateness(watch.now) for result in results if result.is_late]
-    cluster_run.failures += [*runner.failures, *late]
-    counts = {"edits": sum(not result.skipped for result in results), "late": len(late)}
+    result.is_expected = edits.is_expected
+    found = list(edits.run_all() if all_edits else edits.run_one())
+    late = [edited.lateness(watch.now) for edited in found if edited.is_late]
+    result.failures += [*runner.failures, *late]
+    counts = {"edits": sum(not edited.skipped for edited in found), "late": len(late)}
     written: dict[str, Any] = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
-    written[cluster_run.name] = counts | {"rows": [result.cells for result in results]}
+    written[result.cluster] = counts | {"rows": [edited.cells for edited in found]}
     file.write_text(json.dumps(written), encoding="utf-8")
 
 

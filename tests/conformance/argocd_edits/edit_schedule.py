@@ -11,10 +11,9 @@ from functools import partial
 from pathlib import Path
 
 from gpuc.cluster.application import Source, applications
-from gpuc.manifest.manifest import Manifest
+from gpuc.manifest.manifest import Manifest, manifest_of
 from gpuc.model import Cluster
 from gpuc_rehearsal.argocd.checks import Failure, refusals
-from gpuc_rehearsal.argocd.repository import application_of
 from gpuc_rehearsal.argocd.timeline import APPLICATION, NAMESPACE, State
 from gpuc_rehearsal.client import ApiError, WaitError
 from gpuc_rehearsal.transition.synced_changes import ObjectKey, is_of_argo_cd, key_of
@@ -67,7 +66,7 @@ def run_cluster_removal(runner: EditRunner) -> Iterator[EditResult]:
     Between the commits, Argo CD must keep all objects and must not revert a manual edit. After the second commit, Argo
     CD must revert it. Yields the result of each commit.
     """
-    found = map(application_of, runner.argocd.client.list_all(*APPLICATION, NAMESPACE))
+    found = applications(map(manifest_of, runner.argocd.client.list_all(*APPLICATION, NAMESPACE)))
     readers = [read.name for read in found if read.project == runner.name and read.git_sources]
     edit = next(sample_manual_edits(runner))
     keys = [key for key in map(key_of, runner.spec.synced) if not is_of_argo_cd(key.api)]

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from gpuc.cluster.application import applications
+from gpuc.cluster.application import application_in, applications
+from gpuc.manifest.manifest import manifest_of
 from gpuc.pipeline.stages import CompiledSpec, compiled_spec
-from gpuc_rehearsal.argocd.repository import application_of
 from gpuc_rehearsal.argocd.timeline import State, Watch
-from gpuc_rehearsal.client import ApiError
+from gpuc_rehearsal.client import ApiError, new_object
 from gpuc_rehearsal.substitute import simulated_document
 from tests.conformance.argocd_edits import edit_runner, removals, sample_edits
 from tests.conformance.argocd_edits.edit_runner import EditRunner, run_manual_edit, sample_manual_edits
@@ -101,9 +101,8 @@ class Argo:
         for key, document in wanted.items():
             if key not in server.stored or _written(server.stored[key]) != document:
                 server.put(document)
-        server.stored["Application", "argocd", "all"] = {
-            "metadata": {"name": "all"}, "spec": {"project": "prod-use1"}, "status": {"resources": rows},
-        }  # fmt: skip
+        application = new_object("argoproj.io/v1alpha1", "Application", "all", spec={"project": "prod-use1"})
+        server.stored["Application", "argocd", "all"] = {**application, "status": {"resources": rows}}
 
     def refresh(self, *names: str) -> None:
         if self.applies:
@@ -303,7 +302,7 @@ class ArgoWithFiles(Argo):
             return
         for (kind, _, name), found in server.stored.items():
             if kind == "Application" and self.watch:
-                is_compared = has_files or not application_of(found).git_sources
+                is_compared = has_files or not application_in(manifest_of(found)).git_sources
                 conditions = () if is_compared else (("ComparisonError", "app path does not exist"),)
                 sync = "Synced" if is_compared else "Unknown"
                 state = State(0, name, "prod-use1", 20, sync, "Healthy", "Succeeded", conditions=conditions)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -19,19 +18,18 @@ def result(*failures: Failure) -> SyncResult:
         cluster="prod",
         file="specs/prod.yaml",
         hub="",
+        names=frozenset(),
+        began=0.0,
         rows=(
             ApplicationRow("prod-root", None, 0.1, 80.0, 80.0),
             ApplicationRow("prod-kueue", 10, 20.0, 30.0, None, "Synced Degraded"),
         ),
-        first_sync_s=None,
         regressions=2,
-        failures=failures,
+        failures=list(failures),
         not_rendered={"prod-efa": "chart efa is missing"},
         substitutions=("Nodes are simulated.",),
-        not_tested=(),
         seconds={"first sync": 90.0},
         memory_mib=900,
-        kubeconfig=Path("kubeconfig"),
     )
 
 
