@@ -58,11 +58,7 @@ class Charts:
     """Charts by name and version. An added chart replaces the chart with the same name and version."""
 
     def __init__(self, folders: Iterable[Path]) -> None:
-        """Reads every .tgz file of the folders.
-
-        Raises:
-            ChartError: if a file is not a chart.
-        """
+        """Reads every .tgz file of the folders. Raises ChartError if a file is not a chart."""
         self._charts: dict[tuple[str, str], Chart] = {}
         for file in (file for folder in folders for file in sorted(folder.glob("*.tgz"))):
             self.add(read_chart(file))
@@ -90,11 +86,7 @@ class Charts:
 
 
 def read_chart(file: Path) -> Chart:
-    """Reads Chart.yaml from the archive of a chart.
-
-    Raises:
-        ChartError: if the file is not a chart.
-    """
+    """Reads Chart.yaml from the archive of a chart. Raises ChartError if the file is not a chart."""
     try:
         with tarfile.open(file) as archive:
             for member in archive:

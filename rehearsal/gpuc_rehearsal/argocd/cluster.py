@@ -19,7 +19,7 @@ from gpuc.model import Cluster
 from gpuc.model.names import SYSTEM_TAINT
 from gpuc.pipeline.stages import CompiledSpec
 from gpuc_rehearsal.argocd.kubelet import Kubelet
-from gpuc_rehearsal.argocd.pods import profiles
+from gpuc_rehearsal.argocd.pods import starters
 from gpuc_rehearsal.argocd.repository import documents
 from gpuc_rehearsal.argocd.servers import BackgroundLoop
 from gpuc_rehearsal.argocd.simulated_controllers import SimulatedControllers
@@ -68,12 +68,9 @@ def required_namespaces(cluster: Cluster, synced: Iterable[Manifest]) -> list[Ob
 def cluster_secret(
     namespace: str, name: str, destination: Destination, proxy: str, files: tuple[Path, Path, Path]
 ) -> Object:
-    """Returns the cluster Secret of Argo CD for a cluster that Argo CD reaches through the proxy.
+    """Returns the cluster Secret of Argo CD for a cluster that Argo CD reaches through the proxy with a URL.
 
-    Args:
-        namespace: the namespace of Argo CD.
-        proxy: the URL of the proxy.
-        files: the CA certificate of the API server, the client certificate and its key, in PEM.
+    files: the CA certificate of the API server, the client certificate and its key, in PEM.
     """
     encoded = (base64.b64encode(file.read_bytes()).decode() for file in files)
     tls = dict(zip(("caData", "certData", "keyData"), encoded, strict=True))
@@ -135,7 +132,7 @@ class ArgoCluster(Started):
         """
         upstream = definitions(programs, crds, spec.cluster.frameworks, outside_charts=True)
         charts = [(row.chart.chart, row.destination.namespace) for row in applications(spec.synced) if row.chart]
-        self._charts = {namespace: chart for chart, namespace in charts if chart in profiles()}
+        self._charts = {namespace: chart for chart, namespace in charts if chart in starters()}
         self._settings: Settings = replace(
             settings(spec, upstream),
             crds=(*upstream.crds, *argo_crds),
@@ -148,11 +145,7 @@ class ArgoCluster(Started):
         """The control plane of the cluster."""
 
     def start(self, stack: ExitStack) -> None:
-        """Starts the control plane, the kubelet and the simulated controllers.
-
-        Raises:
-            ProgramError: if a program does not start.
-        """
+        """Starts all parts. Raises ProgramError if a program does not start."""
         stack.enter_context(self.plane)
         self.client: Client = self.plane.client
         self.kubelet = Kubelet(self.plane.site, self.client, self._settings, self._charts)
@@ -160,7 +153,7 @@ class ArgoCluster(Started):
         known |= {group for release in self._spec.cluster.components.values() for group in release.groups}
         further = self._spec.cluster.spec.charts.values()
         namespaces = {name for chart in further for name in (chart.namespace, *chart.namespaces)}
-        controllers = SimulatedControllers(self.client, self.plane.site.authority, known, namespaces)
+        controllers = SimulatedControllers(self.client, self.plane.site.authority, known, namespaces, self._charts)
         stack.callback(controllers.stop)
         stack.callback(self.kubelet.stop)
         steps = {"kubelet of the controllers": self.kubelet.reconcile, "simulated controllers": controllers.reconcile}

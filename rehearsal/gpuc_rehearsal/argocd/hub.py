@@ -26,7 +26,7 @@ from gpuc_rehearsal.argocd.servers import start_hosts, start_proxy
 from gpuc_rehearsal.argocd.timeline import APPLICATION
 from gpuc_rehearsal.client import Client
 from gpuc_rehearsal.plane import ControlPlane
-from gpuc_rehearsal.plane.site import Settings, Site
+from gpuc_rehearsal.plane.site import Settings
 from gpuc_rehearsal.process import LOOPBACK, Started
 from gpuc_rehearsal.programs import ArgoPrograms, Programs
 
@@ -56,9 +56,7 @@ class ArgoCD(Started):
         Args:
             fleet: the folder that contains specs/.
             specs: several specs only if Argo CD runs in none of their clusters.
-            charts: a folder with additional charts.
-            crds: a folder with upstream CustomResourceDefinitions.
-            progress: receives each line of progress.
+            charts, crds: folders with additional charts and with upstream CustomResourceDefinitions.
 
         Raises:
             UsageError: if the server of a destination has a path, if a .tgz file is not a chart, or if the current
@@ -84,15 +82,12 @@ class ArgoCD(Started):
     def start(self, stack: ExitStack) -> None:
         """Starts the control planes, the Git server and Argo CD. The first sync starts with `bootstrap`.
 
-        Raises:
-            ProgramError: if a program does not start.
-            RepositoryError: if the fleet's repository cannot be served.
-            ApiError: if an API server refuses an object that Argo CD needs.
+        Raises ProgramError, RepositoryError or ApiError if a program, the repository or an API server fails.
         """
         self._start_planes(stack)
         self.repository = fleet_repository(
             self.argo.git,
-            self._site.subfolder("fleet"),
+            self._argo_plane.site.subfolder("fleet"),
             self._fleet,
             first_git_source(self._applications()),
             next(iter(self._specs.values())).cluster.spec.delivery.path,
@@ -109,13 +104,12 @@ class ArgoCD(Started):
     @property
     def kubeconfig(self) -> Path:
         """Path of a kubeconfig for the control plane in which Argo CD runs."""
-        return self._site.kubeconfig
+        return self._argo_plane.site.kubeconfig
 
     def bootstrap(self, spec: CompiledSpec) -> None:
         """Applies the objects of clusters/<name>/README.md: prerequisites, health checks, AppProject, root Application.
 
-        Raises:
-            ApiError: if the API server refuses an object.
+        Raises ApiError if the API server refuses an object.
         """
         name = spec.cluster.name
         self.argo_clusters[name].prepare(spec, self.not_rendered)
@@ -166,7 +160,7 @@ class ArgoCD(Started):
         """The namespace of Argo CD."""
 
     def _start_argo(self, stack: ExitStack) -> None:
-        site = self._site
+        site = self._argo_plane.site
         self.serve_charts()
         git_host, _ = address(first_git_source(self._applications()).url)
         hosts = tuple(sorted({*self._files, git_host}))
@@ -194,10 +188,6 @@ class ArgoCD(Started):
     def _server(self, name: str) -> str:
         """Returns the server of a cluster, or a generated address if the destination has only a name."""
         return self._destinations[name].server or f"https://{name}.clusters.invalid"
-
-    @property
-    def _site(self) -> Site:
-        return self._argo_plane.site
 
 
 def workload_destination(synced: Sequence[Manifest]) -> Destination:

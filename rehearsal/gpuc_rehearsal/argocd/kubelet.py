@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,10 +18,8 @@ from gpuc_rehearsal.argocd.pods import (
     is_of_job,
     mounts,
     namespace_labels,
-    profiles,
-    service_of,
+    starters,
 )
-from gpuc_rehearsal.argocd.servers import serve_visibility
 from gpuc_rehearsal.client import Client, Object, now_text
 from gpuc_rehearsal.plane.site import Settings, Site
 from gpuc_rehearsal.process import Process, ProgramError, stop
@@ -61,14 +59,10 @@ class Kubelet:
     runs: dict[tuple[str, str], RunningDeployment] = field(default_factory=dict)
     _addresses: int = 0
     """Number of pods that have an address."""
-    _stop_visibility: dict[str, Callable[[], None]] = field(default_factory=dict)
-    """Functions that stop the replacement of Kueue's visibility server, by namespace."""
 
     def stop(self) -> None:
-        """Stops all processes and servers."""
+        """Stops all processes."""
         stop(run.process for run in self.runs.values())
-        for stop_server in self._stop_visibility.values():
-            stop_server()
 
     def require_alive(self) -> None:
         """Raises a ProgramError if a program ended more than RESTARTS times."""
@@ -115,7 +109,6 @@ class Kubelet:
         if run.is_ready:
             for pod in current:
                 self._make_ready(pod)
-            self._serve_visibility(namespace, run.pod)
 
     def _restarted(self, namespace: str, name: str, run: RunningDeployment) -> RunningDeployment:
         """Returns the running process. Starts a new process RESTART_SECONDS after the process has ended."""
@@ -139,8 +132,7 @@ class Kubelet:
         command_line = arguments(container, variables)
         services = self.client.list_all("v1", "Service", namespace)
         prepared = PodRun(self.site, self.settings, pod, command_line, variables, mounted, services, folder)
-        _, start = profiles()[self.charts[namespace]]
-        return RunningDeployment(template, pod, start(prepared), mounted)
+        return RunningDeployment(template, pod, starters()[self.charts[namespace]](prepared), mounted)
 
     def _write_volumes(self, namespace: str, mounted: list[tuple[Mount, Path]]) -> None:
         """Writes changed ConfigMaps and Secrets to the paths of their mounts."""
@@ -168,16 +160,6 @@ class Kubelet:
             for name in names:
                 self.client.patch("v1", "Namespace", name, {"metadata": {"labels": labels}})
         self.client.patch_object(pod, {"status": succeeded_status(pod, now_text())}, "status")
-
-    def _serve_visibility(self, namespace: str, pod: Object) -> None:
-        """Serves Kueue's visibility APIs. Kueue's server is off, and the API server is unhealthy without these APIs."""
-        rehearsal, _ = profiles()[self.charts[namespace]]
-        if not rehearsal.replaced_port or namespace in self._stop_visibility:
-            return
-        services = self.client.list_all("v1", "Service", namespace)
-        address = service_of(services, pod, rehearsal.replaced_port)
-        if address:
-            self._stop_visibility[namespace] = serve_visibility(self.site.authority, *address)
 
 
 def running_status(pod: Object, address: str, now: str) -> Object:

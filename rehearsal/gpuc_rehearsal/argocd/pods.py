@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 from gpuc.catalog import load
 from gpuc.emit.component import components
-from gpuc.emit.component_facts import Rehearsal
 from gpuc_rehearsal.client import Object
 from gpuc_rehearsal.parts import component_module
 from gpuc_rehearsal.plane.site import Settings, Site
@@ -196,11 +195,7 @@ class PodRun:
 
 
 @cache
-def profiles() -> dict[str, tuple[Rehearsal, Callable[[PodRun], Process]]]:
-    """Returns the programs of components and the functions that start them, by chart."""
+def starters() -> dict[str, Callable[[PodRun], Process]]:
+    """Returns the functions that start the programs of components, by chart."""
     charts = {row.component: row.chart for row in load().all_releases}
-    return {
-        charts[component.name]: (component.rehearsal, component_module(component.folder).start)
-        for component in components()
-        if component.rehearsal
-    }
+    return {charts[row.name]: component_module(row.folder).start for row in components() if row.rehearsal}

@@ -45,9 +45,7 @@ def start_redis(site: Site, programs: ArgoPrograms) -> Redis:
 def start_repo_server(site: Site, programs: ArgoPrograms, redis: Redis, proxy: str, hosts: Iterable[str]) -> str:
     """Starts the repo server, waits until it is ready, and returns its address.
 
-    The repo server reaches Git and charts through the proxy, and trusts the certificate authority of `site`.
-
-    proxy is the URL of the proxy; hosts are the host names that the proxy serves.
+    The repo server reaches `hosts` through the proxy with a URL, and trusts the certificate authority of `site`.
     """
     port, metrics = site.port(), site.port()
     folders = {name: site.subfolder(f"repo-server/{path}") for name, path in _FOLDERS.items()}

@@ -60,11 +60,7 @@ class FleetRepository:
     """Reasons why Applications of the last commit are not in the bare repository, by name of the Application."""
 
     def commit(self, message: str) -> str:
-        """Commits the changed copy of all files to the bare repository, and returns the commit.
-
-        Raises:
-            RepositoryError: if nothing has changed.
-        """
+        """Commits the changed copy of all files, and returns the commit. Raises RepositoryError without a change."""
         copy = self.top.with_name("copy")
         shutil.rmtree(copy, ignore_errors=True)
         shutil.copytree(self.top, copy)
@@ -151,11 +147,7 @@ def fleet_repository(
 
 
 def run_git(git: Path, folder: Path, *arguments: str) -> str:
-    """Runs a Git command and returns its output without the final line break.
-
-    Raises:
-        RepositoryError: if the command fails.
-    """
+    """Runs a Git command and returns its stripped output. Raises RepositoryError if the command fails."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     command, variables = [str(git), *arguments], inherited | _IDENTITY
     done = subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True, check=False)
@@ -182,11 +174,7 @@ def _application(file: Path) -> Application | None:
 
 
 def first_git_source(found: Iterable[Application]) -> Source:
-    """Returns the first Git source with a path of Applications.
-
-    Raises:
-        RepositoryError: if no Application has such a source.
-    """
+    """Returns the first Git source with a path. Raises RepositoryError if no Application has such a source."""
     for source in (source for application in found for source in application.git_sources if source.folder):
         return source
     raise RepositoryError("no Application has a folder of a Git repository as its source")

@@ -17,9 +17,7 @@ from pathlib import Path
 from subprocess import DEVNULL, PIPE, Popen
 from typing import IO, Any, Self
 
-from gpuc.kubernetes.kueue import VISIBILITY
 from gpuc_rehearsal.argocd.charts import JSON, Files
-from gpuc_rehearsal.certificates import Authority
 from gpuc_rehearsal.client import ApiError
 from gpuc_rehearsal.process import LOOPBACK, ProgramError
 
@@ -137,29 +135,6 @@ def start_server(
         server.server_close()
 
     return stop
-
-
-def serve_visibility(authority: Authority, address: str, port: int) -> Callable[[], None]:
-    """Starts a server in a thread. Returns a function that stops the server.
-
-    address and port: the address and the port of the Service. authority issues the certificate of the server.
-    """
-    files = authority.issue("visibility", VISIBILITY, hosts=(address,))
-    return start_server("visibility", (address, port), _Visibility, files)
-
-
-def discovery(path: str) -> tuple[int, dict[str, Any]]:
-    """Returns (status code, document) of the response for a path."""
-    segments = path.partition("?")[0].strip("/").split("/")
-    if segments[:2] != ["apis", VISIBILITY] or len(segments) != 3:
-        return 404, {}
-    version = {"apiVersion": "v1", "groupVersion": f"{VISIBILITY}/{segments[2]}"}
-    return 200, {"kind": "APIResourceList", **version, "resources": []}
-
-
-class _Visibility(QuietHandler):
-    def do_GET(self) -> None:
-        self.answer_json(*discovery(self.path))
 
 
 def start_hosts(

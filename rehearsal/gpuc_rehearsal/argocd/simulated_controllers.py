@@ -18,6 +18,7 @@ from gpuc_rehearsal.certificates import Authority
 from gpuc_rehearsal.client import DEFINITION, ApiError, Client, Object, is_true, now_text
 
 CLUSTER_POLICY = ("nvidia.com/v1", "ClusterPolicy")
+API_SERVICE = ("apiregistration.k8s.io/v1", "APIService")
 WEBHOOKS = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
 
 Endpoint = tuple[str, str, int]
@@ -35,6 +36,9 @@ class SimulatedControllers:
     argo-cd v3.5.7 reposerver/repository/repository.go (IsCRD)."""
     namespaces: Collection[str]
     """The namespaces of the charts."""
+    api_namespaces: Collection[str] = ()
+    """Namespaces of gpuc's charts. Kueue's visibility server is off there, and the API server is unhealthy without the
+    APIs of an APIService."""
     _servers: dict[Endpoint, Callable[[], None]] = field(default_factory=dict)
     """Functions that stop the servers of webhooks, by Service."""
 
@@ -52,6 +56,10 @@ class SimulatedControllers:
         for kind in WEBHOOKS if self.namespaces else ():
             for configuration in self.client.list_all(ADMISSION_API, kind):
                 self._serve(configuration)
+        for document in self.client.list_all(*API_SERVICE) if self.api_namespaces else ():
+            service = document["spec"].get("service") or {}
+            if service.get("namespace") in self.api_namespaces:
+                self._serve_service(service["namespace"], service["name"], int(service.get("port", 443)))
         for definition in self.client.list_all(*DEFINITION) if self.namespaces else ():
             if definition["spec"]["group"] not in self.known_groups:
                 self._make_ready(definition)
@@ -84,7 +92,7 @@ class SimulatedControllers:
             self.client.patch_object(configuration, {"metadata": version, "webhooks": webhooks})
 
     def _serve_service(self, namespace: str, name: str, port: int) -> None:
-        """Serves a webhook at the address of its Service while a pod of the Service is ready."""
+        """Serves webhooks and APIs at the address of a Service while a pod of the Service is ready."""
         endpoint = namespace, name, port
         service = self.client.find("v1", "Service", name, namespace) or {}
         selector = service.get("spec", {}).get("selector") or {}
@@ -95,7 +103,7 @@ class SimulatedControllers:
             host = f"{name}.{namespace}.svc"
             files = self.authority.issue(f"webhook-{namespace}-{name}", name, hosts=(host,))
             address = service["spec"]["clusterIP"], port
-            self._servers[endpoint] = start_server("webhook", address, _Webhook, files)
+            self._servers[endpoint] = start_server("service", address, _Simulated, files)
         elif not has_ready_pod and endpoint in self._servers:
             self._servers.pop(endpoint)()
 
@@ -138,6 +146,13 @@ def allowed(review: Object) -> Object:
     return {"apiVersion": review["apiVersion"], "kind": review["kind"], "response": response}
 
 
-class _Webhook(QuietHandler):
+class _Simulated(QuietHandler):
+    def do_GET(self) -> None:  # noqa: N802
+        """Answers that an API has no resources."""
+        segments = self.path.partition("?")[0].strip("/").split("/")
+        version = {"apiVersion": "v1", "groupVersion": "/".join(segments[1:])}
+        is_api = segments[0] == "apis" and len(segments) == 3
+        self.answer_json(*((200, {"kind": "APIResourceList", **version, "resources": []}) if is_api else (404, {})))
+
     def do_POST(self) -> None:  # noqa: N802
         self.answer_json(200, allowed(json.loads(self.body())))

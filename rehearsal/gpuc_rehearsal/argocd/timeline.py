@@ -37,8 +37,6 @@ class State:
     """Phase of the last operation: Running, Succeeded, Failed, Error or Terminating. Empty if there is none."""
     message: str = ""
     """Message of the last operation."""
-    revision: str = ""
-    """The commit or chart version of the last comparison."""
     conditions: tuple[ObjectMessage, ...] = ()
     """(type, message) of the conditions."""
     refused: tuple[ObjectMessage, ...] = ()
@@ -82,7 +80,6 @@ def state_of(application: Object, at: float, clusters: Collection[str] = ()) -> 
         health=status.get("health", {}).get("status", ""),
         phase=operation.get("phase", ""),
         message=operation.get("message", ""),
-        revision=compared.get("revision") or ",".join(compared.get("revisions") or ()),
         conditions=tuple((row["type"], row.get("message", "")) for row in status.get("conditions") or ()),
         refused=tuple(
             (_object(row), row.get("message", ""))
@@ -111,13 +108,11 @@ class Timeline:
         for state in states:
             self.add(state)
 
-    def add(self, state: State) -> bool:
-        """Appends a state. Returns False if the last state of the Application is equal, except for the time."""
+    def add(self, state: State) -> None:
+        """Appends a state, unless the last state of the Application is equal, except for the time."""
         last = next((known for known in reversed(self._states) if known.name == state.name), None)
-        if last is not None and replace(state, at=last.at) == last:
-            return False
-        self._states.append(state)
-        return True
+        if last is None or replace(state, at=last.at) != last:
+            self._states.append(state)
 
     def __iter__(self) -> Iterator[State]:
         return iter(tuple(self._states))
@@ -172,8 +167,7 @@ class Watch(BackgroundLoop):
     def until(self, condition: Callable[[], bool], limit_s: float) -> float | None:
         """Waits until the condition is True. Returns the seconds, or None if the condition is not True within limit_s.
 
-        Raises:
-            ProgramError: if the watch failed.
+        Raises ProgramError if the watch failed.
         """
         started = self.now
         while True:

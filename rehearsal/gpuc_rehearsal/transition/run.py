@@ -238,8 +238,7 @@ def transition(
 ) -> Iterator[TransitionResult]:
     """Yields the result of a transition. The control plane ends when the caller leaves the `with` block.
 
-    Raises:
-        ProgramError: if a program of the control plane fails.
+    Raises ProgramError if a program of the control plane fails.
     """
     frameworks = (*change.before.cluster.frameworks, *change.after.cluster.frameworks)
     substrates = [change.after.cluster.spec.cloud.substrate.folder]
@@ -284,12 +283,8 @@ def _refused(client: Client, documents: Iterable[Object]) -> Iterator[str]:
 def compiled_from(root: Path, source: Source, *, keeps_namespaces: bool = False) -> CompiledSpec:
     """Compiles a merged spec. Elements that leave stay marked, because marking them is a change of people.
 
-    All components are in their usual namespaces, because the control plane runs them there.
-
-    keeps_namespaces: whether the components are in the namespaces of the spec instead.
-
-    Raises:
-        StageError: when the spec, a policy or a fact of the fleet has errors.
+    All components are in their usual namespaces, because the control plane runs them there; with keeps_namespaces, in
+    those of the spec. Raises StageError when the spec, a policy or a fact of the fleet has errors.
     """
     tree, moved = (source.tree, ()) if keeps_namespaces else without_namespaces(source.tree)
     catalog = fleet_catalog(root).catalog

@@ -13,8 +13,9 @@ from pathlib import Path
 from gpuc.cluster.application import Source, applications
 from gpuc.manifest.manifest import Manifest, manifest_of
 from gpuc.model import Cluster
+from gpuc.objects.object_set import dig
 from gpuc_rehearsal.argocd.checks import Failure, refusals
-from gpuc_rehearsal.argocd.timeline import APPLICATION, NAMESPACE, State
+from gpuc_rehearsal.argocd.timeline import APPLICATION, NAMESPACE, State, state_of
 from gpuc_rehearsal.client import ApiError, WaitError
 from gpuc_rehearsal.transition.synced_changes import ObjectKey, is_of_argo_cd, key_of
 from tests.conformance.argocd_edits import sample_edits
@@ -206,8 +207,10 @@ class EditSchedule:
         started = runner.commit(f"{name}: {application_name} {before} -> {after}")
 
         def has_new_version() -> bool:
-            state = runner.watch.timeline.last.get(application_name)
-            return state is not None and after in state.revision and state.is_good
+            found = runner.argocd.client.find(*APPLICATION, application_name, NAMESPACE) or {}
+            compared = dig(found, "status", "sync") or {}
+            revisions = [compared.get("revision"), *compared.get("revisions", ())]
+            return after in revisions and state_of(found, runner.watch.now).is_good
 
         seconds = runner.watch.until(has_new_version, CHART_SECONDS)
         waited = runner.waits(started)

@@ -14,11 +14,10 @@ from pathlib import Path
 import pytest
 
 from gpuc.cluster.application import Destination
-from gpuc.kubernetes.kueue import VISIBILITY
 from gpuc.spec.platform import OWN_SERVER
 from gpuc_rehearsal.argocd.charts import ServedFile
 from gpuc_rehearsal.argocd.cluster import cluster_secret
-from gpuc_rehearsal.argocd.servers import cgi_response, discovery, read_chunked, start_hosts, start_proxy
+from gpuc_rehearsal.argocd.servers import cgi_response, read_chunked, start_hosts, start_proxy
 from gpuc_rehearsal.certificates import Authority
 from gpuc_rehearsal.process import LOOPBACK, free_ports
 
@@ -140,9 +139,3 @@ def test_a_destination_is_argo_cds_own_cluster_by_server_or_name() -> None:
     assert Destination(OWN_SERVER, "").is_own
     assert Destination("", "in-cluster").is_own
     assert not Destination("", "train-usw2").is_own
-
-
-def test_kueues_visibility_apis_are_there_and_empty() -> None:
-    code, listed = discovery(f"/apis/{VISIBILITY}/v1beta2?timeout=5s")
-    assert (code, listed["groupVersion"], listed["resources"]) == (200, f"{VISIBILITY}/v1beta2", [])
-    assert discovery("/openapi/v2")[0] == 404

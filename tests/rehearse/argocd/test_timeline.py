@@ -37,7 +37,7 @@ def test_b1_an_application_of_users_belongs_to_its_cluster() -> None:
 def test_the_state_lists_objects_by_their_status() -> None:
     shown = state_of(
         application(
-            sync={"status": "OutOfSync", "revision": "abc"},
+            sync={"status": "OutOfSync"},
             health={"status": "Healthy"},
             conditions=[{"type": "SyncError", "message": "no"}],
             resources=[
@@ -66,22 +66,20 @@ def test_the_state_lists_objects_by_their_status() -> None:
         2.0,
     )
     assert shown.wave == 10
-    assert shown.revision == "abc"
     assert shown.differing == ("NodePool dev-l4",)
     assert shown.refused == (("NodePool dev-l4", "is invalid"), ("Job x/hook", "exit 1"))
     assert shown.conditions == (("SyncError", "no"),)
 
 
-def test_an_application_with_several_sources_shows_all_revisions() -> None:
-    assert state_of(application(sync={"revisions": ["1.14.1", "abc"]}), 0).revision == "1.14.1,abc"
-
-
 def test_equal_states_are_one_and_the_first_good_one_counts() -> None:
-    timeline = Timeline()
-    assert timeline.add(state(1, "OutOfSync Missing Running"))
-    assert not timeline.add(state(2, "OutOfSync Missing Running"))
-    assert timeline.add(state(3, "Synced Healthy Succeeded"))
-    assert timeline.add(state(4, "OutOfSync Healthy Succeeded"))
+    words = (
+        "OutOfSync Missing Running",
+        "OutOfSync Missing Running",
+        "Synced Healthy Succeeded",
+        "Synced Degraded Failed",
+    )
+    timeline = Timeline(state(at, text) for at, text in enumerate(words, 1))
+    assert [known.at for known in timeline] == [1, 3, 4]
     assert next(state.at for state in timeline.of("prod-kueue") if state.is_good) == 3
     assert [end for _, end in timeline.spans("prod-kueue", 9)] == [3, 4, 9]
     assert timeline.at(3.5)["prod-kueue"].is_good
