@@ -15,13 +15,7 @@ from gpuc_rehearsal.transition.outcomes import drifted, settle
 from gpuc_rehearsal.transition.result import Observed
 from gpuc_rehearsal.transition.run import RunningState, restart_changed
 from gpuc_rehearsal.transition.snapshot import is_deleting, start_work, stop_work, take_snapshot, why_not_running
-from gpuc_rehearsal.transition.synced_changes import (
-    ObjectKey,
-    apply_change,
-    diff_objects,
-    is_of_argo_cd,
-    key_of,
-)
+from gpuc_rehearsal.transition.synced_changes import ObjectKey, apply_change, diff_objects, is_of_argo_cd, key_of
 
 HEALTH_SECONDS = 60
 DELETION_SECONDS = 60

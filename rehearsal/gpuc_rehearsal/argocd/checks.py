@@ -101,11 +101,12 @@ def early_waves(timeline: Timeline) -> tuple[list[Failure], int]:
     Also returns how often an Application was created while such an Application was no longer good.
     """
     failures, regressions = [], 0
-    first = {state.name: state for state in reversed(list(timeline))}
+    first = {state.name: state for state in reversed(list(timeline)) if state.wave is not None}
     for later in sorted(first.values(), key=lambda state: state.at):
-        earlier = [state for state in timeline.at(later.at).values() if _is_before(state, later)]
-        previous = max((state.wave or 0 for state in earlier), default=0)
-        for state in sorted(earlier, key=lambda state: (state.wave or 0, state.name)):
+        present = [state for state in timeline.at(later.at).values() if state.cluster == later.cluster]
+        waves = {state: state.wave for state in present if state.wave is not None and state.wave < (later.wave or 0)}
+        previous = max(waves.values(), default=0)
+        for state in sorted(waves, key=lambda state: (waves[state], state.name)):
             since = later.at - NEXT_WAVE_SECONDS if state.wave == previous else 0.0
             spans = timeline.spans(state.name, later.at)
             if not any(span.is_good and until >= since and span.at <= later.at for span, until in spans):
@@ -114,12 +115,6 @@ def early_waves(timeline: Timeline) -> tuple[list[Failure], int]:
             elif not state.is_good:
                 regressions += 1
     return failures, regressions
-
-
-def _is_before(state: State, later: State) -> bool:
-    return (
-        state.wave is not None and later.wave is not None and state.cluster == later.cluster and state.wave < later.wave
-    )
 
 
 def blocked_operations(timeline: Timeline, end: float) -> Iterator[Failure]:

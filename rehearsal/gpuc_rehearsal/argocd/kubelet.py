@@ -36,11 +36,9 @@ class RunningDeployment:
 
     template: str
     """Hash of the pod template."""
-    pod: Object
+    started: PodRun
     """The pod whose name, environment and volumes the process has."""
     process: Process
-    mounted: list[tuple[Mount, Path]]
-    """Pairs of a volume mount and its file or folder on this machine."""
     restarts: int = 0
     ended: float | None = None
     """Monotonic time of the end of the process, or None."""
@@ -79,7 +77,9 @@ class Kubelet:
         """Starts, restarts and stops processes, and reports the state of the pods once."""
         for namespace in self.charts:
             groups: dict[str, list[Object]] = {}
-            for pod in filter(_is_scheduled, self.client.list_all("v1", "Pod", namespace)):
+            for pod in self.client.list_all("v1", "Pod", namespace):
+                if not pod["spec"].get("nodeName") or "deletionTimestamp" in pod["metadata"]:
+                    continue
                 if is_of_job(pod):
                     self._complete(pod)
                 elif name := deployment_of(pod)[0]:
@@ -92,19 +92,17 @@ class Kubelet:
     def _sync_deployment(self, namespace: str, name: str, pods: list[Object]) -> None:
         """Runs the newest pod template of a Deployment, and marks its pods as ready when the process is ready."""
         key = namespace, name
-        newest = max(pods, key=lambda pod: str(pod["metadata"]["creationTimestamp"]))
-        template = deployment_of(newest)[1]
-        current = sorted(
-            (pod for pod in pods if deployment_of(pod)[1] == template), key=lambda pod: str(pod["metadata"]["name"])
-        )
+        template = deployment_of(max(pods, key=lambda pod: str(pod["metadata"]["creationTimestamp"])))[1]
+        current = [pod for pod in pods if deployment_of(pod)[1] == template]
+        current.sort(key=lambda pod: str(pod["metadata"]["name"]))
         run = self.runs.get(key)
         uids = {pod["metadata"]["uid"] for pod in current}
-        if run is None or run.template != template or run.pod["metadata"]["uid"] not in uids:
+        if run is None or run.template != template or run.started.pod["metadata"]["uid"] not in uids:
             if run is not None:
                 stop([self.runs.pop(key).process])
             run = self.runs[key] = self._start(namespace, name, current[0], template)
         run = self.runs[key] = self._restarted(namespace, name, run)
-        self._write_volumes(namespace, run.mounted)
+        self._write_volumes(namespace, run.started.mounted)
         run.is_ready = run.is_ready or (run.ended is None and run.process.ready())
         if run.is_ready:
             for pod in current:
@@ -118,7 +116,7 @@ class Kubelet:
             run.ended = time.monotonic()
         if time.monotonic() - run.ended < RESTART_SECONDS:
             return run
-        restarted = self._start(namespace, name, run.pod, run.template)
+        restarted = self._start(namespace, name, run.started.pod, run.template)
         restarted.restarts = run.restarts + 1
         return restarted
 
@@ -132,7 +130,7 @@ class Kubelet:
         command_line = arguments(container, variables)
         services = self.client.list_all("v1", "Service", namespace)
         prepared = PodRun(self.site, self.settings, pod, command_line, variables, mounted, services, folder)
-        return RunningDeployment(template, pod, starters()[self.charts[namespace]](prepared), mounted)
+        return RunningDeployment(template, prepared, starters()[self.charts[namespace]](prepared))
 
     def _write_volumes(self, namespace: str, mounted: list[tuple[Mount, Path]]) -> None:
         """Writes changed ConfigMaps and Secrets to the paths of their mounts."""
@@ -197,10 +195,6 @@ def _statuses(pod: Object, state: Mapping[str, Any], *, ready: bool) -> list[Obj
         }
         for container in pod["spec"]["containers"]
     ]
-
-
-def _is_scheduled(pod: Object) -> bool:
-    return bool(pod["spec"].get("nodeName")) and "deletionTimestamp" not in pod["metadata"]
 
 
 def _contents(source: Mapping[str, Any]) -> dict[str, bytes]:

@@ -140,14 +140,12 @@ def start_server(
 def start_hosts(
     port: int, certificate: tuple[Path, Path], files: Mapping[str, Files], git: Path, repositories: Mapping[str, Path]
 ) -> Callable[[], None]:
-    """Starts a server that replaces external hosts. Returns a function that stops the server.
+    """Starts a server that replaces external hosts, on a port of loopback. Returns a function that stops the server.
 
     Args:
-        port: the port on loopback.
         certificate: a certificate that is valid for all hosts, and its key.
-        files: the files of each host.
+        files, repositories: the files of each host, and its folder of bare repositories, which are read-only.
         git: the path of the program.
-        repositories: folders of bare repositories by host, which are read-only.
     """
     served = {"files": files, "git": git, "repositories": repositories}
     return start_server("hosts", (LOOPBACK, port), type("_Hosts", (_Host,), served), certificate)

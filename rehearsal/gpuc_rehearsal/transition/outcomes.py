@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from gpuc_rehearsal.autoscaler import autoscalers
 from gpuc_rehearsal.client import Client, Object, condition, is_true, reason_text
@@ -34,8 +33,7 @@ _POLL_SECONDS = 0.6
 _OBSERVED = (POD, WORKLOAD, CLUSTER_QUEUE, LOCAL_QUEUE)
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
+class Attempt(NamedTuple):
     """The answer to the same workload created anew after the change."""
 
     outcome: str
@@ -68,8 +66,7 @@ def workload_outcomes(
 ) -> Iterator[WorkloadOutcome]:
     """Yields the outcome of each workload that ran before.
 
-    Args:
-        attempts: the answers to the same workloads created anew, by the text of the workload.
+    attempts: the answers to the same workloads created anew, by the text of the workload.
     """
     for filling in work:
         owner = before.live(filling)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from gpuc.extra.files import read_files
 from gpuc.kubernetes.kueue import KUEUE_API
@@ -123,12 +124,10 @@ class RunningState:
         """The objects before the change, when all work runs."""
         self._answers: Answers = {}
 
-    def apply(self, progress: Callable[[str], None]) -> list[str]:
+    def apply(self, progress: Progress) -> list[str]:
         """Applies the state before; returns sentences about objects that are refused or not healthy."""
-        replacements = replacement_objects(self.before.cluster)
-        problems: list[str] = []
-        for _, refused, unhealthy in apply_waves(self.client, self.before_objects, replacements, progress):
-            problems += map(str, (*refused, *unhealthy))
+        waves = apply_waves(self.client, self.before_objects, replacement_objects(self.before.cluster), progress)
+        problems = [str(problem) for _, refused, unhealthy in waves for problem in (*refused, *unhealthy)]
         return [*problems, *self._place_static_nodes()]
 
     def fill(self, work: Sequence[Filling]) -> dict[str, str]:
@@ -189,9 +188,8 @@ class RunningState:
         found: dict[str, Attempt] = {}
         groups = to_restart(self.work, changed)
         for number, group in enumerate(groups, 1):
-            answered = restart(self.client, group)
-            found |= answered
-            stopped = [filling for filling in group if str(filling) in answered]
+            found |= restart(self.client, group)
+            stopped = [filling for filling in group if str(filling) in found]
             if stopped and number < len(groups):
                 self._restore(stopped, changed)
                 apply_change(self.client, self.before_objects, after_objects)
@@ -220,8 +218,7 @@ def _work_in(snapshot: Snapshot, names: set[str]) -> bool:
     return any(document["metadata"]["namespace"] in names for document in documents)
 
 
-@dataclass(frozen=True)
-class Transition:
+class Transition(NamedTuple):
     """The two states of a cluster, and the work."""
 
     name: str
@@ -310,5 +307,4 @@ def _notes(change: Transition, not_started: dict[str, str], problems: Iterable[s
     yield f"Charts are not installed: of their Helm values, only the configuration of {programs} is used."
     for workload, problem in not_started.items():
         yield f"{workload} did not run before the change, and is not observed: {problem}"
-    for problem in problems:
-        yield f"In the state before: {problem}"
+    yield from (f"In the state before: {problem}" for problem in problems)

@@ -70,8 +70,7 @@ class Snapshot:
     def events_of(self, document: Object, *reasons: str, since: str = "") -> list[str]:
         """Returns the messages of the events about an object that have one of the reasons, oldest first.
 
-        Args:
-            since: the time of the oldest event, as Kubernetes writes times, in whole seconds.
+        since: the time of the oldest event, as Kubernetes writes times, in whole seconds.
         """
         uid = document["metadata"]["uid"]
         events = [
@@ -156,10 +155,9 @@ def report_ready(client: Client, snapshot: Snapshot, work: Iterable[Filling]) ->
         owner = snapshot.live(filling)
         if owner is None or spec.get("managedBy") != NO_CONTROLLER or owner.get("status", {}).get("ready"):
             continue
-        if owner["spec"].get("suspend"):
-            continue
-        status = {"active": spec["parallelism"], "ready": spec["parallelism"], "startTime": now_text()}
-        client.patch_object(owner, {"status": status}, "status")
+        if not owner["spec"].get("suspend"):
+            status = {"active": spec["parallelism"], "ready": spec["parallelism"], "startTime": now_text()}
+            client.patch_object(owner, {"status": status}, "status")
 
 
 def stop_work(client: Client, work: Collection[Filling]) -> None:
@@ -180,15 +178,15 @@ def stop_work(client: Client, work: Collection[Filling]) -> None:
 
 def _dependents(snapshot: Snapshot, kind: str, namespace: str, name: str) -> list[Object]:
     """Returns the Workloads, ReplicaSets and pods of a deleted workload."""
-    found = []
-    for document in (*snapshot.of("Workload"), *snapshot.of("ReplicaSet"), *snapshot.of("Pod")):
-        metadata = document["metadata"]
-        for reference in metadata.get("ownerReferences", ()):
-            is_owner = (reference["kind"], reference["name"]) == (kind, name)
-            is_of_deployment = reference["kind"] == "ReplicaSet" and reference["name"].rpartition("-")[0] == name
-            if metadata["namespace"] == namespace and (is_owner or is_of_deployment):
-                found.append(document)
-    return found
+    documents = (*snapshot.of("Workload"), *snapshot.of("ReplicaSet"), *snapshot.of("Pod"))
+    return [
+        document
+        for document in documents
+        if document["metadata"]["namespace"] == namespace
+        for row in document["metadata"].get("ownerReferences", ())
+        if (row["kind"], row["name"]) == (kind, name)
+        or (row["kind"], row["name"].rpartition("-")[0]) == ("ReplicaSet", name)
+    ]
 
 
 def _reasons(snapshot: Snapshot, owner: Object) -> list[str]:

@@ -160,5 +160,5 @@ def removed_sources(before: Sequence[Manifest], after: Sequence[Manifest]) -> li
     return [source for application in removed for source in application.sources]
 
 
-def _outcome(manifest: Manifest, outcome: str, message: str) -> ObjectOutcome:
-    return ObjectOutcome(manifest.kind, manifest.namespace, manifest.name, outcome, message)
+def _outcome(row: Manifest, outcome: str, message: str) -> ObjectOutcome:
+    return ObjectOutcome(row.kind, row.namespace, row.name, outcome, message)
