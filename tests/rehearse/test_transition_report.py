@@ -88,6 +88,9 @@ def test_an_unknown_format_is_an_error() -> None:
         (["--workloads", "."], "--workloads needs --from"),
         (["--from", "HEAD", "--case", "x"], "remove --case"),
         (["--from", "HEAD", "--argocd"], "remove --argocd"),
+        (["--charts", "."], "--charts needs --argocd"),
+        (["--argocd", "--case", "full node"], "remove --case"),
+        (["--argocd", "--charts", "nowhere"], "nowhere is not a folder"),
     ],
 )
 def test_options_that_exclude_each_other_are_refused(arguments: list[str], message: str) -> None:

@@ -20,7 +20,6 @@ from gpuc.model.names import SYSTEM_TAINT
 from gpuc.pipeline.stages import CompiledSpec
 from gpuc_rehearsal.argocd.kubelet import Kubelet
 from gpuc_rehearsal.argocd.pods import starters
-from gpuc_rehearsal.argocd.repository import documents
 from gpuc_rehearsal.argocd.servers import BackgroundLoop
 from gpuc_rehearsal.argocd.simulated_controllers import SimulatedControllers
 from gpuc_rehearsal.client import DEFINITION, Client, Object, new_object
@@ -78,15 +77,6 @@ def cluster_secret(
     data = {"name": destination.name or name, "server": destination.server, "config": json.dumps(config)}
     metadata = {"labels": {SECRET_TYPE: "cluster"}}
     return new_object("v1", "Secret", f"cluster-{name}", namespace, metadata=metadata, type="Opaque", stringData=data)
-
-
-def install_argo_cd(client: Client, folder: Path, namespace: str) -> None:
-    """Applies the Namespace, the ConfigMaps and the Secrets of Argo CD. folder contains the files of the objects."""
-    client.apply(new_object("v1", "Namespace", namespace))
-    for file in sorted(folder.glob("argocd-*.yaml")):
-        for document in documents(file):
-            document["metadata"]["namespace"] = namespace
-            client.apply(document)
 
 
 def service_range(number: int) -> str:
@@ -165,8 +155,7 @@ class ArgoCluster(Started):
         not_rendered are names of Applications that Argo CD does not sync, and so create no namespace.
         """
         for node in system_nodes(spec.cluster):
-            if self.client.find("v1", "Node", node["metadata"]["name"]) is None:
-                self.client.create(node)
+            self.client.create(node)
         synced = [manifest for manifest in spec.synced if manifest.name not in not_rendered]
         for document in required_namespaces(spec.cluster, synced):
             self.client.apply(document)

@@ -13,18 +13,12 @@ from gpuc.diagnostics.usage import UsageError
 from gpuc.manifest.manifest import Manifest
 from gpuc.pipeline.stages import CompiledSpec
 from gpuc_rehearsal.argocd.charts import Charts, Files, address
-from gpuc_rehearsal.argocd.cluster import (
-    ArgoCluster,
-    cluster_secret,
-    install_argo_cd,
-    require_service_addresses,
-    service_range,
-)
+from gpuc_rehearsal.argocd.cluster import ArgoCluster, cluster_secret, require_service_addresses, service_range
 from gpuc_rehearsal.argocd.processes import start_controller, start_redis, start_repo_server
 from gpuc_rehearsal.argocd.repository import documents, first_git_source, fleet_repository
 from gpuc_rehearsal.argocd.servers import start_hosts, start_proxy
 from gpuc_rehearsal.argocd.timeline import APPLICATION
-from gpuc_rehearsal.client import Client
+from gpuc_rehearsal.client import Client, new_object
 from gpuc_rehearsal.plane import ControlPlane
 from gpuc_rehearsal.plane.site import Settings
 from gpuc_rehearsal.process import LOOPBACK, Started
@@ -171,7 +165,11 @@ class ArgoCD(Started):
         ports = {urlsplit(self._server(name)).hostname or "": row.plane.site.api_server_port for name, row in clusters}
         stack.callback(start_proxy(port, dict.fromkeys(hosts, https_port) | ports))
         proxy = f"http://{LOOPBACK}:{port}"
-        install_argo_cd(self.client, self.argo.data("argocd-config"), self.namespace)
+        self.client.apply(new_object("v1", "Namespace", self.namespace))
+        for file in sorted(self.argo.data("argocd-config").glob("argocd-*.yaml")):
+            for document in documents(file):
+                document["metadata"]["namespace"] = self.namespace
+                self.client.apply(document)
         for name, argo_cluster in clusters:
             destination = Destination(self._server(name), self._destinations[name].name)
             cluster_site = argo_cluster.plane.site

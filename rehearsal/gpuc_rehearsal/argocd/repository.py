@@ -69,8 +69,10 @@ class FleetRepository:
         for folder in sorted(output.glob("*/apps")):
             self._remove_not_rendered(copy, folder)
         for file in sorted(output.glob("*/*/**/*.yaml")):
-            text = file.read_text(encoding="utf-8")
-            if (changed := _simulated(text)) != text:
+            changed = text = file.read_text(encoding="utf-8")
+            for autoscaler in autoscalers():
+                changed = autoscaler.simulated_text(changed)
+            if changed != text:
                 file.write_text(changed, encoding="utf-8")
         git = partial(run_git, self.git, copy, "--git-dir", str(self.bare), "--work-tree", str(copy))
         git("add", "--all")
@@ -154,13 +156,6 @@ def run_git(git: Path, folder: Path, *arguments: str) -> str:
     if done.returncode:
         raise RepositoryError(f"git {' '.join(arguments)}: {done.stderr.strip()}")
     return done.stdout.strip()
-
-
-def _simulated(text: str) -> str:
-    """Returns the text of a file in which pools refer to the simulated provider."""
-    for autoscaler in autoscalers():
-        text = autoscaler.simulated_text(text)
-    return text
 
 
 def documents(file: Path) -> list[Body]:

@@ -54,21 +54,20 @@ def test_an_application_that_is_not_good_at_the_end_is_a_failure_with_its_state(
     assert list(unfinished(Timeline([*ordered(), last]), 10)) == []
 
 
-def test_a_wave_that_begins_before_the_one_before_it_was_good_is_a_failure() -> None:
-    early = [state(1, "crd", -20), state(3, "kueue", 10), state(5, "crd", -20, GOOD)]
-    [failure], _ = early_waves(Timeline(early))
-    assert (failure.application, failure.object, failure.at) == ("kueue", "Application crd", 3)
-    assert "wave 10 began before wave -20" in failure.message
-
-
-def test_a_wave_that_was_good_shortly_before_the_next_one_is_a_regression() -> None:
-    states = [state(1, "crd", -20), state(5, "crd", -20, GOOD), state(6, "crd", -20), state(7, "kueue", 10)]
-    assert early_waves(Timeline(states)) == ([], 1)
-
-
-def test_a_wave_that_was_good_long_before_the_next_one_is_a_failure() -> None:
-    states = [state(1, "crd", -20), state(5, "crd", -20, GOOD), state(6, "crd", -20), state(60, "kueue", 10)]
-    assert [failure.object for failure in early_waves(Timeline(states))[0]] == ["Application crd"]
+@pytest.mark.parametrize(
+    ("states", "early", "regressions"),
+    [
+        ([state(1, "crd", -20), state(3, "kueue", 10), state(5, "crd", -20, GOOD)], ["Application crd"], 0),
+        ([*ordered()[1:3], state(6, "crd", -20), state(7, "kueue", 10)], [], 1),
+        ([*ordered()[1:3], state(6, "crd", -20), state(60, "kueue", 10)], ["Application crd"], 0),
+    ],
+)
+def test_a_wave_must_be_good_shortly_before_the_next_one(
+    states: list[State], early: list[str], regressions: int
+) -> None:
+    failures, found = early_waves(Timeline(states))
+    assert ([failure.object for failure in failures], found) == (early, regressions)
+    assert all("wave 10 began before wave -20" in failure.message for failure in failures)
 
 
 def test_waves_before_the_previous_one_must_have_been_good_once() -> None:
