@@ -34,7 +34,7 @@ from tests.conformance.argocd_edits.edit_result import (
     wait_times,
 )
 from tests.conformance.argocd_edits.published import update_instance_types
-from tests.conformance.argocd_edits.sample_edits import Edits, SampleEdit, SpecFile, apply_edits
+from tests.conformance.argocd_edits.sample_edits import Edits, SampleEdit, apply_edits
 
 if TYPE_CHECKING:
     from gpuc_rehearsal.argocd.hub import ArgoCD
@@ -74,7 +74,7 @@ class EditRunner:
         """Changes the spec, compiles the spec and returns the errors. If there are errors, the change is undone."""
         before = self.spec_text
         try:
-            apply_edits(SpecFile(self.argocd.repository.root, self.file), edits)
+            apply_edits(self.argocd.repository.root, self.file, edits)
             errors = self._compile()
         except StageError as stop:
             errors = _errors(stop.findings)

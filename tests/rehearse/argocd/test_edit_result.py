@@ -9,7 +9,7 @@ from gpuc.pipeline.stages import compiled_spec
 from gpuc_rehearsal.substitute import simulated_document
 from gpuc_rehearsal.transition.synced_changes import ObjectKey, key_of
 from tests.conformance.argocd_edits.edit_result import EditResult, is_applied, object_changes
-from tests.conformance.argocd_edits.sample_edits import SpecFile
+from tests.conformance.argocd_edits.sample_edits import apply_edits
 from tests.conftest import compiled_example
 
 PROD = "specs/prod-use1.yaml"
@@ -35,7 +35,7 @@ def manifest(name: str, spec: dict[str, Any], **annotations: str) -> Manifest:
 
 def test_a_larger_pool_changes_the_limits_of_its_node_pool(fleet: Any) -> None:
     before = compiled_example("prod-use1")
-    SpecFile(fleet, PROD).set(("spec", "pools", "general", "nodes", "max"), 11)
+    apply_edits(fleet, PROD, {("spec", "pools", "general", "nodes", "max"): 11})
     change = object_changes(before.synced, compiled_spec(fleet, PROD).synced)
     assert change.pruned == change.unpruned == []
     assert "spec.limits.nodes 10 -> 11" in change.lines[POOL]

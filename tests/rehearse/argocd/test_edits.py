@@ -12,13 +12,13 @@ import pytest
 from gpuc.cluster.application import application_in, applications
 from gpuc.manifest.manifest import manifest_of
 from gpuc.pipeline.stages import CompiledSpec, compiled_spec
+from gpuc.source import read
 from gpuc_rehearsal.argocd.timeline import State, Watch
 from gpuc_rehearsal.client import ApiError, new_object
 from gpuc_rehearsal.substitute import simulated_document
 from tests.conformance.argocd_edits import edit_runner, removals, sample_edits
 from tests.conformance.argocd_edits.edit_runner import EditRunner, run_manual_edit, sample_manual_edits
 from tests.conformance.argocd_edits.edit_schedule import EditSchedule, run_cluster_removal
-from tests.conformance.argocd_edits.sample_edits import SpecFile
 
 PROD = "specs/prod-use1.yaml"
 Key = tuple[str, str, str]
@@ -245,7 +245,7 @@ def test_an_element_is_removed_in_two_commits_and_added_again(
     monkeypatch.setattr(removals, "start_job", lambda *arguments: "no Job runs")
     argo.clusters["prod-use1"].heals = argo.sync
     removals_of = {"pool": sample_edits.removable_pools, "tenant": sample_edits.removable_tenants}[kind]
-    before = SpecFile(runner.argocd.repository.root, PROD).merged()
+    before = read(runner.argocd.repository.root, PROD).tree
     executed = list(removals.run_removal(runner, kind, removals_of(runner.spec.cluster)))
     assert [edit.name for edit in executed if edit.is_late or edit.skipped] == []
     assert runner.failures == []
@@ -253,7 +253,7 @@ def test_an_element_is_removed_in_two_commits_and_added_again(
     cleared = next(edit for edit in executed if "are deleted" in edit.name)
     assert cleared.object
     assert list(removals.unpruned_objects(runner)) == []
-    after = SpecFile(runner.argocd.repository.root, PROD).merged()["spec"]
+    after = read(runner.argocd.repository.root, PROD).tree["spec"]
     assert {**after, "pools": None} == {**before["spec"], "pools": None}  # another pool grew meanwhile
     assert after["pools"].keys() == before["spec"]["pools"].keys()
 
