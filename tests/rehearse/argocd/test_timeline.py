@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
-from gpuc_rehearsal.argocd.timeline import State, Timeline, state_of
+from gpuc_rehearsal.argocd.timeline import State, Timeline, Watch, state_of
+from gpuc_rehearsal.client import ApiError
 
 
 def application(**status: Any) -> dict[str, Any]:
@@ -91,3 +93,30 @@ def test_a_deleted_application_does_not_exist() -> None:
     assert timeline.last == {}
     assert "prod-kueue" in timeline.at(4)
     assert timeline.at(5) == {}
+
+
+class Applications:
+    """A client whose watch ends with an error after some changes."""
+
+    def __init__(self) -> None:
+        self.versions: list[str] = []
+
+    def list_with_version(self, *_: str) -> tuple[list[dict[str, Any]], str]:
+        return ([] if self.versions else [application()]), f"listed-{len(self.versions)}"
+
+    def watch(self, api: str, kind: str, namespace: str, version: str, limit_s: int) -> Iterator[tuple[str, Any]]:
+        self.versions.append(version)
+        changed = application(sync={"status": "Synced"})
+        changed["metadata"]["resourceVersion"] = f"changed-{len(self.versions)}"
+        if len(self.versions) < 3:
+            yield "MODIFIED", changed
+        if len(self.versions) == 2:
+            raise ApiError(410, "the resource version is too old")
+
+
+def test_the_watch_continues_and_lists_again_after_an_error() -> None:
+    client = Applications()
+    with Watch(client) as watch:  # type: ignore[arg-type]
+        assert watch.until(lambda: len(client.versions) > 2, 60) is not None
+    assert client.versions[:3] == ["listed-0", "changed-1", "listed-2"]
+    assert [(known.sync, known.exists) for known in watch.timeline] == [("", True), ("Synced", True), ("", False)]
