@@ -14,7 +14,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -42,6 +42,7 @@ EXPLANATION = (
 """The lines that explain the tables of the report."""
 RUNS = (*EXAMPLES, "custom-euc1", "hub")
 """The clusters, and the run with a hub. custom-euc1 also has a chart of its own, which $GPUC_CHARTS may have."""
+_EDIT_HEADINGS = ("edit", "change", "object", "s", "waits and notes")
 HUB = ("infer-euw1", "prod-use1")
 """Two clusters for one Argo CD. The third example cluster has too many nodes for a small machine."""
 
@@ -54,6 +55,8 @@ class Run:
     results: tuple[dict[str, Any], ...] = ()
     report: str = ""
     """The results in Markdown."""
+    edits: Mapping[str, Any] = field(default_factory=dict)
+    """The results of the edits by cluster: the numbers of edits and late edits, and the rows of the report."""
     problem: str = ""
     """Why there is no report. Empty if there is a report."""
 
@@ -120,15 +123,17 @@ def _rehearse(title: str, root: Path, names: Sequence[str], problem: str = "") -
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.json"
         page = Path(folder) / "report.md"
+        edits = Path(folder) / "edits.json"
         options = ["--argocd", "--output", f"json={report}", "--output", f"markdown={page}"]
         options += ["--charts", os.environ[CHARTS]] if os.environ.get(CHARTS) else []
         if shared := os.environ.get("GPUC_SHARED"):
             options += ["--crds", str(Path(shared) / "upstream" / "crds")]
-        command = [sys.executable, "-m", "tests.conformance.argocd_edits", *names, *options]
+        command = [sys.executable, "-m", "tests.conformance.argocd_edits", str(edits), *names, *options]
         done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False, env=_environment())
         if not report.exists() or not (text := report.read_text(encoding="utf-8")):
             return Run(title, problem=(done.stderr or done.stdout).strip())
-        return Run(title, tuple(json.loads(text)["argocd"]), page.read_text(encoding="utf-8"))
+        rows = json.loads(edits.read_text(encoding="utf-8")) if edits.exists() else {}
+        return Run(title, tuple(json.loads(text)["argocd"]), page.read_text(encoding="utf-8"), rows)
 
 
 def hub_fleet(root: Path) -> str:
@@ -178,6 +183,8 @@ def markdown(record: Record) -> str:
     ]
     for run in record.runs:
         lines += ["", f"# {run.title}", "", *([f"```text\n{run.problem}\n```"] if run.problem else [run.report])]
+        for cluster, results in run.edits.items():
+            lines += ["", f"## Edits of {cluster}", "", *_table(_EDIT_HEADINGS, results["rows"])]
     return "\n".join([*lines, ""])
 
 
@@ -194,7 +201,7 @@ def _versions() -> Iterator[str]:
 
 def _summary(run: Run) -> Iterator[tuple[str, ...]]:
     for result in run.results:
-        counts = result["counts"]
+        counts = {"edits": 0, "late": 0} | result["counts"] | run.edits.get(result["cluster"], {})
         yield (
             run.title, result["cluster"], str(counts["applications"]), str(counts["good"]),
             _seconds(result["first_sync_s"]), str(counts["edits"]), str(counts["late"]), str(counts["failures"]),

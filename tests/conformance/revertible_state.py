@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from gpuc.pipeline.stages import CompiledSpec
 from gpuc_rehearsal.apply import ARGO_CD, apply_object, namespaces, steps
-from gpuc_rehearsal.argocd.object_diff import ARGO_CD_API, ObjectKey, diff_objects, key_of
+from gpuc_rehearsal.client import FIELD_MANAGER, Client, Object
 from gpuc_rehearsal.health import wait_healthy
 from gpuc_rehearsal.substitute import replacement_objects
 from gpuc_rehearsal.transition.filling import Filling
@@ -15,7 +15,7 @@ from gpuc_rehearsal.transition.outcomes import drifted, settle
 from gpuc_rehearsal.transition.result import Observed
 from gpuc_rehearsal.transition.run import RunningState, restart_changed
 from gpuc_rehearsal.transition.snapshot import is_deleting, start_work, stop_work, take_snapshot, why_not_running
-from gpuc_rehearsal.transition.synced_changes import apply_change
+from gpuc_rehearsal.transition.synced_changes import ObjectKey, apply_change, diff_objects, is_of_argo_cd, key_of
 
 HEALTH_SECONDS = 60
 DELETION_SECONDS = 60
@@ -23,6 +23,20 @@ REFILL_SECONDS = 60
 REVERTED_SECONDS = 1
 """Seconds for which the objects must stay the same after a change is removed."""
 POLL_SECONDS = 0.3
+
+
+class DryRunClient(Client):
+    """A client whose requests change nothing."""
+
+    def __init__(self, client: Client) -> None:
+        self.__dict__.update(vars(client))
+
+    def apply(self, document: Object, *, dry_run: bool = True, manager: str = FIELD_MANAGER) -> Object:
+        """Sends the request as a dry run."""
+        return super().apply(document, dry_run=True, manager=manager)
+
+    def delete(self, api: str, kind: str, name: str, namespace: str = "", *, now: bool = True) -> None:
+        """Does nothing."""
 
 
 class RevertibleState(RunningState):
@@ -37,7 +51,7 @@ class RevertibleState(RunningState):
 
     def check(self, after: CompiledSpec) -> Observed:
         """Sends the change as a dry run, for a change of objects that no program of the control plane reads."""
-        return Observed(objects=apply_change(self.client, self.before_objects, self._served(after), dry_run=True))
+        return Observed(objects=apply_change(DryRunClient(self.client), self.before_objects, self._served(after)))
 
     def rebase(self, before: CompiledSpec, work: Sequence[Filling]) -> dict[str, str]:
         """Makes another state the state before; returns why workloads do not run, by their text.
@@ -96,9 +110,9 @@ class RevertibleState(RunningState):
             time.sleep(POLL_SECONDS)
 
     def _is_deleting(self, key: ObjectKey) -> bool:
-        if key.api.startswith(ARGO_CD_API) or not self.client.serves(key.api, key.kind):
+        if is_of_argo_cd(key.api) or not self.client.serves(key.api, key.kind):
             return False
-        found = self.client.find(*key.address)
+        found = self.client.find(*key)
         return found is not None and is_deleting(found)
 
     def _refill(self) -> dict[str, str]:
@@ -112,5 +126,5 @@ class RevertibleState(RunningState):
 
     def _remove(self, key: ObjectKey) -> None:
         """Deletes an object that only the state after has."""
-        if not key.api.startswith(ARGO_CD_API):
-            self.client.delete(*key.address)
+        if not is_of_argo_cd(key.api):
+            self.client.delete(*key)

@@ -9,7 +9,7 @@ from gpuc.model import Cluster
 from gpuc.pipeline.stages import CompiledSpec
 from gpuc.plan.impact import Impact
 from gpuc_rehearsal.transition.filling import Filling
-from gpuc_rehearsal.transition.result import Observed
+from gpuc_rehearsal.transition.result import Observed, name_of
 
 AGREES, DISAGREES, NOT_SIMULATED = "agree", "disagree", "not simulated"
 NOT_COMPILED, FAILED = "does not compile", "failed"
@@ -125,7 +125,7 @@ def _observations(observed: Observed, before: Cluster, after: Cluster) -> Iterat
     for changed in observed.objects:
         if changed.outcome != "applied":
             yield Observation(
-                (f"object {changed}",), changed.outcome, changed.message[:150], changed.outcome == "refused"
+                (f"object {name_of(changed)}",), changed.outcome, changed.message[:150], changed.outcome == "refused"
             )
     names = {
         part.name: queue.name

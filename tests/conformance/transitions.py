@@ -22,7 +22,6 @@ from tempfile import TemporaryDirectory
 from gpuc.pipeline.stages import CompiledSpec
 from gpuc.plan.change import Change
 from gpuc.plan.planner import plan_cluster
-from gpuc_rehearsal.argocd.object_diff import diff_objects
 from gpuc_rehearsal.client import ApiError, WaitError
 from gpuc_rehearsal.crds import Definitions, definitions
 from gpuc_rehearsal.plane import ControlPlane
@@ -30,6 +29,7 @@ from gpuc_rehearsal.programs import Programs, find_programs
 from gpuc_rehearsal.substitute import settings
 from gpuc_rehearsal.transition.filling import Filling, fillings, user_work
 from gpuc_rehearsal.transition.run import shared_settings
+from gpuc_rehearsal.transition.synced_changes import diff_objects
 from tests.conformance.check_result import CheckResult
 from tests.conformance.revertible_state import RevertibleState
 from tests.conformance.shared_plane import upstream_crds

@@ -6,13 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gpuc_rehearsal.programs import (
-    DATA,
-    NAMES,
-    MissingProgramsError,
-    find_controller,
-    find_programs,
-)
+from gpuc_rehearsal.programs import DATA, NAMES, MissingProgramsError, find_controller, find_programs
 from gpuc_rehearsal.tools.selection import OTHERS, REHEARSAL
 
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from gpuc_rehearsal.argocd.object_diff import ObjectKey
 from gpuc_rehearsal.outcome import Outcome
 from gpuc_rehearsal.substrates.eks.drift import blocked_by
-from gpuc_rehearsal.transition.attempts import Answers, _is_decided, refusals, to_restart
+from gpuc_rehearsal.transition.attempts import _is_decided, refusals, to_restart
 from gpuc_rehearsal.transition.filling import Filling
 from gpuc_rehearsal.transition.outcomes import Attempt, node_outcomes, queue_outcomes, workload_outcomes
 from gpuc_rehearsal.transition.snapshot import Snapshot
+from gpuc_rehearsal.transition.synced_changes import ObjectKey
 
 Object = dict[str, Any]
 NOW = "2026-11-25T16:00:00Z"
@@ -172,7 +172,7 @@ def test_a_refusal_counts_only_if_the_program_did_not_refuse_before() -> None:
     )  # fmt: skip
 
     def answer(before: Outcome, after: Outcome) -> dict[str, Attempt]:
-        return refusals([WORK], Answers({text: before}, {}), Answers({text: after}, {}))
+        return refusals({(text, "object"): before}, {(text, "object"): after})
 
     assert answer(admitted, by_policy) == {text: Attempt("refused", "policy", "no")}
     assert answer(by_quota, by_policy) == {text: Attempt("refused", "policy", "no")}
@@ -191,7 +191,7 @@ def test_work_without_nodes_is_restarted_if_its_queue_or_its_limits_change() -> 
     work = [first, second, server, WORK]
 
     def restarted(kind: str, name: str, namespace: str = "") -> list[list[Filling]]:
-        return to_restart(work, [ObjectKey("v1", kind, namespace, name)])
+        return to_restart(work, [ObjectKey("v1", kind, name, namespace)])
 
     assert restarted("ClusterQueue", "q") == [[first]]
     assert restarted("LocalQueue", "r", "ns") == [[second]]

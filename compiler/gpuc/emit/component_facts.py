@@ -131,8 +131,6 @@ class Rehearsal(NamedTuple):
     """The folder of the CustomResourceDefinitions that `gpuc tools` builds."""
     unused_groups: tuple[str, ...]
     """API groups of these definitions that the rehearsal does not install."""
-    replaced_port: str
-    """The name of the Service's port whose server is off, and that the rehearsal serves; empty if there is none."""
 
 
 SYSTEM_NODES = "system-nodes"

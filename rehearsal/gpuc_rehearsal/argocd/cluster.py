@@ -13,19 +13,20 @@ from pathlib import Path
 
 from gpuc.cluster.application import Destination, applications
 from gpuc.diagnostics.usage import UsageError
+from gpuc.kubernetes.node_pool import HOSTNAME, ZONE
 from gpuc.manifest.manifest import Body, Manifest
 from gpuc.model import Cluster
 from gpuc.model.names import SYSTEM_TAINT
 from gpuc.pipeline.stages import CompiledSpec
-from gpuc_rehearsal.argocd.kubelet import BackgroundLoop, Kubelet
-from gpuc_rehearsal.argocd.pods import profiles
-from gpuc_rehearsal.argocd.repository import documents
-from gpuc_rehearsal.argocd.simulated_controllers import PAUSE_SECONDS, SimulatedControllers
+from gpuc_rehearsal.argocd.kubelet import Kubelet
+from gpuc_rehearsal.argocd.pods import starters
+from gpuc_rehearsal.argocd.servers import BackgroundLoop
+from gpuc_rehearsal.argocd.simulated_controllers import SimulatedControllers
 from gpuc_rehearsal.client import DEFINITION, Client, Object, new_object
 from gpuc_rehearsal.crds import definitions
-from gpuc_rehearsal.plane import READY_SECONDS, ControlPlane
-from gpuc_rehearsal.plane.kwok import FAKE_NODE, start_kwok
-from gpuc_rehearsal.plane.site import Settings, with_nodes_of
+from gpuc_rehearsal.plane import ControlPlane
+from gpuc_rehearsal.plane.kwok import FAKE_NODE
+from gpuc_rehearsal.plane.site import Settings
 from gpuc_rehearsal.process import Started
 from gpuc_rehearsal.programs import Programs
 from gpuc_rehearsal.substitute import settings
@@ -43,43 +44,32 @@ def system_nodes(cluster: Cluster) -> Iterator[Object]:
     """Yields the nodes that run the controllers, with the taint of the cluster's README."""
     key, _, value = FAKE_NODE.partition("=")
     zones, region = cluster.substrate.zones(cluster.spec), cluster.substrate.region(cluster.spec)
+    spec = {"taints": [{"key": SYSTEM_TAINT, "value": "true", "effect": "NoSchedule"}]}
+    status = {"capacity": _CAPACITY, "allocatable": _CAPACITY}
     for number in range(SYSTEM_NODES):
         name = f"system-{number}"
-        labels = {
-            "kubernetes.io/hostname": name,
-            "kubernetes.io/os": "linux",
-            "kubernetes.io/arch": "amd64",
-        }
+        labels = {HOSTNAME: name, "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64"}
         if zones:
-            labels["topology.kubernetes.io/zone"] = zones[number % len(zones)]
-            labels["topology.kubernetes.io/region"] = region
+            labels |= {ZONE: zones[number % len(zones)], "topology.kubernetes.io/region": region}
         metadata = {"labels": labels, "annotations": {key: value}}
-        spec = {"taints": [{"key": SYSTEM_TAINT, "value": "true", "effect": "NoSchedule"}]}
-        status = {"capacity": _CAPACITY, "allocatable": _CAPACITY}
         yield new_object("v1", "Node", name, metadata=metadata, spec=spec, status=status)
 
 
 def required_namespaces(cluster: Cluster, synced: Iterable[Manifest]) -> list[Object]:
     """Returns the namespaces that no Application creates: destinations, and the sources of tenants' ingress rules."""
     found = applications(synced)
-    created = {"default", "kube-system"}
-    created |= {
-        name for application in found for name in (application.created_namespace, application.manifest.namespace)
-    }
+    created = {name for row in found for name in (row.created_namespace, row.manifest.namespace)}
     callers = {caller for tenant in cluster.tenants for caller in tenant.caller_namespaces}
-    names = {application.destination.namespace for application in found} - created | callers
+    names = {row.destination.namespace for row in found} - {"default", "kube-system", *created} | callers
     return [new_object("v1", "Namespace", name) for name in sorted(names)]
 
 
 def cluster_secret(
     namespace: str, name: str, destination: Destination, proxy: str, files: tuple[Path, Path, Path]
 ) -> Object:
-    """Returns the cluster Secret of Argo CD for a cluster that Argo CD reaches through the proxy.
+    """Returns the cluster Secret of Argo CD for a cluster that Argo CD reaches through the proxy with a URL.
 
-    Args:
-        namespace: the namespace of Argo CD.
-        proxy: the URL of the proxy.
-        files: the CA certificate of the API server, the client certificate and its key, in PEM.
+    files: the CA certificate of the API server, the client certificate and its key, in PEM.
     """
     encoded = (base64.b64encode(file.read_bytes()).decode() for file in files)
     tls = dict(zip(("caData", "certData", "keyData"), encoded, strict=True))
@@ -87,15 +77,6 @@ def cluster_secret(
     data = {"name": destination.name or name, "server": destination.server, "config": json.dumps(config)}
     metadata = {"labels": {SECRET_TYPE: "cluster"}}
     return new_object("v1", "Secret", f"cluster-{name}", namespace, metadata=metadata, type="Opaque", stringData=data)
-
-
-def install_argo_cd(client: Client, folder: Path, namespace: str) -> None:
-    """Applies the Namespace, the ConfigMaps and the Secrets of Argo CD. folder contains the files of the objects."""
-    client.apply(new_object("v1", "Namespace", namespace))
-    for file in sorted(folder.glob("argocd-*.yaml")):
-        for document in documents(file):
-            document["metadata"]["namespace"] = namespace
-            client.apply(document)
 
 
 def service_range(number: int) -> str:
@@ -115,9 +96,8 @@ def require_service_addresses() -> None:
     except PermissionError:
         remedy = "run gpuc as root, or run `sysctl net.ipv4.ip_unprivileged_port_start=443`"
     except OSError as error:
-        remedy = (
-            f"the operating system reports {error.strerror}; on Linux, all addresses of 127.0.0.0/8 are on loopback"
-        )
+        loopback = "on Linux, all addresses of 127.0.0.0/8 are on loopback"
+        remedy = f"the operating system reports {error.strerror}; {loopback}"
     raise UsageError(f"--argocd needs to listen on {address}:443 for webhooks: {remedy}")
 
 
@@ -141,46 +121,33 @@ class ArgoCluster(Started):
             argo_crds: Argo CD's CustomResourceDefinitions. Empty if Argo CD runs in a separate cluster.
         """
         upstream = definitions(programs, crds, spec.cluster.frameworks, outside_charts=True)
-        namespaces = {
-            application.chart.chart: application.destination.namespace
-            for application in applications(spec.synced)
-            if application.chart and application.chart.chart in profiles()
-        }
+        charts = [(row.chart.chart, row.destination.namespace) for row in applications(spec.synced) if row.chart]
+        self._charts = {namespace: chart for chart, namespace in charts if chart in starters()}
         self._settings: Settings = replace(
             settings(spec, upstream),
             crds=(*upstream.crds, *argo_crds),
             from_charts=True,
             service_range=service_range(number),
-            ignored_namespaces=sorted(namespaces.values()),
+            ignored_namespaces=sorted(self._charts),
         )
-        self._charts = {name: chart for chart, name in namespaces.items()}
-        self._further_charts = spec.cluster.spec.charts
-        self._groups = {group for release in spec.cluster.components.values() for group in release.groups}
+        self._spec = spec
         self.plane = ControlPlane(programs, self._settings, progress)
         """The control plane of the cluster."""
 
     def start(self, stack: ExitStack) -> None:
-        """Starts the control plane, the kubelet and the simulated controllers.
-
-        Raises:
-            ProgramError: if a program does not start.
-        """
+        """Starts all parts. Raises ProgramError if a program does not start."""
         stack.enter_context(self.plane)
         self.client: Client = self.plane.client
         self.kubelet = Kubelet(self.plane.site, self.client, self._settings, self._charts)
-        installed = {definition["spec"]["group"] for definition in self.client.list_all(*DEFINITION)}
-        controllers = SimulatedControllers(
-            self.client,
-            self.plane.site.authority,
-            installed | self._groups,
-            {name for chart in self._further_charts.values() for name in (chart.namespace, *chart.namespaces)},
-        )
-        self._controllers = BackgroundLoop("the simulated controllers", controllers.reconcile, PAUSE_SECONDS)
+        known = {definition["spec"]["group"] for definition in self.client.list_all(*DEFINITION)}
+        known |= {group for release in self._spec.cluster.components.values() for group in release.groups}
+        further = self._spec.cluster.spec.charts.values()
+        namespaces = {name for chart in further for name in (chart.namespace, *chart.namespaces)}
+        controllers = SimulatedControllers(self.client, self.plane.site.authority, known, namespaces, self._charts)
         stack.callback(controllers.stop)
         stack.callback(self.kubelet.stop)
-        self.kubelet.loop.start()
-        stack.callback(self._controllers.stop)
-        self._controllers.start()
+        steps = {"kubelet of the controllers": self.kubelet.reconcile, "simulated controllers": controllers.reconcile}
+        self._loops = [stack.enter_context(BackgroundLoop(f"the {name}", step)) for name, step in steps.items()]
 
     def prepare(self, spec: CompiledSpec, not_rendered: Collection[str]) -> None:
         """Creates the prerequisites of the first sync: nodes for controllers, and namespaces.
@@ -188,35 +155,17 @@ class ArgoCluster(Started):
         not_rendered are names of Applications that Argo CD does not sync, and so create no namespace.
         """
         for node in system_nodes(spec.cluster):
-            if self.client.find("v1", "Node", node["metadata"]["name"]) is None:
-                self.client.create(node)
+            self.client.create(node)
         synced = [manifest for manifest in spec.synced if manifest.name not in not_rendered]
         for document in required_namespaces(spec.cluster, synced):
             self.client.apply(document)
-
-    def update_instance_types(self, spec: CompiledSpec) -> None:
-        """Adds the instance types of a changed spec to the autoscaler, and its Stages for nodes to kwok.
-
-        Must be called in the main thread, because a program ends with the thread that started the program.
-
-        Raises:
-            ProgramError: if kwok does not restart.
-        """
-        current = settings(spec, definitions(self.plane.site.programs, None, (), outside_charts=True))
-        changed = with_nodes_of(self._settings, current)
-        if changed.node_stages != self._settings.node_stages:
-            site = self.plane.site
-            site.stop(["kwok"])
-            start_kwok(site, changed).wait_ready(READY_SECONDS)
-        if changed.autoscaler and changed.instance_types != self._settings.instance_types:
-            self.kubelet.restart(changed.autoscaler.component, changed)
-        self._settings = changed
 
     def require_alive(self) -> None:
         """Raises a ProgramError if a program, the kubelet or a simulated controller has ended."""
         self.plane.require_alive()
         self.kubelet.require_alive()
-        self._controllers.require_alive()
+        for loop in self._loops:
+            loop.require_alive()
 
     def memory_mib(self) -> int:
         """Returns the resident memory of all programs in MiB."""

@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from gpuc.cluster.application import Application, Destination, Source, applications
+from gpuc.cluster.application import Application, Destination, applications
 from gpuc.diagnostics.usage import UsageError
-from gpuc.manifest.manifest import Body, Manifest
+from gpuc.manifest.manifest import Manifest
 from gpuc.pipeline.stages import CompiledSpec
-from gpuc_rehearsal.argocd.cluster import (
-    ArgoCluster,
-    cluster_secret,
-    install_argo_cd,
-    require_service_addresses,
-    service_range,
-)
-from gpuc_rehearsal.argocd.http_handlers import Charts, Handler, address, chart_handlers, git_handler
+from gpuc_rehearsal.argocd.charts import Charts, Files, address
+from gpuc_rehearsal.argocd.cluster import ArgoCluster, cluster_secret, require_service_addresses, service_range
 from gpuc_rehearsal.argocd.processes import start_controller, start_redis, start_repo_server
-from gpuc_rehearsal.argocd.repository import FleetRepository, documents, first_git_source, fleet_repository
-from gpuc_rehearsal.argocd.servers import start_proxy
+from gpuc_rehearsal.argocd.repository import documents, first_git_source, fleet_repository
+from gpuc_rehearsal.argocd.servers import start_hosts, start_proxy
 from gpuc_rehearsal.argocd.timeline import APPLICATION
-from gpuc_rehearsal.client import Client
-from gpuc_rehearsal.plane import READY_SECONDS, ControlPlane
-from gpuc_rehearsal.plane.site import Settings, Site
+from gpuc_rehearsal.client import Client, new_object
+from gpuc_rehearsal.plane import ControlPlane
+from gpuc_rehearsal.plane.site import Settings
 from gpuc_rehearsal.process import LOOPBACK, Started
 from gpuc_rehearsal.programs import ArgoPrograms, Programs
 
@@ -56,61 +49,64 @@ class ArgoCD(Started):
 
         Args:
             fleet: the folder that contains specs/.
-            charts: a folder with additional charts.
-            crds: a folder with upstream CustomResourceDefinitions.
-            progress: receives each line of progress.
+            specs: several specs only if Argo CD runs in none of their clusters.
+            charts, crds: folders with additional charts and with upstream CustomResourceDefinitions.
 
         Raises:
-            UsageError: if there are several specs and Argo CD runs in one of their clusters, if the server of a
-                destination has a path, if a .tgz file is not a chart, or if the current user may not listen on
-                port 443 of loopback.
+            UsageError: if the server of a destination has a path, if a .tgz file is not a chart, or if the current
+                user may not listen on port 443 of loopback.
         """
-        self._programs, self._argo, self._fleet, self._crds = programs, argo, fleet, crds
+        self._programs, self.argo, self._fleet, self._crds = programs, argo, fleet, crds
         self._specs = {spec.cluster.name: spec for spec in specs}
         self._progress = progress
         self.charts = Charts(filter(None, (argo.data("charts"), charts)))
         """The charts that Argo CD can render."""
+        self._files: dict[str, Files] = {}
         self._destinations = {name: workload_destination(spec.synced) for name, spec in self._specs.items()}
-        _check_destinations(self._destinations)
+        for name, destination in self._destinations.items():
+            if urlsplit(destination.server).path.strip("/"):
+                where = f"delivery.destination.server: {destination.server}"
+                raise UsageError(f"cluster {name}: --argocd does not support a path in {where}")
         require_service_addresses()
         self._is_hub = not next(iter(self._destinations.values())).is_own
-        self._argo_clusters: dict[str, ArgoCluster] = {}
+        self.argo_clusters: dict[str, ArgoCluster] = {}
         self.clusters: dict[str, Client] = {}
         """Clients of the API servers, by name of the cluster."""
 
     def start(self, stack: ExitStack) -> None:
         """Starts the control planes, the Git server and Argo CD. The first sync starts with `bootstrap`.
 
-        Raises:
-            ProgramError: if a program does not start.
-            RepositoryError: if the fleet's repository cannot be served.
-            ApiError: if an API server refuses an object that Argo CD needs.
+        Raises ProgramError, RepositoryError or ApiError if a program, the repository or an API server fails.
         """
         self._start_planes(stack)
-        self.repository = self._new_repository()
+        self.repository = fleet_repository(
+            self.argo.git,
+            self._argo_plane.site.subfolder("fleet"),
+            self._fleet,
+            first_git_source(self._applications()),
+            next(iter(self._specs.values())).cluster.spec.delivery.path,
+            lambda source: self.charts.find(source.chart, source.revision) is not None,
+        )
         self.repository.commit("Initial state of the fleet")
         self._start_argo(stack)
 
     @property
     def not_rendered(self) -> dict[str, str]:
-        """Reasons why Applications of the clusters are not synced, by name. The reason is always a missing chart."""
-        reasons = self.repository.not_rendered
-        names = (application.name for application in self._applications())
-        return {name: reasons[name] for name in names if name in reasons}
+        """Reasons why Applications of the fleet are not synced, by name. The reason is always a missing chart."""
+        return self.repository.not_rendered
 
     @property
     def kubeconfig(self) -> Path:
         """Path of a kubeconfig for the control plane in which Argo CD runs."""
-        return self._site.kubeconfig
+        return self._argo_plane.site.kubeconfig
 
     def bootstrap(self, spec: CompiledSpec) -> None:
         """Applies the objects of clusters/<name>/README.md: prerequisites, health checks, AppProject, root Application.
 
-        Raises:
-            ApiError: if the API server refuses an object.
+        Raises ApiError if the API server refuses an object.
         """
         name = spec.cluster.name
-        self._argo_clusters[name].prepare(spec, self.not_rendered)
+        self.argo_clusters[name].prepare(spec, self.not_rendered)
         folder = self.repository.root / "clusters" / name
         for values in documents(folder / "argocd-health.yaml"):
             data = {key: str(value) for key, value in values["configs"]["cm"].items()}
@@ -125,85 +121,63 @@ class ArgoCD(Started):
             changes = {"metadata": {"annotations": {REFRESH: "normal"}}}
             self.client.patch(*APPLICATION, name, changes, self.namespace)
 
-    def update_instance_types(self, spec: CompiledSpec) -> None:
-        """Adds the instance types of a changed spec to the autoscaler, before the change is committed."""
-        self._argo_clusters[spec.cluster.name].update_instance_types(spec)
-
-    def repackage(self, chart: str, old: str, new: str) -> None:
-        """Publishes a chart again with another version.
-
-        Raises:
-            ValueError: if the old version of the chart does not exist.
-        """
-        old_chart = self.charts.find(chart, old)
-        if old_chart is None:
-            raise ValueError(f"chart {chart} {old} does not exist")
-        self.charts.repackage(self._argo.path("helm"), old_chart, new, Path(tempfile.mkdtemp(dir=self._site.folder)))
+    def serve_charts(self) -> None:
+        """Serves the charts in the repositories of the Applications."""
+        sources = [application.chart for application in self._applications() if application.chart]
+        self._files.update(self.charts.files(sources))
 
     def require_alive(self) -> None:
         """Raises a ProgramError if a program has ended."""
         self._argo_plane.require_alive()
-        for argo_cluster in self._argo_clusters.values():
+        for argo_cluster in self.argo_clusters.values():
             argo_cluster.require_alive()
 
     def memory_mib(self) -> int:
         """Returns the resident memory of all programs in MiB."""
         own = self._argo_plane.memory_mib() if self._is_hub else 0
-        return own + sum(argo_cluster.memory_mib() for argo_cluster in self._argo_clusters.values())
+        return own + sum(argo_cluster.memory_mib() for argo_cluster in self.argo_clusters.values())
 
     def _start_planes(self, stack: ExitStack) -> None:
-        crds = [file.read_bytes() for file in sorted(self._argo.data("argocd-crds").glob("*-crd.yaml"))]
+        crds = [file.read_bytes() for file in sorted(self.argo.data("argocd-crds").glob("*-crd.yaml"))]
         if self._is_hub:
             settings = Settings(crds, {}, (), {}, (), (), from_charts=True, service_range=service_range(HUB))
             self._argo_plane = stack.enter_context(ControlPlane(self._programs, settings, self._progress))
         for number, (name, spec) in enumerate(self._specs.items()):
-            argo_crds: list[bytes | Body] = [] if self._is_hub else [*crds]
             progress = partial(lambda name, step: self._progress(f"{name}: {step}"), name)
-            argo_cluster = ArgoCluster(self._programs, spec, number, self._crds, argo_crds, progress)
-            self._argo_clusters[name] = stack.enter_context(argo_cluster)
+            argo_cluster = ArgoCluster(self._programs, spec, number, self._crds, () if self._is_hub else crds, progress)
+            self.argo_clusters[name] = stack.enter_context(argo_cluster)
             self.clusters[name] = argo_cluster.client
-        if not self._is_hub:
-            self._argo_plane = next(iter(self._argo_clusters.values())).plane
+            if not self._is_hub:
+                self._argo_plane = argo_cluster.plane
         self.client: Client = self._argo_plane.client
         self.namespace = self._applications()[0].manifest.namespace
         """The namespace of Argo CD."""
 
-    def _new_repository(self) -> FleetRepository:
-        output_path = next(iter(self._specs.values())).cluster.spec.delivery.path
-        folder = self._site.subfolder("fleet")
-        source = first_git_source(self._applications())
-        return fleet_repository(self._argo.git, folder, self._fleet, source, output_path, self._has_chart)
-
     def _start_argo(self, stack: ExitStack) -> None:
-        site = self._site
-        hosts = self._hosts()
-        tunnels = {
-            urlsplit(self._server(name)).hostname or "": argo_cluster.plane.site.api_server_port
-            for name, argo_cluster in self._argo_clusters.items()
-            if self._is_hub
-        }
-        port, files = site.port(), site.authority.issue("proxy", "gpuc-proxy", hosts=tuple(sorted(hosts)))
-        stack.callback(start_proxy(port, hosts, tunnels, files))
+        site = self._argo_plane.site
+        self.serve_charts()
+        git_host, _ = address(first_git_source(self._applications()).url)
+        hosts = tuple(sorted({*self._files, git_host}))
+        port, https_port, files = site.port(), site.port(), site.authority.issue("proxy", "gpuc-proxy", hosts=hosts)
+        repositories = {git_host: site.folder / "fleet" / "git" / git_host}
+        stack.callback(start_hosts(https_port, files, self._files, self.argo.git, repositories))
+        clusters = self.argo_clusters.items() if self._is_hub else ()
+        ports = {urlsplit(self._server(name)).hostname or "": row.plane.site.api_server_port for name, row in clusters}
+        stack.callback(start_proxy(port, dict.fromkeys(hosts, https_port) | ports))
         proxy = f"http://{LOOPBACK}:{port}"
-        install_argo_cd(self.client, self._argo.data("argocd-config"), self.namespace)
-        if self._is_hub:
-            for name, argo_cluster in self._argo_clusters.items():
-                destination = Destination(self._server(name), self._destinations[name].name)
-                cluster_site = argo_cluster.plane.site
-                credentials = (cluster_site.authority.file, *cluster_site.admin)
-                self.client.apply(cluster_secret(self.namespace, name, destination, proxy, credentials))
-        redis = start_redis(site, self._argo)
-        redis.process.wait_ready(READY_SECONDS)
-        server, address = start_repo_server(site, self._argo, redis, proxy, sorted(hosts))
-        server.wait_ready(READY_SECONDS)
-        start_controller(site, self._argo, redis, address, self.namespace).wait_ready(READY_SECONDS)
-
-    def _hosts(self) -> dict[str, Handler]:
-        """Returns the handlers of the Git server and the chart repositories, by host name."""
-        sources = [application.chart for application in self._applications() if application.chart]
-        host, _ = address(first_git_source(self._applications()).url)
-        folder = self._site.folder / "fleet" / "git" / host
-        return {**chart_handlers(self.charts, sources), host: git_handler(self._argo.git, folder)}
+        self.client.apply(new_object("v1", "Namespace", self.namespace))
+        for file in sorted(self.argo.data("argocd-config").glob("argocd-*.yaml")):
+            for document in documents(file):
+                document["metadata"]["namespace"] = self.namespace
+                self.client.apply(document)
+        for name, argo_cluster in clusters:
+            destination = Destination(self._server(name), self._destinations[name].name)
+            cluster_site = argo_cluster.plane.site
+            credentials = (cluster_site.authority.file, *cluster_site.admin)
+            self.client.apply(cluster_secret(self.namespace, name, destination, proxy, credentials))
+        redis = start_redis(site, self.argo)
+        repo_server = start_repo_server(site, self.argo, redis, proxy, hosts)
+        start_controller(site, self.argo, redis, repo_server, self.namespace)
 
     def _applications(self) -> list[Application]:
         """Returns the Applications of all clusters, without the root Applications."""
@@ -212,27 +186,6 @@ class ArgoCD(Started):
     def _server(self, name: str) -> str:
         """Returns the server of a cluster, or a generated address if the destination has only a name."""
         return self._destinations[name].server or f"https://{name}.clusters.invalid"
-
-    def _has_chart(self, source: Source) -> bool:
-        return self.charts.find(source.chart, source.revision) is not None
-
-    @property
-    def _site(self) -> Site:
-        return self._argo_plane.site
-
-
-def _check_destinations(destinations: Mapping[str, Destination]) -> None:
-    """Raises a UsageError if a run does not support the destinations of the clusters."""
-    if len(destinations) > 1 and any(destination.is_own for destination in destinations.values()):
-        raise UsageError(
-            "several clusters can share an Argo CD only if each spec sets delivery.destination.server or "
-            "delivery.destination.name to a different cluster than the cluster of Argo CD"
-        )
-    for name, destination in destinations.items():
-        if urlsplit(destination.server).path.strip("/"):
-            raise UsageError(
-                f"cluster {name}: --argocd does not support a path in delivery.destination.server: {destination.server}"
-            )
 
 
 def workload_destination(synced: Sequence[Manifest]) -> Destination:

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import base64
-import shutil
-import threading
 import time
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
@@ -22,56 +18,16 @@ from gpuc_rehearsal.argocd.pods import (
     is_of_job,
     mounts,
     namespace_labels,
-    profiles,
-    service_of,
+    starters,
 )
-from gpuc_rehearsal.argocd.servers import serve_visibility
-from gpuc_rehearsal.client import ApiError, Client, Object, now_text
+from gpuc_rehearsal.client import Client, Object, now_text
 from gpuc_rehearsal.plane.site import Settings, Site
 from gpuc_rehearsal.process import Process, ProgramError, stop
 
-PAUSE_SECONDS = 1.0
 RESTART_SECONDS = 1.0
 RESTARTS = 20
 """Limit of restarts; a program that ends more often is broken. Gatekeeper ends once, after creating a certificate."""
 POD_NETWORK = "10.251"
-
-
-class BackgroundLoop:
-    """Calls a function repeatedly. Errors of the API server do not end the loop; any other exception ends the loop."""
-
-    def __init__(self, name: str, step: Callable[[], None], pause_s: float) -> None:
-        self._name = name
-        self._step = step
-        self._pause_s = pause_s
-        self._stopped = threading.Event()
-        self._failure: Exception | None = None
-        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
-
-    def start(self) -> None:
-        """Starts the thread of the loop."""
-        self._thread.start()
-
-    def stop(self) -> None:
-        """Stops the thread after the current call of the function, and waits for the end of the thread."""
-        self._stopped.set()
-        if self._thread.is_alive():
-            self._thread.join()
-
-    def require_alive(self) -> None:
-        """Raises a ProgramError if an exception has ended the loop."""
-        if self._failure is not None:
-            raise ProgramError(f"{self._name} ended: {self._failure!r}") from self._failure
-
-    def _run(self) -> None:
-        while not self._stopped.is_set():
-            try:
-                with suppress(ApiError, OSError, HTTPException):
-                    self._step()
-            except Exception as error:  # require_alive raises the error in the main thread
-                self._failure = error
-                return
-            self._stopped.wait(self._pause_s)
 
 
 @dataclass
@@ -79,12 +35,10 @@ class RunningDeployment:
     """The process that runs instead of the pods of a Deployment."""
 
     template: str
-    """Hash of the pod template. Empty if the process must be restarted."""
-    pod: Object
+    """Hash of the pod template."""
+    started: PodRun
     """The pod whose name, environment and volumes the process has."""
     process: Process
-    mounted: list[tuple[Mount, Path]]
-    """Pairs of a volume mount and its file or folder on this machine."""
     restarts: int = 0
     ended: float | None = None
     """Monotonic time of the end of the process, or None."""
@@ -100,78 +54,59 @@ class Kubelet:
     settings: Settings
     charts: Mapping[str, str]
     """Name of the chart by namespace."""
-    _runs: dict[tuple[str, str], RunningDeployment] = field(default_factory=dict)
+    runs: dict[tuple[str, str], RunningDeployment] = field(default_factory=dict)
     _addresses: int = 0
     """Number of pods that have an address."""
-    _versions: dict[str, str] = field(default_factory=dict)
-    """resourceVersion of the last written ConfigMap or Secret, by path on this machine."""
-    _stop_visibility: dict[str, Callable[[], None]] = field(default_factory=dict)
-    """Functions that stop the replacement of Kueue's visibility server, by namespace."""
-
-    def __post_init__(self) -> None:
-        self.loop = BackgroundLoop("the kubelet of the controllers", self._sync, PAUSE_SECONDS)
 
     def stop(self) -> None:
-        """Stops the loop and all processes."""
-        self.loop.stop()
-        stop(run.process for run in self._runs.values())
-        for stop_server in self._stop_visibility.values():
-            stop_server()
-
-    def restart(self, chart: str, settings: Settings) -> None:
-        """Restarts the programs of a chart with new settings."""
-        self.settings = settings
-        for (namespace, _), run in list(self._runs.items()):
-            if self.charts[namespace] == chart:
-                run.template = ""
+        """Stops all processes."""
+        stop(run.process for run in self.runs.values())
 
     def require_alive(self) -> None:
-        """Raises a ProgramError if the kubelet has ended, or if a program ended more than RESTARTS times."""
-        self.loop.require_alive()
-        for (namespace, name), run in list(self._runs.items()):
+        """Raises a ProgramError if a program ended more than RESTARTS times."""
+        for (namespace, name), run in list(self.runs.items()):
             if run.restarts > RESTARTS:
                 ended = f"the program of Deployment {namespace}/{name} ended {run.restarts} times"
                 raise ProgramError(f"{ended}:\n{run.process.tail()}")
 
     def memory_mib(self) -> int:
         """Returns the resident memory of all Deployments in MiB."""
-        return sum(run.process.memory_mib() for run in list(self._runs.values()))
+        return sum(run.process.memory_mib() for run in list(self.runs.values()))
 
-    def _sync(self) -> None:
+    def reconcile(self) -> None:
+        """Starts, restarts and stops processes, and reports the state of the pods once."""
         for namespace in self.charts:
-            pods = [pod for pod in self.client.list_all("v1", "Pod", namespace) if _is_scheduled(pod)]
             groups: dict[str, list[Object]] = {}
-            for pod in pods:
+            for pod in self.client.list_all("v1", "Pod", namespace):
+                if not pod["spec"].get("nodeName") or "deletionTimestamp" in pod["metadata"]:
+                    continue
                 if is_of_job(pod):
                     self._complete(pod)
                 elif name := deployment_of(pod)[0]:
                     groups.setdefault(name, []).append(pod)
             for name, group in groups.items():
                 self._sync_deployment(namespace, name, group)
-            for key in [key for key in self._runs if key[0] == namespace and key[1] not in groups]:
-                stop([self._runs.pop(key).process])
+            for key in [key for key in self.runs if key[0] == namespace and key[1] not in groups]:
+                stop([self.runs.pop(key).process])
 
     def _sync_deployment(self, namespace: str, name: str, pods: list[Object]) -> None:
         """Runs the newest pod template of a Deployment, and marks its pods as ready when the process is ready."""
         key = namespace, name
-        newest = max(pods, key=lambda pod: str(pod["metadata"]["creationTimestamp"]))
-        template = deployment_of(newest)[1]
-        current = sorted(
-            (pod for pod in pods if deployment_of(pod)[1] == template), key=lambda pod: str(pod["metadata"]["name"])
-        )
-        run = self._runs.get(key)
+        template = deployment_of(max(pods, key=lambda pod: str(pod["metadata"]["creationTimestamp"])))[1]
+        current = [pod for pod in pods if deployment_of(pod)[1] == template]
+        current.sort(key=lambda pod: str(pod["metadata"]["name"]))
+        run = self.runs.get(key)
         uids = {pod["metadata"]["uid"] for pod in current}
-        if run is None or run.template != template or run.pod["metadata"]["uid"] not in uids:
+        if run is None or run.template != template or run.started.pod["metadata"]["uid"] not in uids:
             if run is not None:
-                stop([self._runs.pop(key).process])
-            run = self._runs[key] = self._start(namespace, name, current[0], template)
-        run = self._runs[key] = self._restarted(namespace, name, run)
-        self._write_volumes(namespace, run.mounted)
+                stop([self.runs.pop(key).process])
+            run = self.runs[key] = self._start(namespace, name, current[0], template)
+        run = self.runs[key] = self._restarted(namespace, name, run)
+        self._write_volumes(namespace, run.started.mounted)
         run.is_ready = run.is_ready or (run.ended is None and run.process.ready())
         if run.is_ready:
             for pod in current:
                 self._make_ready(pod)
-            self._serve_visibility(namespace, run.pod)
 
     def _restarted(self, namespace: str, name: str, run: RunningDeployment) -> RunningDeployment:
         """Returns the running process. Starts a new process RESTART_SECONDS after the process has ended."""
@@ -181,7 +116,7 @@ class Kubelet:
             run.ended = time.monotonic()
         if time.monotonic() - run.ended < RESTART_SECONDS:
             return run
-        restarted = self._start(namespace, name, run.pod, run.template)
+        restarted = self._start(namespace, name, run.started.pod, run.template)
         restarted.restarts = run.restarts + 1
         return restarted
 
@@ -190,25 +125,17 @@ class Kubelet:
         folder.mkdir(exist_ok=True)
         container = pod["spec"]["containers"][0]
         mounted = [(mount, folder / "volumes" / mount.path.strip("/")) for mount in mounts(pod, container)]
-        self._write_volumes(namespace, mounted, force=True)
+        self._write_volumes(namespace, mounted)
         variables = environment(pod, container, lambda kind, name: self._data(kind, name, namespace))
         command_line = arguments(container, variables)
         services = self.client.list_all("v1", "Service", namespace)
         prepared = PodRun(self.site, self.settings, pod, command_line, variables, mounted, services, folder)
-        _, start = profiles()[self.charts[namespace]]
-        return RunningDeployment(template, pod, start(prepared), mounted)
+        return RunningDeployment(template, prepared, starters()[self.charts[namespace]](prepared))
 
-    def _write_volumes(self, namespace: str, mounted: list[tuple[Mount, Path]], *, force: bool = False) -> None:
-        """Writes changed ConfigMaps and Secrets to the paths of their mounts. force writes unchanged objects too."""
+    def _write_volumes(self, namespace: str, mounted: list[tuple[Mount, Path]]) -> None:
+        """Writes changed ConfigMaps and Secrets to the paths of their mounts."""
         for mount, path in mounted:
-            if not mount.kind:
-                path.mkdir(parents=True, exist_ok=True)
-                continue
-            source = self.client.find("v1", mount.kind, mount.name, namespace)
-            version = source["metadata"]["resourceVersion"] if source else ""
-            if not force and self._versions.get(str(path)) == version:
-                continue
-            self._versions[str(path)] = version
+            source = self.client.find("v1", mount.kind, mount.name, namespace) if mount.kind else None
             _write_volume(path, mount, _contents(source or {}))
 
     def _data(self, kind: str, name: str, namespace: str) -> dict[str, str]:
@@ -231,16 +158,6 @@ class Kubelet:
             for name in names:
                 self.client.patch("v1", "Namespace", name, {"metadata": {"labels": labels}})
         self.client.patch_object(pod, {"status": succeeded_status(pod, now_text())}, "status")
-
-    def _serve_visibility(self, namespace: str, pod: Object) -> None:
-        """Serves Kueue's visibility APIs. Kueue's server is off, and the API server is unhealthy without these APIs."""
-        rehearsal, _ = profiles()[self.charts[namespace]]
-        if not rehearsal.replaced_port or namespace in self._stop_visibility:
-            return
-        services = self.client.list_all("v1", "Service", namespace)
-        address = service_of(services, pod, rehearsal.replaced_port)
-        if address:
-            self._stop_visibility[namespace] = serve_visibility(self.site.authority, *address)
 
 
 def running_status(pod: Object, address: str, now: str) -> Object:
@@ -280,27 +197,23 @@ def _statuses(pod: Object, state: Mapping[str, Any], *, ready: bool) -> list[Obj
     ]
 
 
-def _is_scheduled(pod: Object) -> bool:
-    return bool(pod["spec"].get("nodeName")) and "deletionTimestamp" not in pod["metadata"]
-
-
 def _contents(source: Mapping[str, Any]) -> dict[str, bytes]:
     """Returns the contents of a ConfigMap or a Secret by key."""
-    if source.get("kind") == "Secret":
-        return {name: base64.b64decode(content) for name, content in source.get("data", {}).items()}
-    return {name: str(content).encode() for name, content in source.get("data", {}).items()}
+    decoded = base64.b64decode if source.get("kind") == "Secret" else str.encode
+    return {name: decoded(str(content)) for name, content in source.get("data", {}).items()}
 
 
 def _write_volume(path: Path, mount: Mount, contents: Mapping[str, bytes]) -> None:
     """Writes one file if the mount has a subPath. Otherwise writes all keys to a folder and removes other files."""
-    if mount.sub_path:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(contents.get(mount.sub_path, b""))
-        return
-    path.mkdir(parents=True, exist_ok=True)
-    for old in path.iterdir():
-        if old.name not in contents:
-            with suppress(OSError):
-                shutil.rmtree(old) if old.is_dir() else old.unlink()
-    for name, content in contents.items():
-        (path / name).write_bytes(content)
+    files = {path / name: content for name, content in contents.items()}
+    if mount.kind and mount.sub_path:
+        files = {path: contents.get(mount.sub_path, b"")}
+    else:
+        path.mkdir(parents=True, exist_ok=True)
+        for old in path.iterdir() if mount.kind else ():
+            if old.is_file() and old not in files:
+                old.unlink()
+    for file, content in files.items():
+        if not file.is_file() or file.read_bytes() != content:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(content)

@@ -7,11 +7,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from gpuc.catalog import load
 from gpuc.emit.component import components
-from gpuc.emit.component_facts import Rehearsal
 from gpuc_rehearsal.client import Object
 from gpuc_rehearsal.parts import component_module
 from gpuc_rehearsal.plane.site import Settings, Site
@@ -21,12 +20,13 @@ HASH_LABEL = "pod-template-hash"
 _REFERENCE = re.compile(r"\$\(([A-Za-z_][A-Za-z0-9_.-]*)\)")
 Lookup = Callable[[str, str], Mapping[str, str]]
 """A function that returns the data of a ConfigMap or a Secret by kind and name; empty if the object does not exist."""
+_VOLUMES = {"configMap": ("ConfigMap", "name"), "secret": ("Secret", "secretName")}
+"""Kind of the object whose keys are the files of a volume, and the field with its name, by kind of the volume."""
 _WEBHOOK = "webhook-server"
 """The port name of Kueue's and Gatekeeper's webhooks."""
 
 
-@dataclass(frozen=True)
-class Mount:
+class Mount(NamedTuple):
     """A volume mount of a container."""
 
     path: str
@@ -82,7 +82,9 @@ def mounts(pod: Object, container: Mapping[str, Any]) -> list[Mount]:
     volumes = {volume["name"]: volume for volume in pod["spec"].get("volumes", ())}
     result = []
     for row in container.get("volumeMounts", ()):
-        kind, name = _source(volumes.get(row["name"], {}))
+        volume = volumes.get(row["name"], {})
+        sources = ((kind, volume[key][field]) for key, (kind, field) in _VOLUMES.items() if key in volume)
+        kind, name = next(sources, ("", ""))
         result.append(Mount(row["mountPath"], kind, name, row.get("subPath", "")))
     return sorted(result, key=lambda mount: (-mount.path.count("/"), mount.path))
 
@@ -142,15 +144,6 @@ def namespace_labels(container: Mapping[str, Any]) -> tuple[list[str], dict[str,
     return names, {key: value for key, _, value in pairs}
 
 
-def _source(volume: Mapping[str, Any]) -> tuple[str, str]:
-    """Returns (kind, name) of the ConfigMap or Secret of a volume. Both are empty for any other volume."""
-    if "configMap" in volume:
-        return "ConfigMap", str(volume["configMap"]["name"])
-    if "secret" in volume:
-        return "Secret", str(volume["secret"]["secretName"])
-    return "", ""
-
-
 def _referenced_value(pod: Object, source: Mapping[str, Any], lookup: Lookup) -> str | None:
     if "fieldRef" in source:
         return _field(pod, source["fieldRef"]["fieldPath"])
@@ -202,14 +195,7 @@ class PodRun:
 
 
 @cache
-def profiles() -> dict[str, tuple[Rehearsal, Callable[[PodRun], Process]]]:
-    """Returns the programs of components and the functions that start them, by chart."""
+def starters() -> dict[str, Callable[[PodRun], Process]]:
+    """Returns the functions that start the programs of components, by chart."""
     charts = {row.component: row.chart for row in load().all_releases}
-    return {
-        charts[component.name]: (
-            component.rehearsal,
-            component_module(component.folder).start,
-        )
-        for component in components()
-        if component.rehearsal
-    }
+    return {charts[row.name]: component_module(row.folder).start for row in components() if row.rehearsal}

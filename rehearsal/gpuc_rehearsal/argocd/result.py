@@ -1,9 +1,9 @@
-"""The result of a run of Argo CD for one cluster, and its report: Applications, edits with durations, and failures."""
+"""The result of a run of Argo CD for one cluster, and its report: the Applications with durations, and the failures."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +13,8 @@ from gpuc_rehearsal.argocd.timeline import State, Timeline
 from gpuc_rehearsal.layout import Report
 
 _HEADINGS = ("Application", "wave", "created s", "Synced s", "Healthy s", "note")
-_EDIT_HEADINGS = ("edit", "change", "object", "s", "waits and notes")
 _LONGEST_CELL = 110
+_NOT_IN_JSON = ("rows", "names", "began", "is_expected", "kubeconfig")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,35 +33,7 @@ class ApplicationRow:
     """The last state. Empty if the Application was Synced, Healthy and Succeeded at the end."""
 
 
-APPLIED_SECONDS = 60
-"""Limit for the time from the commit until the API server has the change. A slower change is late."""
-
-
-@dataclass(frozen=True, slots=True)
-class EditResult:
-    """The result of an edit."""
-
-    name: str
-    change: str = ""
-    """The change of the spec, of a file, or of a live object."""
-    object: str = ""
-    """The object that must change, with the changed fields."""
-    seconds: float | None = None
-    """Time from the commit or the manual edit to the change of the object. None if the edit is late or skipped."""
-    limit_s: float = APPLIED_SECONDS
-    waited: tuple[str, ...] = ()
-    """Waits of Applications during the edit as "application: message (n s)", longest first."""
-    note: str = ""
-    skipped: str = ""
-    """Why the edit is impossible in this cluster. Empty if the edit ran."""
-
-    @property
-    def is_late(self) -> bool:
-        """Whether the object was not changed in time."""
-        return self.seconds is None and not self.skipped
-
-
-@dataclass(frozen=True)
+@dataclass
 class SyncResult:
     """The result of a run of Argo CD for one cluster. The reports are written from this result."""
 
@@ -69,23 +41,27 @@ class SyncResult:
     file: str
     hub: str
     """Where Argo CD runs. Empty if Argo CD runs in this cluster."""
-    rows: tuple[ApplicationRow, ...]
-    first_sync_s: float | None
-    """Seconds until all Applications were Synced, Healthy and Succeeded. None if the sync did not finish in time."""
-    regressions: int
-    """How often an Application was created while an Application of an earlier wave was no longer good
-    (State.is_good)."""
-    edits: tuple[EditResult, ...]
-    failures: tuple[Failure, ...]
-    not_rendered: Mapping[str, str]
-    """Reasons why Applications are not rendered, by name. The reason is always a missing chart."""
-    substitutions: tuple[str, ...]
-    """One sentence for each simulated or replaced part."""
-    not_tested: tuple[str, ...]
-    seconds: Mapping[str, float]
+    names: frozenset[str]
+    """Names of the compiled Applications, without the root Application."""
+    began: float
+    """When the root Application was applied, in seconds since the start of the watch."""
+    first_sync_s: float | None = None
+    """Seconds from `began` until all Applications were good (State.is_good). None if the sync was not in time."""
+    failures: list[Failure] = field(default_factory=list)
+    is_expected: Callable[[State], bool] = lambda state: False
+    """Returns whether refusals of an Application in a state are no failures, because an edit made an object invalid."""
+    seconds: dict[str, float] = field(default_factory=dict)
     """Duration of the steps by name, in the order of the run."""
-    memory_mib: int
-    kubeconfig: Path
+    rows: tuple[ApplicationRow, ...] = ()
+    regressions: int = 0
+    """How often an Application was created while an Application of an earlier wave was no longer good."""
+    not_rendered: Mapping[str, str] = field(default_factory=dict)
+    """Reasons why Applications are not rendered, by name. The reason is always a missing chart."""
+    substitutions: tuple[str, ...] = ()
+    """One sentence for each simulated or replaced part."""
+    not_tested: tuple[str, ...] = ()
+    memory_mib: int = 0
+    kubeconfig: Path = Path()
 
     @property
     def is_good(self) -> bool:
@@ -96,19 +72,13 @@ class SyncResult:
         """How many Applications were Synced, Healthy and Succeeded at some time."""
         return sum(row.good_s is not None for row in self.rows)
 
-    @property
-    def edits_run(self) -> tuple[EditResult, ...]:
-        """Edits that were not skipped."""
-        return tuple(edit for edit in self.edits if not edit.skipped)
 
-
-def application_rows(timeline: Timeline, cluster: str, began: float) -> tuple[ApplicationRow, ...]:
-    """Returns the Applications of a cluster: first the root Application, then the others by wave and name.
+def application_rows(timeline: Timeline, began: float) -> tuple[ApplicationRow, ...]:
+    """Returns the Applications: first the root Application, then the others by wave and name.
 
     began is the time when the root Application was applied, in seconds of the timeline.
     """
-    names = {state.name for state in timeline if state.cluster == cluster}
-    rows = [_row(timeline.of(name), began) for name in names]
+    rows = [_row(timeline.of(name), began) for name in {state.name for state in timeline}]
     return tuple(sorted(rows, key=lambda row: (row.wave is not None, row.wave or 0, row.name)))
 
 
@@ -124,26 +94,12 @@ def _row(states: tuple[State, ...], began: float) -> ApplicationRow:
     return ApplicationRow(first.name, first.wave, max(first.at - began, 0.0), synced, good, note)
 
 
-def late_edits(edits: Iterable[EditResult], at: float) -> list[Failure]:
-    """Returns a failure for each late edit. at is the time of the failures, in seconds of the timeline."""
-    found = []
-    for edit in edits:
-        if edit.is_late:
-            waited = f"waited: {'; '.join(edit.waited)}" if edit.waited else "no operation was running"
-            message = f"not changed within {edit.limit_s:.0f} s; {waited}"
-            found.append(Failure("late", edit.name, edit.object, message, at))
-    return found
-
-
 def summary(result: SyncResult) -> str:
     """Returns one line with the numbers of the result."""
     first = "never" if result.first_sync_s is None else f"after {result.first_sync_s:.0f} s"
-    late = sum(edit.is_late for edit in result.edits)
-    skipped = len(result.edits) - len(result.edits_run)
     parts = [
         f"{result.good} of {len(result.rows)} Applications were Synced and Healthy, all Applications {first}",
         f"{len(result.not_rendered)} not rendered",
-        f"{len(result.edits_run)} edits, {late} late, {skipped} skipped",
         f"{len(result.failures)} failures",
         f"{sum(result.seconds.values()):.0f} s, {result.memory_mib} MiB",
     ]
@@ -155,9 +111,7 @@ def _title(result: SyncResult) -> str:
 
 
 def _blocks(result: SyncResult) -> Iterator[Block]:
-    tables = [[_HEADINGS, *map(_application_cells, result.rows)], [_EDIT_HEADINGS, *map(_edit_cells, result.edits)]]
-    for rows in tables if result.edits else tables[:1]:
-        yield from ("", Table(rows, longest=_LONGEST_CELL))
+    yield from ("", Table([_HEADINGS, *map(_cells, result.rows)], longest=_LONGEST_CELL))
     yield from section("Failures", [_failure(failure) for failure in result.failures])
     yield from section("Not rendered", [f"{name}: {reason}" for name, reason in result.not_rendered.items()])
     if times := result.regressions:
@@ -172,33 +126,17 @@ def _failure(failure: Failure) -> Item:
     return Item(where, Span(failure.kind, "1;31"), f"at {failure.at:.1f} s", (failure.message,))
 
 
-def _application_cells(row: ApplicationRow) -> tuple[str, ...]:
+def _cells(row: ApplicationRow) -> tuple[str, ...]:
     wave = "root" if row.wave is None else str(row.wave)
-    return row.name, wave, _seconds(row.created_s), _seconds(row.synced_s), _seconds(row.good_s), row.note
-
-
-def _edit_cells(edit: EditResult) -> tuple[str, ...]:
-    if edit.skipped:
-        return edit.name, "skipped", "", "", edit.skipped
-    seconds = "never" if edit.seconds is None else f"{edit.seconds:.1f}"
-    return edit.name, edit.change, edit.object, seconds, "; ".join(filter(None, (*edit.waited, edit.note)))
-
-
-def _seconds(taken: float | None) -> str:
-    return "-" if taken is None else f"{taken:.1f}"
+    times = ("-" if taken is None else f"{taken:.1f}" for taken in (row.created_s, row.synced_s, row.good_s))
+    return row.name, wave, *times, row.note
 
 
 def _data(result: SyncResult) -> dict[str, Any]:
-    counts = {
-        "applications": len(result.rows),
-        "good": result.good,
-        "edits": len(result.edits_run),
-        "late": sum(edit.is_late for edit in result.edits),
-        "failures": len(result.failures),
-    }
-    data = asdict(result)
-    del data["kubeconfig"]
-    return {**data, "applications": data.pop("rows"), "good": result.is_good, "counts": counts}
+    counts = {"applications": len(result.rows), "good": result.good, "failures": len(result.failures)}
+    lists = {"applications": [*map(asdict, result.rows)], "failures": [row._asdict() for row in result.failures]}
+    data = {key: value for key, value in vars(result).items() if key not in _NOT_IN_JSON}
+    return {**data, **lists, "good": result.is_good, "counts": counts}
 
 
-REPORT = Report("argocd", 2, _title, _blocks, summary, _data, lambda result: result.is_good)
+REPORT = Report("argocd", 3, _title, _blocks, summary, _data, lambda result: result.is_good)

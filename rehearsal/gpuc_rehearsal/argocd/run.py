@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,19 +12,17 @@ from gpuc.model.names import SYSTEM_TAINT
 from gpuc.pipeline.stages import compiled_spec
 from gpuc_rehearsal.apply import measured
 from gpuc_rehearsal.argocd.checks import (
-    ExpectedRefusal,
     Failure,
     blocked_operations,
     early_waves,
     out_of_sync,
     pending_pods,
     refusals,
-    regressions,
     unfinished,
 )
 from gpuc_rehearsal.argocd.cluster import SYSTEM_NODES
 from gpuc_rehearsal.argocd.processes import RESYNC_SECONDS
-from gpuc_rehearsal.argocd.result import EditResult, SyncResult, application_rows, late_edits
+from gpuc_rehearsal.argocd.result import SyncResult, application_rows
 from gpuc_rehearsal.argocd.timeline import Timeline, Watch
 from gpuc_rehearsal.autoscaler import autoscalers
 from gpuc_rehearsal.health import place_static_nodes
@@ -45,28 +42,8 @@ SENTENCES: dict[str, list[str]] = load_yaml(Path(__file__).with_name("sentences.
 Progress = Callable[[str], None]
 
 
-@dataclass
-class ClusterRun:
-    """Results of one cluster that a run of Argo CD has recorded so far; `_result` converts them to a SyncResult."""
-
-    name: str
-    file: str
-    hub: str
-    """Where Argo CD runs. Empty if Argo CD runs in this cluster."""
-    applications: frozenset[str]
-    """Names of the compiled Applications, without the root Application."""
-    began: float
-    """When the root Application was applied, in seconds since the start of the watch."""
-    synced_s: float | None = None
-    """Seconds from `began` until all Applications were good (State.is_good), or None."""
-    edits: list[EditResult] = field(default_factory=list)
-    failures: list[Failure] = field(default_factory=list)
-    expected_refusals: list[ExpectedRefusal] = field(default_factory=list)
-    seconds: dict[str, float] = field(default_factory=dict)
-
-
-Edit = Callable[["ArgoCD", ClusterRun, Watch, Progress], None]
-"""A function that edits a cluster, and records the edits and their failures in its run."""
+Edit = Callable[["ArgoCD", SyncResult, Watch, Progress], None]
+"""A function that edits a cluster, and records failures in its run."""
 
 
 def rehearse(
@@ -79,28 +56,28 @@ def rehearse(
         edit: edits a cluster after its first sync.
     """
     with Watch(argocd.client, [name for name, _ in specs]) as watch:
-        cluster_runs = [_bootstrap(argocd, name, file, watch, progress) for name, file in specs]
-        _sync(argocd, cluster_runs, watch, progress)
-        for cluster_run in cluster_runs:
-            if cluster_run.synced_s is not None:
-                _place_nodes(argocd, cluster_run, watch)
+        results = [_bootstrap(argocd, name, file, watch, progress) for name, file in specs]
+        _sync(argocd, results, watch, progress)
+        for result in results:
+            if result.first_sync_s is not None:
+                _place_nodes(argocd, result, watch)
                 if edit is not None:
-                    with measured(cluster_run.seconds, "edits"):
-                        edit(argocd, cluster_run, watch, progress)
-        return [_result(argocd, cluster_run, watch) for cluster_run in cluster_runs]
+                    with measured(result.seconds, "edits"):
+                        edit(argocd, result, watch, progress)
+        return [_finish(argocd, result, watch) for result in results]
 
 
-def _bootstrap(argocd: ArgoCD, name: str, file: str, watch: Watch, progress: Progress) -> ClusterRun:
+def _bootstrap(argocd: ArgoCD, name: str, file: str, watch: Watch, progress: Progress) -> SyncResult:
     progress(f"{name}: first sync as in the README")
     began = watch.now
     spec = compiled_spec(argocd.repository.root, file)
     argocd.bootstrap(spec)
     names = frozenset(application.name for application in applications(spec.synced))
     hub = "" if argocd.clusters[name] is argocd.client else "a separate cluster"
-    return ClusterRun(name, file, hub, names, began, seconds={"bootstrap": watch.now - began})
+    return SyncResult(name, file, hub, names, began, seconds={"bootstrap": watch.now - began})
 
 
-def _sync(argocd: ArgoCD, cluster_runs: list[ClusterRun], watch: Watch, progress: Progress) -> None:
+def _sync(argocd: ArgoCD, results: list[SyncResult], watch: Watch, progress: Progress) -> None:
     """Waits until all Applications are good (State.is_good). Refreshes Applications that remain Progressing."""
     started = watch.now
     refreshed: dict[str, float] = {}
@@ -108,33 +85,31 @@ def _sync(argocd: ArgoCD, cluster_runs: list[ClusterRun], watch: Watch, progress
     def synced() -> bool:
         argocd.require_alive()
         _refresh_progressing(argocd, watch, refreshed)
-        for cluster_run in cluster_runs:
-            if cluster_run.synced_s is None and _is_synced(argocd, cluster_run, watch.timeline):
-                cluster_run.synced_s = watch.now - cluster_run.began
+        for result in results:
+            if result.first_sync_s is None and _is_synced(argocd, result, watch.timeline):
+                result.first_sync_s = watch.now - result.began
         states = watch.timeline.last.values()
         good = sum(state.is_good for state in states)
         counts = f"{good} of {len(states)} Applications are Synced and Healthy"
         progress(f"first sync: {counts} after {watch.now - started:.0f} s")
-        return all(cluster_run.synced_s is not None for cluster_run in cluster_runs)
+        return all(result.first_sync_s is not None for result in results)
 
-    watch.until(synced, FIRST_SYNC_SECONDS * len(cluster_runs))
-    for cluster_run in cluster_runs:
-        cluster_run.seconds["first sync"] = watch.now - cluster_run.began
-        moment = watch.now
-        others = [name for name, state in watch.timeline.last.items() if state.cluster != cluster_run.name]
-        if cluster_run.synced_s is None:
-            cluster_run.failures += unfinished(watch.timeline, moment, others)
-            pods = argocd.clusters[cluster_run.name].list_all("v1", "Pod")
-            cluster_run.failures += pending_pods(pods, moment)
-        cluster_run.failures += out_of_sync(watch.timeline, moment, others)
+    watch.until(synced, FIRST_SYNC_SECONDS * len(results))
+    for result in results:
+        result.seconds["first sync"] = watch.now - result.began
+        moment, own = watch.now, watch.timeline.of_cluster(result.cluster)
+        if result.first_sync_s is None:
+            pods = argocd.clusters[result.cluster].list_all("v1", "Pod")
+            result.failures += [*unfinished(own, moment), *pending_pods(pods, moment)]
+        result.failures += out_of_sync(own, moment)
 
 
-def _is_synced(argocd: ArgoCD, cluster_run: ClusterRun, timeline: Timeline) -> bool:
+def _is_synced(argocd: ArgoCD, result: SyncResult, timeline: Timeline) -> bool:
     """Returns whether the root Application and every rendered Application exist and are good (State.is_good)."""
     last = timeline.last
-    own = [state for state in last.values() if state.cluster == cluster_run.name]
+    own = [state for state in last.values() if state.cluster == result.cluster]
     has_root = any(state.wave is None for state in own)
-    expected = cluster_run.applications - argocd.not_rendered.keys()
+    expected = result.names - argocd.not_rendered.keys()
     return has_root and expected <= last.keys() and all(state.is_good for state in own)
 
 
@@ -146,44 +121,33 @@ def _refresh_progressing(argocd: ArgoCD, watch: Watch, refreshed: dict[str, floa
             argocd.refresh(name)
 
 
-def _place_nodes(argocd: ArgoCD, cluster_run: ClusterRun, watch: Watch) -> None:
+def _place_nodes(argocd: ArgoCD, result: SyncResult, watch: Watch) -> None:
     """Waits for the nodes that always run, and records a failure for each pool with too few nodes."""
-    spec = compiled_spec(argocd.repository.root, cluster_run.file)
-    missing = place_static_nodes(argocd.clusters[cluster_run.name], spec.cluster, STATIC_NODES_SECONDS)
-    cluster_run.failures += [
+    spec = compiled_spec(argocd.repository.root, result.file)
+    missing = place_static_nodes(argocd.clusters[result.cluster], spec.cluster, STATIC_NODES_SECONDS)
+    result.failures += [
         Failure("unfinished", "", f"NodePool {pool}", message, watch.now) for pool, message in missing.items()
     ]
 
 
-def _result(argocd: ArgoCD, cluster_run: ClusterRun, watch: Watch) -> SyncResult:
-    moment = watch.now
-    names = {state.name for state in watch.timeline if state.cluster == cluster_run.name}
-    own = Timeline(state for state in watch.timeline if state.name in names)
-    not_rendered = {name: reason for name, reason in argocd.not_rendered.items() if name in cluster_run.applications}
-    failures = [*cluster_run.failures, *early_waves(own), *refusals(own, cluster_run.expected_refusals)]
-    failures += [*blocked_operations(own, moment), *late_edits(cluster_run.edits, moment)]
-    if cluster_run.synced_s is not None:
+def _finish(argocd: ArgoCD, result: SyncResult, watch: Watch) -> SyncResult:
+    """Completes a result at the end of the run."""
+    moment, own = watch.now, watch.timeline.of_cluster(result.cluster)
+    early, result.regressions = early_waves(own)
+    failures = [*result.failures, *early, *blocked_operations(own, moment)]
+    failures += refusals(state for state in own if not result.is_expected(state))
+    if result.first_sync_s is not None:
         failures += [*unfinished(own, moment), *out_of_sync(own, moment)]
-    return SyncResult(
-        cluster=cluster_run.name,
-        file=cluster_run.file,
-        hub=cluster_run.hub,
-        rows=application_rows(own, cluster_run.name, cluster_run.began),
-        first_sync_s=cluster_run.synced_s,
-        regressions=regressions(own),
-        edits=tuple(cluster_run.edits),
-        failures=tuple(sorted(dict.fromkeys(failures), key=lambda failure: failure.at)),
-        not_rendered=not_rendered,
-        substitutions=tuple(_substitutions(cluster_run)),
-        not_tested=tuple(SENTENCES["not_tested"]),
-        seconds=cluster_run.seconds,
-        memory_mib=argocd.memory_mib(),
-        kubeconfig=argocd.kubeconfig,
-    )
+    result.failures = sorted(dict.fromkeys(failures), key=lambda failure: failure.at)
+    result.rows = application_rows(own, result.began)
+    result.not_rendered = {name: reason for name, reason in argocd.not_rendered.items() if name in result.names}
+    result.substitutions, result.not_tested = tuple(_substitutions(result)), tuple(SENTENCES["not_tested"])
+    result.memory_mib, result.kubeconfig = argocd.memory_mib(), argocd.kubeconfig
+    return result
 
 
-def _substitutions(cluster_run: ClusterRun) -> Iterator[str]:
+def _substitutions(result: SyncResult) -> Iterator[str]:
     simulated = ", ".join(autoscaler.simulated_class for autoscaler in autoscalers())
     known = {"system_nodes": SYSTEM_NODES, "system_taint": SYSTEM_TAINT, "simulated_class": simulated}
-    for key in ("substitutions", "substitutions_of_hub") if cluster_run.hub else ("substitutions",):
+    for key in ("substitutions", "substitutions_of_hub") if result.hub else ("substitutions",):
         yield from (sentence.format(resync_seconds=RESYNC_SECONDS, **known) for sentence in SENTENCES[key])

@@ -1,32 +1,87 @@
-"""Servers in threads: HTTPS servers of programs that do not run, such as Kueue's visibility server, and a proxy."""
+"""Loops and servers in threads: servers of external hosts and of programs that do not run, and a proxy."""
 
 from __future__ import annotations
 
 import json
+import os
 import socket
 import ssl
+import sys
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from http.client import HTTPException
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from io import BufferedIOBase
 from pathlib import Path
-from typing import IO
+from subprocess import DEVNULL, PIPE, Popen
+from typing import IO, Any, Self
 
-from gpuc.kubernetes.kueue import VISIBILITY
-from gpuc_rehearsal.argocd.http_handlers import Handler, Request
-from gpuc_rehearsal.certificates import Authority
-from gpuc_rehearsal.process import LOOPBACK
+from gpuc_rehearsal.argocd.charts import JSON, Files
+from gpuc_rehearsal.client import ApiError
+from gpuc_rehearsal.process import LOOPBACK, ProgramError
 
-JSON = {"Content-Type": "application/json"}
 CHUNK = 1 << 16
-FORWARDED_HEADERS = ("Content-Type", "Content-Encoding", "Git-Protocol", "Accept", "Range")
+_GIT = {
+    "GIT_HTTP_EXPORT_ALL": "1",
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_COUNT": "1",
+    "GIT_CONFIG_KEY_0": "safe.directory",
+    "GIT_CONFIG_VALUE_0": "*",
+    "REMOTE_ADDR": LOOPBACK,
+}
+_GIT_HEADERS = {
+    "CONTENT_TYPE": "Content-Type",
+    "HTTP_CONTENT_ENCODING": "Content-Encoding",
+    "GIT_PROTOCOL": "Git-Protocol",
+}
+
+
+class BackgroundLoop:
+    """A context manager that calls a function repeatedly until the `with` block ends.
+
+    Errors of the API server do not end the loop; any other exception ends the loop.
+    """
+
+    def __init__(self, name: str, step: Callable[[], None], pause_s: float = 1.0) -> None:
+        self._name, self._step, self._pause_s = name, step, pause_s
+        self._stopped = threading.Event()
+        self._failure: Exception | None = None
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stopped.set()
+        self._thread.join()
+
+    def require_alive(self) -> None:
+        """Raises a ProgramError if an exception has ended the loop."""
+        if self._failure is not None:
+            raise ProgramError(f"{self._name} ended: {self._failure!r}") from self._failure
+
+    def _run(self) -> None:
+        try:
+            while not self._stopped.is_set():
+                with suppress(ApiError, OSError, HTTPException):
+                    self._step()
+                self._stopped.wait(self._pause_s)
+        except Exception as error:  # require_alive raises the error in the main thread
+            self._failure = error
 
 
 class QuietHandler(BaseHTTPRequestHandler):
     """A handler of requests that logs nothing, because the clients log their requests."""
 
     protocol_version = "HTTP/1.1"
+
+    def body(self) -> bytes:
+        """Returns the body of the request."""
+        if "chunked" in self.headers.get("Transfer-Encoding", ""):
+            return read_chunked(self.rfile)
+        return self.rfile.read(int(self.headers.get("Content-Length", 0)))
 
     def answer(self, code: int, content: bytes, headers: Mapping[str, str]) -> None:
         """Sends a response with a status code; without the content for the method HEAD."""
@@ -37,37 +92,42 @@ class QuietHandler(BaseHTTPRequestHandler):
         if self.command != "HEAD":
             self.wfile.write(content)
 
+    def answer_json(self, code: int, document: Mapping[str, Any]) -> None:
+        """Sends a response with a JSON document."""
+        self.answer(code, json.dumps(document).encode(), {"Content-Type": JSON})
+
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002
         """Logs nothing."""
 
 
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Prints errors of handlers, but not that a client ended a connection."""
+        if not isinstance(sys.exception(), ConnectionError | ssl.SSLError | TimeoutError):
+            super().handle_error(request, client_address)
+
+
 def start_server(
-    name: str, address: tuple[str, int], files: tuple[Path, Path], handler: type[BaseHTTPRequestHandler]
+    name: str,
+    address: tuple[str, int],
+    handler: type[BaseHTTPRequestHandler],
+    files: tuple[Path, Path] | None = None,
 ) -> Callable[[], None]:
     """Starts a server in a thread. Returns a function that stops the server.
 
     Args:
         name: the name of the thread.
         address: the IP address and the port.
-        files: the certificate of the server and its key.
         handler: the class that handles the requests.
+        files: the certificate of the server and its key; None for a server without TLS.
     """
-    server = ThreadingHTTPServer(address, handler)
-    context = server_context(files)
-    server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
-    return serve(name, server)
-
-
-def server_context(files: tuple[Path, Path]) -> ssl.SSLContext:
-    """Returns the TLS settings of a server with a certificate and its key."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(*files)
-    return context
-
-
-def serve(name: str, server: ThreadingHTTPServer) -> Callable[[], None]:
-    """Runs a server in a thread with this name. Returns a function that stops the server."""
-    server.daemon_threads = True
+    server = _Server(address, handler)
+    if files:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(*files)
+        server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
     threading.Thread(target=server.serve_forever, name=name, daemon=True).start()
 
     def stop() -> None:
@@ -77,88 +137,63 @@ def serve(name: str, server: ThreadingHTTPServer) -> Callable[[], None]:
     return stop
 
 
-def serve_visibility(authority: Authority, address: str, port: int) -> Callable[[], None]:
-    """Starts a server in a thread. Returns a function that stops the server.
-
-    address and port: the address and the port of the Service. authority issues the certificate of the server.
-    """
-    files = authority.issue("visibility", VISIBILITY, hosts=(address,))
-    return start_server("visibility", (address, port), files, _Visibility)
-
-
-def discovery(path: str) -> tuple[int, bytes]:
-    """Returns (status code, content) of the response for a path."""
-    segments = path.partition("?")[0].strip("/").split("/")
-    if segments[:2] != ["apis", VISIBILITY] or len(segments) != 3:
-        return 404, b"{}"
-    listed = {
-        "kind": "APIResourceList",
-        "apiVersion": "v1",
-        "groupVersion": f"{VISIBILITY}/{segments[2]}",
-        "resources": [],
-    }
-    return 200, json.dumps(listed).encode()
-
-
-class _Visibility(QuietHandler):
-    def do_GET(self) -> None:
-        self.answer(*discovery(self.path), JSON)
-
-
-def start_proxy(
-    port: int, hosts: Mapping[str, Handler], tunnels: Mapping[str, int], files: tuple[Path, Path]
+def start_hosts(
+    port: int, certificate: tuple[Path, Path], files: Mapping[str, Files], git: Path, repositories: Mapping[str, Path]
 ) -> Callable[[], None]:
-    """Starts an HTTP proxy for the method CONNECT on loopback. Returns a function that stops the proxy.
+    """Starts a server that replaces external hosts, on a port of loopback. Returns a function that stops the server.
 
     Args:
-        hosts: handlers of requests, by host name. Connections to unknown hosts are refused.
-        tunnels: ports on loopback, by host name. The proxy forwards the bytes of these connections unchanged.
-        files: a certificate that is valid for all hosts with a handler, and its key.
+        certificate: a certificate that is valid for all hosts, and its key.
+        files, repositories: the files of each host, and its folder of bare repositories, which are read-only.
+        git: the path of the program.
     """
-    served = {"hosts": hosts, "tunnels": tunnels, "context": server_context(files)}
-    return serve("proxy", ThreadingHTTPServer((LOOPBACK, port), type("_ConnectHandler", (_Connect,), served)))
+    served = {"files": files, "git": git, "repositories": repositories}
+    return start_server("hosts", (LOOPBACK, port), type("_Hosts", (_Host,), served), certificate)
 
 
-class _Connect(QuietHandler):
-    """Handles the CONNECT requests of one connection to the proxy."""
+class _Host(QuietHandler):
+    """Handles the requests of a connection to a host."""
 
-    hosts: Mapping[str, Handler]
-    tunnels: Mapping[str, int]
-    context: ssl.SSLContext
-
-    def do_CONNECT(self) -> None:
-        self.close_connection = True
-        host = self.path.rpartition(":")[0]
-        with suppress(ConnectionError, ssl.SSLError, TimeoutError):
-            if host not in self.hosts and host not in self.tunnels:
-                self.send_error(502, f"the rehearsal does not serve {host}")
-                return
-            self.wfile.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
-            self.wfile.flush()
-            if host in self.tunnels:
-                _tunnel(self.connection, self.tunnels[host])
-            else:
-                _serve(self.context, self.connection, self.hosts[host])
-
-
-class _TlsRequests(QuietHandler):
-    """Handles the requests of one TLS connection to a host."""
-
-    host: Handler
+    files: Mapping[str, Files]
+    git: Path
+    repositories: Mapping[str, Path]
 
     def do_GET(self) -> None:
-        headers = {name: self.headers[name] for name in FORWARDED_HEADERS if name in self.headers}
-        request = Request("GET" if self.command == "HEAD" else self.command, self.path, headers, self._body())
-        response = type(self).host(request)
-        self.answer(response.code, response.content, response.headers)
+        host, body = self.headers.get("Host", ""), self.body()
+        path, _, query = self.path.partition("?")
+        if found := self.files.get(host, {}).get(path.strip("/")):
+            headers = {"Content-Type": found.media_type, "Docker-Content-Digest": found.digest}
+            self.answer(200, found.content, headers)
+        elif host in self.repositories:
+            self.answer(*self._git_response(self.repositories[host], path, query, body))
+        else:
+            self.answer(404, b"not found\n", {"Content-Type": "text/plain"})
 
     do_HEAD = do_GET  # noqa: N815
     do_POST = do_GET  # noqa: N815
 
-    def _body(self) -> bytes:
-        if "chunked" in self.headers.get("Transfer-Encoding", ""):
-            return read_chunked(self.rfile)
-        return self.rfile.read(int(self.headers.get("Content-Length", 0)))
+    def _git_response(self, folder: Path, path: str, query: str, body: bytes) -> tuple[int, bytes, dict[str, str]]:
+        environment = {
+            **_GIT,
+            **{name: self.headers.get(header, "") for name, header in _GIT_HEADERS.items()},
+            "PATH": os.environ.get("PATH", ""),
+            "GIT_PROJECT_ROOT": str(folder),
+            "PATH_INFO": path,
+            "QUERY_STRING": query,
+            "REQUEST_METHOD": "GET" if self.command == "HEAD" else self.command,
+            "CONTENT_LENGTH": str(len(body)),
+        }
+        command = [str(self.git), "http-backend"]
+        with Popen(command, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, env=environment) as process:
+            return cgi_response(process.communicate(body)[0])
+
+
+def cgi_response(output: bytes) -> tuple[int, bytes, dict[str, str]]:
+    """Returns (status code, content, headers) from the output of a CGI program: headers, an empty line and content."""
+    head, _, content = output.replace(b"\r\n\r\n", b"\n\n", 1).partition(b"\n\n")
+    lines = (line.partition(":") for line in head.decode("latin-1").splitlines())
+    headers = {name.strip(): value.strip() for name, _, value in lines}
+    return int(headers.pop("Status", "200").split()[0]), content, headers
 
 
 def read_chunked(stream: IO[bytes] | BufferedIOBase) -> bytes:
@@ -172,20 +207,31 @@ def read_chunked(stream: IO[bytes] | BufferedIOBase) -> bytes:
     return b"".join(parts)
 
 
-def _serve(context: ssl.SSLContext, connection: socket.socket, host: Handler) -> None:
-    """Handles the requests of a TLS connection to a host until the client closes the connection."""
-    with context.wrap_socket(connection, server_side=True) as tls_connection:
-        handler = type("_HostHandler", (_TlsRequests,), {"host": staticmethod(host)})
-        handler(tls_connection, (LOOPBACK, 0), None)
+def start_proxy(port: int, ports: Mapping[str, int]) -> Callable[[], None]:
+    """Starts an HTTP proxy for the method CONNECT on loopback. Returns a function that stops the proxy.
+
+    ports: ports on loopback, by host name. The proxy forwards all bytes unchanged, and refuses unknown hosts.
+    """
+    return start_server("proxy", (LOOPBACK, port), type("_Proxy", (_Connect,), {"ports": ports}))
 
 
-def _tunnel(connection: socket.socket, port: int) -> None:
-    """Copies bytes in both directions between a connection and a port on loopback until both ends are closed."""
-    with socket.create_connection((LOOPBACK, port)) as server:
-        responses = threading.Thread(target=_copy, args=(server, connection), daemon=True)
-        responses.start()
-        _copy(connection, server)
-        responses.join()
+class _Connect(QuietHandler):
+    """Handles the CONNECT request of one connection to the proxy."""
+
+    ports: Mapping[str, int]
+
+    def do_CONNECT(self) -> None:
+        self.close_connection = True
+        host = self.path.rpartition(":")[0]
+        if host not in self.ports:
+            self.send_error(502, f"the rehearsal does not serve {host}")
+            return
+        self.wfile.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
+        with socket.create_connection((LOOPBACK, self.ports[host])) as server:
+            responses = threading.Thread(target=_copy, args=(server, self.connection), daemon=True)
+            responses.start()
+            _copy(self.connection, server)
+            responses.join()
 
 
 def _copy(source: socket.socket, target: socket.socket) -> None:

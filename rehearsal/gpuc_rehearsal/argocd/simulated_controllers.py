@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gpuc.kubernetes.api_groups import ADMISSION_API
-from gpuc_rehearsal.argocd.servers import JSON, QuietHandler, start_server
+from gpuc_rehearsal.argocd.servers import QuietHandler, start_server
 from gpuc_rehearsal.autoscaler import autoscalers
 from gpuc_rehearsal.certificates import Authority
 from gpuc_rehearsal.client import DEFINITION, ApiError, Client, Object, is_true, now_text
 
 CLUSTER_POLICY = ("nvidia.com/v1", "ClusterPolicy")
-PAUSE_SECONDS = 1.0
+API_SERVICE = ("apiregistration.k8s.io/v1", "APIService")
 WEBHOOKS = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
 
 Endpoint = tuple[str, str, int]
@@ -36,6 +36,9 @@ class SimulatedControllers:
     argo-cd v3.5.7 reposerver/repository/repository.go (IsCRD)."""
     namespaces: Collection[str]
     """The namespaces of the charts."""
+    api_namespaces: Collection[str] = ()
+    """Namespaces of gpuc's charts. Kueue's visibility server is off there, and the API server is unhealthy without the
+    APIs of an APIService."""
     _servers: dict[Endpoint, Callable[[], None]] = field(default_factory=dict)
     """Functions that stop the servers of webhooks, by Service."""
 
@@ -53,8 +56,13 @@ class SimulatedControllers:
         for kind in WEBHOOKS if self.namespaces else ():
             for configuration in self.client.list_all(ADMISSION_API, kind):
                 self._serve(configuration)
-        for definition in self._definitions():
-            self._make_ready(definition)
+        for document in self.client.list_all(*API_SERVICE) if self.api_namespaces else ():
+            service = document["spec"].get("service") or {}
+            if service.get("namespace") in self.api_namespaces:
+                self._serve_service(service["namespace"], service["name"], int(service.get("port", 443)))
+        for definition in self.client.list_all(*DEFINITION) if self.namespaces else ():
+            if definition["spec"]["group"] not in self.known_groups:
+                self._make_ready(definition)
 
     def stop(self) -> None:
         """Stops all servers of webhooks."""
@@ -69,49 +77,45 @@ class SimulatedControllers:
         authority = base64.b64encode(self.authority.file.read_bytes()).decode()
         webhooks: list[Any] = configuration.get("webhooks", [])
         simulated = [
-            webhook
-            for webhook in webhooks
-            if webhook["clientConfig"].get("service", {}).get("namespace") in self.namespaces
-            and webhook["clientConfig"].get("caBundle", authority) == authority
+            client
+            for client in (webhook["clientConfig"] for webhook in webhooks)
+            if client.get("service", {}).get("namespace") in self.namespaces
+            and client.get("caBundle", authority) == authority
         ]
-        for webhook in simulated:
-            service = webhook["clientConfig"]["service"]
+        for client in simulated:
+            service = client["service"]
             self._serve_service(service["namespace"], service["name"], int(service.get("port", 443)))
-        if any("caBundle" not in webhook["clientConfig"] for webhook in simulated):
-            for webhook in simulated:
-                webhook["clientConfig"]["caBundle"] = authority
+        if any("caBundle" not in client for client in simulated):
+            for client in simulated:
+                client["caBundle"] = authority
             version = {"resourceVersion": configuration["metadata"]["resourceVersion"]}
             self.client.patch_object(configuration, {"metadata": version, "webhooks": webhooks})
 
     def _serve_service(self, namespace: str, name: str, port: int) -> None:
-        """Serves a webhook at the address of its Service while a pod of the Service is ready."""
+        """Serves webhooks and APIs at the address of a Service while a pod of the Service is ready."""
         endpoint = namespace, name, port
         service = self.client.find("v1", "Service", name, namespace) or {}
-        selector = service.get("spec", {}).get("selector")
-        labels = ",".join(f"{key}={value}" for key, value in (selector or {}).items())
+        selector = service.get("spec", {}).get("selector") or {}
+        labels = ",".join(f"{key}={value}" for key, value in selector.items())
         pods = self.client.list_all("v1", "Pod", namespace, labels=labels) if labels else []
         has_ready_pod = any(is_true(pod, "Ready") for pod in pods)
         if has_ready_pod and endpoint not in self._servers:
             host = f"{name}.{namespace}.svc"
             files = self.authority.issue(f"webhook-{namespace}-{name}", name, hosts=(host,))
             address = service["spec"]["clusterIP"], port
-            self._servers[endpoint] = start_server("webhook", address, files, _Webhook)
+            self._servers[endpoint] = start_server("service", address, _Simulated, files)
         elif not has_ready_pod and endpoint in self._servers:
             self._servers.pop(endpoint)()
-
-    def _definitions(self) -> list[Object]:
-        """Returns the CustomResourceDefinitions of the charts."""
-        found = self.client.list_all(*DEFINITION) if self.namespaces else []
-        return [definition for definition in found if definition["spec"]["group"] not in self.known_groups]
 
     def _make_ready(self, definition: Object) -> None:
         """Gives the condition Ready to all objects of a kind whose status has conditions."""
         spec = definition["spec"]
         version = next(version for version in spec["versions"] if version["storage"])
         status = version["schema"]["openAPIV3Schema"].get("properties", {}).get("status", {})
-        api, kind = f"{spec['group']}/{version['name']}", spec["names"]["kind"]
+        if "conditions" not in status.get("properties", {}):
+            return
         subresource = "status" if "status" in version.get("subresources", {}) else ""
-        for document in list_served(self.client, (api, kind)) if "conditions" in status.get("properties", {}) else ():
+        for document in list_served(self.client, (f"{spec['group']}/{version['name']}", spec["names"]["kind"])):
             if not is_true(document, "Ready"):
                 # The conditions of a kind can have another form.
                 patch_present(self.client, document, {"status": {"conditions": [ready()]}}, subresource, ignored=422)
@@ -142,7 +146,13 @@ def allowed(review: Object) -> Object:
     return {"apiVersion": review["apiVersion"], "kind": review["kind"], "response": response}
 
 
-class _Webhook(QuietHandler):
+class _Simulated(QuietHandler):
+    def do_GET(self) -> None:  # noqa: N802
+        """Answers that an API has no resources."""
+        segments = self.path.partition("?")[0].strip("/").split("/")
+        version = {"apiVersion": "v1", "groupVersion": "/".join(segments[1:])}
+        is_api = segments[0] == "apis" and len(segments) == 3
+        self.answer_json(*((200, {"kind": "APIResourceList", **version, "resources": []}) if is_api else (404, {})))
+
     def do_POST(self) -> None:  # noqa: N802
-        review = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        self.answer(200, json.dumps(allowed(review)).encode(), JSON)
+        self.answer_json(200, allowed(json.loads(self.body())))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import threading
+import math
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 from gpuc.kubernetes.argocd import WAVE
-from gpuc_rehearsal.client import ApiError, Client, Object
+from gpuc_rehearsal.argocd.servers import BackgroundLoop
+from gpuc_rehearsal.client import Client, Object
 
 ObjectMessage = tuple[str, str]
 """(object as "Kind namespace/name" or type of a condition, message)."""
@@ -17,7 +17,6 @@ APPLICATION = ("argoproj.io/v1alpha1", "Application")
 NAMESPACE = "argocd"
 _WATCH_SECONDS = 5
 _POLL_SECONDS = 0.1
-_GONE = 410
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +37,6 @@ class State:
     """Phase of the last operation: Running, Succeeded, Failed, Error or Terminating. Empty if there is none."""
     message: str = ""
     """Message of the last operation."""
-    revision: str = ""
-    """The commit or chart version of the last comparison."""
     conditions: tuple[ObjectMessage, ...] = ()
     """(type, message) of the conditions."""
     refused: tuple[ObjectMessage, ...] = ()
@@ -65,43 +62,36 @@ def state_of(application: Object, at: float, clusters: Collection[str] = ()) -> 
 
     Args:
         at: seconds since the start of the watch.
-        clusters: the names of the clusters of the run.
+        clusters: the names of the clusters of the run. An AppProject is named `<cluster>`, or `<cluster>-<name>` for
+            objects of users.
 
     Source: the fields of Application v1alpha1, Argo CD's documentation of its status.
     """
-    metadata, spec, status = application["metadata"], application.get("spec", {}), application.get("status", {})
-    wave = metadata.get("annotations", {}).get(WAVE)
+    metadata, status = application["metadata"], application.get("status", {})
+    project, wave = application.get("spec", {}).get("project", ""), metadata.get("annotations", {}).get(WAVE)
     compared, operation = status.get("sync", {}), status.get("operationState") or {}
-    resources = status.get("resources") or ()
     applied = (operation.get("syncResult") or {}).get("resources") or ()
     return State(
         at=at,
         name=metadata["name"],
-        cluster=_cluster_of(spec.get("project", ""), clusters),
+        cluster=max((name for name in clusters if f"{project}-".startswith(f"{name}-")), key=len, default=project),
         wave=None if wave is None else int(wave),
         sync=compared.get("status", ""),
         health=status.get("health", {}).get("status", ""),
         phase=operation.get("phase", ""),
         message=operation.get("message", ""),
-        revision=compared.get("revision") or ",".join(compared.get("revisions") or ()),
         conditions=tuple((row["type"], row.get("message", "")) for row in status.get("conditions") or ()),
-        refused=tuple((_object(row), row.get("message", "")) for row in applied if _has_failed(row)),
-        differing=tuple(_object(row) for row in resources if _differs(row)),
+        refused=tuple(
+            (_object(row), row.get("message", ""))
+            for row in applied
+            if row.get("status") == "SyncFailed" or row.get("hookPhase") in ("Failed", "Error")
+        ),
+        differing=tuple(
+            _object(row)
+            for row in status.get("resources") or ()
+            if row.get("status") == "OutOfSync" and not row.get("requiresPruning")
+        ),
     )
-
-
-def _cluster_of(project: str, clusters: Collection[str]) -> str:
-    """Returns the cluster of an AppProject, which is named `<cluster>`, or `<cluster>-<name>` for objects of users."""
-    found = [name for name in clusters if project == name or project.startswith(f"{name}-")]
-    return max(found, key=len, default=project)
-
-
-def _has_failed(row: Mapping[str, str]) -> bool:
-    return row.get("status") == "SyncFailed" or row.get("hookPhase") in ("Failed", "Error")
-
-
-def _differs(row: Mapping[str, str]) -> bool:
-    return row.get("status") == "OutOfSync" and not row.get("requiresPruning")
 
 
 def _object(row: Mapping[str, str]) -> str:
@@ -115,18 +105,14 @@ class Timeline:
 
     def __init__(self, states: Iterable[State] = ()) -> None:
         self._states: list[State] = []
-        self._last: dict[str, State] = {}
         for state in states:
             self.add(state)
 
-    def add(self, state: State) -> bool:
-        """Appends a state. Returns False if the last state of the Application is equal, except for the time."""
-        last = self._last.get(state.name)
-        if last is not None and replace(state, at=last.at) == last:
-            return False
-        self._states.append(state)
-        self._last[state.name] = state
-        return True
+    def add(self, state: State) -> None:
+        """Appends a state, unless the last state of the Application is equal, except for the time."""
+        last = next((known for known in reversed(self._states) if known.name == state.name), None)
+        if last is None or replace(state, at=last.at) != last:
+            self._states.append(state)
 
     def __iter__(self) -> Iterator[State]:
         return iter(tuple(self._states))
@@ -134,11 +120,16 @@ class Timeline:
     @property
     def last(self) -> dict[str, State]:
         """Last states of the existing Applications, by name."""
-        return {name: state for name, state in sorted(self._last.items()) if state.exists}
+        return dict(sorted(self.at(math.inf).items()))
 
     def of(self, name: str) -> tuple[State, ...]:
         """Returns the states of an Application, oldest first."""
         return tuple(state for state in self if state.name == name)
+
+    def of_cluster(self, cluster: str) -> Timeline:
+        """Returns the states of the Applications of a cluster."""
+        names = {state.name for state in self if state.cluster == cluster}
+        return Timeline(state for state in self if state.name in names)
 
     def at(self, moment: float) -> dict[str, State]:
         """Returns the states of the Applications that existed at a moment, by name. moment is in seconds."""
@@ -148,13 +139,11 @@ class Timeline:
     def spans(self, name: str, end: float) -> Iterator[tuple[State, float]]:
         """Yields the states of an Application with their end in seconds. The last state ends at `end`."""
         states = self.of(name)
-        for state, following in pairwise(states):
-            yield state, following.at
-        if states:
-            yield states[-1], max(end, states[-1].at)
+        ends = [state.at for state in states[1:]]
+        return zip(states, [*ends, max(end, states[-1].at)] if states else ends, strict=True)
 
 
-class Watch:
+class Watch(BackgroundLoop):
     """A context manager that records the states of all Applications until the `with` block ends.
 
     The API server sends changes in the order of their storage. So the order of states in the timeline is correct across
@@ -163,21 +152,12 @@ class Watch:
 
     def __init__(self, client: Client, clusters: Collection[str] = ()) -> None:
         """Prepares the watch; clusters are the names of the clusters of the run."""
+        super().__init__("the watch of the Applications", self._follow, _POLL_SECONDS)
         self.timeline = Timeline()
         self._client = client
         self._clusters = clusters
         self._began = time.monotonic()
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self._error: Exception | None = None
-
-    def __enter__(self) -> Watch:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._ended.set()
-        self._thread.join(timeout=_WATCH_SECONDS + 1)
+        self._version = ""
 
     @property
     def now(self) -> float:
@@ -187,50 +167,33 @@ class Watch:
     def until(self, condition: Callable[[], bool], limit_s: float) -> float | None:
         """Waits until the condition is True. Returns the seconds, or None if the condition is not True within limit_s.
 
-        Raises:
-            ApiError: if the watch failed.
+        Raises ProgramError if the watch failed.
         """
         started = self.now
         while True:
-            if self._error:
-                raise self._error
+            self.require_alive()
             if condition():
                 return self.now - started
             if self.now - started > limit_s:
                 return None
             time.sleep(_POLL_SECONDS)
 
-    def _run(self) -> None:
-        try:
-            while not self._ended.is_set():
-                self._follow()
-        except Exception as error:
-            if not self._ended.is_set():
-                self._error = error
-
     def _follow(self) -> None:
-        """Lists the Applications, then records the changes of Applications until the resource version expires."""
-        applications, version = self._client.list_with_version(*APPLICATION, NAMESPACE)
-        existing = {application["metadata"]["name"] for application in applications}
-        for name in self.timeline.last.keys() - existing:
-            self._add_deletion(name)
-        for application in applications:
-            self._add(application)
-        while not self._ended.is_set():
-            try:
-                for event, application in self._client.watch(*APPLICATION, NAMESPACE, version, _WATCH_SECONDS):
-                    version = application["metadata"]["resourceVersion"]
-                    if event == "DELETED":
-                        self._add_deletion(application["metadata"]["name"])
-                    elif event != "BOOKMARK":
-                        self._add(application)
-            except ApiError as error:
-                if error.code == _GONE:
-                    return
-                raise
+        """Records the changes of Applications for _WATCH_SECONDS. Lists the Applications at first and after an error.
 
-    def _add(self, application: Object) -> None:
-        self.timeline.add(state_of(application, self.now, self._clusters))
-
-    def _add_deletion(self, name: str) -> None:
-        self.timeline.add(State(at=self.now, name=name, exists=False))
+        For example, the API server refuses a resource version that is too old.
+        """
+        version, self._version = self._version, ""
+        if not version:
+            applications, version = self._client.list_with_version(*APPLICATION, NAMESPACE)
+            for name in self.timeline.last.keys() - {application["metadata"]["name"] for application in applications}:
+                self.timeline.add(State(at=self.now, name=name, exists=False))
+            for application in applications:
+                self.timeline.add(state_of(application, self.now, self._clusters))
+        for event, application in self._client.watch(*APPLICATION, NAMESPACE, version, _WATCH_SECONDS):
+            version = application["metadata"]["resourceVersion"]
+            if event == "DELETED":
+                self.timeline.add(State(at=self.now, name=application["metadata"]["name"], exists=False))
+            elif event != "BOOKMARK":
+                self.timeline.add(state_of(application, self.now, self._clusters))
+        self._version = version

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gpuc.diagnostics.usage import UsageError
 from gpuc.pipeline.stages import CompiledSpec, compiled_spec
-from gpuc_rehearsal.argocd.http_handlers import ChartError
+from gpuc_rehearsal.argocd.charts import ChartError
 from gpuc_rehearsal.argocd.hub import ArgoCD, workload_destination
 from gpuc_rehearsal.argocd.repository import RepositoryError
 from gpuc_rehearsal.argocd.result import REPORT, SyncResult

@@ -10,18 +10,17 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
-from dataclasses import dataclass
 
 from gpuc.kubernetes.controllers import user
 from gpuc.model import Cluster
 from gpuc.parts.workload_kinds import workload_kind
-from gpuc_rehearsal.argocd.object_diff import ObjectKey
 from gpuc_rehearsal.client import ApiError, Client, Object, condition, is_true, reason_text
 from gpuc_rehearsal.context import EVENT, POD, WORKLOAD
 from gpuc_rehearsal.outcome import Outcome, dry_run, refusing_component
 from gpuc_rehearsal.transition.filling import Filling, without_generated
 from gpuc_rehearsal.transition.outcomes import Attempt
 from gpuc_rehearsal.transition.snapshot import OWNERS, Snapshot, is_deleting, stop_work, take_snapshot
+from gpuc_rehearsal.transition.synced_changes import ObjectKey
 
 DECISION_SECONDS = 20
 """Seconds to wait for the decision about a workload that was started again."""
@@ -34,14 +33,8 @@ _SAME_ANSWERS = 4
 _SHARED_KINDS = {"Cohort", "Topology", "WorkloadPriorityClass"}
 """Kinds of Kueue that concern the work of all queues."""
 _NAMESPACE_KINDS = ("ResourceQuota", "LimitRange")
-
-
-@dataclass(frozen=True)
-class Answers:
-    """The outcomes of the dry runs of one state, by the text of a workload: of the object, and of its pod."""
-
-    objects: Mapping[str, Outcome]
-    pods: Mapping[str, Outcome]
+Answers = Mapping[tuple[str, str], Outcome]
+"""The outcomes of the dry runs of one state, by the text of a workload and what is created: its object, or its pod."""
 
 
 def dry_runs(client: Client, cluster: Cluster, work: Sequence[Filling], snapshot: Snapshot) -> Answers:
@@ -50,23 +43,22 @@ def dry_runs(client: Client, cluster: Cluster, work: Sequence[Filling], snapshot
     with ThreadPoolExecutor(_THREADS) as pool:
         objects = pool.map(lambda filling: _object_answer(client, groups, filling), work)
         pods = pool.map(lambda filling: _pod_answer(client, snapshot, filling), work)
-    texts = [str(filling) for filling in work]
-    return Answers(
-        dict(zip(texts, objects, strict=True)),
-        {text: answer for text, answer in zip(texts, pods, strict=True) if answer is not None},
-    )
+    answers = {"object": objects, "pod": pods}
+    return {
+        (str(filling), what): answer
+        for what, outcomes in answers.items()
+        for filling, answer in zip(work, outcomes, strict=True)
+        if answer is not None
+    }
 
 
-def refusals(work: Sequence[Filling], before: Answers, after: Answers) -> dict[str, Attempt]:
+def refusals(before: Answers, after: Answers) -> dict[str, Attempt]:
     """Returns the workloads that were not refused before the change, or not by this program, and are refused now."""
     found: dict[str, Attempt] = {}
-    for text in map(str, work):
-        for earlier, later in ((before.objects, after.objects), (before.pods, after.pods)):
-            old, new = earlier.get(text), later.get(text)
-            if old is None or new is None or new.verdict != "refused":
-                continue
-            if (old.verdict, old.by) != (new.verdict, new.by):
-                found.setdefault(text, Attempt("refused", new.by, new.message))
+    for (text, what), new in sorted(after.items(), key=lambda item: item[0]):
+        old = before.get((text, what))
+        if old is not None and new.verdict == "refused" and (old.verdict, old.by) != (new.verdict, new.by):
+            found.setdefault(text, Attempt("refused", new.by, new.message))
     return found
 
 
@@ -76,25 +68,16 @@ def to_restart(work: Sequence[Filling], changed: Iterable[ObjectKey]) -> list[li
     The workloads of a ClusterQueue are one group. Groups are restarted one after another, because a workload that
     waits can borrow the quota that the stopped workloads of another queue do not use.
     """
-    keys = list(changed)
-    names = {(key.kind, key.namespace, key.name) for key in keys}
-    kinds = {key.kind for key in keys}
-    limited = {key.namespace for key in keys if key.kind in _NAMESPACE_KINDS}
+    names = {(key.kind, key.namespace, key.name) for key in changed}
+    is_shared = any(kind in _SHARED_KINDS for kind, _, _ in names)
+    limited = {namespace for kind, namespace, _ in names if kind in _NAMESPACE_KINDS}
     groups: dict[str, list[Filling]] = {}
     for filling in work:
-        if filling.pods:
-            continue
-        if filling.local_queue:
-            own = {
-                ("ClusterQueue", "", filling.local_queue),
-                ("LocalQueue", filling.namespace, filling.local_queue),
-                ("ResourceFlavor", "", filling.pool),
-            }
-            is_concerned = bool(own & names or kinds & _SHARED_KINDS)
-        else:
-            is_concerned = filling.namespace in limited
-        if is_concerned:
-            groups.setdefault(filling.local_queue or filling.namespace, []).append(filling)
+        queue, namespace = filling.local_queue, filling.namespace
+        own = {("ClusterQueue", "", queue), ("LocalQueue", namespace, queue), ("ResourceFlavor", "", filling.pool)}
+        is_concerned = is_shared or own & names if queue else namespace in limited
+        if is_concerned and not filling.pods:
+            groups.setdefault(queue or namespace, []).append(filling)
     return list(groups.values())
 
 
@@ -105,34 +88,30 @@ def restart(client: Client, work: Sequence[Filling]) -> dict[str, Attempt]:
     """
     stop_work(client, work)
     found: dict[str, Attempt] = {}
-    waiting = []
+    answers: dict[Filling, list[Attempt]] = {}
     for filling in work:
         try:
             client.create(filling.document)
-            waiting.append(filling)
+            answers[filling] = []
         except ApiError as error:
             found[str(filling)] = Attempt("refused", refusing_component(error.message), error.message)
     deadline = time.monotonic() + DECISION_SECONDS
-    answers: dict[str, list[Attempt]] = {str(filling): [] for filling in waiting}
-    while undecided := [filling for filling in waiting if not _is_decided(answers[str(filling)])]:
-        if time.monotonic() > deadline:
-            break
+    while time.monotonic() < deadline and not all(map(_is_decided, answers.values())):
         snapshot = take_snapshot(client, (POD, WORKLOAD, *OWNERS, EVENT))
-        for filling in undecided:
-            answers[str(filling)].append(_answer(snapshot, filling))
+        for filling, given in answers.items():
+            if not _is_decided(given):
+                given.append(_answer(snapshot, filling))
         time.sleep(_POLL_SECONDS)
-    found |= {text: rows[-1] for text, rows in answers.items() if rows and rows[-1].outcome != "kept"}
-    stop_work(client, [filling for filling in waiting if str(filling) in found])
-    return found
+    waiting = {filling: given[-1] for filling, given in answers.items() if given and given[-1].outcome != "kept"}
+    stop_work(client, waiting)
+    return found | {str(filling): answer for filling, answer in waiting.items()}
 
 
 def _is_decided(answers: Sequence[Attempt]) -> bool:
     """Returns whether an answer is final: the workload was admitted, or the same outcome has been seen some times."""
-    if not answers:
-        return False
+    if not answers or answers[-1].outcome == "kept":
+        return bool(answers)
     last = answers[-1]
-    if last.outcome == "kept":
-        return True
     is_preempting = "preempt" in last.message.lower()
     same = [answer.outcome for answer in answers[-_SAME_ANSWERS:]].count(last.outcome)
     return bool(last.message) and not is_preempting and same == _SAME_ANSWERS
@@ -140,19 +119,16 @@ def _is_decided(answers: Sequence[Attempt]) -> bool:
 
 def _answer(snapshot: Snapshot, filling: Filling) -> Attempt:
     """Returns the present answer to a restarted workload."""
-    owner = snapshot.find(filling.kind, filling.name, filling.namespace)
+    owner = snapshot.live(filling)
     if owner is None:
         return Attempt("waiting")
     if filling.kind == "Deployment":
         return _pods_answer(snapshot, filling, owner)
-    workload = snapshot.workload_of(owner)
-    if workload is None:
-        return Attempt("waiting", "Kueue")
+    workload = snapshot.workload_of(owner) or {}
     if is_true(workload, "Admitted"):
         return Attempt("kept")
     reserved = condition(workload, "QuotaReserved")
-    message = reason_text(reserved) if reserved else ""
-    return Attempt("waiting", "Kueue", message)
+    return Attempt("waiting", "Kueue", reason_text(reserved) if reserved else "")
 
 
 def _pods_answer(snapshot: Snapshot, filling: Filling, owner: Object) -> Attempt:
@@ -176,7 +152,7 @@ def _object_answer(client: Client, groups: Mapping[str, str], filling: Filling) 
 
 def _pod_answer(client: Client, snapshot: Snapshot, filling: Filling) -> Outcome | None:
     """Returns the answer to a replacement of a running pod; None without a running pod."""
-    owner = snapshot.find(filling.kind, filling.name, filling.namespace)
+    owner = snapshot.live(filling)
     pods = snapshot.pods_of(owner) if owner else []
     if not pods:
         return None
@@ -189,8 +165,7 @@ def _pod_answer(client: Client, snapshot: Snapshot, filling: Filling) -> Outcome
 def _replacement(pod: Object) -> Object:
     """Returns the pod as its controller created it: without the fields that the API server and the scheduler set."""
     document, given = without_generated(pod), pod["metadata"]
-    owners = {key: given[key] for key in ("ownerReferences",) if key in given}
-    document["metadata"] |= {"name": f"{given['name']}{PROBE}", **owners}
+    document["metadata"] |= {"name": f"{given['name']}{PROBE}", "ownerReferences": given["ownerReferences"]}
     document["metadata"].pop("generateName", None)
     for key in ("nodeName", "serviceAccount", "priority", "preemptionPolicy"):
         document["spec"].pop(key, None)

@@ -10,7 +10,6 @@ from gpuc.kubernetes.kueue import QUEUE_LABEL
 from gpuc.kubernetes.node_pool import INSTANCE_TYPE
 from gpuc.model import Cluster, Pool
 from gpuc.model.names import POOL_LABEL
-from gpuc.model.tenant import NamespaceQuota
 from gpuc.objects.object_set import dig, items, pairs
 from gpuc_rehearsal.autoscaler import autoscaler_of
 from gpuc_rehearsal.client import ApiError, Client, Object
@@ -31,9 +30,9 @@ REST_PODS = 128
 NO_SCHEDULER = "gpuc-rehearsal-no-scheduler"
 OBSERVED_KINDS = ("Job", "Deployment", "StatefulSet")
 """The kinds whose controllers run, so that their objects get pods."""
-_GENERATED = {
-    *("uid", "resourceVersion", "creationTimestamp", "managedFields", "selfLink", "generation", "ownerReferences"),
-}
+_GENERATED = (
+    "uid", "resourceVersion", "creationTimestamp", "managedFields", "selfLink", "generation", "ownerReferences",
+)  # fmt: skip
 """Metadata that the API server sets. It refuses most of it in a new object."""
 _JOB_LABELS = ("controller-uid", "job-name", "batch.kubernetes.io/controller-uid", "batch.kubernetes.io/job-name")
 """Labels that the API server adds to the pods of a Job.
@@ -42,7 +41,7 @@ Source: k8s.io/kubernetes v1.35.4 pkg/registry/batch/job/strategy.go (generateSe
 """
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Filling:
     """A workload that uses quota before the change."""
 
@@ -80,12 +79,11 @@ def fillings(cluster: Cluster, *, keeps_all: bool = False) -> list[Filling]:
     keeps_all: whether no pod may be disrupted, so that an autoscaler replaces no drifted node during the observation.
     """
     found, autoscaler = [*_of_queues(cluster), *_of_namespaces(cluster)], autoscaler_of(cluster)
-    keep = autoscaler.keep if autoscaler else {}
-    pools = {pool.name: pool for pool in cluster.pools}
+    kept = {pool.name for pool in cluster.pools if keeps_all or pool.keeps_runs}
     for filling in found:
-        if filling.pods and (keeps_all or pools[filling.pool].keeps_runs):
+        if autoscaler and filling.pods and filling.pool in kept:
             metadata = filling.document["spec"]["template"].setdefault("metadata", {})
-            metadata["annotations"] = {**metadata.get("annotations", {}), **keep}
+            metadata["annotations"] = {**metadata.get("annotations", {}), **autoscaler.keep}
     return found
 
 
@@ -120,42 +118,34 @@ def _selector(pool: Pool, index: int) -> dict[str, str]:
     """Returns a node selector that makes the nodes of a pool different. Static pools have nodes of one form already."""
     if pool.always_running:
         return {}
-    values = pool.scaling.choices.items() if pool.scaling else ()
-    types = tuple(instance.type for instance in pool.instances)
-    return {
-        key: str(choices[index % len(choices)])
-        for key, choices in (*values, (INSTANCE_TYPE, types))
-        if len(choices) > 1
-    }
+    values = pool.scaling.choices if pool.scaling else {}
+    choices = {**values, INSTANCE_TYPE: tuple(instance.type for instance in pool.instances)}
+    return {key: str(found[index % len(found)]) for key, found in choices.items() if len(found) > 1}
 
 
 def _of_namespaces(cluster: Cluster) -> Iterator[Filling]:
     """Yields for each quota of a namespace Deployments with one node, and a Deployment that uses the rest."""
     for factory in factories(cluster):
         for quota in factory.namespace.quotas:
-            for number, resource in enumerate(quota.pool.gpu_resource_names, 1):
-                yield from _of_resource(factory, quota, resource, number)
+            pool = quota.pool
+            for number, resource in enumerate(pool.gpu_resource_names, 1):
+                amount = max_per_pod(pool, resource)
+                pods = quota.amounts.get(resource, 0) // amount
+                nodes = min(NODES, pods) if number == 1 else 0
+                for index in range(nodes):
+                    pod = factory.pod(f"fill-{pool.name}-node-{index + 1}", pool, {resource: amount})
+                    pod["spec"]["nodeSelector"] |= _selector(pool, index)
+                    yield _deployment(factory, pod, pool, 1, 1)
+                if pods > nodes:
+                    pod = factory.pod(f"fill-{pool.name}-rest-{number}", pool, {resource: amount})
+                    pod["spec"]["schedulerName"] = NO_SCHEDULER
+                    yield _deployment(factory, pod, pool, min(REST_PODS, pods - nodes), 0)
 
 
-def _of_resource(factory: WorkloadFactory, quota: NamespaceQuota, resource: str, number: int) -> Iterator[Filling]:
-    pool, tenant = quota.pool, factory.tenant.name
-    amount = max_per_pod(pool, resource)
-    pods = quota.amounts.get(resource, 0) // amount
-    nodes = min(NODES, pods) if number == 1 else 0
-    for index in range(nodes):
-        pod = factory.pod(f"fill-{pool.name}-node-{index + 1}", pool, {resource: amount})
-        pod["spec"]["nodeSelector"] |= _selector(pool, index)
-        yield Filling(_deployment(factory, pod, 1), tenant, "", pool.name, 1)
-    if pods > nodes:
-        pod = factory.pod(f"fill-{pool.name}-rest-{number}", pool, {resource: amount})
-        pod["spec"]["schedulerName"] = NO_SCHEDULER
-        yield Filling(_deployment(factory, pod, min(REST_PODS, pods - nodes)), tenant, "", pool.name)
-
-
-def _deployment(factory: WorkloadFactory, pod: Object, replicas: int) -> Object:
+def _deployment(factory: WorkloadFactory, pod: Object, pool: Pool, replicas: int, on_nodes: int) -> Filling:
     document = replicated(factory, "Deployment", pod, replicas)
     document["metadata"]["name"] = pod["metadata"]["name"].removeprefix("rehearsal-")
-    return document
+    return Filling(document, factory.tenant.name, "", pool.name, on_nodes)
 
 
 def user_work(documents: Iterable[Object], cluster: Cluster) -> tuple[list[Filling], list[Object]]:
@@ -174,11 +164,11 @@ def user_work(documents: Iterable[Object], cluster: Cluster) -> tuple[list[Filli
         pods = _pods_of(document)
         if pods is None:
             others.append(document)
-            continue
-        tenant = tenants.get(str(document["metadata"]["namespace"]), "")
-        queue = queues.get(str(dig(document, "metadata", "labels", QUEUE_LABEL)), "")
-        pool = dig(document, "spec", "template", "spec", "nodeSelector", POOL_LABEL)
-        work.append(Filling(document, tenant, queue, str(pool or ""), pods))
+        else:
+            tenant = tenants.get(str(document["metadata"]["namespace"]), "")
+            queue = queues.get(str(dig(document, "metadata", "labels", QUEUE_LABEL)), "")
+            pool = dig(document, "spec", "template", "spec", "nodeSelector", POOL_LABEL)
+            work.append(Filling(document, tenant, queue, str(pool or ""), pods))
     return work, others
 
 
@@ -205,16 +195,13 @@ def without_generated(given: Object) -> Object:
     return document
 
 
-def create_others(client: Client, documents: Iterable[Object]) -> list[str]:
-    """Creates the objects without pods; returns why the API server refuses objects."""
-    problems = []
-    for document in documents:
-        try:
-            client.create(document)
-        except ApiError as error:
-            if error.reason != "AlreadyExists":
-                problems.append(f"{document['kind']} {document['metadata'].get('name', '')} is not created: {error}")
-    return problems
+def create(client: Client, document: Object) -> str:
+    """Creates an object, and returns why the API server refuses it. An object that exists is not an error."""
+    try:
+        client.create(document)
+    except ApiError as error:
+        return "" if error.reason == "AlreadyExists" else str(error)
+    return ""
 
 
 def _pods_of(document: Object) -> int | None:
@@ -225,9 +212,8 @@ def _pods_of(document: Object) -> int | None:
     spec = document.get("spec")
     if document["kind"] not in OBSERVED_KINDS or not isinstance(spec, dict):
         return None
-    if document["kind"] != "Job":
-        numbers = [spec.get("replicas", 1)]
-    else:
+    numbers = [spec.get("replicas", 1)]
+    if document["kind"] == "Job":
         parallelism = spec.get("parallelism", 1)
         numbers = [parallelism, spec.get("completions") or parallelism]
     return min(numbers) if all(isinstance(number, int) for number in numbers) else None

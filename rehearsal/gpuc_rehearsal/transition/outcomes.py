@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
+from gpuc_rehearsal.autoscaler import autoscalers
 from gpuc_rehearsal.client import Client, Object, condition, is_true, reason_text
 from gpuc_rehearsal.context import CLUSTER_QUEUE, LOCAL_QUEUE, POD, WORKLOAD
 from gpuc_rehearsal.transition.filling import Filling
 from gpuc_rehearsal.transition.result import NodeOutcome, QueueOutcome, WorkloadOutcome
 from gpuc_rehearsal.transition.snapshot import (
     Snapshot,
-    claim_kinds,
     is_deleting,
     is_running,
     pool_of,
@@ -21,7 +20,6 @@ from gpuc_rehearsal.transition.snapshot import (
     why_not_running,
 )
 
-_ACTIVE = "Active"
 QUIET_SECONDS = 2.5
 """The observed objects must stay the same for this time."""
 SLOWNESS = 10
@@ -35,8 +33,7 @@ _POLL_SECONDS = 0.6
 _OBSERVED = (POD, WORKLOAD, CLUSTER_QUEUE, LOCAL_QUEUE)
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
+class Attempt(NamedTuple):
     """The answer to the same workload created anew after the change."""
 
     outcome: str
@@ -55,9 +52,8 @@ def node_outcomes(
         always_running: the pools with nodes that run without work.
     """
     if before.autoscaler:
-        yield from before.autoscaler.drift.outcomes(before, seen, after, always_running)
-    else:
-        yield from (NodeOutcome(node["metadata"]["name"], pool_of(node), "kept") for node in before.of("Node"))
+        return before.autoscaler.drift.outcomes(before, seen, after, always_running)
+    return (NodeOutcome(node["metadata"]["name"], pool_of(node), "kept") for node in before.of("Node"))
 
 
 def drifted(snapshot: Snapshot) -> set[str]:
@@ -70,11 +66,10 @@ def workload_outcomes(
 ) -> Iterator[WorkloadOutcome]:
     """Yields the outcome of each workload that ran before.
 
-    Args:
-        attempts: the answers to the same workloads created anew, by the text of the workload.
+    attempts: the answers to the same workloads created anew, by the text of the workload.
     """
     for filling in work:
-        owner = before.find(filling.kind, filling.name, filling.namespace)
+        owner = before.live(filling)
         if owner is None or why_not_running(before, filling):
             continue
         found = _disturbance(filling, owner, before, after)
@@ -88,25 +83,19 @@ def workload_outcomes(
 
 def _disturbance(filling: Filling, owner: Object, before: Snapshot, after: Snapshot) -> Attempt:
     """Returns what happened to a running workload; kept if nothing happened."""
-    current = after.find(filling.kind, filling.name, filling.namespace)
+    current = after.live(filling)
     if current is None or is_deleting(current):
         return Attempt("evicted", "Kubernetes", f"{filling} was deleted")
-    lost = _lost_pods(before, after, owner)
     workload = after.workload_of(current)
     if eviction := _eviction(before.workload_of(owner), workload):
         is_admitted = workload is not None and is_true(workload, "Admitted")
         return Attempt("requeued" if is_admitted else "evicted", "Kueue", eviction)
-    if lost:
-        by = before.autoscaler.name if before.autoscaler else "Kubernetes"
-        return Attempt("drained", by, f"{len(lost)} pods were deleted: {', '.join(sorted(lost))}")
-    return Attempt("kept")
-
-
-def _lost_pods(before: Snapshot, after: Snapshot, owner: Object) -> set[str]:
-    """Returns the names of the pods that ran before and do not run any more."""
     running = {pod["metadata"]["uid"] for pod in after.of("Pod") if is_running(pod)}
-    pods = [pod for pod in before.pods_of(owner) if is_running(pod)]
-    return {pod["metadata"]["name"] for pod in pods if pod["metadata"]["uid"] not in running}
+    pods = (pod["metadata"] for pod in before.pods_of(owner) if is_running(pod))
+    if lost := sorted({metadata["name"] for metadata in pods if metadata["uid"] not in running}):
+        by = before.autoscaler.name if before.autoscaler else "Kubernetes"
+        return Attempt("drained", by, f"{len(lost)} pods were deleted: {', '.join(lost)}")
+    return Attempt("kept")
 
 
 def _eviction(before: Object | None, after: Object | None) -> str:
@@ -118,50 +107,36 @@ def _eviction(before: Object | None, after: Object | None) -> str:
     evicted, earlier = condition(after, "Evicted"), condition(before, "Evicted")
     if evicted and evicted.get("lastTransitionTime") != earlier.get("lastTransitionTime"):
         return reason_text(evicted)
-    if is_true(after, "Admitted"):
-        return ""
-    return reason_text(condition(after, "QuotaReserved"))
+    return "" if is_true(after, "Admitted") else reason_text(condition(after, "QuotaReserved"))
 
 
 def queue_outcomes(before: Snapshot, after: Snapshot) -> Iterator[QueueOutcome]:
     """Yields the state of each queue that exists before or after the change."""
     for kind in ("ClusterQueue", "LocalQueue"):
-        keys = {_key(queue): queue for queue in (*before.of(kind), *after.of(kind))}
-        for namespace, name in sorted(keys):
+        queues = (queue["metadata"] for queue in (*before.of(kind), *after.of(kind)))
+        for namespace, name in sorted({(metadata.get("namespace", ""), metadata["name"]) for metadata in queues}):
             current = after.find(kind, name, namespace)
-            count = _unfinished(after, kind, namespace, name)
+            outcome, message = "active", ""
             if current is None or is_deleting(current):
-                message = "is deleted when its Workloads have finished" if current else ""
-                yield QueueOutcome(kind, namespace, name, "gone", message, count)
-                continue
-            is_active = is_true(current, _ACTIVE)
-            message = "" if is_active else reason_text(condition(current, _ACTIVE))
-            yield QueueOutcome(kind, namespace, name, "active" if is_active else "inactive", message, count)
-
-
-def _key(queue: Object) -> tuple[str, str]:
-    return queue["metadata"].get("namespace", ""), queue["metadata"]["name"]
+                outcome, message = "gone", "is deleted when its Workloads have finished" if current else ""
+            elif not is_true(current, "Active"):
+                outcome, message = "inactive", reason_text(condition(current, "Active"))
+            yield QueueOutcome(kind, namespace, name, outcome, message, _unfinished(after, kind, namespace, name))
 
 
 def _unfinished(after: Snapshot, kind: str, namespace: str, name: str) -> int:
     """Returns the number of unfinished Workloads that use a queue."""
-    count = 0
-    for workload in after.of("Workload"):
-        if is_true(workload, "Finished"):
-            continue
-        if kind == "LocalQueue":
-            is_in = workload["metadata"]["namespace"] == namespace and workload["spec"].get("queueName") == name
-        else:
-            is_in = workload.get("status", {}).get("admission", {}).get("clusterQueue") == name
-        count += is_in
-    return count
+    workloads = [workload for workload in after.of("Workload") if not is_true(workload, "Finished")]
+    if kind == "LocalQueue":
+        wanted = namespace, name
+        return sum((row["metadata"]["namespace"], row["spec"].get("queueName")) == wanted for row in workloads)
+    return sum(row.get("status", {}).get("admission", {}).get("clusterQueue") == name for row in workloads)
 
 
 def settle(
     client: Client,
     quiet_s: float = QUIET_SECONDS,
     is_expected: Callable[[Snapshot], bool] = lambda snapshot: True,
-    timeout_s: float = SETTLE_SECONDS,
 ) -> dict[str, Object]:
     """Waits until the controllers have acted, and returns the last state of each claim by name.
 
@@ -172,25 +147,23 @@ def settle(
         is_expected: returns whether the observed objects can be the last state.
     """
     seen: dict[str, Object] = {}
-    deadline = time.monotonic() + timeout_s
+    deadline = time.monotonic() + SETTLE_SECONDS
     changed_at, last = time.monotonic(), None
     while time.monotonic() < deadline:
         started = time.monotonic()
-        snapshot = take_snapshot(client, (*claim_kinds(), *_OBSERVED))
+        snapshot = take_snapshot(client, (*(autoscaler.claim for autoscaler in autoscalers()), *_OBSERVED))
         needed_s = quiet_s + SLOWNESS * (time.monotonic() - started)
-        claims = snapshot.of(snapshot.autoscaler.claim[1]) if snapshot.autoscaler else ()
+        autoscaler = snapshot.autoscaler
+        claims = snapshot.of(autoscaler.claim[1]) if autoscaler else ()
         seen |= {claim["metadata"]["name"]: claim for claim in claims}
         digest = list(_digest(snapshot))
+        is_quiet = time.monotonic() - changed_at >= needed_s
         if digest != last:
             changed_at, last = time.monotonic(), digest
-        elif time.monotonic() - changed_at >= needed_s and is_expected(snapshot) and not _is_stale(client, snapshot):
+        elif is_quiet and is_expected(snapshot) and not (autoscaler and autoscaler.drift.is_stale(client, snapshot)):
             break
         time.sleep(_POLL_SECONDS)
     return seen
-
-
-def _is_stale(client: Client, snapshot: Snapshot) -> bool:
-    return snapshot.autoscaler is not None and snapshot.autoscaler.drift.is_stale(client, snapshot)
 
 
 def _digest(snapshot: Snapshot) -> Iterator[tuple[Any, ...]]:

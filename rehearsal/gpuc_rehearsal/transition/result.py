@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, astuple, dataclass, field
 from typing import Any, TypeVar
 
 from gpuc.diagnostics.report.document import Block, Heading, Table, section
@@ -16,10 +16,6 @@ UNCHANGED = ("kept", "applied", "active")
 _LONGEST_CELL = 160
 _LONGEST_REASON = 500
 """Of the reason of a node: an autoscaler names one reason for each NodePool, and that of the node is not the first."""
-_NODES = ("node", "pool", "outcome", "by", "reason")
-_WORKLOADS = ("workload", "queue", "pool", "outcome", "by", "message")
-_OBJECTS = ("object", "outcome", "message")
-_QUEUES = ("queue", "state", "workloads", "message")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +57,6 @@ class ObjectOutcome:
     outcome: str
     """applied, refused, pruned or left (removed from Git, but still in the cluster)."""
     message: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.kind} {self.namespace}/{self.name}" if self.namespace else f"{self.kind} {self.name}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,25 +118,28 @@ def _title(result: TransitionResult) -> str:
 
 def _blocks(result: TransitionResult) -> Iterator[Block]:
     """Yields a table for each kind of outcome, without tables and rows of unchanged things, and the notes."""
-    nodes = [(row.name, row.pool, row.outcome, row.by, row.reason) for row in _listed(result.nodes)]
-    workloads = [
-        (f"{row.kind} {row.namespace}/{row.name}", row.queue, row.pool, row.outcome, row.by, row.message)
-        for row in _listed(result.workloads)
-    ]
-    listed = _listed(result.objects)
-    objects = [(str(row), row.outcome, row.message) for row in result.objects if row in listed or row.message]
-    queues = [
-        (" ".join((row.kind, f"{row.namespace}/{row.name}".lstrip("/"))), row.outcome, str(row.workloads), row.message)
-        for row in _listed(result.queues)
-    ]
-    for title, headings, rows in (
-        ("Nodes", _NODES, nodes), ("Workloads", _WORKLOADS, workloads),
-        ("Objects", _OBJECTS, objects), ("Queues", _QUEUES, queues),
-    ):  # fmt: skip
+    objects = [row for row in result.objects if row.message or row.outcome not in UNCHANGED]
+    tables: dict[str, list[tuple[str, ...]]] = {
+        "Nodes: node pool outcome by reason": [astuple(row) for row in _listed(result.nodes)],
+        "Workloads: workload queue pool outcome by message": [
+            (name_of(row), row.queue, row.pool, row.outcome, row.by, row.message) for row in _listed(result.workloads)
+        ],
+        "Objects: object outcome message": [(name_of(row), row.outcome, row.message) for row in objects],
+        "Queues: queue state workloads message": [
+            (name_of(row), row.outcome, str(row.workloads), row.message) for row in _listed(result.queues)
+        ],
+    }
+    for heading, rows in tables.items():
+        title, _, columns = heading.partition(":")
+        longest = _LONGEST_REASON if title == "Nodes" else _LONGEST_CELL
         if rows:
-            longest = _LONGEST_REASON if headings is _NODES else _LONGEST_CELL
-            yield from ("", Heading(title, 3), Table([headings, *rows], longest=longest))
+            yield from ("", Heading(title, 3), Table([tuple(columns.split()), *rows], longest=longest))
     yield from section("Simulated or left out", result.notes)
+
+
+def name_of(row: WorkloadOutcome | ObjectOutcome | QueueOutcome) -> str:
+    """Returns "Kind namespace/name" of a row."""
+    return f"{row.kind} {row.namespace}/{row.name}" if row.namespace else f"{row.kind} {row.name}"
 
 
 def _listed(outcomes: Iterable[T]) -> list[T]:

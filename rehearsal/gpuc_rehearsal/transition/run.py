@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from gpuc.extra.files import read_files
 from gpuc.kubernetes.kueue import KUEUE_API
@@ -19,7 +19,6 @@ from gpuc.pipeline.stages import CompiledSpec, compile_source
 from gpuc.source import Source
 from gpuc.trace.node_agents import without_agent_requests
 from gpuc_rehearsal.apply import ARGO_CD, apply_object, apply_waves, measured
-from gpuc_rehearsal.argocd.object_diff import ObjectKey, diff_objects, key_of
 from gpuc_rehearsal.autoscaler import autoscaler_of
 from gpuc_rehearsal.client import Client, Object
 from gpuc_rehearsal.crds import Definitions, definitions
@@ -32,7 +31,7 @@ from gpuc_rehearsal.process import free_ports
 from gpuc_rehearsal.programs import Programs
 from gpuc_rehearsal.substitute import replacement_objects, settings, split_by_kind
 from gpuc_rehearsal.transition.attempts import Answers, dry_runs, refusals, restart, to_restart
-from gpuc_rehearsal.transition.filling import NODES, Filling, create_others, fillings, user_work
+from gpuc_rehearsal.transition.filling import NODES, Filling, create, fillings, user_work
 from gpuc_rehearsal.transition.outcomes import (
     Attempt,
     drifted,
@@ -43,7 +42,7 @@ from gpuc_rehearsal.transition.outcomes import (
 )
 from gpuc_rehearsal.transition.result import Observed, TransitionResult
 from gpuc_rehearsal.transition.snapshot import Snapshot, start_work, take_snapshot
-from gpuc_rehearsal.transition.synced_changes import apply_change
+from gpuc_rehearsal.transition.synced_changes import ObjectKey, apply_change, diff_objects, key_of
 
 READY_SECONDS = 120
 _PORTS = 8
@@ -81,27 +80,15 @@ def restart_changed(plane: ControlPlane, running: Settings, spec: CompiledSpec, 
     Returns the settings with which the programs run now.
     """
     wanted, known = settings(spec, definitions), running.kueue_configuration
-    is_changed = {kueue.PROGRAM: known is not None and wanted.kueue_configuration not in (None, known)}
-    if running.autoscaler:
-        is_changed[running.autoscaler.program] = wanted.feature_gates != running.feature_gates
-    if not any(is_changed.values()):
+    names = [kueue.PROGRAM] if known is not None and wanted.kueue_configuration not in (None, known) else []
+    if running.autoscaler and wanted.feature_gates != running.feature_gates:
+        names.append(running.autoscaler.program)
+    if not names:
         return running
     configuration = wanted.kueue_configuration or known
     now = replace(running, kueue_configuration=configuration, feature_gates=wanted.feature_gates)
-    _restart(plane, now, [name for name, changed in is_changed.items() if changed])
+    _restart(plane, now, names)
     return now
-
-
-def repeat_events(plane: ControlPlane, running: Settings) -> None:
-    """Restarts the autoscaler, so that it says again what keeps a node.
-
-    The autoscaler publishes one event of a kind about a node in two minutes, also if the reason differs, and the events
-    about the start of a node are of the same kind.
-
-    Source: sigs.k8s.io/karpenter v1.14.1 pkg/events/recorder.go (shouldCreateEvent)
-    """
-    if running.autoscaler:
-        _restart(plane, running, [running.autoscaler.program])
 
 
 def _restart(plane: ControlPlane, wanted: Settings, names: list[str]) -> None:
@@ -135,14 +122,12 @@ class RunningState:
         self.work: list[Filling] = []
         self.snapshot = Snapshot()
         """The objects before the change, when all work runs."""
-        self._answers = Answers({}, {})
+        self._answers: Answers = {}
 
-    def apply(self, progress: Callable[[str], None]) -> list[str]:
+    def apply(self, progress: Progress) -> list[str]:
         """Applies the state before; returns sentences about objects that are refused or not healthy."""
-        replacements = replacement_objects(self.before.cluster)
-        problems: list[str] = []
-        for _, refused, unhealthy in apply_waves(self.client, self.before_objects, replacements, progress):
-            problems += map(str, (*refused, *unhealthy))
+        waves = apply_waves(self.client, self.before_objects, replacement_objects(self.before.cluster), progress)
+        problems = [str(problem) for _, refused, unhealthy in waves for problem in (*refused, *unhealthy)]
         return [*problems, *self._place_static_nodes()]
 
     def fill(self, work: Sequence[Filling]) -> dict[str, str]:
@@ -177,14 +162,19 @@ class RunningState:
         observed.nodes = list(node_outcomes(self.snapshot, seen, now, running))
         observed.workloads = list(workload_outcomes(self.work, self.snapshot, now, attempts))
         observed.queues = list(queue_outcomes(self.snapshot, now))
-
         return observed
 
     def _await_decisions(self) -> None:
-        """Waits until the autoscaler has decided about the drifted nodes."""
+        """Waits until the autoscaler has decided about the drifted nodes.
+
+        If it says nothing, restarts it: it publishes one event of a kind about a node in two minutes, also if the
+        reason differs, and the events about the start of a node are of the same kind.
+
+        Source: sigs.k8s.io/karpenter v1.14.1 pkg/events/recorder.go (shouldCreateEvent)
+        """
         autoscaler = self.snapshot.autoscaler
         if autoscaler and not autoscaler.drift.await_decisions(self.client, self.snapshot):
-            repeat_events(self.plane, self._settings)
+            _restart(self.plane, self._settings, [autoscaler.program])
             autoscaler.drift.await_decisions(self.client, self.snapshot)
 
     def _place_static_nodes(self) -> list[str]:
@@ -193,19 +183,17 @@ class RunningState:
         return [f"pool {pool}: {problem}" for pool, problem in incomplete.items()]
 
     def _attempts(self, after_objects: Sequence[Manifest], now: Snapshot) -> dict[str, Attempt]:
-        change = diff_objects(self.before_objects, after_objects)
-        changed = [key_of(manifest) for manifest in (*change.written, *change.removed)]
+        changed = diff_objects(self.before_objects, after_objects).keys
         answers = dry_runs(self.client, self.before.cluster, self.work, now)
         found: dict[str, Attempt] = {}
         groups = to_restart(self.work, changed)
         for number, group in enumerate(groups, 1):
-            answered = restart(self.client, group)
-            found |= answered
-            stopped = [filling for filling in group if str(filling) in answered]
+            found |= restart(self.client, group)
+            stopped = [filling for filling in group if str(filling) in found]
             if stopped and number < len(groups):
                 self._restore(stopped, changed)
                 apply_change(self.client, self.before_objects, after_objects)
-        return found | refusals(self.work, self._answers, answers)
+        return found | refusals(self._answers, answers)
 
     def _restore(self, stopped: Sequence[Filling], changed: Iterable[ObjectKey]) -> None:
         """Starts stopped work with the queues of the state before, because it uses quota while others are restarted."""
@@ -230,8 +218,7 @@ def _work_in(snapshot: Snapshot, names: set[str]) -> bool:
     return any(document["metadata"]["namespace"] in names for document in documents)
 
 
-@dataclass(frozen=True)
-class Transition:
+class Transition(NamedTuple):
     """The two states of a cluster, and the work."""
 
     name: str
@@ -248,17 +235,16 @@ def transition(
 ) -> Iterator[TransitionResult]:
     """Yields the result of a transition. The control plane ends when the caller leaves the `with` block.
 
-    Raises:
-        ProgramError: if a program of the control plane fails.
+    Raises ProgramError if a program of the control plane fails.
     """
     frameworks = (*change.before.cluster.frameworks, *change.after.cluster.frameworks)
     substrates = [change.after.cluster.spec.cloud.substrate.folder]
     crds = definitions(programs, crds_folder, dict.fromkeys(frameworks), substrates)
     settings = shared_settings(change.before, [change.after], crds)
     seconds: dict[str, float] = {}
-    started = time.monotonic()
-    with ControlPlane(programs, settings, progress) as plane:
-        seconds["start"] = time.monotonic() - started
+    with ExitStack() as stack:
+        with measured(seconds, "start"):
+            plane = stack.enter_context(ControlPlane(programs, settings, progress))
         with measured(seconds, "state before"):
             state = RunningState(plane, settings, crds, change.before)
             problems = state.apply(progress)
@@ -267,32 +253,35 @@ def transition(
                 work = fillings(change.before.cluster)
             else:
                 work, others = user_work(change.workloads, change.before.cluster)
-                problems += create_others(plane.client, others)
+                problems += _refused(plane.client, others)
             progress(f"starting {len(work)} workloads")
             not_started = state.fill(work)
         progress("applying the change")
         observed = state.change_to(change.after)
         plane.require_alive()
-        _, unserved = split_by_kind(plane.client, change.after.synced)
-        notes = [*_notes(change, not_started, problems)]
-        notes += [f"not applied, no such kind: {manifest}" for manifest in unserved]
         observed.seconds = seconds | observed.seconds
-        cluster = change.after.cluster
+        _, unserved = split_by_kind(plane.client, change.after.synced)
+        unserved_notes = (f"not applied, no such kind: {manifest}" for manifest in unserved)
+        notes = (*_notes(change, not_started, problems), *unserved_notes)
+        cluster, kubeconfig = change.after.cluster, str(plane.site.kubeconfig)
         yield TransitionResult(
-            **vars(observed), cluster=cluster.name, file=cluster.file, before=change.name, notes=tuple(notes),
-            kubeconfig=str(plane.site.kubeconfig),
+            **vars(observed), cluster=cluster.name, file=cluster.file, before=change.name, notes=notes,
+            kubeconfig=kubeconfig,
         )  # fmt: skip
+
+
+def _refused(client: Client, documents: Iterable[Object]) -> Iterator[str]:
+    """Creates objects without pods; yields why the API server refuses objects."""
+    for document in documents:
+        if problem := create(client, document):
+            yield f"{document['kind']} {document['metadata'].get('name', '')} is not created: {problem}"
 
 
 def compiled_from(root: Path, source: Source, *, keeps_namespaces: bool = False) -> CompiledSpec:
     """Compiles a merged spec. Elements that leave stay marked, because marking them is a change of people.
 
-    All components are in their usual namespaces, because the control plane runs them there.
-
-    keeps_namespaces: whether the components are in the namespaces of the spec instead.
-
-    Raises:
-        StageError: when the spec, a policy or a fact of the fleet has errors.
+    All components are in their usual namespaces, because the control plane runs them there; with keeps_namespaces, in
+    those of the spec. Raises StageError when the spec, a policy or a fact of the fleet has errors.
     """
     tree, moved = (source.tree, ()) if keeps_namespaces else without_namespaces(source.tree)
     catalog = fleet_catalog(root).catalog
@@ -318,5 +307,4 @@ def _notes(change: Transition, not_started: dict[str, str], problems: Iterable[s
     yield f"Charts are not installed: of their Helm values, only the configuration of {programs} is used."
     for workload, problem in not_started.items():
         yield f"{workload} did not run before the change, and is not observed: {problem}"
-    for problem in problems:
-        yield f"In the state before: {problem}"
+    yield from (f"In the state before: {problem}" for problem in problems)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
@@ -11,17 +11,10 @@ from functools import partial
 from gpuc.kubernetes.node_pool import NODE_POOL
 from gpuc.model.names import POOL_LABEL
 from gpuc_rehearsal.autoscaler import Autoscaler, autoscalers
-from gpuc_rehearsal.client import ApiError, Client, Object, condition, conditions_text, event_time, is_true, now_text
-from gpuc_rehearsal.context import (
-    CLUSTER_QUEUE,
-    EVENT,
-    LOCAL_QUEUE,
-    NODE,
-    POD,
-    WORKLOAD,
-)  # fmt: skip
+from gpuc_rehearsal.client import Client, Object, condition, conditions_text, event_time, is_true, now_text
+from gpuc_rehearsal.context import CLUSTER_QUEUE, EVENT, LOCAL_QUEUE, NODE, POD, WORKLOAD
 from gpuc_rehearsal.suites.jobs import NO_CONTROLLER
-from gpuc_rehearsal.transition.filling import Filling
+from gpuc_rehearsal.transition.filling import Filling, create
 
 OWNERS = (("batch/v1", "Job"), ("apps/v1", "Deployment"), ("apps/v1", "StatefulSet"), ("apps/v1", "ReplicaSet"))
 _KINDS = (NODE, POD, EVENT, WORKLOAD, CLUSTER_QUEUE, LOCAL_QUEUE, *OWNERS)
@@ -51,11 +44,12 @@ class Snapshot:
 
     def find(self, kind: str, name: str, namespace: str = "") -> Object | None:
         """Returns an object; None if it does not exist."""
-        for document in self.of(kind):
-            metadata = document["metadata"]
-            if metadata["name"] == name and metadata.get("namespace", "") == namespace:
-                return document
-        return None
+        found = (document for document in self.of(kind) if document["metadata"]["name"] == name)
+        return next((document for document in found if document["metadata"].get("namespace", "") == namespace), None)
+
+    def live(self, filling: Filling) -> Object | None:
+        """Returns the object of a workload; None if it does not exist."""
+        return self.find(filling.kind, filling.name, filling.namespace)
 
     def workload_of(self, owner: Object) -> Object | None:
         """Returns the Workload of an object; None if Kueue created no Workload."""
@@ -76,8 +70,7 @@ class Snapshot:
     def events_of(self, document: Object, *reasons: str, since: str = "") -> list[str]:
         """Returns the messages of the events about an object that have one of the reasons, oldest first.
 
-        Args:
-            since: the time of the oldest event, as Kubernetes writes times, in whole seconds.
+        since: the time of the oldest event, as Kubernetes writes times, in whole seconds.
         """
         uid = document["metadata"]["uid"]
         events = [
@@ -92,21 +85,11 @@ class Snapshot:
 
 def take_snapshot(client: Client, kinds: Iterable[tuple[str, str]] | None = None) -> Snapshot:
     """Reads the objects of the kinds that the API server serves; by default, of all kinds that decide outcomes."""
-    wanted = (*claim_kinds(), *pool_kinds(), *_KINDS) if kinds is None else kinds
-    served = [kind for kind in wanted if client.serves(*kind)]
+    of_nodes = (kind for autoscaler in autoscalers() for kind in (autoscaler.claim, autoscaler.pool))
+    served = [kind for kind in kinds or (*of_nodes, *_KINDS) if client.serves(*kind)]
     with ThreadPoolExecutor(_THREADS) as pool:
         lists = pool.map(lambda kind: tuple(client.list_all(*kind)), served)
     return Snapshot({name: documents for (_, name), documents in zip(served, lists, strict=True)})
-
-
-def claim_kinds() -> tuple[tuple[str, str], ...]:
-    """Returns the kinds of nodes of all autoscalers."""
-    return tuple(autoscaler.claim for autoscaler in autoscalers())
-
-
-def pool_kinds() -> tuple[tuple[str, str], ...]:
-    """Returns the kinds of pools of all autoscalers."""
-    return tuple(autoscaler.pool for autoscaler in autoscalers())
 
 
 def pool_of(document: Object) -> str:
@@ -126,25 +109,23 @@ def start_work(client: Client, work: Sequence[Filling], timeout_s: float = START
     Returns why a workload does not run, by the text of the workload. Workloads that run are not in the result.
     """
     with ThreadPoolExecutor(_WORK_THREADS) as pool:
-        answers = dict(zip(map(str, work), pool.map(partial(_create, client), work), strict=True))
-    problems = {text: problem for text, problem in answers.items() if problem}
-    waiting = {str(filling): filling for filling in work if str(filling) not in problems}
+        refused = dict(zip(work, pool.map(partial(create, client), [row.document for row in work]), strict=True))
+    waiting = [filling for filling in work if not refused[filling]]
     deadline = time.monotonic() + timeout_s
     while waiting and time.monotonic() < deadline:
         snapshot = take_snapshot(client, _WORK_KINDS)
-        report_ready(client, snapshot, waiting.values())
-        waiting = {text: filling for text, filling in waiting.items() if why_not_running(snapshot, filling)}
+        report_ready(client, snapshot, waiting)
+        waiting = [filling for filling in waiting if why_not_running(snapshot, filling)]
         if waiting:
             time.sleep(_POLL_SECONDS)
-    if waiting:
-        snapshot = take_snapshot(client, (*_WORK_KINDS, EVENT))
-        problems |= {text: why_not_running(snapshot, filling) for text, filling in waiting.items()}
-    return {text: problems[text] for text in answers if text in problems}
+    snapshot = take_snapshot(client, (*_WORK_KINDS, EVENT)) if waiting else Snapshot()
+    problems = refused | {filling: why_not_running(snapshot, filling) for filling in waiting}
+    return {str(filling): problem for filling, problem in problems.items() if problem or filling in waiting}
 
 
 def why_not_running(snapshot: Snapshot, filling: Filling) -> str:
     """Returns why a workload does not run; an empty string if it runs."""
-    owner = snapshot.find(filling.kind, filling.name, filling.namespace)
+    owner = snapshot.live(filling)
     if owner is None:
         return f"{filling.kind} {filling.name} does not exist"
     if filling.local_queue and filling.kind == "Job":
@@ -171,22 +152,20 @@ def report_ready(client: Client, snapshot: Snapshot, work: Iterable[Filling]) ->
     """
     for filling in work:
         spec = filling.document.get("spec", {})
-        owner = snapshot.find(filling.kind, filling.name, filling.namespace)
+        owner = snapshot.live(filling)
         if owner is None or spec.get("managedBy") != NO_CONTROLLER or owner.get("status", {}).get("ready"):
             continue
-        if owner["spec"].get("suspend"):
-            continue
-        status = {"active": spec["parallelism"], "ready": spec["parallelism"], "startTime": now_text()}
-        client.patch_object(owner, {"status": status}, "status")
+        if not owner["spec"].get("suspend"):
+            status = {"active": spec["parallelism"], "ready": spec["parallelism"], "startTime": now_text()}
+            client.patch_object(owner, {"status": status}, "status")
 
 
-def stop_work(client: Client, work: Iterable[Filling], timeout_s: float = START_SECONDS) -> None:
+def stop_work(client: Client, work: Collection[Filling]) -> None:
     """Deletes workloads, and waits until they and their Workloads and pods are gone."""
-    stopped = list(work)
     with ThreadPoolExecutor(_WORK_THREADS) as pool:
-        list(pool.map(lambda filling: client.delete_object(filling.document), stopped))
-        names = {(filling.kind, filling.namespace, filling.name) for filling in stopped}
-        deadline = time.monotonic() + timeout_s
+        list(pool.map(lambda filling: client.delete_object(filling.document), work))
+        names = {(filling.kind, filling.namespace, filling.name) for filling in work}
+        deadline = time.monotonic() + START_SECONDS
         while time.monotonic() < deadline:
             snapshot = take_snapshot(client, _WORK_KINDS)
             dependents = [document for name in names for document in _dependents(snapshot, *name)]
@@ -199,24 +178,15 @@ def stop_work(client: Client, work: Iterable[Filling], timeout_s: float = START_
 
 def _dependents(snapshot: Snapshot, kind: str, namespace: str, name: str) -> list[Object]:
     """Returns the Workloads, ReplicaSets and pods of a deleted workload."""
-    found = []
-    for document in (*snapshot.of("Workload"), *snapshot.of("ReplicaSet"), *snapshot.of("Pod")):
-        metadata = document["metadata"]
-        for reference in metadata.get("ownerReferences", ()):
-            is_owner = (reference["kind"], reference["name"]) == (kind, name)
-            is_of_deployment = reference["kind"] == "ReplicaSet" and reference["name"].rpartition("-")[0] == name
-            if metadata["namespace"] == namespace and (is_owner or is_of_deployment):
-                found.append(document)
-    return found
-
-
-def _create(client: Client, filling: Filling) -> str:
-    """Creates a workload, and returns why the API server refuses it. A workload that exists is not an error."""
-    try:
-        client.create(filling.document)
-    except ApiError as error:
-        return "" if error.reason == "AlreadyExists" else str(error)
-    return ""
+    documents = (*snapshot.of("Workload"), *snapshot.of("ReplicaSet"), *snapshot.of("Pod"))
+    return [
+        document
+        for document in documents
+        if document["metadata"]["namespace"] == namespace
+        for row in document["metadata"].get("ownerReferences", ())
+        if (row["kind"], row["name"]) == (kind, name)
+        or (row["kind"], row["name"].rpartition("-")[0]) == ("ReplicaSet", name)
+    ]
 
 
 def _reasons(snapshot: Snapshot, owner: Object) -> list[str]:

@@ -3,74 +3,102 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from copy import deepcopy
+from typing import NamedTuple
 
-from gpuc.cluster.application import Source, applications, is_application, wave_of
+from gpuc.cluster.application import ARGO, Source, applications, is_application, sync_options, wave_of
 from gpuc.kubernetes.argocd import OPTIONS
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig
 from gpuc_rehearsal.apply import ARGO_CD, namespaces, steps
-from gpuc_rehearsal.argocd.object_diff import (
-    NO_PRUNE,
-    ObjectDiff,
-    diff_objects,
-    is_deleted,
-    is_unpruned,
-    key_of,
-)
 from gpuc_rehearsal.client import ApiError, Client, Object, WaitError
-from gpuc_rehearsal.health import ObjectProblem, wait_healthy
+from gpuc_rehearsal.health import wait_healthy
 from gpuc_rehearsal.substitute import simulated_document
 from gpuc_rehearsal.transition.result import ObjectOutcome
 
+NO_PRUNE = "Prune=false"
+"""The sync option of an object that Argo CD keeps when it is removed from Git."""
 HEALTH_SECONDS = 15
 """Seconds to wait until the policies of a wave are enforced."""
 _POLICY_GROUPS = ("templates.gatekeeper.sh", "constraints.gatekeeper.sh", "admissionregistration.k8s.io")
 """API groups whose objects must be healthy. Queues and node pools are observed later, also those that are inactive."""
 
 
-def apply_change(
-    client: Client, before: Sequence[Manifest], after: Sequence[Manifest], *, dry_run: bool = False
-) -> list[ObjectOutcome]:
-    """Applies the difference of two states, and returns the outcome of each object of the difference.
+class ObjectKey(NamedTuple):
+    """The address of an object: the positional arguments of Client.find and Client.delete."""
 
-    dry_run: whether the API server only checks the requests.
-    """
+    api: str
+    kind: str
+    name: str
+    namespace: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.namespace}/{self.name}" if self.namespace else f"{self.kind} {self.name}"
+
+
+class ObjectDiff(NamedTuple):
+    """The objects that a change writes and removes, without Applications and AppProjects."""
+
+    written: list[Manifest]
+    """New and changed objects."""
+    removed: list[Manifest]
+
+    @property
+    def keys(self) -> list[ObjectKey]:
+        return [key_of(manifest) for manifest in (*self.written, *self.removed)]
+
+
+def key_of(manifest: Manifest) -> ObjectKey:
+    """Returns the key of an object."""
+    return ObjectKey(manifest.api, manifest.kind, manifest.name, manifest.namespace)
+
+
+def is_of_argo_cd(api: str) -> bool:
+    """Returns whether objects of an apiVersion are in the cluster of Argo CD, which can be a different cluster."""
+    return api.startswith(f"{ARGO}/")
+
+
+def diff_objects(before: Iterable[Manifest], after: Iterable[Manifest]) -> ObjectDiff:
+    """Returns the differences between the objects of two compiled specs."""
+    old, new = (
+        {key_of(manifest): manifest for manifest in state if not is_of_argo_cd(manifest.api)}
+        for state in (before, after)
+    )
+    written = [row for key, row in new.items() if key not in old or old[key].document() != row.document()]
+    return ObjectDiff(written, [manifest for key, manifest in old.items() if key not in new])
+
+
+def apply_change(client: Client, before: Sequence[Manifest], after: Sequence[Manifest]) -> list[ObjectOutcome]:
+    """Applies the difference of two states, and returns the outcome of each object of the difference."""
     change = diff_objects(before, after)
     written = {key_of(manifest) for manifest in change.written}
     ignored = ignored_fields(after)
     for document in namespaces(after):
-        client.apply(document, manager=ARGO_CD, dry_run=dry_run)
+        client.apply(document, manager=ARGO_CD)
     outcomes: list[ObjectOutcome] = []
     for step in steps(after):
-        changed = [manifest for manifest in step.manifests if key_of(manifest) in written]
-        outcomes += _apply_step(client, changed, ignored, dry_run)
-    outcomes += _prune(client, change, (before, after), dry_run)
-    return outcomes
+        outcomes += _apply_step(client, [row for row in step.manifests if key_of(row) in written], ignored)
+    return [*outcomes, *_prune(client, change, removed_sources(before, after))]
 
 
 def _apply_step(
-    client: Client, changed: Sequence[Manifest], ignored: dict[tuple[str, str], tuple[str, ...]], dry_run: bool
+    client: Client, changed: Sequence[Manifest], ignored: dict[tuple[str, str], tuple[str, ...]]
 ) -> Iterator[ObjectOutcome]:
     accepted = []
     for manifest in changed:
         try:
-            client.apply(with_live_fields(client, manifest, ignored), dry_run=dry_run)
+            client.apply(with_live_fields(client, manifest, ignored))
             accepted.append(manifest)
         except ApiError as error:
             yield _outcome(manifest, "refused", str(error))
-    unhealthy = {} if dry_run else {id(found.manifest): found.message for found in _unhealthy(client, accepted)}
+    policies = [manifest for manifest in accepted if manifest.api.rpartition("/")[0] in _POLICY_GROUPS]
+    unhealthy: dict[int, str] = {}
+    with suppress(ApiError, WaitError):
+        unhealthy = {id(row.manifest): row.message for row in wait_healthy(client, policies, HEALTH_SECONDS)}
     for manifest in accepted:
         message = unhealthy.get(id(manifest))
         yield _outcome(manifest, "applied", f"not healthy: {message}" if message is not None else "")
-
-
-def _unhealthy(client: Client, accepted: Iterable[Manifest]) -> list[ObjectProblem]:
-    policies = [manifest for manifest in accepted if manifest.api.rpartition("/")[0] in _POLICY_GROUPS]
-    try:
-        return wait_healthy(client, policies, HEALTH_SECONDS)
-    except (ApiError, WaitError):
-        return []
 
 
 def ignored_fields(synced: Iterable[Manifest]) -> dict[tuple[str, str], tuple[str, ...]]:
@@ -104,22 +132,21 @@ def with_live_fields(client: Client, manifest: Manifest, ignored: dict[tuple[str
     return document
 
 
-def _prune(
-    client: Client, change: ObjectDiff, states: tuple[Sequence[Manifest], Sequence[Manifest]], dry_run: bool
-) -> Iterator[ObjectOutcome]:
-    """Deletes the removed objects that Argo CD prunes, the last sync wave first, and yields their outcomes."""
-    removed = removed_sources(*states)
+def _prune(client: Client, change: ObjectDiff, removed: Sequence[Source]) -> Iterator[ObjectOutcome]:
+    """Deletes the removed objects that Argo CD prunes, the last sync wave first, and yields their outcomes.
+
+    removed: the sources of removed Applications.
+    """
     for manifest in sorted(change.removed, key=wave_of, reverse=True):
         key = key_of(manifest)
         if any(source.syncs(manifest.file) for source in removed):
             message = "its Application is removed, and Argo CD keeps the objects of a removed Application"
             yield _outcome(manifest, "left", message)
-        elif is_unpruned(manifest):
+        elif NO_PRUNE in sync_options(manifest):
             yield _outcome(manifest, "left", f"the annotation {OPTIONS} has {NO_PRUNE}")
         else:
-            if not dry_run:
-                client.delete(*key.address, now=False)
-            message = "" if dry_run or is_deleted(client, key) else "the deletion waits for a finalizer"
+            client.delete(*key, now=False)
+            message = "the deletion waits for a finalizer" if client.find(*key) else ""
             yield _outcome(manifest, "pruned", message)
 
 
@@ -133,5 +160,5 @@ def removed_sources(before: Sequence[Manifest], after: Sequence[Manifest]) -> li
     return [source for application in removed for source in application.sources]
 
 
-def _outcome(manifest: Manifest, outcome: str, message: str) -> ObjectOutcome:
-    return ObjectOutcome(manifest.kind, manifest.namespace, manifest.name, outcome, message)
+def _outcome(row: Manifest, outcome: str, message: str) -> ObjectOutcome:
+    return ObjectOutcome(row.kind, row.namespace, row.name, outcome, message)

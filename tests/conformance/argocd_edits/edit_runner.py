@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,14 +18,23 @@ from gpuc.model.names import POOL_LABEL
 from gpuc.pipeline.pipeline import compile_specs
 from gpuc.pipeline.stages import CompiledSpec, compiled_spec
 from gpuc.plan.impacts.admission.policies import LABEL
-from gpuc_rehearsal.argocd.checks import Failure, unfinished, wait_times
-from gpuc_rehearsal.argocd.object_diff import ObjectDiff, ObjectKey, diff_objects, is_applied, is_deleted, key_of
-from gpuc_rehearsal.argocd.result import APPLIED_SECONDS, EditResult
+from gpuc_rehearsal.argocd.checks import Failure, unfinished
+from gpuc_rehearsal.argocd.timeline import Timeline
+from gpuc_rehearsal.autoscaler import autoscalers
 from gpuc_rehearsal.client import ApiError, Client, Object, is_true
 from gpuc_rehearsal.context import CLUSTER_QUEUE, NODE, POD, WORKLOAD
-from gpuc_rehearsal.transition.snapshot import pool_kinds
+from gpuc_rehearsal.transition.synced_changes import ObjectKey, key_of
 from tests.conformance.argocd_edits.deletions import ProtectedObject, unexpected_deletions
-from tests.conformance.argocd_edits.sample_edits import Edits, SampleEdit, SpecFile, apply_edits
+from tests.conformance.argocd_edits.edit_result import (
+    APPLIED_SECONDS,
+    EditResult,
+    ObjectChanges,
+    is_applied,
+    object_changes,
+    wait_times,
+)
+from tests.conformance.argocd_edits.published import update_instance_types
+from tests.conformance.argocd_edits.sample_edits import Edits, SampleEdit, apply_edits
 
 if TYPE_CHECKING:
     from gpuc_rehearsal.argocd.hub import ArgoCD
@@ -65,7 +74,7 @@ class EditRunner:
         """Changes the spec, compiles the spec and returns the errors. If there are errors, the change is undone."""
         before = self.spec_text
         try:
-            apply_edits(SpecFile(self.argocd.repository.root, self.file), edits)
+            apply_edits(self.argocd.repository.root, self.file, edits)
             errors = self._compile()
         except StageError as stop:
             errors = _errors(stop.findings)
@@ -80,10 +89,10 @@ class EditRunner:
         root = self.argocd.repository.root
         return _errors(compile_specs(root, [self.file], root, lambda line: None).findings)
 
-    def reload_spec(self) -> ObjectDiff:
+    def reload_spec(self) -> ObjectChanges:
         """Loads the changed spec and returns the differences from the previously loaded spec."""
         before, self.spec = self.spec, compiled_spec(self.argocd.repository.root, self.file)
-        return diff_objects(before.synced, self.spec.synced)
+        return object_changes(before.synced, self.spec.synced)
 
     def restore(self, text: str) -> None:
         """Resets the spec to an earlier text and compiles the spec.
@@ -126,16 +135,16 @@ class EditRunner:
                 reason = f"{sample.change}: {errors[0]}"
                 continue
             change = self.reload_spec()
-            subject = next((key for key in change.fields if (key.kind, key.name) == sample.subject), None)
+            subject = next((key for key in change.lines if (key.kind, key.name) == sample.subject), None)
             return self.commit_and_wait(name, sample.change, change, subject, limit_s)
         return EditResult(name, limit_s=limit_s, skipped=reason)
 
     def waits(self, started: float) -> tuple[str, ...]:
         """Returns how long Applications have waited since a time, longest wait first."""
-        return tuple(wait_times(self.watch.timeline, started, self.watch.now))
+        return wait_times(self.watch.timeline, started, self.watch.now)
 
     def commit_and_wait(
-        self, name: str, summary: str, change: ObjectDiff, subject: ObjectKey | None = None,
+        self, name: str, summary: str, change: ObjectChanges, subject: ObjectKey | None = None,
         limit_s: float = APPLIED_SECONDS, deleted: Iterable[ObjectKey] = (),
     ) -> EditResult:  # fmt: skip
         """Commits the output, and waits until the API server has every written object and none of `deleted`.
@@ -148,7 +157,7 @@ class EditRunner:
         undeleted = set(deleted)
         measured = subject or next(iter(unapplied), None) or next(iter(undeleted), None)
         seconds: float | None = None
-        self.argocd.update_instance_types(self.spec)
+        update_instance_types(self.argocd, self.spec)
         started = self.commit(f"{name}: {summary}")
 
         def complete() -> bool:
@@ -156,7 +165,7 @@ class EditRunner:
             for key, manifest in list(unapplied.items()):
                 if is_applied(self.client, manifest):
                     del unapplied[key]
-            undeleted.difference_update([key for key in undeleted if is_deleted(self.client, key)])
+            undeleted.difference_update([key for key in undeleted if not self.client.find(*key)])
             if seconds is None and measured not in unapplied and measured not in undeleted:
                 seconds = self.watch.now - started
             return not unapplied and not undeleted
@@ -177,10 +186,10 @@ class EditRunner:
         After limit_s, records a failure for each Application that is not Synced and Healthy.
         """
         if self.watch.until(self._is_synced, limit_s) is None:
-            others = self.watch.timeline.last.keys() - set(self.applications)
-            found = unfinished(self.watch.timeline, self.watch.now, others)
+            own = Timeline(state for state in self.watch.timeline if state.name in self.applications)
+            found = unfinished(own, self.watch.now)
             self.failures += [
-                replace(failure, message=f'after the edit "{name}": {failure.message}') for failure in found
+                failure._replace(message=f'after the edit "{name}": {failure.message}') for failure in found
             ]
 
     @contextmanager
@@ -201,7 +210,7 @@ class EditRunner:
         """Yields the manifests without those in folders of Applications that cannot be rendered."""
         repository = self.argocd.repository
         folders = [
-            repository.clone / source.folder
+            repository.top / source.folder
             for application in applications(self.spec.synced)
             if application.name in self.argocd.not_rendered
             for source in application.git_sources
@@ -220,7 +229,7 @@ def _protected_objects(client: Client, cluster: Cluster) -> dict[str, ProtectedO
     """Returns the objects on which running workloads depend, by "Kind name": NodePools, ClusterQueues, Namespaces."""
     workloads = dict(_workloads(client, cluster))
     found = {}
-    for api, kind in (*pool_kinds(), CLUSTER_QUEUE, ("v1", "Namespace")):
+    for api, kind in (*(autoscaler.pool for autoscaler in autoscalers()), CLUSTER_QUEUE, ("v1", "Namespace")):
         for stored in client.list_all(api, kind) if client.serves(api, kind) else ():
             metadata = stored["metadata"]
             if kind != "Namespace" or metadata["name"] in cluster.tenant_namespaces:
@@ -264,7 +273,7 @@ class ManualEdit:
     def apply(self, client: Client) -> None:
         """Edits the live object. Raises ApiError if the server or a policy refuses the edit."""
         if self.changes is None:
-            client.delete(*key_of(self.manifest).address)
+            client.delete(*key_of(self.manifest))
         else:
             client.patch_object(self.manifest.document(), self.changes)
 
@@ -312,7 +321,7 @@ def start_manual_edit(client: Client, edit: ManualEdit) -> Callable[[], bool]:
 
 def _resource_version(client: Client, key: ObjectKey) -> str:
     """Returns the resourceVersion of an object, or an empty string if the object does not exist."""
-    stored = client.find(*key.address)
+    stored = client.find(*key)
     return "" if stored is None else str(stored["metadata"]["resourceVersion"])
 
 

@@ -11,15 +11,15 @@ from functools import partial
 from pathlib import Path
 
 from gpuc.cluster.application import Source, applications
-from gpuc.manifest.manifest import Manifest
+from gpuc.manifest.manifest import Manifest, manifest_of
 from gpuc.model import Cluster
-from gpuc_rehearsal.argocd.checks import ExpectedRefusal, Failure, refusals
-from gpuc_rehearsal.argocd.object_diff import ARGO_CD_API, ObjectKey, is_deleted, key_of
-from gpuc_rehearsal.argocd.repository import application_of
-from gpuc_rehearsal.argocd.result import EditResult
-from gpuc_rehearsal.argocd.timeline import APPLICATION, NAMESPACE, State
+from gpuc.objects.object_set import dig
+from gpuc_rehearsal.argocd.checks import Failure, refusals
+from gpuc_rehearsal.argocd.timeline import APPLICATION, NAMESPACE, State, state_of
 from gpuc_rehearsal.client import ApiError, WaitError
+from gpuc_rehearsal.transition.synced_changes import ObjectKey, is_of_argo_cd, key_of
 from tests.conformance.argocd_edits import sample_edits
+from tests.conformance.argocd_edits.edit_result import EditResult
 from tests.conformance.argocd_edits.edit_runner import (
     SYNCED_SECONDS,
     EditRunner,
@@ -27,6 +27,7 @@ from tests.conformance.argocd_edits.edit_runner import (
     sample_manual_edits,
     start_manual_edit,
 )
+from tests.conformance.argocd_edits.published import repackage
 from tests.conformance.argocd_edits.removals import run_removal
 
 RENAME, REMOVAL = "a tenant is renamed", "the cluster is removed from Git"
@@ -66,11 +67,11 @@ def run_cluster_removal(runner: EditRunner) -> Iterator[EditResult]:
     Between the commits, Argo CD must keep all objects and must not revert a manual edit. After the second commit, Argo
     CD must revert it. Yields the result of each commit.
     """
-    found = map(application_of, runner.argocd.client.list_all(*APPLICATION, NAMESPACE))
+    found = applications(map(manifest_of, runner.argocd.client.list_all(*APPLICATION, NAMESPACE)))
     readers = [read.name for read in found if read.project == runner.name and read.git_sources]
     edit = next(sample_manual_edits(runner))
-    keys = [key for key in map(key_of, runner.spec.synced) if not key.api.startswith(ARGO_CD_API)]
-    present = [key for key in keys if not is_deleted(runner.client, key)]
+    keys = [key for key in map(key_of, runner.spec.synced) if not is_of_argo_cd(key.api)]
+    present = [key for key in keys if runner.client.find(*key)]
     with _files_moved_away(runner) as files, runner.nothing_deleted(REMOVAL):
         started = runner.commit(REMOVAL)
         seconds = runner.watch.until(lambda: _all_noticed(runner, readers), NOTICED_SECONDS)
@@ -121,7 +122,7 @@ def _has_no_files(state: State) -> bool:
 
 def _note(runner: EditRunner, readers: list[str], present: list[ObjectKey]) -> str:
     """Returns what the Applications report. Records a failure for each object that is missing in the cluster."""
-    missing = [key for key in present if is_deleted(runner.client, key)]
+    missing = [key for key in present if not runner.client.find(*key)]
     message = "is deleted, although no commit removes the object"
     runner.failures += [Failure("deleted", REMOVAL, str(key), message, runner.watch.now) for key in missing]
     silent = [state.name for state in _states(runner, readers) if not _has_no_files(state)]
@@ -138,7 +139,12 @@ class EditSchedule:
 
     def __init__(self, runner: EditRunner) -> None:
         self.runner = runner
-        self.expected_refusals: list[ExpectedRefusal] = []
+        self._refusals: list[tuple[str, float, float]] = []
+        """(Application, start, end) of the refusals that an edit provokes."""
+
+    def is_expected(self, state: State) -> bool:
+        """Returns whether an edit provokes the refusals of an Application in a state."""
+        return any(name == state.name and start <= state.at <= end for name, start, end in self._refusals)
 
     def run_all(self) -> Iterator[EditResult]:
         """Runs all edits. An edit starts when all Applications are Synced and Healthy after the previous edit."""
@@ -186,7 +192,7 @@ class EditSchedule:
             matched = _PATCH_VERSION.match(source.revision)
             if matched is not None:
                 next_version = f"{matched[1]}{int(matched[2]) + 1}"
-                runner.argocd.repackage(source.chart, source.revision, next_version)
+                repackage(runner.argocd, source, next_version)
                 yield self._change_application(name, source.application, source.revision, next_version)
                 return
         reason = "no Application has a chart with a version like 1.2.3 that can be packaged again"
@@ -201,8 +207,10 @@ class EditSchedule:
         started = runner.commit(f"{name}: {application_name} {before} -> {after}")
 
         def has_new_version() -> bool:
-            state = runner.watch.timeline.last.get(application_name)
-            return state is not None and after in state.revision and state.is_good
+            found = runner.argocd.client.find(*APPLICATION, application_name, NAMESPACE) or {}
+            compared = dig(found, "status", "sync") or {}
+            revisions = [compared.get("revision"), *compared.get("revisions", ())]
+            return after in revisions and state_of(found, runner.watch.now).is_good
 
         seconds = runner.watch.until(has_new_version, CHART_SECONDS)
         waited = runner.waits(started)
@@ -232,7 +240,7 @@ class EditSchedule:
         yield EditResult(name, change, str(key_of(pool)), seconds, REFUSED_SECONDS, (), message)
         path.write_text(valid, encoding="utf-8")
         fixed = runner.run_first("the commit that fixes the object", [candidate], FIXED_SECONDS)
-        self.expected_refusals += [ExpectedRefusal(failure.application, started, runner.watch.now) for failure in found]
+        self._refusals += [(failure.application, started, runner.watch.now) for failure in found]
         yield fixed
 
     def _refused(self, since: float) -> list[Failure]:

@@ -13,8 +13,6 @@ from gpuc.kubernetes.node_pool import NODE_POOL
 from gpuc.model import Cluster, ClusterQueue, Pool
 from gpuc.substrates.eks.scaling import KEEP_NODE
 from gpuc_rehearsal.argocd.checks import Failure
-from gpuc_rehearsal.argocd.object_diff import ObjectKey, is_deleted
-from gpuc_rehearsal.argocd.result import EditResult
 from gpuc_rehearsal.argocd.timeline import APPLICATION, NAMESPACE
 from gpuc_rehearsal.client import Client, Object, WaitError
 from gpuc_rehearsal.context import RehearsalContext, Timeouts
@@ -22,6 +20,8 @@ from gpuc_rehearsal.expectation import expect
 from gpuc_rehearsal.outcome import Outcome, Request
 from gpuc_rehearsal.substrates.eks.provider import CLAIM
 from gpuc_rehearsal.suites.jobs import Work, job_of, kueue_decision, placed
+from gpuc_rehearsal.transition.synced_changes import ObjectKey, key_of
+from tests.conformance.argocd_edits.edit_result import EditResult
 from tests.conformance.argocd_edits.edit_runner import EditRunner, run_manual_edit, sample_manual_edits
 from tests.conformance.argocd_edits.sample_edits import Edits, Removal, larger_pools
 
@@ -185,7 +185,9 @@ def _step(runner: EditRunner, removal: Removal, name: str, step: Edits) -> EditR
         return EditResult(name, note=f"the spec does not compile: {errors[0]}")
     change = runner.reload_spec()
     summary = f"{len(change.written)} changed objects"
-    return runner.commit_and_wait(name, summary, change, _subject(removal, change.fields), deleted=change.pruned)
+    return runner.commit_and_wait(
+        name, summary, change, _subject(removal, map(key_of, change.written)), deleted=change.pruned
+    )
 
 
 def _subject(removal: Removal, keys: Iterable[ObjectKey]) -> ObjectKey | None:
@@ -239,14 +241,14 @@ def _delete_unpruned(
     objects = sorted(dict.fromkeys([*listed, *unpruned]), key=lambda key: ranks.get(key.kind, len(ranks)))
     for key in objects:
         if key.kind in ranks:
-            runner.client.delete(*key.address, now=False)
+            runner.client.delete(*key, now=False)
 
     def all_deleted() -> bool:
-        return all(is_deleted(runner.client, key) for key in objects) and not any(unpruned_objects(runner))
+        return not any(runner.client.find(*key) for key in objects) and not any(unpruned_objects(runner))
 
     seconds = runner.watch.until(all_deleted, CLEARED_SECONDS)
     if seconds is None:
-        remaining = [key for key in objects if not is_deleted(runner.client, key)]
+        remaining = [key for key in objects if runner.client.find(*key)]
         message = f"still exists {runner.watch.now - started:.0f} s after its deletion"
         runner.failures += [Failure("leftover", runner.name, str(key), message, runner.watch.now) for key in remaining]
     subjects = ", ".join(str(key) for key in listed)
@@ -261,7 +263,7 @@ def unpruned_objects(runner: EditRunner) -> Iterator[ObjectKey]:
         for row in application.get("status", {}).get("resources") or ():
             if row.get("requiresPruning"):
                 group = f"{row['group']}/" if row.get("group") else ""
-                yield ObjectKey(f"{group}{row['version']}", row["kind"], row.get("namespace", ""), row["name"])
+                yield ObjectKey(f"{group}{row['version']}", row["kind"], row["name"], row.get("namespace", ""))
 
 
 def _without_api(key: ObjectKey) -> tuple[str, str, str]:

@@ -13,7 +13,7 @@ import yaml
 
 from gpuc.cluster.application import source_in
 from gpuc.manifest.manifest import Manifest
-from gpuc_rehearsal.argocd.http_handlers import ChartError, Charts, Request, chart_handlers, read_chart
+from gpuc_rehearsal.argocd.charts import ChartError, Charts, read_chart
 
 APPLICATION = Manifest("", (), "argoproj.io/v1alpha1", "Application", "a", {})
 KUEUE, OPERATOR = (
@@ -58,49 +58,29 @@ def test_a_truncated_archive_is_an_error(length: int, tmp_path: Path) -> None:
 
 
 def test_an_archive_without_a_chart_is_an_error(tmp_path: Path) -> None:
-    file = tmp_path / "empty.tgz"
-    with tarfile.open(file, "w:gz"):
-        pass
+    tarfile.open(tmp_path / "empty.tgz", "w:gz").close()
     with pytest.raises(ChartError, match=r"Chart\.yaml .* is missing"):
         Charts([tmp_path])
 
 
 def test_a_helm_repository_lists_its_charts_and_gives_each_archive(charts: Charts, tmp_path: Path) -> None:
-    answers = chart_handlers(charts, [OPERATOR])["helm.ngc.nvidia.com"]
-    listed = yaml.safe_load(answers(Request("GET", "/nvidia/index.yaml", {})).content)
-    [row] = listed["entries"]["gpu-operator"]
-    archive = answers(Request("GET", f"/nvidia/{row['urls'][0]}", {})).content
+    files = charts.files([OPERATOR])["helm.ngc.nvidia.com"]
+    assert files.keys() == {"nvidia/index.yaml", "nvidia/gpu-operator-v26.7.0.tgz"}
+    [row] = yaml.safe_load(files["nvidia/index.yaml"].content)["entries"]["gpu-operator"]
+    archive = files[f"nvidia/{row['urls'][0]}"].content
     assert (row["version"], row["digest"]) == ("v26.7.0", hashlib.sha256(archive).hexdigest())
     assert archive == (tmp_path / "gpu-operator-v26.7.0.tgz").read_bytes()
 
 
-def test_a_helm_repository_has_nothing_in_other_folders(charts: Charts) -> None:
-    answers = chart_handlers(charts, [OPERATOR])["helm.ngc.nvidia.com"]
-    assert answers(Request("GET", "/index.yaml", {})).code == 404
-    assert answers(Request("GET", "/nvidia/kueue-0.19.2.tgz", {})).code == 404
-
-
 def test_a_registry_leads_from_tag_to_archive(charts: Charts, tmp_path: Path) -> None:
-    answers = chart_handlers(charts, [KUEUE])["registry.k8s.io"]
-    base = "/v2/kueue/charts/kueue"
-    tags = json.loads(answers(Request("GET", f"{base}/tags/list", {})).content)["tags"]
+    files = charts.files([KUEUE])["registry.k8s.io"]
+    assert all(name == "v2" or name.startswith("v2/kueue/charts/kueue/") for name in files)
+    base = "v2/kueue/charts/kueue"
+    tags = json.loads(files[f"{base}/tags/list"].content)["tags"]
     assert tags == ["0.19.2", "0.20.0_build"]
-    answer = answers(Request("GET", f"{base}/manifests/{tags[0]}", {}))
-    digest = answer.headers["Docker-Content-Digest"]
-    assert digest == f"sha256:{hashlib.sha256(answer.content).hexdigest()}"
-    assert answers(Request("HEAD", f"{base}/manifests/{digest}", {})).content == answer.content
-    [layer] = json.loads(answer.content)["layers"]
-    blob = answers(Request("GET", f"{base}/blobs/{layer['digest']}", {}))
+    manifest = files[f"{base}/manifests/{tags[0]}"]
+    assert files[f"{base}/manifests/{manifest.digest}"] is manifest
+    [layer] = json.loads(manifest.content)["layers"]
+    blob = files[f"{base}/blobs/{layer['digest']}"]
     assert blob.content == (tmp_path / "kueue-0.19.2.tgz").read_bytes()
     assert len(blob.content) == layer["size"]
-
-
-@pytest.mark.parametrize(
-    "path", ["/v2/other/charts/kueue/tags/list", "/v2/kueue/charts/kueue/manifests/9.9.9", "/v2/kueue/charts/kueue"]
-)
-def test_a_registry_answers_404_for_an_unknown_chart(charts: Charts, path: str) -> None:
-    assert chart_handlers(charts, [KUEUE])["registry.k8s.io"](Request("GET", path, {})).code == 404
-
-
-def test_a_registry_answers_that_it_is_one(charts: Charts) -> None:
-    assert chart_handlers(charts, [KUEUE])["registry.k8s.io"](Request("GET", "/v2/", {})).code == 200

@@ -13,10 +13,11 @@ import pytest
 from gpuc.cluster.application import application_in, applications
 from gpuc.pipeline.stages import CompiledSpec
 from gpuc.substrates.eks.scaling import aws
+from gpuc_rehearsal.argocd.charts import address
 from gpuc_rehearsal.argocd.cluster import required_namespaces, system_nodes
-from gpuc_rehearsal.argocd.http_handlers import address
-from gpuc_rehearsal.argocd.kubelet import BackgroundLoop, running_status, succeeded_status
+from gpuc_rehearsal.argocd.kubelet import running_status, succeeded_status
 from gpuc_rehearsal.argocd.pods import Mount, PodRun
+from gpuc_rehearsal.argocd.servers import BackgroundLoop
 from gpuc_rehearsal.argocd.simulated_controllers import SimulatedControllers
 from gpuc_rehearsal.certificates import Authority
 from gpuc_rehearsal.client import ApiError, Client
@@ -145,10 +146,8 @@ def test_a_loop_continues_after_a_refusal_and_ends_after_another_error() -> None
             was_last.set()
         raise answer
 
-    loop = BackgroundLoop("the loop", step, 0.001)
-    loop.start()
-    was_last.wait()
-    loop.stop()
+    with BackgroundLoop("the loop", step, 0.001) as loop:
+        was_last.wait()
     with pytest.raises(ProgramError, match=r"the loop ended: KeyError\('bug'\)"):
         loop.require_alive()
 

@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
-from gpuc.cluster.application import applications
+from gpuc.cluster.application import application_in, applications
+from gpuc.manifest.manifest import manifest_of
 from gpuc.pipeline.stages import CompiledSpec, compiled_spec
-from gpuc_rehearsal.argocd.repository import application_of
+from gpuc.source import read
 from gpuc_rehearsal.argocd.timeline import State, Watch
-from gpuc_rehearsal.client import ApiError
+from gpuc_rehearsal.client import ApiError, new_object
 from gpuc_rehearsal.substitute import simulated_document
-from tests.conformance.argocd_edits import removals, sample_edits
+from tests.conformance.argocd_edits import edit_runner, removals, sample_edits
 from tests.conformance.argocd_edits.edit_runner import EditRunner, run_manual_edit, sample_manual_edits
 from tests.conformance.argocd_edits.edit_schedule import EditSchedule, run_cluster_removal
-from tests.conformance.argocd_edits.sample_edits import SpecFile
 
 PROD = "specs/prod-use1.yaml"
 Key = tuple[str, str, str]
@@ -65,7 +65,7 @@ class Argo:
     """An Argo CD that applies the output of a commit, and keeps and lists objects with Prune=false."""
 
     def __init__(self, root: Path, server: Server) -> None:
-        self.repository = SimpleNamespace(root=root, clone=root, commit=self.commit)
+        self.repository = SimpleNamespace(root=root, top=root, commit=self.commit)
         self.clusters = {"prod-use1": server}
         self.client = server
         self.not_rendered: dict[str, str] = {}
@@ -101,15 +101,12 @@ class Argo:
         for key, document in wanted.items():
             if key not in server.stored or _written(server.stored[key]) != document:
                 server.put(document)
-        server.stored["Application", "argocd", "all"] = {
-            "metadata": {"name": "all"}, "spec": {"project": "prod-use1"}, "status": {"resources": rows},
-        }  # fmt: skip
+        application = new_object("argoproj.io/v1alpha1", "Application", "all", spec={"project": "prod-use1"})
+        server.stored["Application", "argocd", "all"] = {**application, "status": {"resources": rows}}
 
     def refresh(self, *names: str) -> None:
         if self.applies:
             self.sync()
-
-    def update_instance_types(self, spec: CompiledSpec) -> None: ...
 
     def require_alive(self) -> None: ...
 
@@ -141,6 +138,11 @@ def _merged(old: Any, changes: Any) -> Any:
     if not isinstance(old, dict) or not isinstance(changes, dict):
         return changes
     return {**old, **{key: _merged(old.get(key), value) for key, value in changes.items()}}
+
+
+@pytest.fixture(autouse=True)
+def _no_autoscaler(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(edit_runner, "update_instance_types", lambda *arguments: None)
 
 
 @pytest.fixture
@@ -243,7 +245,7 @@ def test_an_element_is_removed_in_two_commits_and_added_again(
     monkeypatch.setattr(removals, "start_job", lambda *arguments: "no Job runs")
     argo.clusters["prod-use1"].heals = argo.sync
     removals_of = {"pool": sample_edits.removable_pools, "tenant": sample_edits.removable_tenants}[kind]
-    before = SpecFile(runner.argocd.repository.root, PROD).merged()
+    before = read(runner.argocd.repository.root, PROD).tree
     executed = list(removals.run_removal(runner, kind, removals_of(runner.spec.cluster)))
     assert [edit.name for edit in executed if edit.is_late or edit.skipped] == []
     assert runner.failures == []
@@ -251,7 +253,7 @@ def test_an_element_is_removed_in_two_commits_and_added_again(
     cleared = next(edit for edit in executed if "are deleted" in edit.name)
     assert cleared.object
     assert list(removals.unpruned_objects(runner)) == []
-    after = SpecFile(runner.argocd.repository.root, PROD).merged()["spec"]
+    after = read(runner.argocd.repository.root, PROD).tree["spec"]
     assert {**after, "pools": None} == {**before["spec"], "pools": None}  # another pool grew meanwhile
     assert after["pools"].keys() == before["spec"]["pools"].keys()
 
@@ -300,7 +302,7 @@ class ArgoWithFiles(Argo):
             return
         for (kind, _, name), found in server.stored.items():
             if kind == "Application" and self.watch:
-                is_compared = has_files or not application_of(found).git_sources
+                is_compared = has_files or not application_in(manifest_of(found)).git_sources
                 conditions = () if is_compared else (("ComparisonError", "app path does not exist"),)
                 sync = "Synced" if is_compared else "Unknown"
                 state = State(0, name, "prod-use1", 20, sync, "Healthy", "Succeeded", conditions=conditions)

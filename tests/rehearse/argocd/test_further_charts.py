@@ -95,14 +95,14 @@ def charts(server: Server, authority: Authority) -> Iterator[SimulatedController
     made.stop()
 
 
-def ask(port: int, authority: Authority) -> Any:
-    """Sends an AdmissionReview as the API server does, which checks the name of the Service."""
+def ask(port: int, authority: Authority, verb: str = "POST", path: str = "/validate?timeout=10s") -> Any:
+    """Sends a request as the API server does, which checks the name of the Service; with POST an AdmissionReview."""
     context = ssl.create_default_context(cafile=str(authority.file))
     connection = http.client.HTTPSConnection("127.0.0.1", port, timeout=10)
     raw = socket.create_connection(("127.0.0.1", port), timeout=10)
     connection.sock = context.wrap_socket(raw, server_hostname="webhook.cert-manager.svc")
     review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {"uid": "u1"}}
-    connection.request("POST", "/validate?timeout=10s", json.dumps(review))
+    connection.request(verb, path, json.dumps(review) if verb == "POST" else None)
     content = json.loads(connection.getresponse().read())
     connection.close()
     return content
@@ -123,6 +123,18 @@ def test_b1_a_webhook_answers_only_while_a_pod_of_its_service_is_ready(
     charts.reconcile()
     with pytest.raises(ConnectionRefusedError):
         ask(port, authority)
+
+
+def test_apis_of_the_charts_of_gpuc_are_there_and_empty(server: Server, authority: Authority, port: int) -> None:
+    reference = {"namespace": "cert-manager", "name": "webhook", "port": port}
+    server.objects["APIService"] = [{"spec": {"service": reference}}, {"spec": {}}]
+    server.objects["Pod"] = [{"status": {"conditions": [{"type": "Ready", "status": "True"}]}}]
+    made = SimulatedControllers(cast(Client, server), authority, (), (), ["cert-manager"])
+    made.reconcile()
+    answer = ask(port, authority, "GET", "/apis/visibility.kueue.x-k8s.io/v1beta2?timeout=5s")
+    assert (answer["groupVersion"], answer["resources"]) == ("visibility.kueue.x-k8s.io/v1beta2", [])
+    assert ask(port, authority, "GET", "/openapi/v2") == {}
+    made.stop()
 
 
 def test_b1_the_authority_is_written_once_with_the_version_that_was_read(

@@ -14,19 +14,20 @@ from pathlib import Path
 import pytest
 
 from gpuc.cluster.application import Destination
-from gpuc.kubernetes.kueue import VISIBILITY
+from gpuc_rehearsal.argocd.charts import ServedFile
 from gpuc_rehearsal.argocd.cluster import cluster_secret
-from gpuc_rehearsal.argocd.http_handlers import Request, Response, cgi_response
-from gpuc_rehearsal.argocd.servers import discovery, read_chunked, start_proxy
+from gpuc_rehearsal.argocd.servers import cgi_response, read_chunked, start_hosts, start_proxy
 from gpuc_rehearsal.certificates import Authority
 from gpuc_rehearsal.process import LOOPBACK, free_ports
 
 HOST = "git.example.com"
 
 
-def echo(request: Request) -> Response:
-    headers = {"Content-Type": "text/plain"}
-    return Response(200, f"{request.method} {request.target} {request.body.decode()}".encode(), headers)
+ECHO = """#!/bin/sh
+printf 'Content-Type: text/plain\r\n\r\n%s %s?%s ' "$REQUEST_METHOD" "$PATH_INFO" "$QUERY_STRING"
+exec cat
+"""
+"""A program in place of Git: it answers with the request."""
 
 
 @pytest.fixture
@@ -47,11 +48,19 @@ def other() -> Iterator[int]:
 def proxy(tmp_path: Path, other: int) -> Iterator[tuple[int, Path]]:
     pytest.importorskip("cryptography", reason="the package cryptography is not installed")
     authority = Authority(tmp_path)
-    [port] = free_ports(1)
-    files = authority.issue("proxy", "proxy", hosts=(HOST,))
-    stop = start_proxy(port, {HOST: echo}, {"cluster.example.com": other}, files)
+    git = tmp_path / "git"
+    git.write_text(ECHO, encoding="utf-8")
+    git.chmod(0o755)
+    port, hosts_port = free_ports(2)
+    certificate = authority.issue("proxy", "proxy", hosts=(HOST,))
+    files = {HOST: {"index.yaml": ServedFile(b"{}", "application/yaml")}}
+    stops = [
+        start_hosts(hosts_port, certificate, files, git, {HOST: tmp_path}),
+        start_proxy(port, {HOST: hosts_port, "cluster.example.com": other}),
+    ]
     yield port, authority.file
-    stop()
+    for stop in stops:
+        stop()
 
 
 def connected(port: int, authority: Path, host: str) -> http.client.HTTPSConnection:
@@ -71,14 +80,17 @@ def test_several_requests_of_one_connection_reach_the_host(proxy: tuple[int, Pat
 def test_a_body_without_a_length_arrives(proxy: tuple[int, Path]) -> None:
     connection = connected(*proxy, HOST)
     connection.request("POST", "/", iter([b"one ", b"two"]), {"Transfer-Encoding": "chunked"}, encode_chunked=True)
-    assert connection.getresponse().read() == b"POST / one two"
+    assert connection.getresponse().read() == b"POST /? one two"
 
 
 def test_head_has_no_content(proxy: tuple[int, Path]) -> None:
     connection = connected(*proxy, HOST)
-    connection.request("HEAD", "/")
+    connection.request("HEAD", "/index.yaml")
     response = connection.getresponse()
-    assert (response.headers["Content-Length"], response.read()) == ("6", b"")
+    assert (response.headers["Content-Length"], response.read()) == ("2", b"")
+    connection.request("GET", "/index.yaml")
+    response = connection.getresponse()
+    assert (response.headers["Content-Type"], response.read()) == ("application/yaml", b"{}")
 
 
 def test_an_unknown_host_is_refused(proxy: tuple[int, Path]) -> None:
@@ -103,7 +115,7 @@ def test_pieces_of_a_body_are_joined() -> None:
 
 def test_a_cgi_program_sets_the_status() -> None:
     response = cgi_response(b"Status: 404 Not Found\r\nContent-Type: text/plain\r\n\r\nno\r\n\r\nsuch")
-    assert response == Response(404, b"no\r\n\r\nsuch", {"Content-Type": "text/plain"})
+    assert response == (404, b"no\r\n\r\nsuch", {"Content-Type": "text/plain"})
 
 
 def test_a_cluster_keeps_the_address_of_its_spec_and_is_reached_by_the_proxy(tmp_path: Path) -> None:
@@ -118,10 +130,3 @@ def test_a_cluster_keeps_the_address_of_its_spec_and_is_reached_by_the_proxy(tmp
     config = json.loads(secret["stringData"]["config"])
     assert config["proxyUrl"] == "http://127.0.0.1:1"
     assert config["tlsClientConfig"].items() >= {"serverName": "localhost", "insecure": False, "caData": "Y2E="}.items()
-
-
-def test_kueues_visibility_apis_are_there_and_empty() -> None:
-    code, content = discovery(f"/apis/{VISIBILITY}/v1beta2?timeout=5s")
-    listed = json.loads(content)
-    assert (code, listed["groupVersion"], listed["resources"]) == (200, f"{VISIBILITY}/v1beta2", [])
-    assert discovery("/openapi/v2")[0] == 404

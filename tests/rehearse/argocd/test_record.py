@@ -16,14 +16,23 @@ RESULT = {
     "cluster": "prod-use1",
     "good": True,
     "first_sync_s": 275.04,
-    "counts": {"applications": 14, "good": 14, "edits": 20, "late": 0, "failures": 0},
+    "counts": {"applications": 14, "good": 14, "failures": 0},
 }
 
 
 def test_the_record_has_every_run_and_what_did_not_run() -> None:
-    runs = [Run("prod-use1", (RESULT,), "## Argo CD applies prod-use1\n"), Run("a hub", problem="no redis")]
+    edits = {"prod-use1": {"edits": 20, "late": 0, "rows": [["a pool grows", "1 -> 2", "NodePool a", "3.5", "a | b"]]}}
+    runs = [
+        Run("prod-use1", (RESULT,), "## Argo CD applies prod-use1\n", edits=edits),
+        Run("a hub", problem="no redis"),
+    ]
     text = markdown(Record(runs, ["x: chart efa is missing"]))
-    for part in ("| prod-use1 | prod-use1 | 14 | 14 | 275.0 | 20 | 0 | 0 |", "no redis", "- not run: x"):
+    for part in (
+        "| prod-use1 | prod-use1 | 14 | 14 | 275.0 | 20 | 0 | 0 |",
+        "no redis",
+        "- not run: x",
+        "3.5 | a \\| b |",
+    ):
         assert part in text
     assert not Record(runs).is_good
     assert Record(runs[:1]).is_good

@@ -1,4 +1,4 @@
-"""The fleet in Git: the pushed commits, and the unchanged clone."""
+"""The fleet in Git: the pushed commits, and the unchanged files."""
 
 from __future__ import annotations
 
@@ -41,13 +41,12 @@ def test_the_bare_repository_lies_where_its_address_says(repository: FleetReposi
 
 
 def test_only_the_class_of_nodes_and_applications_without_a_chart_differ(repository: FleetRepository) -> None:
-    ours = repository.clone / ".git"
-    subprocess.run([GIT, "--git-dir", ours, "push", "-q", repository.bare, "HEAD:refs/heads/ours"], check=True)
-    changed = served(repository, "diff", "--name-only", "ours", "main").split()
+    served(repository, "--work-tree", str(repository.top), "add", "--all")
+    changed = served(repository, "diff", "--cached", "--name-only", "main").split()
     dropped = [name for name in changed if "/apps/" in name]
     assert {name.rpartition("/")[2] for name in dropped} == {"gpu-operator.yaml", "gpu-operator-config.yaml"}
     assert all("/karpenter/pools/" in name for name in changed if name not in dropped)
-    lines = served(repository, "diff", "-U0", "ours", "main", "--", "out/prod-use1/karpenter").splitlines()
+    lines = served(repository, "diff", "--cached", "-U0", "main", "--", "out/prod-use1/karpenter").splitlines()
     changes = {line[1:].strip() for line in lines if line[0] in "+-" and not line.startswith(("+++", "---"))}
     names = ("group: karpenter.k8s.aws", "kind: EC2NodeClass", "group: karpenter.kwok.sh", "kind: KWOKNodeClass")
     assert changes == {*names}
@@ -65,7 +64,7 @@ def test_what_needs_the_kinds_of_a_missing_chart_is_left_out_as_well(repository:
     )
 
 
-def test_the_clone_stays_what_was_compiled(repository: FleetRepository) -> None:
+def test_the_folder_stays_what_was_compiled(repository: FleetRepository) -> None:
     file = "out/prod-use1/karpenter/pools/general.yaml"
     assert (repository.root / file).read_bytes() == (ROOT / file).read_bytes()
 

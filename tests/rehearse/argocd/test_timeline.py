@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
-from gpuc_rehearsal.argocd.timeline import State, Timeline, state_of
+from gpuc_rehearsal.argocd.timeline import State, Timeline, Watch, state_of
+from gpuc_rehearsal.client import ApiError
 
 
 def application(**status: Any) -> dict[str, Any]:
@@ -37,7 +39,7 @@ def test_b1_an_application_of_users_belongs_to_its_cluster() -> None:
 def test_the_state_lists_objects_by_their_status() -> None:
     shown = state_of(
         application(
-            sync={"status": "OutOfSync", "revision": "abc"},
+            sync={"status": "OutOfSync"},
             health={"status": "Healthy"},
             conditions=[{"type": "SyncError", "message": "no"}],
             resources=[
@@ -66,22 +68,20 @@ def test_the_state_lists_objects_by_their_status() -> None:
         2.0,
     )
     assert shown.wave == 10
-    assert shown.revision == "abc"
     assert shown.differing == ("NodePool dev-l4",)
     assert shown.refused == (("NodePool dev-l4", "is invalid"), ("Job x/hook", "exit 1"))
     assert shown.conditions == (("SyncError", "no"),)
 
 
-def test_an_application_with_several_sources_shows_all_revisions() -> None:
-    assert state_of(application(sync={"revisions": ["1.14.1", "abc"]}), 0).revision == "1.14.1,abc"
-
-
 def test_equal_states_are_one_and_the_first_good_one_counts() -> None:
-    timeline = Timeline()
-    assert timeline.add(state(1, "OutOfSync Missing Running"))
-    assert not timeline.add(state(2, "OutOfSync Missing Running"))
-    assert timeline.add(state(3, "Synced Healthy Succeeded"))
-    assert timeline.add(state(4, "OutOfSync Healthy Succeeded"))
+    words = (
+        "OutOfSync Missing Running",
+        "OutOfSync Missing Running",
+        "Synced Healthy Succeeded",
+        "Synced Degraded Failed",
+    )
+    timeline = Timeline(state(at, text) for at, text in enumerate(words, 1))
+    assert [known.at for known in timeline] == [1, 3, 4]
     assert next(state.at for state in timeline.of("prod-kueue") if state.is_good) == 3
     assert [end for _, end in timeline.spans("prod-kueue", 9)] == [3, 4, 9]
     assert timeline.at(3.5)["prod-kueue"].is_good
@@ -93,3 +93,30 @@ def test_a_deleted_application_does_not_exist() -> None:
     assert timeline.last == {}
     assert "prod-kueue" in timeline.at(4)
     assert timeline.at(5) == {}
+
+
+class Applications:
+    """A client whose watch ends with an error after some changes."""
+
+    def __init__(self) -> None:
+        self.versions: list[str] = []
+
+    def list_with_version(self, *_: str) -> tuple[list[dict[str, Any]], str]:
+        return ([] if self.versions else [application()]), f"listed-{len(self.versions)}"
+
+    def watch(self, api: str, kind: str, namespace: str, version: str, limit_s: int) -> Iterator[tuple[str, Any]]:
+        self.versions.append(version)
+        changed = application(sync={"status": "Synced"})
+        changed["metadata"]["resourceVersion"] = f"changed-{len(self.versions)}"
+        if len(self.versions) < 3:
+            yield "MODIFIED", changed
+        if len(self.versions) == 2:
+            raise ApiError(410, "the resource version is too old")
+
+
+def test_the_watch_continues_and_lists_again_after_an_error() -> None:
+    client = Applications()
+    with Watch(client) as watch:  # type: ignore[arg-type]
+        assert watch.until(lambda: len(client.versions) > 2, 60) is not None
+    assert client.versions[:3] == ["listed-0", "changed-1", "listed-2"]
+    assert [(known.sync, known.exists) for known in watch.timeline] == [("", True), ("Synced", True), ("", False)]

@@ -188,7 +188,6 @@ COMPONENT = parts.Component(
         definitions="gatekeeper-crds",
         # Gatekeeper runs without mutation, and the group match has no kind.
         unused_groups=("mutations.gatekeeper.sh", "match.gatekeeper.sh"),
-        replaced_port="",
     ),
     needs=facts.nothing,
 )  # fmt: skip

@@ -251,7 +251,6 @@ COMPONENT = parts.Component(
         data=("kueue-webhooks.yaml",),
         definitions="kueue-crds",
         unused_groups=(),
-        replaced_port="visibility",
     ),
     needs=_needs,
 )  # fmt: skip

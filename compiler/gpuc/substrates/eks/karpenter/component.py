@@ -228,7 +228,7 @@ COMPONENT = parts.Component(
         program="karpenter-kwok",
         data=("karpenter-kwok-crds",),
         definitions="karpenter-crds",
-        unused_groups=(), replaced_port="",
+        unused_groups=(),
     ),
     needs=_needs,
 )  # fmt: skip
