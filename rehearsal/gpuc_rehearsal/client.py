@@ -91,7 +91,7 @@ class Client:
         """
         api, kind, name, namespace = address_of(document)
         query = {"fieldManager": manager, **_strict(dry_run)}
-        return self._request("PATCH", self.path(api, kind, namespace, name), document, query, APPLY_PATCH)
+        return self.request("PATCH", self.path(api, kind, namespace, name), document, query, APPLY_PATCH)
 
     def create(self, document: Object, *, dry_run: bool = False) -> Object:
         """Creates an object; metadata.generateName is allowed.
@@ -103,16 +103,16 @@ class Client:
         path = self.path(document["apiVersion"], document["kind"], document["metadata"].get("namespace", ""))
         for _ in range(CONFLICTS):
             try:
-                return self._request("POST", path, document, query)
+                return self.request("POST", path, document, query)
             except ApiError as error:
                 # Another request updated the same ResourceQuota at the same time, so the API server asks for a retry.
                 if error.reason != "Conflict":
                     raise
-        return self._request("POST", path, document, query)
+        return self.request("POST", path, document, query)
 
     def get(self, api: str, kind: str, name: str, namespace: str = "") -> Object:
         """Returns an object. Raises ApiError, with code 404 if the object does not exist."""
-        return self._request("GET", self.path(api, kind, namespace, name))
+        return self.request("GET", self.path(api, kind, namespace, name))
 
     def find(self, api: str, kind: str, name: str, namespace: str = "") -> Object | None:
         """Returns an object, or None if the object does not exist."""
@@ -123,12 +123,12 @@ class Client:
     def list_all(self, api: str, kind: str, namespace: str = "", labels: str = "", fields: str = "") -> list[Object]:
         """Lists the objects of a kind in a namespace, or in all namespaces. labels, fields: selectors."""
         query = {"labelSelector": labels, "fieldSelector": fields}
-        items: list[Object] = self._request("GET", self.path(api, kind, namespace), query=query)["items"]
+        items: list[Object] = self.request("GET", self.path(api, kind, namespace), query=query)["items"]
         return [{"apiVersion": api, "kind": kind, **item} for item in items]
 
     def list_with_version(self, api: str, kind: str, namespace: str) -> tuple[list[Object], str]:
         """Lists the objects of a kind in a namespace, and returns the resource version from which to watch."""
-        response = self._request("GET", self.path(api, kind, namespace))
+        response = self.request("GET", self.path(api, kind, namespace))
         return response["items"], response["metadata"]["resourceVersion"]
 
     def patch(
@@ -148,7 +148,7 @@ class Client:
             ApiError: if the server, a policy or a webhook refuses the request.
         """
         path = self.path(api, kind, namespace, name, subresource)
-        return self._request("PATCH", path, changes, _strict(dry_run), MERGE_PATCH)
+        return self.request("PATCH", path, changes, _strict(dry_run), MERGE_PATCH)
 
     def patch_object(
         self, document: Object, changes: Object, subresource: str = "", *, dry_run: bool = False
@@ -161,7 +161,7 @@ class Client:
         """Deletes an object and its dependents if the object exists. now: without a grace period."""
         options = {"propagationPolicy": "Background"} | ({"gracePeriodSeconds": 0} if now else {})
         with _missing_ignored():
-            self._request("DELETE", self.path(api, kind, namespace, name), options)
+            self.request("DELETE", self.path(api, kind, namespace, name), options)
 
     def delete_object(self, document: Object) -> None:
         """Deletes an object as `delete` does."""
@@ -170,7 +170,7 @@ class Client:
     def delete_all(self, api: str, kind: str, namespace: str = "", labels: str = "") -> None:
         """Deletes all objects of a kind and their dependents, without a grace period."""
         options = {"propagationPolicy": "Background", "gracePeriodSeconds": 0}
-        self._request("DELETE", self.path(api, kind, namespace), options, {"labelSelector": labels})
+        self.request("DELETE", self.path(api, kind, namespace), options, {"labelSelector": labels})
 
     def remove_finalizers(self, document: Object) -> None:
         """Removes all finalizers of an object if the object exists."""
@@ -246,7 +246,7 @@ class Client:
 
     def _resource(self, api: str, kind: str) -> Resource:
         if kind not in self._resources.get(api, {}):
-            listed = self._request("GET", _api_root(api))["resources"]
+            listed = self.request("GET", _api_root(api))["resources"]
             self._resources[api] = {
                 row["kind"]: Resource(row["name"], row["namespaced"]) for row in listed if "/" not in row["name"]
             }
@@ -255,7 +255,7 @@ class Client:
         except KeyError:
             raise ApiError(404, f"the API server does not serve the kind {kind} of {api}", "NotFound") from None
 
-    def _request(
+    def request(
         self,
         verb: str,
         path: str,
@@ -263,6 +263,7 @@ class Client:
         query: Mapping[str, str] | None = None,
         content_type: str = "application/json",
     ) -> Object:
+        """Sends a request with an object as `send` does. Query parameters without a value are omitted."""
         data = None if body is None else json.dumps(body).encode()
         given = urlencode({key: value for key, value in (query or {}).items() if value})
         return self.send(verb, f"{path}?{given}" if given else path, data, content_type)

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 from gpuc.diagnostics.finding import Path
 from gpuc.pipeline.stages import CompiledSpec
-from gpuc_rehearsal.client import Object
+from gpuc_rehearsal.client import ADMINISTRATORS, Client, Object
 from gpuc_rehearsal.context import RehearsalContext
-from gpuc_rehearsal.outcome import Outcome, Request, dry_run
+from gpuc_rehearsal.outcome import Outcome, Request, classify_response
 
 Action = Callable[[RehearsalContext], Outcome]
 """Creates the objects of a test case, waits, and returns the actual outcome."""
@@ -69,9 +69,21 @@ class Case:
         return self.expected.verdict in ("refused", "pending")
 
 
-def creation(document: Object, user: str = "", ignored_warnings: Collection[str] = ()) -> Action:
+def sending(
+    send: Callable[[Client], object], user: str = "", group: str = ADMINISTRATORS, ignored: Collection[str] = ()
+) -> Action:
+    """Returns an action that sends a request as a user. A warning that contains an ignored text does not count."""
+
+    def action(context: RehearsalContext) -> Outcome:
+        client = context.client.impersonate(user, group) if user else context.client
+        return classify_response(client, lambda: send(client), ignored)
+
+    return action
+
+
+def creation(document: Object, user: str = "", ignored: Collection[str] = ()) -> Action:
     """Returns an action that creates an object as a user, as a dry run."""
-    return lambda context: dry_run(context.client.with_user(user), document, ignored_warnings)
+    return sending(lambda client: client.create(document, dry_run=True), user, ignored=ignored)
 
 
 def all_cases(spec: CompiledSpec, suites: Iterable[str] = tuple(SUITES)) -> Iterator[Case]:
