@@ -7,14 +7,14 @@ import json
 import ssl
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from copy import copy
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode, urlsplit
 
 from gpuc_rehearsal.connection import REQUEST_TIMEOUT_SECONDS, Connection
+from gpuc_rehearsal.process import poll
 
 Object = dict[str, Any]
 
@@ -47,8 +47,7 @@ class WaitError(Exception):
     """A wait that took too long. The message describes the last state of the object."""
 
 
-@dataclass(frozen=True, slots=True)
-class Resource:
+class Resource(NamedTuple):
     """The resource of a kind, as the API server lists it."""
 
     plural: str
@@ -132,30 +131,22 @@ class Client:
         return response["items"], response["metadata"]["resourceVersion"]
 
     def patch(
-        self,
-        api: str,
-        kind: str,
-        name: str,
-        changes: Object,
-        namespace: str = "",
-        subresource: str = "",
-        *,
-        dry_run: bool = False,
+        self, api: str, kind: str, name: str, changes: Object, namespace: str = "", subresource: str = ""
     ) -> Object:
-        """Sends a JSON merge patch.
-
-        Raises:
-            ApiError: if the server, a policy or a webhook refuses the request.
-        """
-        path = self.path(api, kind, namespace, name, subresource)
-        return self.request("PATCH", path, changes, _strict(dry_run), MERGE_PATCH)
+        """Sends a JSON merge patch as `patch_object` does."""
+        return self.patch_object(new_object(api, kind, name, namespace), changes, subresource)
 
     def patch_object(
         self, document: Object, changes: Object, subresource: str = "", *, dry_run: bool = False
     ) -> Object:
-        """Patches an object as `patch` does."""
+        """Sends a JSON merge patch for an object.
+
+        Raises:
+            ApiError: if the server, a policy or a webhook refuses the request.
+        """
         api, kind, name, namespace = address_of(document)
-        return self.patch(api, kind, name, changes, namespace, subresource, dry_run=dry_run)
+        path = self.path(api, kind, namespace, name, subresource)
+        return self.request("PATCH", path, changes, _strict(dry_run), MERGE_PATCH)
 
     def delete(self, api: str, kind: str, name: str, namespace: str = "", *, now: bool = True) -> None:
         """Deletes an object and its dependents if the object exists. now: without a grace period."""
@@ -187,10 +178,8 @@ class Client:
         """
         query = {"watch": "1", "resourceVersion": since, "timeoutSeconds": timeout_s, "allowWatchBookmarks": "true"}
         address = f"{self.path(api, kind, namespace)}?{urlencode(query)}"
-        connection = http.client.HTTPSConnection(
-            self._address, timeout=timeout_s + REQUEST_TIMEOUT_SECONDS, context=self._context
-        )
-        try:
+        patience = timeout_s + REQUEST_TIMEOUT_SECONDS
+        with closing(http.client.HTTPSConnection(self._address, timeout=patience, context=self._context)) as connection:
             connection.request("GET", address, headers={"Accept": "application/json", **self._impersonation})
             response = connection.getresponse()
             if response.status >= 300:
@@ -200,8 +189,6 @@ class Client:
                 if event.get("type") == "ERROR":
                     raise _refusal(event.get("object", {}).get("code", 500), event.get("object", {}))
                 yield event["type"], event["object"]
-        finally:
-            connection.close()
 
     def wait_for(
         self, api: str, kind: str, name: str, predicate: Callable[[Object], bool], timeout_s: float, namespace: str = ""
@@ -211,17 +198,19 @@ class Client:
         Raises:
             WaitError: if the predicate is not true in time; the message contains the conditions of the object.
         """
-        deadline = time.monotonic() + timeout_s
-        while True:
+        document: Object | None = None
+
+        def is_there() -> bool:
+            nonlocal document
             document = self.find(api, kind, name, namespace)
-            if document is not None and predicate(document):
+            return document is not None and predicate(document)
+
+        is_found, state = poll(is_there, timeout_s, POLL_SECONDS), "does not exist"
+        if document is not None:
+            if is_found:
                 return document
-            if time.monotonic() > deadline:
-                state = "does not exist"
-                if document is not None:
-                    state = f"{conditions_text(document)}; {json.dumps(document.get('status', {}))}"
-                raise WaitError(f"{kind} {name} after {timeout_s:.0f} s: {state}")
-            time.sleep(POLL_SECONDS)
+            state = f"{conditions_text(document)}; {json.dumps(document.get('status', {}))}"
+        raise WaitError(f"{kind} {name} after {timeout_s:.0f} s: {state}")
 
     def serves(self, api: str, kind: str) -> bool:
         """Returns whether the API server serves the kind."""
@@ -247,9 +236,8 @@ class Client:
     def _resource(self, api: str, kind: str) -> Resource:
         if kind not in self._resources.get(api, {}):
             listed = self.request("GET", _api_root(api))["resources"]
-            self._resources[api] = {
-                row["kind"]: Resource(row["name"], row["namespaced"]) for row in listed if "/" not in row["name"]
-            }
+            found = {row["kind"]: Resource(row["name"], row["namespaced"]) for row in listed if "/" not in row["name"]}
+            self._resources[api] = found
         try:
             return self._resources[api][kind]
         except KeyError:

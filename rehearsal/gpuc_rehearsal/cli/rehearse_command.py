@@ -50,7 +50,10 @@ class RehearsalOptions(NamedTuple):
         for is_wrong, message in (
             (self.charts and not self.argocd, "--charts needs --argocd: only Argo CD renders charts"),
             (self.argocd and self.case, "--argocd waits for Applications instead of test cases: remove --case"),
-            (self.workloads and not has_before, "--workloads needs --from: it names the work that runs before the change"),
+            (
+                self.workloads and not has_before,
+                "--workloads needs --from: it names the work that runs before the change",
+            ),
             (has_before and self.case, f"{observes} --case"),
             (has_before and self.argocd, f"{observes} --argocd"),
         ):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from gpuc.kubernetes.kueue import GROUP
 from gpuc.manifest.manifest import Body
 from gpuc_rehearsal.client import DEFINITION, Client, Object, new_object
 from gpuc_rehearsal.plane.site import Settings, Site, flags
-from gpuc_rehearsal.process import LOOPBACK, POLL_SECONDS, Process, ProgramError
+from gpuc_rehearsal.process import LOOPBACK, Process, ProgramError, poll
 
 NAMESPACE = "kueue-system"
 SERVICE = "kueue-webhook-service"
@@ -109,15 +108,15 @@ def mount_certificate(site: Site, client: Client, process: Process) -> None:
     Raises:
         ProgramError: if Kueue creates no certificate in time.
     """
-    folder = site.subfolder("kueue-certificates")
-    deadline = time.monotonic() + CERTIFICATE_SECONDS
-    while not (data := client.get("v1", "Secret", SECRET, NAMESPACE).get("data")):
+
+    def data() -> dict[str, str]:
         process.require_alive()
-        if time.monotonic() > deadline:
-            raise ProgramError(f"Kueue created no certificate in {CERTIFICATE_SECONDS} s:\n{process.tail()}")
-        time.sleep(POLL_SECONDS)
-    for name, content in data.items():
-        (folder / name).write_bytes(base64.b64decode(content))
+        return client.get("v1", "Secret", SECRET, NAMESPACE).get("data") or {}
+
+    if not (files := poll(data, CERTIFICATE_SECONDS)):
+        raise ProgramError(f"Kueue created no certificate in {CERTIFICATE_SECONDS} s:\n{process.tail()}")
+    for name, content in files.items():
+        (site.subfolder("kueue-certificates") / name).write_bytes(base64.b64decode(content))
 
 
 def without_replacement(configuration: Mapping[str, Any]) -> dict[str, Any]:
