@@ -80,7 +80,7 @@ class Result:
     def distinct(self) -> int:
         """Number of test cases that differ in suite, queue, pool or request."""
         cases = (result.case for _, result in self.cases)
-        return len({(case.suite, case.queue, case.pool, case.request or case.name) for case in cases})
+        return len({(case.suite, case.queue, case.pool, case.request) for case in cases})
 
 
 def find_problems(spec: CompiledSpec, applied: ApplyResult) -> tuple[Problem, ...]:

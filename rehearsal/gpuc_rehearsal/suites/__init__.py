@@ -57,11 +57,14 @@ class Case:
     """Name of the ClusterQueue or LocalQueue; empty for a test case without a queue."""
     pool: str = ""
     request: str = ""
-    """Description of the request. Test cases are distinct if suite, queue, pool or request differ."""
+    """Description of the request; by default the name. Test cases are distinct if suite, queue, pool or request differ."""
     batch: str = ""
     """Name of the batch. Test cases with an empty name are in the batch of their suite."""
     demand: Request | None = None
     """The quota and nodes that the test case uses. Test cases that do not fit together run in separate batches."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "request", self.request or self.name)
 
     @property
     def is_refusal(self) -> bool:

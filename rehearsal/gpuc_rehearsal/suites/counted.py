@@ -143,7 +143,7 @@ def _case(
 ) -> Case:
     title = f"{factory.namespace.name} {name}"
     pool_name = pool.name if pool else ""
-    return Case(SUITE, title, origin(factory.cluster, policy), expected, action, pool=pool_name, request=title)
+    return Case(SUITE, title, origin(factory.cluster, policy), expected, action, pool=pool_name)
 
 
 def _job_case(

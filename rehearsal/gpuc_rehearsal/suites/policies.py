@@ -66,7 +66,7 @@ def _example_cases(cluster: Cluster, namespaces: SampleNamespaces) -> Iterator[C
             title = f"{name} {'denied' if example.denied else 'allowed'} example: {example.title}"
             action = _prepared(namespaces, sending(partial(namespaces.send, example), example.user))
             expected = _expected_for_example(name, example)
-            yield Case(SUITE, title, origin(cluster, name), expected, action, request=title)
+            yield Case(SUITE, title, origin(cluster, name), expected, action)
 
 
 def _expected_for_example(name: str, example: Example) -> Outcome:
@@ -188,7 +188,7 @@ def deletion(spec: CompiledSpec) -> Iterator[Case]:
             is_above = (deletion.requested or 0) > max(limit, deletion.of_pod)
             expected = policy_outcome(cluster.policy_stage(GPU_QUOTA), NAME) if is_above else ADMITTED
             name, action = f"{factory.namespace.name} {deletion.name}", _delete(factory, deletion, editors[0])
-            yield Case("deletion", name, origin(cluster, GPU_QUOTA), expected, action, request=name, batch="counted")
+            yield Case("deletion", name, origin(cluster, GPU_QUOTA), expected, action, batch="counted")
 
 
 def _deletions(limit: int) -> Iterator[Deletion]:
