@@ -57,7 +57,7 @@ class Case:
     """Name of the ClusterQueue or LocalQueue; empty for a test case without a queue."""
     pool: str = ""
     request: str = ""
-    """Description of the request; by default the name. Test cases are distinct if suite, queue, pool or request differ."""
+    """The request in words; by default the name. Test cases are distinct if suite, queue, pool or request differ."""
     batch: str = ""
     """Name of the batch. Test cases with an empty name are in the batch of their suite."""
     demand: Request | None = None
