@@ -51,14 +51,18 @@ def steps(synced: Iterable[Manifest]) -> list[Step]:
     Raises:
         ValueError: if no Application or more than one Application syncs an object.
     """
-    objects = tuple(synced)
-    applications = [manifest for manifest in objects if APPLICATIONS in manifest.file]
-    ordered: list[Step] = []
-    for application in sorted(applications, key=wave_of):
+    objects, ordered = tuple(synced), list[Step]()
+    for application in sorted((manifest for manifest in objects if APPLICATIONS in manifest.file), key=wave_of):
         ordered.append(Step(application.name, wave_of(application), (application,)))
-        synced_objects = sorted((manifest for manifest in objects if _syncs(application, manifest)), key=_rank)
-        ordered += [Step(application.name, wave, tuple(group)) for wave, group in groupby(synced_objects, wave_of)]
-    _require_exactly_once(objects, ordered)
+        sources = application_in(application).sources if is_application(application) else ()
+        own = [manifest for manifest in objects if any(source.syncs(manifest.file) for source in sources)]
+        waves = groupby(sorted(own, key=_rank), wave_of)
+        ordered += [Step(application.name, wave, tuple(group)) for wave, group in waves]
+    applied = [id(manifest) for step in ordered for manifest in step.manifests]
+    if lost := sorted({manifest.file for manifest in objects if id(manifest) not in applied}):
+        raise ValueError(f"no Application syncs {', '.join(lost)}")
+    if len(applied) != len(set(applied)):
+        raise ValueError("two Applications sync the same object")
     return ordered
 
 
@@ -70,20 +74,6 @@ def namespaces(synced: Iterable[Manifest]) -> Iterator[Object]:
         labels.setdefault(application.manifest.namespace, {})
     for name, namespace_labels in sorted(labels.items()):
         yield new_object("v1", "Namespace", name, metadata={"labels": namespace_labels})
-
-
-def _require_exactly_once(objects: tuple[Manifest, ...], ordered: list[Step]) -> None:
-    applied = [id(manifest) for step in ordered for manifest in step.manifests]
-    not_applied = sorted({manifest.file for manifest in objects if id(manifest) not in applied})
-    if not_applied:
-        raise ValueError(f"no Application syncs {', '.join(not_applied)}")
-    if len(applied) != len(set(applied)):
-        raise ValueError("two Applications sync the same object")
-
-
-def _syncs(application: Manifest, manifest: Manifest) -> bool:
-    sources = application_in(application).sources if is_application(application) else ()
-    return any(source.syncs(manifest.file) for source in sources)
 
 
 def _rank(manifest: Manifest) -> tuple[int, int]:

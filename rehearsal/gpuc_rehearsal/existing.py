@@ -19,8 +19,6 @@ from gpuc_rehearsal.parts import substrate_module
 class ExistingNodes:
     """The nodes of a substrate without a provider."""
 
-    sections: Sections
-    """The sections of the spec."""
     pool_kind: tuple[str, str]
     """apiVersion and kind of the object of a pool, which has the name of the pool."""
     nodes: Callable[[Cluster], list[Object]]

@@ -97,8 +97,7 @@ def classify_response(client: Client, request: Callable[[], object], ignored_war
             request()
     except ApiError as error:
         return refused(error)
-    counted = (warning for warning in client.warnings if not any(text in warning for text in ignored_warnings))
-    warnings = "; ".join(counted)
+    warnings = "; ".join(row for row in client.warnings if not any(text in row for text in ignored_warnings))
     return Outcome("admitted", by="policy" if _is_from_policy(warnings) else "", message=warnings or NO_OBJECTION)
 
 

@@ -13,14 +13,8 @@ from pathlib import Path
 from gpuc.manifest.cache_folder import cache_folder
 from gpuc.manifest.manifest import Body
 from gpuc_rehearsal.client import DEFINITION, Client, is_true
+from gpuc_rehearsal.plane import kueue as charts
 from gpuc_rehearsal.plane.kubernetes import start_api_server, start_controller_manager, start_etcd, start_scheduler
-from gpuc_rehearsal.plane.kueue import (
-    mount_certificate,
-    prepare_webhook,
-    prepare_webhooks,
-    start_gatekeeper,
-    start_kueue,
-)
 from gpuc_rehearsal.plane.kwok import start_kwok
 from gpuc_rehearsal.plane.site import Settings, Site
 from gpuc_rehearsal.process import Process, Started, run_folder, stop
@@ -76,19 +70,22 @@ class ControlPlane(Started):
         kueue = None if settings.from_charts else settings.kueue_configuration
         has_gatekeeper = settings.has_gatekeeper and not settings.from_charts
         if has_gatekeeper:
-            prepare_webhook(site, self.client, settings, gatekeeper_port)
+            charts.prepare_webhook(site, self.client, settings, gatekeeper_port)
         if kueue is not None:
-            prepare_webhooks(site, self.client, kueue_port)
-        _wait_until_established(self.client)
+            charts.prepare_webhooks(site, self.client, kueue_port)
+        is_established = partial(is_true, kind="Established")
+        for definition in self.client.list_all(*DEFINITION):
+            if not is_established(definition):
+                self.client.wait_for(*DEFINITION, definition["metadata"]["name"], is_established, READY_SECONDS)
         self._report(f"{len(settings.crds)} CustomResourceDefinitions", started)
-        controllers = [start_kueue(site, kueue, kueue_port)] if kueue is not None else []
+        controllers = [charts.start_kueue(site, kueue, kueue_port)] if kueue is not None else []
         if has_gatekeeper:
-            controllers.append(start_gatekeeper(site, gatekeeper_port))
+            controllers.append(charts.start_gatekeeper(site, gatekeeper_port))
         if not settings.from_charts and settings.autoscaler:
             controllers.append(settings.autoscaler.start(site, settings))
         if kueue is not None:
             started = time.monotonic()
-            mount_certificate(site, self.client, controllers[0])
+            charts.mount_certificate(site, self.client, controllers[0])
             self._report("certificate of Kueue", started)
         self._wait_ready("controllers", [*core, *controllers])
 
@@ -113,10 +110,3 @@ def _create_definitions(client: Client, crds: Iterable[bytes | Body]) -> None:
 
     with ThreadPoolExecutor(CRD_THREADS) as pool:
         list(pool.map(post, crds))
-
-
-def _wait_until_established(client: Client) -> None:
-    is_established = partial(is_true, kind="Established")
-    for definition in client.list_all(*DEFINITION):
-        if not is_established(definition):
-            client.wait_for(*DEFINITION, definition["metadata"]["name"], is_established, READY_SECONDS)
