@@ -11,7 +11,7 @@ from typing import TypeVar
 from gpuc.kubernetes.kueue import KUEUE_API
 from gpuc.kubernetes.node_pool import INSTANCE_TYPE, NODE_POOL
 from gpuc.model import Cluster
-from gpuc.model.names import SERVER_LABEL
+from gpuc.model.names import POOL_LABEL, SERVER_LABEL
 from gpuc.parts.workload_kinds import spec_frameworks, workload_kinds
 from gpuc.pipeline.stages import CompiledSpec
 from gpuc_rehearsal.autoscaler import autoscaler_of
@@ -88,7 +88,6 @@ class RehearsalContext:
     client: Client
     timeouts: Timeouts = field(default_factory=Timeouts)
     poll_s: float = POLL_SECONDS
-    """Seconds between two polls."""
     _cache: _ListCache = field(default_factory=_ListCache, repr=False, compare=False)
 
     @property
@@ -114,6 +113,10 @@ class RehearsalContext:
         names = {pod["spec"]["nodeName"] for pod in pods}
         nodes = self._cache.find(self.client, NODE, "", lambda node: "")
         return [node["metadata"]["labels"] for node in nodes if node["metadata"]["name"] in names]
+
+    def pools_of(self, pods: list[Object]) -> str:
+        """Returns the pools of the nodes on which pods run. Several names are joined with +."""
+        return "+".join(sorted({labels.get(POOL_LABEL, "") for labels in self.node_labels(pods)}))
 
     def types_of(self, pods: list[Object]) -> tuple[str, ...]:
         """Returns the types of the nodes on which pods run. Existing nodes have the type of their server."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -36,19 +37,20 @@ def test_every_policy_has_violations(prod: Cluster) -> None:
     assert violated == policies().keys()
 
 
-def with_privileged(cluster: Cluster, name: str) -> Cluster:
-    """Returns the cluster with the Pod Security level privileged in a namespace."""
+def with_namespace(cluster: Cluster, name: str, **fields: Any) -> Cluster:
+    """Returns the cluster with other values of fields of a namespace."""
 
     def changed(namespace: Namespace) -> Namespace:
-        spec = namespace.spec.model_copy(update={"pod_security": "privileged"})
-        return replace(namespace, spec=spec) if namespace.name == name else namespace
+        return replace(namespace, **fields) if namespace.name == name else namespace
 
     tenants = (replace(tenant, namespaces=tuple(map(changed, tenant.namespaces))) for tenant in cluster.tenants)
     return replace(cluster, tenants=tuple(tenants))
 
 
 def test_expectations_follow_stage_pod_security_and_quota(prod: Cluster) -> None:
-    cases = list(policy_suite.cases(without_objects(with_privileged(prod, "research-train"))))
+    spec = next(row for _, row in prod.namespaces if row.name == "research-train").spec
+    privileged = spec.model_copy(update={"pod_security": "privileged"})
+    cases = list(policy_suite.cases(without_objects(with_namespace(prod, "research-train", spec=privileged))))
     denied = case(cases, "research-train host-access: The process namespace of the host").expected
     assert (denied.verdict, denied.by, denied.message) == ("refused", "policy", "host-access")
     baseline = case(cases, "research-lab host-access: The process namespace of the host").expected
@@ -61,21 +63,11 @@ def test_expectations_follow_stage_pod_security_and_quota(prod: Cluster) -> None
 
 
 def test_a_quota_that_is_off_by_one_changes_the_expected_outcome(prod: Cluster) -> None:
-    research = next(tenant for tenant in prod.tenants if tenant.name == "research")
-    first, *others = research.namespaces
-    limited = replace(first, ceiling=first.ceiling | {"nvidia.com/gpu": first.ceiling["nvidia.com/gpu"] - 1})
-    less = replace(research, namespaces=(limited, *others))
-    fewer = replace(prod, tenants=tuple(less if tenant is research else tenant for tenant in prod.tenants))
-    original, changed = (
-        case(list(boundaries.cases(without_objects(cluster))), "research-train", " nvidia.com/gpu and one")
-        for cluster in (prod, fewer)
-    )
-    assert (
-        original.expected.message == "requested: requests.nvidia.com/gpu=1, used: requests.nvidia.com/gpu=196, limited"
-    )
-    assert (
-        changed.expected.message == "requested: requests.nvidia.com/gpu=1, used: requests.nvidia.com/gpu=195, limited"
-    )
+    ceiling = next(namespace for _, namespace in prod.namespaces if namespace.name == "research-train").ceiling
+    fewer = with_namespace(prod, "research-train", ceiling=ceiling | {"nvidia.com/gpu": ceiling["nvidia.com/gpu"] - 1})
+    for cluster, used in ((prod, 196), (fewer, 195)):
+        found = case(list(boundaries.cases(without_objects(cluster))), "research-train", " nvidia.com/gpu and one")
+        assert found.expected.message.endswith(f"used: requests.nvidia.com/gpu={used}, limited")
 
 
 @pytest.fixture
@@ -116,13 +108,6 @@ def test_an_auditor_that_is_a_member_reads_the_pods_of_other_tenants(hub: Cluste
     assert not [found for found in cases if found.name.startswith("auditor")]
     assert case(cases, "nlp (edit) in nlp-train: list pods of api-serving").expected.verdict == "admitted"
     assert case(cases, "nlp (edit) in nlp-train: list secrets of api-serving").expected.verdict == "refused"
-
-
-def test_a_third_of_the_cases_of_boundaries_and_policies_are_refusals(prod: Cluster) -> None:
-    for suite in (policy_suite, boundaries):
-        cases = list(suite.cases(without_objects(prod)))
-        assert sum(case.is_refusal for case in cases) > len(cases) / 3
-        assert len({case.name for case in cases}) == len(cases)
 
 
 def test_permitted_pods_of_a_pool_tolerate_exactly_its_taints(prod: Cluster) -> None:
@@ -171,10 +156,8 @@ def test_invalid_examples_are_refused_by_the_api_server_and_not_by_a_policy() ->
 
 
 def test_the_webhook_of_the_rehearsal_receives_the_kinds_of_all_constraints() -> None:
-    resources = policy_resources(compiled_example("prod-use1").synced)
-    assert {("networking.k8s.io", "ingresses"), ("networking.k8s.io", "networkpolicies"), ("", "services")} <= {
-        *resources
-    }
+    found = set(policy_resources(compiled_example("prod-use1").synced))
+    assert {("networking.k8s.io", "ingresses"), ("networking.k8s.io", "networkpolicies"), ("", "services")} <= found
 
 
 def test_a_patch_changes_one_object_to_the_other() -> None:

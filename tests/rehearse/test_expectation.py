@@ -21,6 +21,7 @@ from .conftest import Change
 
 Variant = Callable[[Change], CompiledSpec]
 SUITES = ("smallest", "full_node", "efa", "shares", "gangs", "borrowing", "preemption", "reclaim", "topology")
+OTHERS = ("policies", "boundaries")
 
 
 @pytest.fixture
@@ -109,10 +110,10 @@ def test_the_policies_admit_every_request_that_kueue_decides_about(name: str) ->
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_cases_are_distinct_and_a_third_are_refusals(name: str) -> None:
-    spec = compiled_example(name)
-    cases = list(all_cases(spec, SUITES))
-    assert len({(case.suite, case.queue, case.pool, case.request) for case in cases}) == len(cases)
-    assert sum(case.is_refusal for case in cases) * 3 >= len(cases)
+    work, others = list(all_cases(compiled_example(name), SUITES)), list(all_cases(compiled_example(name), OTHERS))
+    assert len({(case.suite, case.queue, case.pool, case.request) for case in work}) == len(work)
+    assert len({(case.suite, case.name) for case in others}) == len(others)
+    assert all(sum(case.is_refusal for case in cases) * 3 >= len(cases) for cases in (work, others))
 
 
 def test_the_expected_flavor_is_the_pool_of_the_case(prod: CompiledSpec) -> None:
@@ -122,9 +123,7 @@ def test_the_expected_flavor_is_the_pool_of_the_case(prod: CompiledSpec) -> None
 
 
 def test_only_values_of_the_expected_outcome_are_compared() -> None:
-    actual = Outcome(
-        "bound", flavor="a", pool="a", instance_types=("x",), nodes=2, message="long message of a controller"
-    )
+    actual = Outcome("bound", flavor="a", pool="a", instance_types=("x",), nodes=2, message="message of a controller")
     assert agrees(Outcome("bound", instance_types=("x", "y"), message="message of"), actual)
     assert not agrees(Outcome("bound", nodes=1), actual)
     assert not agrees(Outcome("complete"), actual)

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 import pytest
 
-from gpuc.pipeline.stages import CompiledSpec
 from gpuc_rehearsal.expectation import Quota, cluster_queues, expect
 from gpuc_rehearsal.runner import schedule
 from gpuc_rehearsal.suites import all_cases
@@ -16,25 +13,15 @@ from ..conftest import EXAMPLES, compiled_example
 WORK = ("smallest", "full_node", "efa", "shares", "gangs", "borrowing", "preemption", "reclaim", "topology")
 
 
-@pytest.fixture
-def prod() -> CompiledSpec:
-    return compiled_example("prod-use1")
-
-
 @pytest.mark.share(3)
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_every_case_runs_once(name: str) -> None:
-    cases = list(all_cases(compiled_example(name), WORK))
-    scheduled = Counter(id(case) for batch in schedule(compiled_example(name), cases) for case in batch)
-    assert scheduled == Counter(id(case) for case in cases)
-
-
-@pytest.mark.share(3)
-@pytest.mark.parametrize("name", EXAMPLES)
-def test_the_demand_of_a_batch_is_within_every_quota(name: str) -> None:
+def test_every_case_runs_once_and_the_demand_of_a_batch_is_within_every_quota(name: str) -> None:
     spec = compiled_example(name)
     queues = {queue.name: queue for queue in cluster_queues(spec.cluster)}
-    for batch in schedule(spec, all_cases(spec, WORK)):
+    cases = list(all_cases(spec, WORK))
+    batches = schedule(spec, cases)
+    assert sorted(id(case) for batch in batches for case in batch) == sorted(map(id, cases))
+    for batch in batches:
         quota = Quota(spec)
         for case in batch:
             if case.demand and (actual := expect(spec, queues[case.queue], case.demand)).verdict != "refused":
@@ -54,6 +41,7 @@ def test_a_refused_case_of_a_strict_queue_is_the_only_one_in_its_batch() -> None
         assert len(strict) == 1 or not any(case.expected.verdict == "refused" for case in strict)
 
 
-def test_cases_without_demand_share_a_batch(prod: CompiledSpec) -> None:
+def test_cases_without_demand_share_a_batch() -> None:
+    prod = compiled_example("prod-use1")
     cases = [case for case in all_cases(prod, ("preemption",)) if case.batch == "preemption 1"]
     assert schedule(prod, cases) == [cases]
