@@ -43,7 +43,9 @@ def rehearsal(
         UsageError: when the patterns match no test case.
     """
     spec = compiled_spec(root, file, for_rehearsal=True)
-    cases = _select_cases(spec, patterns)
+    cases = [case for case in all_cases(spec) if not patterns or any(matches(case, pattern) for pattern in patterns)]
+    if not cases:
+        raise UsageError(f"no test case of {spec.cluster.name} matches {' or '.join(patterns)}")
     definitions_used = definitions(programs, crds, spec.cluster.frameworks, [spec.cluster.spec.cloud.substrate.folder])
     name = spec.cluster.name
 
@@ -98,25 +100,13 @@ def _apply_objects(
     with measured(applied.seconds, "static nodes"):
         incomplete = place_static_nodes(plane.client, spec.cluster, STATIC_NODES_SECONDS)
     _, kind = pool_kind(spec.cluster)
-    pools = [manifest for manifest in spec.synced if manifest.kind == kind and manifest.name in incomplete]
+    pools = (manifest for manifest in spec.synced if manifest.kind == kind and manifest.name in incomplete)
     applied.unhealthy += [ObjectProblem(pool, incomplete[pool.name]) for pool in pools]
-
     return applied
 
 
-def _select_cases(spec: CompiledSpec, patterns: Sequence[str]) -> list[Case]:
-    cases = [case for case in all_cases(spec) if not patterns or any(matches(case, pattern) for pattern in patterns)]
-    if not cases:
-        raise UsageError(f"no test case of {spec.cluster.name} matches {' or '.join(patterns)}")
-    return cases
-
-
 def matches(case: Case, pattern: str) -> bool:
-    """Returns whether a pattern matches a test case.
-
-    Args:
-        pattern: a glob for "suite/name", or a text that "suite/name" contains.
-    """
+    """Returns whether a pattern matches a test case: a glob for "suite/name", or a text that "suite/name" contains."""
     glob = pattern if any(character in pattern for character in "*?[") else f"*{pattern}*"
     return fnmatchcase(f"{case.suite}/{case.name}", glob)
 

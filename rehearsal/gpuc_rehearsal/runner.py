@@ -37,21 +37,18 @@ class Batch:
     blocked_queues: set[str] = field(default_factory=set)
     """ClusterQueues with StrictFIFO and a refused request: Kueue admits no later request of these ClusterQueues."""
     queues_with_requests: set[str] = field(default_factory=set)
-    """ClusterQueues with a request in this batch."""
 
     def add(self, case: Case) -> bool:
         """Adds a test case unless an outcome would change; returns whether the test case was added."""
-        if case.demand is not None:
-            queues = cluster_queues(self.quota.spec.cluster)
-            queue = next(queue for queue in queues if queue.name == case.queue)
-            if not self._reserve(queue, case.demand):
-                return False
-        self.cases.append(case)
-        return True
+        is_added = case.demand is None or self._reserve(case.queue, case.demand)
+        if is_added:
+            self.cases.append(case)
+        return is_added
 
-    def _reserve(self, queue: ClusterQueue, request: Request) -> bool:
+    def _reserve(self, name: str, request: Request) -> bool:
         """Adds a request to the demand unless an outcome would change; returns whether the request was added."""
         spec = self.quota.spec
+        queue = next(queue for queue in cluster_queues(spec.cluster) if queue.name == name)
         expected = expect(spec, queue, request)
         refused = expected.verdict == "refused"
         strict = owner(spec.cluster, queue).spec.strategy == "strict"
@@ -87,11 +84,11 @@ def schedule(spec: CompiledSpec, cases: Iterable[Case]) -> list[list[Case]]:
     """
     batches: dict[str, list[Batch]] = {}
     for case in cases:
-        same_name_batches = batches.setdefault(case.batch or case.suite, [])
-        if not any(batch.add(case) for batch in same_name_batches):
-            same_name_batches.append(Batch(Quota(spec)))
-            same_name_batches[-1].add(case)
-    return [batch.cases for same_name_batches in batches.values() for batch in same_name_batches]
+        of_name = batches.setdefault(case.batch or case.suite, [])
+        if not any(batch.add(case) for batch in of_name):
+            of_name.append(Batch(Quota(spec)))
+            of_name[-1].add(case)
+    return [batch.cases for of_name in batches.values() for batch in of_name]
 
 
 def _max_nodes(pool: Pool, work: Iterable[Request]) -> int:
