@@ -35,7 +35,7 @@ def test_the_listing_has_every_rule_that_the_source_declares() -> None:
     import gpuc
 
     sources = Path(gpuc.__path__[0]).rglob("*.py")
-    declaration = re.compile(r'\bdeclare(?:_rule)?\(\s*"([A-Z]+\d{3})"')
+    declaration = re.compile(r'\b(?:declare_rule|rule_of)\(\s*"([A-Z]+\d{3})"')
     declared = {found for path in sources for found in declaration.findall(path.read_text("utf-8"))}
     listed = explain.listing().splitlines()
     assert declared and declared <= {line.split()[0] for line in listed if line.startswith("  ")}
