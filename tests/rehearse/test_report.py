@@ -86,22 +86,6 @@ def test_many_cases_are_counted_by_line_and_differences_are_listed() -> None:
     assert row.split() == ["specs/prod.yaml:7", "gangs", str(LISTED), "0", str(LISTED), "1.2"]
 
 
-def test_a_cell_of_markdown_cannot_end_its_column() -> None:
-    row = next(line for line in REPORT.render("markdown", [result(BAD)]).splitlines() if "third" in line)
-    assert row.replace("\\|", "").count("|") == 5
-
-
-def test_texts_of_the_control_plane_are_only_text_in_markdown() -> None:
-    loud = Outcome("refused", by="Kueue", message="@team <img src=x> `code`")
-    text = REPORT.render("markdown", [result(located("<b>", BOUND, loud))])
-    assert "<b>" not in text and "<img" not in text and "@team" not in text and " `code`" not in text
-
-
-def test_control_characters_in_messages_are_escaped() -> None:
-    loud = Outcome("refused", by="Kueue", message="\x1b[2Jgone")
-    assert "\x1b" not in REPORT.render("text", [result(located("loud", BOUND, loud))])
-
-
 def test_json_contains_every_case_with_its_place() -> None:
     document = json.loads(REPORT.render("json", [result(GOOD, BAD, problems=(UNHEALTHY,))]))
     (cluster,) = document["clusters"]
@@ -141,6 +125,12 @@ def test_patterns_select_cases_by_the_option_and_by_its_old_name(option: str) ->
         (["--format", "sarif"], "sarif"),
         (["prod-use1", "--output", "github=x"], "text, json, markdown"),
         (["prod-use1"], "gpuc tools"),
+        (["prod-use1", "--charts", "."], "--charts needs --argocd"),
+        (["prod-use1", "--argocd", "--case", "full node"], "remove --case"),
+        (["prod-use1", "--argocd", "--charts", "nowhere"], "nowhere is not a folder"),
+        (["--workloads", "."], "--workloads needs --from"),
+        (["--from", "HEAD", "--case", "x"], "remove --case"),
+        (["--from", "HEAD", "--argocd"], "remove --argocd"),
     ],
 )
 def test_invalid_arguments_are_reported_in_one_sentence(

@@ -12,19 +12,13 @@ from gpuc_rehearsal.runner import schedule
 from gpuc_rehearsal.suites import all_cases
 
 from ..conftest import EXAMPLES, compiled_example
-
-WORK = ("smallest", "full_node", "efa", "shares", "gangs", "borrowing", "preemption", "reclaim", "topology")
-
-
-@pytest.fixture
-def prod() -> CompiledSpec:
-    return compiled_example("prod-use1")
+from .test_expectation import SUITES
 
 
 @pytest.mark.share(3)
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_every_case_runs_once(name: str) -> None:
-    cases = list(all_cases(compiled_example(name), WORK))
+    cases = list(all_cases(compiled_example(name), SUITES))
     scheduled = Counter(id(case) for batch in schedule(compiled_example(name), cases) for case in batch)
     assert scheduled == Counter(id(case) for case in cases)
 
@@ -34,7 +28,7 @@ def test_every_case_runs_once(name: str) -> None:
 def test_the_demand_of_a_batch_is_within_every_quota(name: str) -> None:
     spec = compiled_example(name)
     queues = {queue.name: queue for queue in cluster_queues(spec.cluster)}
-    for batch in schedule(spec, all_cases(spec, WORK)):
+    for batch in schedule(spec, all_cases(spec, SUITES)):
         quota = Quota(spec)
         for case in batch:
             if case.demand and (actual := expect(spec, queues[case.queue], case.demand)).verdict != "refused":
@@ -49,11 +43,11 @@ def test_the_demand_of_a_batch_is_within_every_quota(name: str) -> None:
 
 def test_a_refused_case_of_a_strict_queue_is_the_only_one_in_its_batch() -> None:
     spec = compiled_example("train-usw2")
-    for batch in schedule(spec, all_cases(spec, WORK)):
+    for batch in schedule(spec, all_cases(spec, SUITES)):
         strict = [case for case in batch if case.queue == "safety" and case.demand]
         assert len(strict) == 1 or not any(case.expected.verdict == "refused" for case in strict)
 
 
-def test_cases_without_demand_share_a_batch(prod: CompiledSpec) -> None:
-    cases = [case for case in all_cases(prod, ("preemption",)) if case.batch == "preemption 1"]
-    assert schedule(prod, cases) == [cases]
+def test_cases_without_demand_share_a_batch(prod_spec: CompiledSpec) -> None:
+    cases = [case for case in all_cases(prod_spec, ("preemption",)) if case.batch == "preemption 1"]
+    assert schedule(prod_spec, cases) == [cases]
