@@ -16,6 +16,7 @@ from gpuc.parts.workload_kinds import spec_frameworks, workload_kinds
 from gpuc.pipeline.stages import CompiledSpec
 from gpuc_rehearsal.autoscaler import autoscaler_of
 from gpuc_rehearsal.client import POLL_SECONDS, Client, Object, WaitError
+from gpuc_rehearsal.process import poll
 
 HOLD = {"gpuc.dev/rehearsal": "hold"}
 """Annotation of a pod that must run until its deletion. A Job's pod without this annotation completes immediately."""
@@ -131,11 +132,8 @@ class RehearsalContext:
         Raises:
             WaitError: if there is no such value in time; the message contains the description.
         """
-        deadline = time.monotonic() + timeout_s
-        while not (found := find()):
-            if time.monotonic() > deadline:
-                raise WaitError(f"timeout after {timeout_s:.0f} s: {description}")
-            time.sleep(self.poll_s)
+        if not (found := poll(find, timeout_s, self.poll_s)):
+            raise WaitError(f"timeout after {timeout_s:.0f} s: {description}")
         return found
 
     def clear(self, *, nodes: bool = True) -> None:
@@ -166,11 +164,8 @@ class RehearsalContext:
 
     def _remove_nodes(self) -> None:
         """Deletes nodes without draining, which takes time and has no effect on nodes without pods."""
-        static = ",".join(
-            sorted(filter(None, (pool.scaling.static_node_pool for pool in self.cluster.pools if pool.scaling)))
-        )
-        selector = NODE_POOL + (f",{NODE_POOL} notin ({static})" if static else "")
-
+        static = {pool.scaling.static_node_pool for pool in self.cluster.pools if pool.scaling} - {None, ""}
+        selector = NODE_POOL + (f",{NODE_POOL} notin ({','.join(sorted(map(str, static)))})" if static else "")
         autoscaler = autoscaler_of(self.cluster)
         kinds = (autoscaler.claim, NODE) if autoscaler else (NODE,)
 

@@ -16,13 +16,22 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import Self, TypeVar
 
 _LOCK = "lock"
 _PIDS = "pids"
 LOOPBACK = "127.0.0.1"
 LAUNCH = Path(__file__).with_name("launch.py")
 POLL_SECONDS = 0.05
+T = TypeVar("T")
+
+
+def poll(find: Callable[[], T], timeout_s: float, poll_s: float = POLL_SECONDS) -> T:
+    """Calls `find` until it returns a value that counts as true, or the time is over; returns the last value."""
+    deadline = time.monotonic() + timeout_s
+    while not (found := find()) and time.monotonic() <= deadline:
+        time.sleep(poll_s)
+    return found
 
 
 @contextmanager
@@ -100,12 +109,15 @@ class Process:
         Raises:
             ProgramError: if the program ends or is not ready in time.
         """
-        deadline = time.monotonic() + timeout_s
-        while not self.ready():
-            self.require_alive()
-            if time.monotonic() > deadline:
-                raise ProgramError(f"{self.name} was not ready after {timeout_s:.0f} s:\n{self.tail()}")
-            time.sleep(POLL_SECONDS)
+
+        def is_ready() -> bool:
+            is_ready = self.ready()
+            if not is_ready:
+                self.require_alive()
+            return is_ready
+
+        if not poll(is_ready, timeout_s):
+            raise ProgramError(f"{self.name} was not ready after {timeout_s:.0f} s:\n{self.tail()}")
 
     def require_alive(self) -> None:
         """Raises ProgramError if the program has ended."""

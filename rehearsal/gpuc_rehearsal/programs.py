@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from gpuc.diagnostics.usage import UsageError
 from gpuc.emit.component import components_on
 from gpuc.emit.component_facts import Rehearsal
 from gpuc_rehearsal.tools.selection import OTHERS, REHEARSAL, Selection
@@ -31,7 +32,7 @@ FROM_PATH = {"redis-server": "the package redis-server (Linux) or redis (Homebre
 DATA = tuple(name for rehearsal in REHEARSALS for name in (rehearsal.definitions, *rehearsal.data))
 
 
-class MissingProgramsError(Exception):
+class MissingProgramsError(UsageError):
     """Missing programs. The message names the programs and the command that builds the programs."""
 
 

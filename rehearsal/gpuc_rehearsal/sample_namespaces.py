@@ -82,7 +82,7 @@ class SampleNamespaces:
         if self._failure:
             raise WaitError(self._failure)
 
-    def send(self, client: Client, example: Example) -> None:
+    def send(self, example: Example, client: Client) -> None:
         """Sends an example as a dry run.
 
         Raises:

@@ -69,7 +69,7 @@ def _exhausting_cases(factory: WorkloadFactory, quota: NamespaceQuota) -> Iterat
         document = replicated(factory, "Deployment", pod, pods + 1)
         action = partial(_exhaust, document=document, pods=pods if runs else 0, limit=pods)
         expected = Outcome("refused", by="quota", pool=pool.name if runs else "", message=used)
-        yield Case(SUITE, name, quota.path, expected, action, "", pool.name, name, f"serving {number}")
+        yield Case(SUITE, name, quota.path, expected, action, pool=pool.name, batch=f"serving {number}")
 
 
 def _full_node_cases(spec: CompiledSpec, factory: WorkloadFactory, quota: NamespaceQuota) -> Iterator[Case]:
@@ -85,7 +85,7 @@ def _full_node_cases(spec: CompiledSpec, factory: WorkloadFactory, quota: Namesp
         # One pod at a time in a namespace: a ResourceQuota in nodes is smaller than the sum of its complete nodes.
         batch = f"serving nodes {number}"
         action = partial(_bind, pod=pod)
-        yield Case(SUITE, name, quota.path, expected, action, pool=pool.name, request=name, batch=batch)
+        yield Case(SUITE, name, quota.path, expected, action, pool=pool.name, batch=batch)
     cpu = pool.tenant_allocatable(largest_instance(pool))[CPU] + 1
     if cpu <= factory.namespace.hard.get(CPU, cpu):
         size = {CPU: cpu, MEMORY: 16 * MIB, pool.gpu_resource_names[0]: 1}
@@ -93,7 +93,7 @@ def _full_node_cases(spec: CompiledSpec, factory: WorkloadFactory, quota: Namesp
         pod = _sized_pod(factory, pool, "too-large", size)
         expected, action = replace(predict(spec, pod), borrowed=None), partial(refusal, pod=pod, pool=pool)
         expected = too_large(spec.cluster, expected)
-        yield Case(SUITE, name, quota.path, expected, action, pool=pool.name, request=name, batch="serving too large")
+        yield Case(SUITE, name, quota.path, expected, action, pool=pool.name, batch="serving too large")
 
 
 def _queued_cases(spec: CompiledSpec, factory: WorkloadFactory, kind: str) -> Iterator[Case]:
@@ -109,7 +109,7 @@ def _queued_cases(spec: CompiledSpec, factory: WorkloadFactory, kind: str) -> It
         expected = Outcome("bound", flavor=pool.name, pool=pool.name)
         action = partial(_start, document=document)
         path = ("spec", "kueue", "frameworks")
-        yield Case(SUITE, name, path, expected, action, queue=queue.name, pool=pool.name, request=name)
+        yield Case(SUITE, name, path, expected, action, queue=queue.name, pool=pool.name)
 
 
 def available_pool(spec: CompiledSpec, queue: ClusterQueue) -> tuple[Pool | None, str]:
@@ -130,7 +130,7 @@ def _plain_cases(factory: WorkloadFactory) -> Iterator[Case]:
     pod = factory.pod("plain", pool)
     expected = Outcome("bound", pool=pool.name) if pool else Outcome("admitted")
     path = ("spec", "kueue", "frameworks")
-    yield Case(SUITE, name, path, expected, partial(_bind if pool else _create, pod=pod), request=name)
+    yield Case(SUITE, name, path, expected, partial(_bind if pool else _create, pod=pod))
 
 
 def open_pools(spec: CompiledSpec) -> Iterator[Case]:
@@ -164,7 +164,7 @@ def _open_case(pool: Pool, name: str, expected: Outcome, spec: Object) -> Case:
     metadata = {"annotations": dict(HOLD)}
     pod = new_object(*POD, object_name(name), "default", metadata=metadata, spec=spec)
     action = partial(_bind, pod=pod) if expected.verdict == "bound" else partial(refusal, pod=pod, pool=pool)
-    return Case("open pools", name, pool.path, expected, action, pool=pool.name, request=name, batch=NODES_BATCH)
+    return Case("open pools", name, pool.path, expected, action, pool=pool.name, batch=NODES_BATCH)
 
 
 def replicated(factory: WorkloadFactory, kind: str, pod: Object, replicas: int) -> Object:
