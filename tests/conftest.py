@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import gc
 import os
+import shutil
 import subprocess
 from collections.abc import Callable
 from functools import cache
@@ -91,6 +92,39 @@ def variant(tree: dict[str, Any]) -> Callable[[Change], Cluster]:
 def prod() -> Cluster:
     """The production cluster of the reference spec."""
     return example("prod-use1")
+
+
+def edit(file: Path, *changes: tuple[str, str]) -> None:
+    """Replaces texts that a file has once."""
+    text = file.read_text("utf-8")
+    for old, new in changes:
+        assert text.count(old) == 1, (old, text.count(old))
+        text = text.replace(old, new)
+    file.write_text(text, encoding="utf-8")
+
+
+@pytest.fixture
+def empty_fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder in which commands run, with a compile cache of its own."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    root = tmp_path / "fleet"
+    root.mkdir()
+    monkeypatch.chdir(root)
+    return root
+
+
+@pytest.fixture
+def fleet(empty_fleet: Path) -> Path:
+    """A fleet with the specs of this repository, and nothing else."""
+    shutil.copytree(ROOT / "specs", empty_fleet / "specs")
+    return empty_fleet
+
+
+@pytest.fixture
+def hub_fleet(empty_fleet: Path) -> Path:
+    """A fleet with the specs of the example fleet with a hub, and nothing else."""
+    shutil.copytree(HUB / "specs", empty_fleet / "specs")
+    return empty_fleet
 
 
 @pytest.fixture

@@ -12,4 +12,4 @@ import yaml
 @cache
 def table(module: str, file: str) -> Any:
     """Returns the content of a YAML file beside a module, for example `table(__file__, "flows.yaml")`."""
-    return yaml.load(Path(module).with_name(file).read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
+    return yaml.load((Path(module).parent / file).read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)

@@ -16,15 +16,14 @@ from pathlib import Path
 import pytest
 
 from gpuc_rehearsal.tools.selection import OTHERS, REHEARSAL
-from tests.ci.hosting import Hosting
-from tests.ci.runner import Machine, Run, fresh_python, without_programs
+from tests.ci.hosting import USER, Hosting
+from tests.ci.runner import Machine, Run, fresh_python, pip_settings, require_programs, without_programs
 from tests.ci.sources import copied_sources
 from tests.conftest import ROOT
 
 pytestmark = pytest.mark.slow
 PACKAGES = {"gpuc": ROOT / "compiler", "gpuc_rehearsal": ROOT / "rehearsal"}
 """The folders of the packages."""
-GIT = {f"GIT_{role}_{field}": "test" for role in ("AUTHOR", "COMMITTER") for field in ("NAME", "EMAIL")}
 
 
 def run(folder: Path, *command: str, **environment: str) -> str:
@@ -34,18 +33,11 @@ def run(folder: Path, *command: str, **environment: str) -> str:
         capture_output=True,
         text=True,
         stdin=subprocess.DEVNULL,
-        env={"PATH": os.environ["PATH"], "HOME": str(folder.parent)} | pip_settings() | GIT | environment,
+        env={"PATH": os.environ["PATH"], "HOME": str(folder.parent)} | pip_settings() | USER | environment,
         check=False,
     )
     assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}{done.stderr}"
     return done.stdout
-
-
-def pip_settings() -> dict[str, str]:
-    """Returns the variables that configure pip and the network."""
-    names = ("XDG_CACHE_HOME", "SSL_CERT_FILE", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
-    known = {name: value for name, value in os.environ.items() if name.startswith("PIP_") or name.upper() in names}
-    return {"PIP_CACHE_DIR": os.path.expanduser("~/.cache/pip")} | known
 
 
 @pytest.fixture(scope="module")
@@ -154,9 +146,7 @@ def check_workflow(fleet: Path, folder: Path) -> None:
 
 
 def test_the_installed_gpuc_rehearses(distributions: Path, tmp_path: Path) -> None:
-    missing = [program.name for program in REHEARSAL.programs if not (REHEARSAL.home() / "bin" / program.name).exists()]
-    if missing:
-        pytest.skip(f"`gpuc tools` was not run: {', '.join(missing)} missing in {REHEARSAL.home()}")
+    require_programs()
     python = tmp_path / "venv" / "bin" / "python"
     run(tmp_path, sys.executable, "-m", "venv", "venv")
     install = [str(python), "-m", "pip", "install", "--quiet", "--find-links", str(distributions)]

@@ -26,6 +26,7 @@ PAGES = [
     HUB / "README.md",
     *sorted((CUSTOM / "policies").rglob("*.yaml")),
     *sorted(PACKAGE.rglob("*.j2")),
+    *sorted(PACKAGE.rglob("*.toml")),
     REHEARSAL / "tools/README.md",
     REHEARSAL.parent / "README.md",
     *sorted(file for file in (PACKAGE / "cli/template").rglob("*.*") if file.is_file() and file.suffix != ".pyc"),

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
+from string import Template
 from typing import Any
 
+from tests.alerts.series import series
 from tests.emit import fleet
+from tests.tables import table
 
 _TEMPLATE = re.compile(r"{{ \$labels\.(\w+) }}")
 Body = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Fired:
-    """An alert that fires: the labels of its series, and the labels by which its rule differs from others."""
-
-    labels: Mapping[str, str] = field(default_factory=dict)
-    rule: Mapping[str, str] = field(default_factory=dict)
+TABLE = table(__file__, "cases.yaml")
+Fired = Mapping[str, str]
+"""The labels of an alert that fires: those of its series, and those by which its rule differs from others."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,22 @@ class Case:
         return not all(self.expected.values())
 
 
+def table_cases(section: str, **names: object) -> Iterator[Case]:
+    """Yields the cases of a section of cases.yaml, with the values of its $names."""
+    words = {word: Template(text).safe_substitute(names) for word, text in TABLE["words"].items()}
+
+    def filled(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {filled(key): filled(part) for key, part in value.items()}
+        return [*map(filled, value)] if isinstance(value, list) else Template(value).substitute(words, **names)
+
+    for alert, cases in filled(TABLE[section]).items():
+        for name, expected in cases.items():
+            found = {series(text): values for text, values in expected.pop("series").items()}
+            interval, start = expected.pop("interval", "1m"), expected.pop("start", "")
+            yield Case(name, alert, found, expected, interval, start)
+
+
 @cache
 def rules(cluster: str) -> dict[str, list[Body]]:
     """Returns the rules of an example cluster, by the name of the group."""
@@ -57,12 +73,12 @@ def rules(cluster: str) -> dict[str, list[Body]]:
 
 
 def rule_of(cluster: str, alert: str, fired: Fired) -> Body:
-    """Returns the only rule of the alert that has the labels."""
+    """Returns the only rule of the alert whose labels have no other values than these."""
     (rule,) = (
         rule
         for group in rules(cluster).values()
         for rule in group
-        if rule["alert"] == alert and fired.rule.items() <= rule["labels"].items()
+        if rule["alert"] == alert and rule["labels"].items() <= {**rule["labels"], **fired}.items()
     )
     return rule
 
@@ -75,7 +91,7 @@ def group_of(cluster: str, alert: str) -> str:
 def alert_body(cluster: str, alert: str, fired: Fired) -> Body:
     """Returns the complete labels and annotations of a firing alert. Raises: KeyError if a text uses another label."""
     rule = rule_of(cluster, alert, fired)
-    labels = {**rule["labels"], **fired.labels}
+    labels = {**rule["labels"], **fired}
     annotations = {
         name: _TEMPLATE.sub(lambda match: labels[match[1]], text) for name, text in rule["annotations"].items()
     }

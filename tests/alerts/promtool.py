@@ -15,8 +15,8 @@ import yaml
 
 from gpuc.model import Cluster
 from gpuc_rehearsal.tools.selection import OTHERS
-from tests.alerts import capacity_cases, gpu_cases, node_cases, policy_cases, queue_cases
-from tests.alerts.case import Body, Case, group_of, promtool_file, rules
+from tests.alerts import capacity_cases, gpu_cases, node_cases, queue_cases
+from tests.alerts.case import Body, Case, group_of, promtool_file, rules, table_cases
 from tests.conftest import example
 
 OLDEST = (2, 42)
@@ -24,12 +24,14 @@ OLDEST = (2, 42)
 WITH_START = (3, 9)
 """The oldest Prometheus whose tests can start at a given time. Older versions do not run cases with a start."""
 MISSING = "promtool 2.42 or later was not found: run `gpuc tools --promtool`, or install the package of Prometheus"
+AUDITS = " ".join(f"{1795392000 + 300 * number}x4" for number in range(25))
+"""The times at which audits end, one every 5 minutes."""
 CASES: dict[str, Callable[[Cluster], Iterator[Case]]] = {
     "gpu": gpu_cases.cases,
     "nodes": node_cases.cases,
     "capacity": capacity_cases.cases,
     "queues": queue_cases.cases,
-    "policies": policy_cases.cases,
+    "policies": lambda cluster: table_cases("policies", audits=AUDITS),
 }
 
 Change = Callable[[Body], Body]

@@ -10,9 +10,8 @@ container, service, endpoint, job and instance are those of a target of the Prom
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-
-EXPORTER_NAMESPACE = "gpu-operator"
+from dataclasses import asdict, dataclass, field
+from functools import partial
 
 
 @dataclass(frozen=True)
@@ -27,42 +26,28 @@ class Holder:
 
 @dataclass(frozen=True)
 class Gpu:
-    """A GPU, or a MIG slice of it."""
+    """A GPU."""
 
     node: str
     number: int = 0
-    slice_id: str = ""
-    profile: str = ""
-
-    @property
-    def uuid(self) -> str:
-        return f"GPU-{self.node}-{self.number}"
-
-    def labels(self) -> dict[str, str]:
-        """Returns the labels by which alerts name the GPU."""
-        return {"hostname": self.node, "gpu": str(self.number), "UUID": self.uuid}
 
     def series(self, metric: str, holder: Holder | None = None, **labels: str) -> str:
         """Returns a series of the DCGM exporter, as Prometheus stores it with `honorLabels: true`.
 
         A GPU that no pod uses gets the labels of the exporter's own pod from Prometheus.
         """
-        exporter = Holder(EXPORTER_NAMESPACE, f"nvidia-dcgm-exporter-{self.node}", "nvidia-dcgm-exporter")
-        user = holder or exporter
+        exporter = Holder("gpu-operator", f"nvidia-dcgm-exporter-{self.node}", "nvidia-dcgm-exporter")
         return text(
             metric,
             {
-                **self.labels(),
+                "hostname": self.node,
+                "gpu": str(self.number),
+                "UUID": f"GPU-{self.node}-{self.number}",
                 "pci_bus_id": f"00000000:{self.number + 16:02X}:00.0",
                 "device": f"nvidia{self.number}",
                 "modelName": "NVIDIA H100 80GB HBM3",
                 "DCGM_FI_DRIVER_VERSION": "580.126.20",
-                "GPU_I_ID": self.slice_id,
-                "GPU_I_PROFILE": self.profile,
-                "namespace": user.namespace,
-                "pod": user.pod,
-                "container": user.container,
-                "vgpu": user.vgpu,
+                **asdict(holder or exporter),
                 **labels,
                 "service": "nvidia-dcgm-exporter",
                 "endpoint": "gpu-metrics",
@@ -70,14 +55,6 @@ class Gpu:
                 "instance": f"{self.node}:9400",
             },
         )
-
-    def xid(self, code: int, holder: Holder | None = None) -> str:
-        """Returns the series that counts an XID in the last 5 minutes."""
-        return self.series("DCGM_EXP_XID_ERRORS_COUNT", holder, xid=str(code), window_size_in_ms="300000")
-
-    def last_xid(self, code: int, holder: Holder | None = None) -> str:
-        """Returns the series of the last XID, which has the code as value and as label."""
-        return self.series("DCGM_FI_DEV_XID_ERRORS", holder, err_code=str(code), err_msg="")
 
 
 @dataclass(frozen=True)
@@ -101,11 +78,30 @@ class Controller:
 
 
 KARPENTER = Controller("karpenter", "karpenter")
-KARPENTER_RESTARTED = Controller("karpenter", "karpenter", 1)
 KUEUE = Controller("kueue", "kueue-system", 0, {"replica_role": "leader"})
 KUEUE_FOLLOWER = Controller("kueue", "kueue-system", 1, {"replica_role": "follower"})
 STATE = Controller("kube-state-metrics", "monitoring")
-AUDIT = Controller("gatekeeper-audit", "gatekeeper-system")
+TRAINER = Holder("team-a", "trainer-0")
+SOURCES = {
+    "karpenter": KARPENTER.series,
+    "karpenter-1": Controller("karpenter", "karpenter", 1).series,
+    "kueue": KUEUE.series,
+    "kueue-1": KUEUE_FOLLOWER.series,
+    "kueue-any": Controller("kueue", "kueue-system").series,
+    "state": STATE.series,
+    "audit": Controller("gatekeeper-audit", "gatekeeper-system").series,
+    "audit-1": Controller("gatekeeper-audit", "gatekeeper-system", 1).series,
+    "webhook": Controller("gatekeeper-controller-manager", "gatekeeper-system").series,
+    **{f"gpu{number}": Gpu("n1", number).series for number in range(8)},
+    **{f"gpu{number}@trainer": partial(Gpu("n1", number).series, holder=TRAINER) for number in range(8)},
+}
+"""The sources of the series in cases.yaml; karpenter-1 is the pod after a restart, kueue-1 the follower."""
+
+
+def series(words: str) -> str:
+    """Returns the series of a source, a metric and labels, for example `state kube_node_labels node=n1`."""
+    source, metric, *labels = words.split()
+    return SOURCES[source](metric, **dict(label.split("=", 1) for label in labels))
 
 
 def text(metric: str, labels: Mapping[str, str]) -> str:
@@ -114,38 +110,13 @@ def text(metric: str, labels: Mapping[str, str]) -> str:
     return f"{metric}{{{shown}}}"
 
 
-def node_labels(node: str, **labels: str) -> str:
-    """Returns the series of the labels of a node; names of labels as kube-state-metrics writes them."""
-    return STATE.series("kube_node_labels", node=node, **{f"label_{name}": value for name, value in labels.items()})
-
-
 def pool_node(node: str, pool: str, instance_type: str = "p5.48xlarge") -> str:
-    """Returns the series of the labels of a node of a pool."""
-    return node_labels(node, gpuc_dev_pool=pool, node_kubernetes_io_instance_type=instance_type)
+    """Returns the series of the labels of a node of a pool; names of labels as kube-state-metrics writes them."""
+    labels = {"label_gpuc_dev_pool": pool, "label_node_kubernetes_io_instance_type": instance_type}
+    return STATE.series("kube_node_labels", node=node, **labels)
 
 
 def allocatable(node: str, resource: str) -> str:
     """Returns the series of an allocatable resource; its name as kube-state-metrics writes it."""
     unit = "byte" if resource.startswith("hugepages") else "integer"
     return STATE.series("kube_node_status_allocatable", node=node, resource=resource, unit=unit)
-
-
-def karpenter_node(node: str, pool: str, capacity_type: str, resource: str = "cpu") -> str:
-    """Returns one of the series that Karpenter writes for each resource of a node."""
-    return KARPENTER.series(
-        "karpenter_nodes_allocatable",
-        node_name=node,
-        nodepool=pool,
-        capacity_type=capacity_type,
-        resource_type=resource,
-        instance_type="p5.48xlarge",
-        phase="Running",
-        managed="true",
-    )
-
-
-def disrupted(pool: str, reason: str, capacity_type: str = "on-demand", controller: Controller = KARPENTER) -> str:
-    """Returns the counter of NodeClaims that Karpenter ended for a reason. It begins with the first event."""
-    return controller.series(
-        "karpenter_nodeclaims_disrupted_total", nodepool=pool, reason=reason, capacity_type=capacity_type
-    )

@@ -10,8 +10,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-_TOKEN = re.compile(r"\s*(?:('(?:[^']|'')*')|(-?\d+)|(&&|\|\||==|!=|[!(),])|([A-Za-z_][\w-]*(?:\.[A-Za-z_][\w-]*)*))")
+_TOKEN = re.compile(r"'(?P<text>(?:[^']|'')*)'|(?P<sign>&&|\|\||!(?!=))|(?P<name>[A-Za-z_][\w.-]*)(?P<call>(?=\())?")
 _EXPRESSION = re.compile(r"\$\{\{(.*?)\}\}", re.DOTALL)
+_SIGNS = {"&&": " and ", "||": " or ", "!": " not "}
 _CONSTANTS = {"true": True, "false": False, "null": None}
 _STATUS = ("success", "failure", "always", "cancelled")
 
@@ -46,11 +47,38 @@ def condition(text: Any, contexts: Contexts) -> bool:
 
 
 def evaluate(source: str, contexts: Contexts) -> Any:
-    """The value of an expression without ${{ }}."""
-    parser = _Parser(source, contexts)
-    value = parser.either()
-    assert parser.peek() is None, source
-    return value
+    """The value of an expression without ${{ }}. Python computes it; `!` before a comparison negates the comparison."""
+
+    def translated(match: re.Match[str]) -> str:
+        if match["text"] is not None:
+            return "text({!r})".format(match["text"].replace("''", "'"))
+        if match["sign"]:
+            return _SIGNS[match["sign"]]
+        return match["name"] if match["call"] is not None else f"value({match['name']!r})"
+
+    functions = {
+        "success": lambda: contexts.status == "success",
+        "failure": lambda: contexts.status == "failure",
+        "always": lambda: True,
+        "cancelled": lambda: False,
+        "fromJSON": json.loads,
+        "format": lambda text, *values: text.format(*map(as_text, values)),
+        "text": _Text,
+        "value": lambda path: _CONSTANTS[path] if path in _CONSTANTS else _looked_up(path, contexts),
+    }
+    return eval(_TOKEN.sub(translated, source.strip()), {"__builtins__": {}}, functions)
+
+
+class _Text(str):
+    """A text of an expression, which is equal to a value with the same text in upper or lower case."""
+
+    __hash__ = str.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        return self.lower() == as_text(other).lower()
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
 
 
 def as_text(value: Any) -> str:
@@ -60,85 +88,6 @@ def as_text(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return value if isinstance(value, str) else json.dumps(value)
-
-
-class _Parser:
-    def __init__(self, source: str, contexts: Contexts) -> None:
-        self.tokens: list[tuple[str, str]] = []
-        self.contexts = contexts
-        position = 0
-        source = source.rstrip()
-        while position < len(source):
-            match = _TOKEN.match(source, position)
-            assert match is not None, (source, position)
-            kind = ("text", "number", "sign", "name")[(match.lastindex or 1) - 1]
-            self.tokens.append((kind, match[match.lastindex or 1]))
-            position = match.end()
-
-    def peek(self) -> str | None:
-        return self.tokens[0][1] if self.tokens else None
-
-    def take(self, *signs: str) -> str | None:
-        if self.tokens and self.tokens[0][0] == "sign" and self.tokens[0][1] in signs:
-            return self.tokens.pop(0)[1]
-        return None
-
-    def either(self) -> Any:
-        value = self.both()
-        while self.take("||"):
-            other = self.both()
-            value = value or other
-        return value
-
-    def both(self) -> Any:
-        value = self.compared()
-        while self.take("&&"):
-            other = self.compared()
-            value = other if value else value
-        return value
-
-    def compared(self) -> Any:
-        value = self.negated()
-        if sign := self.take("==", "!="):
-            same = as_text(value).lower() == as_text(self.negated()).lower()
-            return same == (sign == "==")
-        return value
-
-    def negated(self) -> Any:
-        if self.take("!"):
-            return not self.negated()
-        return self.atom()
-
-    def atom(self) -> Any:
-        if self.take("("):
-            value = self.either()
-            assert self.take(")")
-            return value
-        kind, token = self.tokens.pop(0)
-        if kind == "text":
-            return token[1:-1].replace("''", "'")
-        if kind == "number":
-            return int(token)
-        assert kind == "name", token
-        if self.take("("):
-            return self.called(token)
-        return _CONSTANTS[token] if token in _CONSTANTS else _looked_up(token, self.contexts)
-
-    def called(self, name: str) -> Any:
-        arguments = []
-        while not self.take(")"):
-            arguments.append(self.either())
-            self.take(",")
-        status = self.contexts.status
-        functions = {
-            "success": lambda: status == "success",
-            "failure": lambda: status == "failure",
-            "always": lambda: True,
-            "cancelled": lambda: False,
-            "fromJSON": json.loads,
-            "format": lambda text, *values: text.format(*map(as_text, values)),
-        }
-        return functions[name](*arguments)
 
 
 def _looked_up(path: str, contexts: Mapping[str, Any]) -> Any:

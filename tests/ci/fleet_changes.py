@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import chdir, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from gpuc.cli.main import main
 from tests.ci.github_api import GitHub, served
 from tests.ci.hosting import Hosting, PullRequest, git
 from tests.ci.runner import Job, Machine, Run, shared_python
+from tests.conftest import edit
 
 SPEC = "specs/dev-use1.yaml"
 POISON = (
@@ -37,32 +37,14 @@ def new_fleet(folder: Path, requirement: str, files: Mapping[str, bytes] | None 
 
 def more_nodes(clone: Path) -> None:
     """Increases the node pool of the fleet, and compiles it."""
-    replace(clone, "nodes: {max: 4}", "nodes: {max: 6}")
+    edit(clone / SPEC, ("nodes: {max: 4}", "nodes: {max: 6}"))
     compile_fleet(clone)
 
 
 def compile_fleet(folder: Path) -> None:
     """Compiles the specs of a clone."""
-    with inside(folder):
+    with chdir(folder):
         assert main(["compile", "--quiet"]) == 0
-
-
-@contextmanager
-def inside(folder: Path) -> Iterator[None]:
-    """Changes the current folder."""
-    before = Path.cwd()
-    os.chdir(folder)
-    try:
-        yield
-    finally:
-        os.chdir(before)
-
-
-def replace(clone: Path, old: str, new: str, file: str = SPEC) -> None:
-    """Replaces a text that a file has once."""
-    text = (clone / file).read_text("utf-8")
-    assert text.count(old) == 1, (old, text.count(old))
-    (clone / file).write_text(text.replace(old, new), encoding="utf-8")
 
 
 @dataclass
@@ -74,10 +56,10 @@ class Project:
     github: GitHub
     number: int = 0
 
-    def change(self, edit: Callable[[Path], None], owner: str = "acme", branch: str = "change") -> PullRequest:
+    def change(self, change: Callable[[Path], object], owner: str = "acme", branch: str = "change") -> PullRequest:
         """Opens a pull request with a change, or pushes the change to the branch of an open pull request."""
         clone = self.hosting.clone(owner)
-        edit(clone)
+        change(clone)
         self.hosting.push(clone, branch)
         known = [pull for pull in self.github.pulls if (pull["head"]["user"], pull["head"]["ref"]) == (owner, branch)]
         if not known:

@@ -20,7 +20,6 @@ from tests.conftest import ROOT
 
 BIN = Path(sys.executable).parent
 PINS = Path(__file__).parent / "actionlint"
-TEMPLATE = ROOT / "compiler/gpuc/cli/template/common"
 
 
 def actionlint() -> Path | None:

@@ -6,6 +6,7 @@ and must be pinned to a commit.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -17,8 +18,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
+from gpuc_rehearsal.tools.selection import REHEARSAL
 from tests.ci.expressions import Contexts, as_text, condition, interpolate
 from tests.ci.hosting import CONFIG, Hosting, git
 
@@ -53,11 +56,6 @@ class Job:
     """The workflow commands that the job printed, with their messages."""
     summary: str = ""
 
-    @property
-    def seconds(self) -> float:
-        """The time in which the steps ran."""
-        return sum(step.seconds for step in self.steps)
-
     def step(self, name: str) -> Step:
         """The step with this name."""
         return next(step for step in self.steps if step.name == name)
@@ -90,9 +88,9 @@ class Run:
     skip: Callable[[str], bool] = lambda step: False
     """Whether a step is left out, by its name, because this machine lacks what the step needs."""
 
-    def workflow(self, file: str, sha: str = "") -> dict[str, Job]:
+    def workflow(self, file: str) -> dict[str, Job]:
         """Runs all jobs of a workflow file, and returns them by name."""
-        text = git(self.machine.hosting.bare, "show", f"{sha or self.github['sha']}:.github/workflows/{file}")
+        text = git(self.machine.hosting.bare, "show", f"{self.github['sha']}:.github/workflows/{file}")
         workflow = yaml.safe_load(text)
         jobs: dict[str, Job] = {}
         for name, job in workflow["jobs"].items():
@@ -233,8 +231,6 @@ class Execution:
         event = self.folder / "event.json"
         github = {name.upper(): value for name, value in self.github.items() if isinstance(value, str)}
         del github["TOKEN"]  # no script gets the token without `env`
-        import json
-
         event.write_text(json.dumps(self.github["event"]))
         return {
             "CI": "true",
@@ -291,6 +287,14 @@ def without_programs(step: str) -> bool:
     return step in ("Build the programs", "actions/cache/save", "actions/setup-go") or step.startswith(
         ("Run the test cases", "Apply the change")
     )
+
+
+def require_programs() -> None:
+    """Skips a test that needs the programs of `gpuc tools`, if one of them is missing."""
+    home = REHEARSAL.home()
+    missing = [program.name for program in REHEARSAL.programs if not (home / "bin" / program.name).exists()]
+    if missing:
+        pytest.skip(f"`gpuc tools` was not run: {', '.join(missing)} missing in {home}")
 
 
 def shared_python(folder: Path) -> Path:

@@ -43,18 +43,35 @@ def test_lines_in_ci_have_time_between_them_and_no_control_characters(
     assert shown(stream(), 0.0, 0.1, 9.9, 10.0, 19.0, 25.0, 26.0, first=0) == lines
 
 
-@pytest.mark.parametrize("value", ["", None])
-def test_a_pipe_outside_of_ci_gets_no_lines(value: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(params=["", None])
+def outside_of_ci(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
     monkeypatch.delenv("CI", raising=False)
-    if value is not None:
-        monkeypatch.setenv("CI", value)
-    assert shown(io.StringIO(), 100.0, 200.0, first=0) == ""
+    if request.param is not None:
+        monkeypatch.setenv("CI", request.param)
+
+
+@pytest.mark.usefixtures("outside_of_ci")
+def test_outside_of_ci_only_long_work_on_a_terminal_has_a_line_which_is_cleared() -> None:
+    assert shown(io.StringIO(), 100.0, 200.0, first=0) == shown(io.StringIO(), 1.0, 2.0) == ""
+    assert shown(Terminal(), 0.1, 0.2) == ""
+    lines = "".join(f"\r\x1b[Kprod-use1: step\\n\\x1b[31m {second}" for second in (0.4, 0.5))
+    assert shown(Terminal(), 0.1, 0.4, 0.41, 0.5) == f"{lines}\r\x1b[K"
+
+
+class Gone(Terminal):
+    def write(self, text: str) -> int:
+        raise OSError
+
+
+@pytest.mark.usefixtures("outside_of_ci")
+def test_progress_ignores_a_closed_terminal() -> None:
+    assert shown(Gone(), 1.0, 2.0) == ""
 
 
 def test_a_closed_stream_does_not_stop_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CI", "true")
-    stream = io.StringIO()
-    now = [0.0]
+    stream, now = io.StringIO(), [0.0]
     progress = Progress(stream, lambda: now[0], 0)
     progress("before")
     written = stream.getvalue()

@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from gpuc_rehearsal.tools.selection import REHEARSAL
-from tests.ci.fleet_changes import POISON, SPEC, Project, compile_fleet, more_nodes, new_fleet, project, replace
+from tests.ci.fleet_changes import POISON, SPEC, Project, compile_fleet, more_nodes, new_fleet, project
 from tests.ci.hosting import git
 from tests.ci.markdown import effects
-from tests.ci.runner import Job, without_programs
+from tests.ci.runner import Job, require_programs, without_programs
+from tests.conftest import edit
 
 pytestmark = pytest.mark.slow
 JOB = """apiVersion: batch/v1
@@ -47,12 +48,12 @@ def annotations(job: Job) -> list[str]:
 
 
 def test_a_pull_request_of_a_branch(acme: Project) -> None:
-    def edit(clone: Path) -> None:
+    def change(clone: Path) -> None:
         more_nodes(clone)
         (clone / "manifests").mkdir()
         (clone / "manifests/train.yaml").write_text(JOB)
 
-    pull = acme.change(edit)
+    pull = acme.change(change)
     jobs = acme.review(pull, without_programs)
     review = jobs["review"]
     assert {name: job.result for name, job in jobs.items()} == dict.fromkeys(
@@ -118,7 +119,7 @@ EVIL_STEP = """
 
 
 def test_a_pull_request_that_changes_the_workflow_and_the_action(acme: Project) -> None:
-    def edit(clone: Path) -> None:
+    def change(clone: Path) -> None:
         upload = "      - uses: actions/upload-artifact"
         text = (clone / ".github/workflows/gpuc.yaml").read_text()
         head, _, tail = text.partition(upload)
@@ -126,7 +127,7 @@ def test_a_pull_request_that_changes_the_workflow_and_the_action(acme: Project) 
         for file in ("actions/gpuc/post_plan.py", "workflows/gpuc-comment.yaml"):
             (clone / ".github" / file).write_text("this must not run\n")
 
-    pull = acme.change(edit, owner="mallory")
+    pull = acme.change(change, owner="mallory")
     jobs = acme.review(pull, without_programs)
     assert {name: job.result for name, job in jobs.items()} == {
         "review": "success", "programs": "skipped", "rehearse": "skipped",
@@ -141,7 +142,7 @@ def test_a_pull_request_that_changes_the_workflow_and_the_action(acme: Project) 
 
 
 def test_a_pull_request_with_a_stale_output(acme: Project) -> None:
-    pull = acme.change(lambda clone: replace(clone, "nodes: {max: 4}", "nodes: {max: 6}"))
+    pull = acme.change(lambda clone: edit(clone / SPEC, ("nodes: {max: 4}", "nodes: {max: 6}")))
     jobs = acme.review(pull, without_programs)
     assert {name: job.result for name, job in jobs.items()} == {
         "review": "failure", "programs": "skipped", "rehearse": "skipped",
@@ -158,11 +159,11 @@ def test_a_pull_request_with_wrong_specs_has_no_plan_and_replaces_the_old_plan(a
     first = acme.change(more_nodes)
     acme.comment(first, acme.review(first, without_programs))
 
-    def edit(clone: Path) -> None:
+    def change(clone: Path) -> None:
         git(clone, "merge", "--quiet", "origin/change")
-        replace(clone, "nodes: {max: 6}", "nodes: {max: 0}")
+        edit(clone / SPEC, ("nodes: {max: 6}", "nodes: {max: 0}"))
 
-    pull = acme.change(edit)
+    pull = acme.change(change)
     jobs = acme.review(pull, without_programs)
     assert jobs["review"].result == "failure"
     assert any(f"file={SPEC},line=" in line for line in annotations(jobs["review"]))
@@ -175,15 +176,17 @@ def test_a_pull_request_with_wrong_specs_has_no_plan_and_replaces_the_old_plan(a
 def test_text_of_a_spec_reaches_no_shell_no_command_and_no_markdown(acme: Project) -> None:
     text = json.dumps(POISON)
 
-    def edit(clone: Path) -> None:
-        replace(clone, "      costCentre: CC-1\n", f"      costCentre: CC-1\n      annotations: {{note: {text}}}\n")
+    def change(clone: Path) -> None:
+        edit(
+            clone / SPEC, ("      costCentre: CC-1\n", f"      costCentre: CC-1\n      annotations: {{note: {text}}}\n")
+        )
         (clone / "manifests").mkdir()
         name = "$(touch pwned)`touch pwned`;touch pwned\n::error::forged.yaml"
         (clone / "manifests" / name).write_text(JOB.replace("namespace: research", f"namespace: {text}"))
         (clone / "::error::forged.yaml").write_text(JOB.replace("train:1", "train:1 ##[error]forged"))
         compile_fleet(clone)
 
-    pull = acme.change(edit, owner="mallory", branch="$(touch${IFS}pwned);'\"`touch${IFS}pwned`")
+    pull = acme.change(change, owner="mallory", branch="$(touch${IFS}pwned);'\"`touch${IFS}pwned`")
     jobs = acme.review(pull, without_programs)
     review = jobs["review"]
     assert review.step("Plan").outcome == "success"
@@ -198,16 +201,14 @@ def test_text_of_a_spec_reaches_no_shell_no_command_and_no_markdown(acme: Projec
 
 
 def test_a_spec_with_an_error_shows_its_text_in_one_annotation(acme: Project) -> None:
-    pull = acme.change(lambda clone: replace(clone, "purpose: interactive", f"purpose: {json.dumps(POISON)}"))
+    pull = acme.change(lambda clone: edit(clone / SPEC, ("purpose: interactive", f"purpose: {json.dumps(POISON)}")))
     review = acme.review(pull, without_programs)["review"]
     found = [line for line in annotations(review) if "forged" in line]
     assert found and all(re.match(r"::error file=specs/dev-use1.yaml,line=\d+,", line) for line in found)
 
 
 def test_a_push_to_the_main_branch_checks_and_prepares_the_cache(acme: Project) -> None:
-    missing = [program.name for program in REHEARSAL.programs if not (REHEARSAL.home() / "bin" / program.name).exists()]
-    if missing:
-        pytest.skip(f"`gpuc tools` was not run: {', '.join(missing)} missing in {REHEARSAL.home()}")
+    require_programs()
     acme.machine.environment = {"GPUC_TOOLS": str(REHEARSAL.home())}
     jobs = acme.push()
     assert {name: job.result for name, job in jobs.items()} == {

@@ -29,14 +29,9 @@ profile     slices  max  0   1   2   3   4   5   6   7
 """
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def outside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-
-
-@pytest.fixture
-def hub(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(HUB)
 
 
 def output(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
@@ -48,19 +43,15 @@ def data(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
     return json.loads(output(capsys, *arguments, "--format", "json"))
 
 
-@pytest.mark.usefixtures("outside")
 def test_the_list_has_all_subjects_and_families(capsys: pytest.CaptureFixture[str]) -> None:
     lines = output(capsys).splitlines()
-    assert {line.partition(":")[0] for line in lines if not line.startswith(" ")} == {*SUBJECTS} - {
-        "instance-types",
-        "prices",
-    }
+    subjects = {line.partition(":")[0] for line in lines if not line.startswith(" ")}
+    assert subjects == {*SUBJECTS} - {"instance-types", "prices"}
     assert any(line.startswith("  m8g ") and "arm64  medium large" in line for line in lines)
     assert any(line.startswith("  trn2 ") and "trainium2 (not supported)" in line for line in lines)
     assert not any(line.startswith("*") for line in lines)
 
 
-@pytest.mark.usefixtures("outside")
 def test_a_search_finds_types_gpus_and_profiles(capsys: pytest.CaptureFixture[str]) -> None:
     found = data(capsys, "h100")["entries"]
     names = {(row["subject"], row["name"]) for row in found}
@@ -69,7 +60,6 @@ def test_a_search_finds_types_gpus_and_profiles(capsys: pytest.CaptureFixture[st
     assert sizes[:4] == ["m8g.medium", "m8g.large", "m8g.xlarge", "m8g.2xlarge"]
 
 
-@pytest.mark.usefixtures("outside")
 def test_an_instance_type_has_figures_prices_and_sources(capsys: pytest.CaptureFixture[str]) -> None:
     (found,) = data(capsys, "show", "m8g.4xlarge")
     assert (found["arch"], found["vcpu"], found["memory_mib"], found["pods"]) == ("arm64", 16, 65536, 234)
@@ -78,21 +68,18 @@ def test_an_instance_type_has_figures_prices_and_sources(capsys: pytest.CaptureF
     assert found["source"] == ["aws/karpenter-provider-aws v1.14.1 website/content/en/docs/reference/instance-types.md"]
 
 
-@pytest.mark.usefixtures("outside")
 def test_the_placements_of_a_gpu_are_a_picture(capsys: pytest.CaptureFixture[str]) -> None:
     assert output(capsys, "show", "H100-80GB").endswith(H100)
     assert output(capsys, "show", "h100-sxm5-80gb").endswith(H100)
     assert "does not support MIG" in output(capsys, "show", "t4")
 
 
-@pytest.mark.usefixtures("outside")
 @pytest.mark.parametrize("arguments", [["show", "H100-81GB"], ["notthere"], ["show", "m8g.5xlarge"]])
 def test_an_unknown_name_is_a_usage_error(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["catalog", *arguments]) == 2
     assert "the catalog has no entry" in capsys.readouterr().err
 
 
-@pytest.mark.usefixtures("outside")
 def test_show_requires_a_name(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["catalog", "show"]) == 2
     assert "gpuc catalog show requires a name" in capsys.readouterr().err
@@ -116,8 +103,8 @@ def test_pictures_show_every_start_and_the_maximum() -> None:
             assert place({profile["profile"]: profile["max"] + 1}, entry.row) is None
 
 
-@pytest.mark.usefixtures("hub")
-def test_rows_of_the_fleet_are_marked(capsys: pytest.CaptureFixture[str]) -> None:
+def test_rows_of_the_fleet_are_marked(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(HUB)
     lines = output(capsys).splitlines()
     assert [line.split()[1] for line in lines if line.startswith("*")] == [
         "c9g", "runtime-security", "m8g.4xlarge", "p5.48xlarge",

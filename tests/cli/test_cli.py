@@ -17,7 +17,9 @@ import pytest
 from gpuc.cli.main import main
 from gpuc.diagnostics.finding import DeclarationError, Finding, Mark, Severity
 from gpuc.diagnostics.report.result import Report
+from tests.tables import table
 
+TABLE = table(__file__, "cases.yaml")
 ERROR = Finding("ZZZ001", Severity.ERROR, "wrong", (), Mark("specs/prod.yaml", 1, 1), cluster="prod")
 WARNING = Finding("ZZZ002", Severity.WARNING, "odd", (), Mark("specs/prod.yaml", 2, 1), cluster="prod")
 
@@ -106,37 +108,11 @@ def test_into_is_relative_to_here(fleet: Path, pipeline: Pipeline, monkeypatch: 
     assert pipeline.calls == [(fleet, ["specs/prod.yaml"], fleet / "specs" / "new")]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["chekc"], "no command chekc (did you mean check?)"),
-        (["check", "--strct"], "gpuc check has no argument --strct (did you mean --strict?)"),
-        (["compile", "--fresh"], "gpuc compile has no argument --fresh"),
-        (["check", "prdo"], "no cluster prdo in specs/ (did you mean prod?)"),
-        (["check", "xyzzy"], "no cluster xyzzy in specs/; the clusters are dev, eks, net, prod"),
-        (["check", "specs/prd.yaml"], "no file specs/prd.yaml (did you mean specs/prod.yaml?)"),
-        (["check", "net"], "net is ambiguous: give the path specs/base/net.yaml or specs/lab/net.yml"),
-        (["check", "specs/base"], "specs/base is a folder"),
-        (["check", "../other.yaml"], "../other.yaml is not below"),
-        (["check", "--format", "xml"], "--format is xml; expected text, json, github or sarif"),
-        (["check", "--into", "specs/dev.yaml"], "--into: specs/dev.yaml is not a folder"),
-        (["check", "--output", "xml=a"], "--output: xml=a is not FORMAT=FILE"),
-        (["check", "--output", "json"], "--output: json is not FORMAT=FILE"),
-        (["check", "--output", "json=none/a"], "cannot write none/a: No such file or directory"),
-        (["check", "--output", "json=specs"], "cannot write specs"),
-        *(
-            ([*words, "--output", "json=a", "--output", "text=./a"], "two --output options name the same file: ./a")
-            for words in (["compile"], ["check"], ["plan"], ["diff", "specs", "specs"], ["rehearse"])
-        ),
-        (["schema", "now"], "the argument is now; expected spec, catalog or plan"),
-        (["init"], "--requirement is missing: the line of requirements.txt that installs gpuc"),
-        (["init", "--nam", "x"], "gpuc init has no argument --nam (did you mean --name?)"),
-    ],
-)
+@pytest.mark.parametrize(("words", "message"), TABLE["usage errors"].items())
 def test_usage_errors_are_one_line_before_any_work(
-    fleet: Path, pipeline: Pipeline, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+    fleet: Path, pipeline: Pipeline, capsys: pytest.CaptureFixture[str], words: str, message: str
 ) -> None:
-    assert main(arguments) == 2
+    assert main(words.split()) == 2
     out, err = capsys.readouterr()
     assert out == ""
     assert err.startswith(f"gpuc: {message}")

@@ -7,13 +7,16 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from gpuc.cli.commands import COMMANDS, declared
 from gpuc.cli.completion import FILES, FOLDERS, complete
 from gpuc.cli.parser import Parser
+from tests.tables import table
 
+TABLE = table(__file__, "cases.yaml")
 COMPILER = Path(__file__).parents[2] / "compiler"
 
 
@@ -27,47 +30,12 @@ def fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize(
-    ("line", "words", "paths"),
-    [
-        ("co", ["compile", "completion"], ""),
-        ("--v", ["--version"], ""),
-        ("nothing ", [], ""),
-        ("check ", [], FILES),
-        ("check dev-use1 p", [], FILES),
-        ("check specs/p", [], FILES),
-        ("check --f", ["--format", "--fresh"], ""),
-        ("check --fresh --f", ["--format"], ""),
-        ("check --output json=a --o", ["--output"], ""),
-        ("check --format ", ["text", "json", "github", "sarif"], ""),
-        ("check --format=s", ["--format=sarif"], ""),
-        ("check --format = s", ["sarif"], ""),
-        ("check --output j", ["json="], ""),
-        ("check --output json=rep", [], FILES),
-        ("check --output json = rep", [], FILES),
-        ("check --output json = report.json --str", ["--strict"], ""),
-        ("check --output json = report.json p", [], FILES),
-        ("compile --into ", [], FOLDERS),
-        ("rehearse --format m", ["markdown"], ""),
-        ("lint ", [], FILES),
-        ("lint --chart g", [], ""),
-        ("trace p", [], FILES),
-        ("trace prod-use1 -f ", [], FILES),
-        ("trace --queue ", [], ""),
-        ("crds ", ["import"], ""),
-        ("crds import ", [], FILES),
-        ("diff a ", [], FILES),
-        ("catalog g", [], ""),
-        ("explain var00", [], ""),
-        ("schema spec ", [], ""),
-        ("completion z", ["zsh"], ""),
-        ("help isol", ["isolation"], ""),
-    ],
-)
+@pytest.mark.parametrize(("line", "expected"), TABLE["completed"].items())
 @pytest.mark.usefixtures("fleet")
-def test_the_words_that_fit(line: str, words: list[str], paths: str) -> None:
+def test_the_words_that_fit(line: str, expected: dict[str, Any]) -> None:
     completion = complete(line.split(" "))
-    assert (list(completion.words), completion.paths) == (words, paths)
+    paths = {"FILES": FILES, "FOLDERS": FOLDERS, "": ""}[expected.get("paths", "")]
+    assert (list(completion.words), completion.paths) == (expected.get("words", []), paths)
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -131,47 +99,17 @@ def in_shell(shell: str, script: str, fleet: Path) -> str:
     return ran.stdout
 
 
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        ("co", ["compile", "completion"]),
-        ("help pl", ["plan"]),
-        ("check specs/ba", ["specs/base"]),
-        ("check --format = js", ["json"]),
-        ("check --format =", ["text", "json", "github", "sarif"]),
-        ("compile --into sp", ["specs"]),
-    ],
-)
+@pytest.mark.parametrize(("words", "expected"), TABLE["bash"].items())
 def test_bash(fleet: Path, words: str, expected: list[str]) -> None:
     assert in_shell("bash", BASH.format(words=words), fleet).splitlines() == expected
 
 
-@pytest.mark.parametrize(
-    ("line", "expected"),
-    [
-        ("gpuc comple", "gpuc completion "),
-        ("gpuc check --form", "gpuc check --format "),
-        ("gpuc check --format=js", "gpuc check --format=json "),
-        ("gpuc check specs/pro", "gpuc check specs/prod-use1.yaml "),
-        ("gpuc compile --into spe", "gpuc compile --into specs/"),
-        ("gpuc check --output json=spe", "gpuc check --output json=specs/"),
-    ],
-)
+@pytest.mark.parametrize(("line", "expected"), TABLE["zsh"].items())
 def test_zsh(fleet: Path, line: str, expected: str) -> None:
     assert expected in in_shell("zsh", ZSH.format(line=line, expected=expected), fleet).replace("\r", "")
 
 
-@pytest.mark.parametrize(
-    ("line", "expected"),
-    [
-        ("gpuc co", ["compile", "completion"]),
-        ("gpuc check specs/p", ["specs/prod-use1.yaml"]),
-        ("gpuc check --f", ["--format", "--fresh"]),
-        ("gpuc check --format=js", ["--format=json"]),
-        ("gpuc compile --into sp", ["specs/"]),
-        ("gpuc check --output json=spe", ["json=specs/"]),
-    ],
-)
+@pytest.mark.parametrize(("line", "expected"), TABLE["fish"].items())
 def test_fish(fleet: Path, line: str, expected: list[str]) -> None:
     lines = in_shell("fish", FISH.format(line=line), fleet).splitlines()
     assert [line.split("\t")[0] for line in lines] == expected

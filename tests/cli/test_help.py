@@ -13,6 +13,7 @@ from gpuc.cli.commands import COMMANDS, declared
 from gpuc.cli.main import main
 from gpuc.cli.parser import Parser
 from gpuc.diagnostics.report import FORMATS
+from tests.tables import table
 
 LINES = [(name, line) for name in COMMANDS for _, line in declared(name).examples]
 
@@ -81,26 +82,11 @@ def test_version(word: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == f"gpuc {__version__}\n"
 
 
-@pytest.mark.parametrize(
-    ("words", "parts"),
-    [
-        (["xyzzy"], ["no command xyzzy; the commands are compile, check, fix, plan"]),
-        (["check", "-f", "specs/a.yaml"], ["gpuc check has no argument -f"]),
-        (["check", "--xyzzy"], ["has no argument --xyzzy; its options are --into, --format, --output"]),
-        (["help", "chekc"], ["the argument is chekc (did you mean check?); expected compile, check"]),
-        (["completion", "tcsh"], ["the argument is tcsh", "expected bash, zsh or fish"]),
-        (["completion"], ["missing: shell (bash, zsh or fish)"]),
-        (["version", "now"], ["gpuc version has no argument now"]),
-        (["trace", "--gpus", "eight"], ["--gpus is eight; expected a whole number"]),
-        (["tools", "--lws", "--jobset"], ["--jobset and --lws exclude each other"]),
-        (["compile", "--into"], ["--into requires a value"]),
-        (["compile", "--strict=yes"], ["--strict takes no value, but the value is yes"]),
-    ],
-)
+@pytest.mark.parametrize(("words", "part"), table(__file__, "cases.yaml")["answers"].items())
 def test_a_wrong_command_line_gets_an_answer_that_helps(
-    words: list[str], parts: list[str], capsys: pytest.CaptureFixture[str]
+    words: str, part: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(words) == 2
+    assert main(words.split()) == 2
     out, err = capsys.readouterr()
     assert (out, err.count("\n")) == ("", 1)
-    assert all(part in err for part in parts), err
+    assert part in err

@@ -17,7 +17,9 @@ from gpuc.cli.main import main
 from gpuc.cli.requirement import path_of, rehearsal_requirement, requirement_problem
 from gpuc.spec.cluster_network import ClusterNetwork
 from tests.conftest import ROOT
+from tests.tables import table
 
+TABLE = table(__file__, "cases.yaml")
 WHEEL, REHEARSAL_WHEEL = (f"./wheels/{name}-0.1.0-py3-none-any.whl" for name in ("gpuc", "gpuc_rehearsal"))
 REQUIREMENT = ["--requirement", WHEEL]
 HUB = ["--argocd", "hub", "--server", "https://ABC.gr7.eu-west-1.eks.amazonaws.com"]
@@ -85,24 +87,7 @@ def test_a_link_to_another_folder_is_refused_before_a_file_is_written(
     assert _files(tmp_path) == []
 
 
-@pytest.mark.parametrize(
-    ("options", "messages"),
-    [
-        ([], ["--requirement is missing: the line of requirements.txt", "./wheels/gpuc-VERSION-py3-none-any.whl"]),
-        (["--argocd", "hub"], ["--server is missing", "; --requirement is missing"]),
-        (["--name", "Dev"], ["--name 'Dev': expected a letter, then lower-case letters"]),
-        (["--name", "../x"], ["--name '../x'"]),
-        (["--region", "Europe", "--kubernetes", "1.20"], ["--region 'Europe'", "--kubernetes '1.20': expected 1.34, "]),
-        (["--network-policy-engine", "flannel"], ["expected vpc-cni or cilium"]),
-        (["--argocd", "spoke"], ["expected in-cluster or hub"]),
-        (["--server", "https://x"], ["--server https://x requires --argocd hub"]),
-        (["--argocd", "hub", "--server", "https://kubernetes.default.svc"], ["is the hub itself"]),
-        (["--argocd", "hub", "--server", "https://a}, x: {"], ["expected an https URL"]),
-        (["--repo", "example.com/x"], ["expected an address that begins with https://"]),
-        (["--repo", "https://x\n  evil: true"], ["--repo"]),
-        (["--requirement", "--index-url=https://x gpuc"], ["--requirement '--index-url"]),
-    ],
-)
+@pytest.mark.parametrize(("options", "messages"), TABLE["init options"])
 def test_wrong_options_are_reported_and_no_file_is_written(
     options: list[str], messages: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -114,19 +99,7 @@ def test_wrong_options_are_reported_and_no_file_is_written(
     assert not (tmp_path / "fleet").exists()
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        WHEEL,
-        "vendor/gpuc-0.1.0-py3-none-any.whl[rehearse]",
-        "https://files.example.com/gpuc/gpuc-0.1.0-py3-none-any.whl#sha256=00ff",
-        "gpuc @ https://${FILES_TOKEN}@files.example.com/gpuc-0.1.0.tar.gz",
-        "git+https://git.example.com/platform/gpuc.git@v0.1.0",
-        "gpuc[rehearse] @ git+ssh://git@git.example.com/platform/gpuc.git@0123abcd",
-        "gpuc==0.1.0",
-        "gpuc>=0.1,<0.2",
-    ],
-)
+@pytest.mark.parametrize("line", TABLE["requirements"])
 def test_a_requirement_installs_gpuc(line: str) -> None:
     pip = pytest.importorskip("pip._internal.req.constructors")
     assert requirement_problem(line) == ""
@@ -134,25 +107,7 @@ def test_a_requirement_installs_gpuc(line: str) -> None:
         assert pip.install_req_from_line(line.replace("${FILES_TOKEN}", "x")) is not None
 
 
-@pytest.mark.parametrize(
-    ("line", "rehearsal"),
-    [
-        (WHEEL, REHEARSAL_WHEEL),
-        ("vendor/gpuc-0.1.0-py3-none-any.whl[rehearse]", "vendor/gpuc_rehearsal-0.1.0-py3-none-any.whl"),
-        ("https://files.example.com/gpuc-0.1.0-py3-none-any.whl#sha256=00ff", ""),
-        (
-            "gpuc @ https://${FILES_TOKEN}@files.example.com/gpuc/gpuc-0.1.0.tar.gz",
-            "https://${FILES_TOKEN}@files.example.com/gpuc/gpuc_rehearsal-0.1.0.tar.gz",
-        ),
-        (
-            "gpuc[rehearse] @ git+ssh://git@git.example.com/gpuc.git@0123abcd#egg=gpuc",
-            "git+ssh://git@git.example.com/gpuc.git@0123abcd#subdirectory=rehearsal",
-        ),
-        ("gpuc>=0.1,<0.2", "gpuc-rehearsal>=0.1,<0.2"),
-        ("gpuc[rehearse]==0.1.0", ""),
-        ("", ""),
-    ],
-)
+@pytest.mark.parametrize(("line", "rehearsal"), TABLE["rehearsal requirements"].items())
 def test_the_rehearsal_is_installed_from_the_place_of_gpuc(line: str, rehearsal: str) -> None:
     assert rehearsal_requirement(line) == rehearsal
 
@@ -164,28 +119,7 @@ def test_an_address_with_a_hash_needs_another_line(tmp_path: Path, capsys: pytes
     assert "add the address of gpuc-rehearsal with its hash" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "",
-        "-r other.txt",
-        "--index-url https://evil.example.com/simple",
-        "-e .",
-        "# gpuc==0.1.0",
-        "gpuc==0.1.0\nother",
-        "gpuc==0.1.0 other",
-        "gpuc==0.1.0 \\",
-        "gpuc==0.1.0 --global-option=x",
-        "other==1.0",
-        "./wheels/other-1.0-py3-none-any.whl",
-        "http://files.example.com/gpuc-0.1.0-py3-none-any.whl",
-        "git+http://git.example.com/gpuc.git",
-        "https://user:secret@files.example.com/gpuc-0.1.0-py3-none-any.whl",
-        "git+https://ghp_secret@git.example.com/gpuc.git",
-        "git+ssh://git:secret@git.example.com/gpuc.git",
-        "gpuc==0.1.0\x00",
-    ],
-)
+@pytest.mark.parametrize("line", TABLE["refused requirements"])
 def test_other_lines_are_refused(line: str) -> None:
     assert requirement_problem(line) != ""
 

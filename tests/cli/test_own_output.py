@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -18,16 +17,10 @@ from gpuc.model import Cluster
 from gpuc.pipeline.stages import compiled_spec
 from gpuc_rehearsal.substitute import not_tested
 from gpuc_rehearsal.suites.policies import cases
-from tests.conftest import ROOT
+from tests.conftest import edit
 
+PROD = "specs/prod-use1.yaml"
 FAILED = "gpuc failed, please report this"
-
-
-@pytest.fixture
-def fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    shutil.copytree(ROOT / "specs", tmp_path / "specs")
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 @pytest.fixture
@@ -110,9 +103,8 @@ def own_policy(fleet: Path, policy: str, stage: str = "") -> None:
     (folder / "policy.yaml").write_text(policy)
     (folder / "allowed.yaml").write_text(POD.replace("NAME", "a"))
     (folder / "denied.yaml").write_text(POD.replace("NAME", "CC-1"))
-    spec = fleet / "specs/prod-use1.yaml"
     if stage:
-        spec.write_text(spec.read_text().replace("    default: warn\n", f"    default: warn\n    {stage}\n"))
+        edit(fleet / PROD, ("    default: warn\n", f"    default: warn\n    {stage}\n"))
 
 
 def report(capsys: pytest.CaptureFixture[str]) -> Any:
@@ -184,8 +176,7 @@ def test_findings_of_policies_are_reported_once_and_with_those_of_specs(
     fleet: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     own_policy(fleet, POLICY.replace("!= variables", "!== variables"))
-    spec = fleet / "specs/prod-use1.yaml"
-    spec.write_text(spec.read_text().replace("environment: prod", "environment: prd"))
+    edit(fleet / PROD, ("environment: prod", "environment: prd"))
     assert main(["check", "--format", "json"]) == 1
     found = [(finding["id"], finding["file"]) for finding in report(capsys)["findings"]]
     assert found == [("POL007", "policies/payer/policy.yaml"), ("SPC004", "specs/prod-use1.yaml")]
@@ -195,33 +186,30 @@ def test_findings_of_policies_are_reported_once_and_with_those_of_specs(
 @pytest.mark.slow
 def test_the_rehearsal_creates_the_examples_of_own_policies(fleet: Path) -> None:
     own_policy(fleet, POLICY, "payer: deny")
-    spec = compiled_spec(fleet, "specs/prod-use1.yaml")
+    spec = compiled_spec(fleet, PROD)
     titles = [case.name for case in cases(spec) if case.name.startswith("payer ")]
     assert titles == ["payer allowed example: Pod a", "payer denied example: Pod CC-1"]
     assert not any("payer" in sentence for sentence in not_tested(spec.cluster))
 
 
 def test_what_follows_from_an_accepted_error_is_no_bug(fleet: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    spec = fleet / "specs/prod-use1.yaml"
     accept = '  accept: {VER102: "soon", VER105: "soon"}\n  kubernetes: "1.32"\n'
-    spec.write_text(spec.read_text().replace('  kubernetes: "1.35"\n', accept))
+    edit(fleet / PROD, ('  kubernetes: "1.35"\n', accept))
     assert main(["check", "prod-use1"]) == 1
     out, err = capsys.readouterr()
     assert "SCH004" in out
     assert err == ""
 
 
-OVER = ("train-h100: {nodes: 10,", "train-h100: {nodes: 30,")
 QUEUE = "    research:\n      tenants: [research]\n"
 
 
 def test_an_accepted_overcommit_compiles(fleet: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    spec = fleet / "specs/prod-use1.yaml"
-    spec.write_text(spec.read_text().replace(*OVER))
+    edit(fleet / PROD, ("train-h100: {nodes: 10,", "train-h100: {nodes: 30,"))
     assert main(["check", "prod-use1"]) == 1
     assert "KRP004" in capsys.readouterr().out
     accepted = QUEUE.replace("tenants", 'accept: {KRP004: "more nodes come in winter"}\n      tenants')
-    spec.write_text(spec.read_text().replace(QUEUE, accepted))
+    edit(fleet / PROD, (QUEUE, accepted))
     assert main(["check", "--strict", "prod-use1"]) == 0, capsys.readouterr().out
 
 
@@ -229,17 +217,15 @@ def test_an_accepted_overcommit_compiles(fleet: Path, capsys: pytest.CaptureFixt
 def test_an_acceptance_without_effect_is_reported_once(
     fleet: Path, capsys: pytest.CaptureFixture[str], name: str
 ) -> None:
-    spec = fleet / "specs/prod-use1.yaml"
     accepted = QUEUE.replace("tenants", f'accept: {{{name}: "none"}}\n      tenants')
-    spec.write_text(spec.read_text().replace(QUEUE, accepted))
+    edit(fleet / PROD, (QUEUE, accepted))
     assert main(["check", "--format", "json", "prod-use1"]) == 0
     assert [finding["id"] for finding in json.loads(capsys.readouterr().out)["findings"]] == ["ACC001"]
 
 
 def test_a_fleet_of_jobsets_alone_compiles(fleet: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """If Kueue does not manage Jobs, gpuc writes templates only for pools that ResourceQuotas count."""
-    layer = fleet / "specs/base/eks.yaml"
-    layer.write_text(layer.read_text().replace("batch/job, ", ""))
+    edit(fleet / "specs/base/eks.yaml", ("batch/job, ", ""))
     assert main(["compile", "--strict", "prod-use1"]) == 0, capsys.readouterr()
     names = sorted(file.name for file in (fleet / "out/prod-use1/workloads").iterdir())
     assert names == ["embed-l40s.yaml", "serve-a100.yaml"]

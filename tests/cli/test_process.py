@@ -6,18 +6,14 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 
-def gpuc(*arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(  # type: ignore[call-overload, no-any-return]
-        [sys.executable, "-m", "gpuc.cli.main", *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        **options,
-    )
+def gpuc(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | options
+    return subprocess.run([sys.executable, "-m", "gpuc.cli.main", *arguments], text=True, check=False, **streams)
 
 
 def test_exit_codes_reach_the_shell(tmp_path: Path) -> None:
@@ -42,11 +38,9 @@ def test_small_questions_load_nothing_heavy(arguments: list[str]) -> None:
 def test_a_closed_pipe_is_silent() -> None:
     reading, writing = os.pipe()
     os.close(reading)
-    ran = subprocess.run(
-        [sys.executable, "-m", "gpuc.cli.main", "--help"], stdout=writing, stderr=subprocess.PIPE, check=False
-    )
+    ran = gpuc("--help", stdout=writing)
     os.close(writing)
-    assert (ran.returncode, ran.stderr) == (0, b"")
+    assert (ran.returncode, ran.stderr) == (0, "")
 
 
 def test_closed_streams_are_no_failure() -> None:
@@ -58,13 +52,7 @@ def test_closed_streams_are_no_failure() -> None:
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
 def test_a_full_disk_behind_stdout_is_told() -> None:
     with Path("/dev/full").open("w") as full:
-        ran = subprocess.run(
-            [sys.executable, "-m", "gpuc.cli.main", "--help"],
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-            check=False,
-        )
+        ran = gpuc("--help", stdout=full)
     assert ran.returncode != 0
     assert ran.stderr.startswith("gpuc: cannot continue: No space left on device")
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+
+NOTICED_SECONDS = 5
+"""Times of checks from this number of seconds on are printed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +28,14 @@ def report(checks: Iterable[CheckResult], subject: Callable[[Sequence[CheckResul
     Args:
         subject: returns what the checks compared, as the beginning of the last line.
     """
-    results = []
+    results, reported_s = [], time.monotonic()
     for check in checks:
         results.append(check)
+        now_s = time.monotonic()
         note = f" ({check.note})" if check.note else ""
-        print(f"{'FAILED' if check.problem else 'passed'}  {check.name}{note}", flush=True)
+        taken = f" [{now_s - reported_s:.0f} s]" if now_s - reported_s >= NOTICED_SECONDS else ""
+        reported_s = now_s
+        print(f"{'FAILED' if check.problem else 'passed'}  {check.name}{note}{taken}", flush=True)
         if check.problem:
             print("    " + check.problem.replace("\n", "\n    "), flush=True)
     failed = sum(bool(check.problem) for check in results)

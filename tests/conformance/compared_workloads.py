@@ -28,7 +28,7 @@ from tests.conformance.random_workloads import RandomWorkload, random_workloads
 from tests.conformance.real_answers import Answer
 from tests.conftest import ROOT
 
-COUNT, LONG_COUNT, SEED = 100, 2000, 1
+COUNT, LONG_COUNT, SEED = 60, 2000, 1
 SHARES = {"prod-use1": 0.5, "train-usw2": 0.25, "infer-euw1": 0.25}
 """The example clusters, with their part of the workloads."""
 RECORD = ROOT / "benchmarks" / "trace.md"

@@ -15,17 +15,16 @@ from gpuc_rehearsal.process import run_folder
 from tests.conformance.check_result import CheckResult
 from tests.conftest import ROOT
 
-SIGNALS = (signal.SIGKILL, signal.SIGINT, signal.SIGTERM)
-DELAYS_SECONDS = (2, 7, 16)
+DELAYS_SECONDS = {signal.SIGTERM: 2, signal.SIGKILL: 7, signal.SIGINT: 16}
 """Delays after the start of the first program: the API server starts, controllers start, test cases run."""
 EXIT_SECONDS = 15
 COMMAND = (sys.executable, "-m", "gpuc.cli.main", "rehearse", "prod-use1", "--case", "smallest/*")
 
 
-def interruptions() -> Iterator[CheckResult]:
-    """Sends every signal after every delay. Every rehearsal has its own cache folder."""
-    for sent_signal in SIGNALS:
-        for delay in DELAYS_SECONDS:
+def interruptions(*, is_long: bool) -> Iterator[CheckResult]:
+    """Sends every signal after its delay, or after every delay. Every rehearsal has its own cache folder."""
+    for sent_signal, own_delay in DELAYS_SECONDS.items():
+        for delay in DELAYS_SECONDS.values() if is_long else (own_delay,):
             with tempfile.TemporaryDirectory() as cache:
                 yield _interrupted(sent_signal, delay, Path(cache))
 

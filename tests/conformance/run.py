@@ -37,8 +37,10 @@ from tests.conformance.rehearsals import rehearse
 from tests.conftest import EXAMPLES, HUB_CLUSTERS, ROOT, example
 
 REQUIRED_PROGRAMS = ("gator", "kubeconform")
-SPECS = 4
-"""Number of random specs without --long, in addition to the kept cases; they take about three minutes."""
+SPECS = 2
+"""Number of random specs without --long, in addition to the kept cases."""
+REHEARSED = ("prod-use1", "train-usw2", "lab-dc1")
+"""The example clusters that are rehearsed without --long. Workloads of infer-euw1 are compared, and its README."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -82,9 +84,9 @@ def _checks(programs: Programs, folder: Path, crds: Path | None, is_long: bool) 
         "the comparison of random pods with the API server runs to its end", lambda: [compared_pods.check()]
     )
     yield from _guarded("kubectl follows the READMEs to their end", lambda: readmes.checks(programs, crds))
-    for name in (*EXAMPLES, "lab-dc1", *((*HUB_CLUSTERS, "custom-euc1") if is_long else ())):
+    for name in (*REHEARSED, *(("infer-euw1", *HUB_CLUSTERS, "custom-euc1") if is_long else ())):
         yield from rehearse(name, crds, folder)
-    yield from _guarded("the interruption of rehearsals runs to its end", interruptions)
+    yield from _guarded("the interruption of rehearsals runs to its end", lambda: interruptions(is_long=is_long))
     specs = differential.SPECS if is_long else SPECS
     yield from _guarded(
         "the comparison of random gangs runs to its end",

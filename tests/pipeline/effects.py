@@ -9,8 +9,7 @@ from __future__ import annotations
 import json
 import multiprocessing
 import os
-import sys
-from collections import Counter
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cache
@@ -25,40 +24,17 @@ from gpuc.pipeline.stages import compile_source
 from gpuc.spec.reference import EFFECTS, Steps, field_at, fields, path_text
 from tests.conftest import CUSTOM, HUB_CLUSTERS, root_of
 from tests.pipeline.memory import leaves, source
-from tests.pipeline.other_values import ABSENT, CANDIDATES, UNSET, other
+from tests.pipeline.other_values import ABSENT, CANDIDATES, REASONS, UNSET, other
 from tests.values import changed, value_at, without
 
 SPECS = ("prod-use1", *HUB_CLUSTERS[:1], "infer-euw1", "train-usw2", "custom-euc1", "lab-dc1")
 """The example specs, in the order in which the examples of fields are taken from them."""
-_ONE_VALUE = "none: the field has only one possible value"
-_FINDINGS = "none in out/: the field decides only about findings"
-REASONS = {
-    "apiVersion": _ONE_VALUE,
-    "kind": _ONE_VALUE,
-    "accept": _FINDINGS,
-    "components.*.accept": _FINDINGS,
-    "charts.*.accept": _FINDINGS,
-    "patches[].accept": _FINDINGS,
-    "pools.*.accept": _FINDINGS,
-    "queues.*.accept": _FINDINGS,
-    "tenants.*.accept": _FINDINGS,
-    "removed.pools": _FINDINGS,
-    "removed.tenants": _FINDINGS,
-    "removed.namespaces": _FINDINGS,
-    "removed.queues": _FINDINGS,
-    "releases.set": "none: gpuc has only one release set",
-    "nccl.profiles.*.fabric": _ONE_VALUE,
-    "pools.*.sharing.mig.gpus[].index": "not measured: every GPU needs a layout, so one index alone cannot change",
-    "pools.*.sharing.mig.gpus[].whole": _ONE_VALUE,
-}
-"""Why a change of a field has no effect in out/."""
 TRIES = 4
 """The number of values of a field that are changed, each in another place of a spec."""
 OBJECTS = 6
 """The number of objects that an entry lists."""
 FIELDS = 4
 """The number of fields of an object that an entry lists."""
-
 ACCEPTED_STAGES = 4
 """How often errors are accepted before a value counts as one that does not compile."""
 
@@ -75,7 +51,7 @@ def measured(steps: Steps) -> dict[str, Any] | None:
         return None
     if not tried:
         spec, path, value = UNSET[path_text(steps)]
-        difference = set(differences(spec, _with(source(spec).tree, path, value)))
+        difference = set(differences(spec, _with(source(spec).tree, tuple(path), value)))
         return {"example": _inner(value, steps[-1]), **_result(steps, difference)}
     found: set[tuple[str, str, str]] = set()
     spec, path, _ = tried[0]
@@ -259,8 +235,6 @@ def _field(path: Path, names: set[str]) -> str:
 
 def _anonymous(text: str, names: set[str]) -> str:
     """Returns the text with * in place of the names that are complete words."""
-    import re
-
     known = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
     return re.sub(rf"(?<![A-Za-z0-9])({known})(?![A-Za-z0-9])", "*", text) if known else text
 
@@ -308,14 +282,4 @@ def text(entries: dict[str, dict[str, Any]]) -> str:
 
 
 if __name__ == "__main__":
-    entries = table()
-    if "--count" in sys.argv:
-        print(
-            Counter(
-                (kind, field)
-                for entry in entries.values()
-                for kind, _, *names in entry.get("effects", [])
-                for field in names
-            ).most_common(30)
-        )
-    EFFECTS.write_text(text(entries), encoding="utf-8")
+    EFFECTS.write_text(text(table()), encoding="utf-8")

@@ -12,6 +12,7 @@ from gpuc.pipeline.fleet_policies import FleetPolicies
 from gpuc.pipeline.stages import compile_source
 from gpuc.source import Source, read
 from tests.conftest import root_of
+from tests.values import walk
 
 
 @cache
@@ -32,11 +33,7 @@ def compile_tree(name: str, tree: dict[str, Any]) -> tuple[list[Finding], list[A
 
 def leaves(node: Any, path: Path = ()) -> list[tuple[Path, Any]]:
     """Every scalar of a tree with its path."""
-    if isinstance(node, dict):
-        return [leaf for key, value in node.items() for leaf in leaves(value, (*path, key))]
-    if isinstance(node, list):
-        return [leaf for index, value in enumerate(node) for leaf in leaves(value, (*path, index))]
-    return [(path, node)]
+    return [(path, value) for path, value in walk(node, path) if not isinstance(value, dict | list)]
 
 
 def read_by_controllers(artifacts: list[Artifact]) -> dict[str, Any]:

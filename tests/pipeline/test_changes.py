@@ -10,30 +10,19 @@ import pytest
 
 from gpuc.cli.main import main
 from gpuc.diagnostics.report.changes import MAX_LINES, ClusterChange, SubjectChange, lines
-from tests.conftest import ROOT
+from tests.conftest import ROOT, edit
 
 CLUSTER = "infer-euw1"
+SPEC = f"specs/{CLUSTER}.yaml"
 
 
 @pytest.fixture
-def fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def fleet(empty_fleet: Path) -> Path:
     """A fleet of one cluster with its output."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    root = tmp_path / "fleet"
+    ignored = shutil.ignore_patterns("prod-use1*", "train-usw2*")
     for folder in ("specs", "out", "clusters"):
-        shutil.copytree(ROOT / folder, root / folder)
-        for other in ("prod-use1", "train-usw2"):
-            shutil.rmtree(root / folder / other, ignore_errors=True)
-            (root / folder / f"{other}.yaml").unlink(missing_ok=True)
-    monkeypatch.chdir(root)
-    return root
-
-
-def edit(fleet: Path, old: str, new: str) -> None:
-    spec = fleet / f"specs/{CLUSTER}.yaml"
-    text = spec.read_text("utf-8")
-    assert text.count(old) == 1, old
-    spec.write_text(text.replace(old, new), encoding="utf-8")
+        shutil.copytree(ROOT / folder, empty_fleet / folder, ignore=ignored)
+    return empty_fleet
 
 
 def compiled(capsys: pytest.CaptureFixture[str]) -> list[str]:
@@ -59,7 +48,7 @@ def test_a_new_cluster_is_one_line_with_all_its_files(fleet: Path, capsys: pytes
 
 
 def test_a_removed_cluster_is_one_line(fleet: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    spec = fleet / f"specs/{CLUSTER}.yaml"
+    spec = fleet / SPEC
     (fleet / "specs/new-euw1.yaml").write_text(spec.read_text("utf-8").replace(CLUSTER, "new-euw1"), encoding="utf-8")
     spec.unlink()
     removed, added, *_ = compiled(capsys)
@@ -79,17 +68,17 @@ POOL = """
 
 @pytest.mark.slow
 def test_a_pool_that_comes_and_goes(fleet: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    edit(fleet, "\n  pools:\n", f"\n  pools:{POOL}")
+    edit(fleet / SPEC, ("\n  pools:\n", f"\n  pools:{POOL}"))
     report = compiled(capsys)
     pool = report[next(n for n, line in enumerate(report) if line.startswith(f"changed cluster {CLUSTER}: ")) + 1]
     assert pool.startswith("  added    node pool extra-l4: gpu-operator/config/gpu-gate-extra-l4.yaml, ")
-    edit(fleet, POOL, "\n")
-    edit(fleet, "\nspec:\n", "\nspec:\n  removed: {pools: {extra-l4: it was never used}}\n")
+    edit(fleet / SPEC, (POOL, "\n"))
+    edit(fleet / SPEC, ("\nspec:\n", "\nspec:\n  removed: {pools: {extra-l4: it was never used}}\n"))
     assert any(line.startswith("  removed  node pool extra-l4: ") for line in compiled(capsys))
 
 
 def test_the_json_report_lists_all_files_by_subject(fleet: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    edit(fleet, "\n  pools:\n", f"\n  pools:{POOL}")
+    edit(fleet / SPEC, ("\n  pools:\n", f"\n  pools:{POOL}"))
     (fleet / f"out/{CLUSTER}/tenants/retrieval.yaml").unlink()
     assert main(["compile", "--format", "json"]) == 0
     report = json.loads(capsys.readouterr().out)

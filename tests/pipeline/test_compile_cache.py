@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,19 +9,16 @@ import pytest
 
 from gpuc.diagnostics.report.result import Report
 from gpuc.pipeline.pipeline import compile_specs
-from tests.conftest import ROOT
+from tests.conftest import edit
 
 Compile = Callable[[], Report]
 
 
 @pytest.fixture
-def fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A fleet of two clusters with a cache of its own."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    root = tmp_path / "fleet"
-    shutil.copytree(ROOT / "specs", root / "specs")
-    (root / "specs/prod-use1.yaml").unlink()
-    return root
+def fleet(fleet: Path) -> Path:
+    """A fleet of two clusters."""
+    (fleet / "specs/prod-use1.yaml").unlink()
+    return fleet
 
 
 def compiled(root: Path) -> Report:
@@ -54,12 +50,8 @@ def test_the_same_again_runs_no_stage(fleet: Path, monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize(
     "change",
     [
-        lambda root: (root / "specs/infer-euw1.yaml").write_text(
-            (root / "specs/infer-euw1.yaml").read_text().replace("nodes: {max: 6}", "nodes: {max: 7}")
-        ),
-        lambda root: (root / "specs/base/eks.yaml").write_text(
-            (root / "specs/base/eks.yaml").read_text().replace("revision: main", "revision: next")
-        ),
+        lambda root: edit(root / "specs/infer-euw1.yaml", ("nodes: {max: 6}", "nodes: {max: 7}")),
+        lambda root: edit(root / "specs/base/eks.yaml", ("revision: main", "revision: next")),
         lambda root: (root / "out/infer-euw1/kueue/queues/retrieval.yaml").write_text("edited: by hand\n"),
         lambda root: (root / "out/infer-euw1/kueue/queues/retrieval.yaml").unlink(),
         lambda root: (root / "out/infer-euw1/gpuc.lock").write_text("{}"),
@@ -79,9 +71,8 @@ def test_whatever_changes_is_compiled(
 
 @pytest.mark.slow
 def test_findings_are_repeated_from_the_cache(fleet: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    spec = fleet / "specs/infer-euw1.yaml"
-    text = spec.read_text().replace("  kubernetes:", '  accept: {KUE008: "for later"}\n  kubernetes:')
-    spec.write_text(text.replace('"1.34"', '"1.33"'))
+    accept = '  accept: {KUE008: "for later"}\n'
+    edit(fleet / "specs/infer-euw1.yaml", ("  kubernetes:", f"{accept}  kubernetes:"), ('"1.34"', '"1.33"'))
     first = compiled(fleet)
     assert [finding.id for finding in first.findings] == ["VER102", "ACC001"]
     assert first.findings[0].related

@@ -11,8 +11,8 @@ import yaml
 
 from gpuc.cli.main import main
 from gpuc.emit.component import components, needed_components
-from gpuc.manifest.manifest import Artifact, Manifest, Text, Values
-from tests.conftest import EXAMPLES, ROOT, example
+from gpuc.manifest.manifest import Artifact, Manifest, Text
+from tests.conftest import EXAMPLES, example
 from tests.pipeline.memory import compile_tree, source
 from tests.values import changed
 
@@ -174,10 +174,3 @@ def test_lint_checks_the_values_of_another_team(
     file.write_text(yaml.safe_dump({**values, "nfdd": {"enabled": True}}))
     assert main(["lint", "out", "clusters"]) == 1
     assert "clusters/dev-use1/values/gpu-operator.yaml" in capsys.readouterr().out
-
-
-def test_a_values_file_of_a_component_is_below_the_folder_of_its_cluster() -> None:
-    for name in EXAMPLES:
-        assert not (ROOT / "clusters" / name / "values").exists(), "the examples install all components"
-    _, files = compiled("prod-use1", kueue={"managed": False})
-    assert isinstance(only(files, "clusters/prod-use1/values/kueue.yaml"), Values)

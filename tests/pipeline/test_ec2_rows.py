@@ -24,35 +24,18 @@ from gpuc.pipeline.ec2_rows import imported_rows
 from gpuc.pipeline.fact_files import read_fact_file
 from gpuc.pipeline.own_rows import merge
 from tests.lanes import drawn
+from tests.tables import table
 from tests.values import changed
 
-# Network interfaces of each network card, and IPv4 addresses per interface, in zz_generated.vpclimits.go.
-LIMITS = {
-    "c6in.32xlarge": ([8] * 2, 50),
-    "m7i.2xlarge": ([4], 15),
-    "m8g.4xlarge": ([8], 30),
-    "c8gn.48xlarge": ([12] * 2, 50),
-    "g6e.xlarge": ([4], 15),
-    "g6e.48xlarge": ([10] * 4, 50),
-    "p4d.24xlarge": ([15] * 4, 50),
-    "p4de.24xlarge": ([15] * 4, 50),
-    "p5.48xlarge": ([2] * 32, 50),
-    "p5en.48xlarge": ([4] * 16, 50),
-}
-GPUS = {
-    "g6e": ("L40S", 45776),
-    "p4d": ("A100", 40960),
-    "p4de": ("A100", 81920),
-    "p5": ("H100", 81920),
-    "p5en": ("H200", 144384),
-}
+TABLE = table(__file__, "catalog_cases.yaml")
+LIMITS = TABLE["limits"]
 
 
 def described(name: str) -> dict[str, Any]:
     """The description of an instance type with the figures of the catalog and the network limits of Karpenter."""
     row = load().instance_type(name)
     assert row is not None
-    cards, addresses = LIMITS[name]
+    limits = LIMITS[name]
     info: dict[str, Any] = {
         "InstanceType": name,
         "CurrentGeneration": True,
@@ -69,13 +52,14 @@ def described(name: str) -> dict[str, Any]:
         "InstanceStorageSupported": bool(row.local_nvme_gb),
         "NetworkInfo": {
             "NetworkPerformance": "Up to 12.5 Gigabit",
-            "MaximumNetworkInterfaces": sum(cards),
-            "MaximumNetworkCards": len(cards),
+            "MaximumNetworkInterfaces": limits["cards"] * limits["interfaces"],
+            "MaximumNetworkCards": limits["cards"],
             "DefaultNetworkCardIndex": 0,
             "NetworkCards": [
-                {"NetworkCardIndex": index, "MaximumNetworkInterfaces": count} for index, count in enumerate(cards)
+                {"NetworkCardIndex": index, "MaximumNetworkInterfaces": limits["interfaces"]}
+                for index in range(limits["cards"])
             ],
-            "Ipv4AddressesPerInterface": addresses,
+            "Ipv4AddressesPerInterface": limits["addresses"],
             "EfaSupported": bool(row.efa),
         },
     }
@@ -84,7 +68,7 @@ def described(name: str) -> dict[str, Any]:
     if row.local_nvme_gb:
         info["InstanceStorageInfo"] = {"TotalSizeInGB": row.local_nvme_gb, "NvmeSupport": "required"}
     if row.gpu:
-        model, memory = GPUS[row.family]
+        model, memory = TABLE["gpus"][row.family]
         gpu = {"Name": model, "Manufacturer": "NVIDIA", "Count": row.gpu_count, "MemoryInfo": {"SizeInMiB": memory}}
         info["GpuInfo"] = {"Gpus": [gpu], "TotalGpuMemoryInMiB": memory * row.gpu_count}
     return info
@@ -131,26 +115,13 @@ def test_a_changed_figure_is_a_row() -> None:
     assert rows["p5.48xlarge"]["vcpu"] == 180
 
 
-WRONG: dict[str, tuple[tuple[str | int, ...], Any, str]] = {
-    "gpu": (("GpuInfo", "Gpus", 0, "Name"), "R900", "CAT103 p5.48xlarge: gpuc has no GPU 'R900' with 81920 MiB"),
-    "maker": (("GpuInfo", "Gpus", 0, "Manufacturer"), "AMD", "CAT103 p5.48xlarge: GpuInfo has 'AMD' 'H100'"),
-    "memory": (("GpuInfo", "Gpus", 0, "MemoryInfo", "SizeInMiB"), 4096, "CAT103 p5.48xlarge: gpuc has no GPU 'H100'"),
-    "count": (("GpuInfo", "Gpus", 0, "Count"), 0, "CAT103 p5.48xlarge: GpuInfo has 0 complete GPUs"),
-    "neuron": (("NeuronInfo",), {"NeuronDevices": [{"Count": 1}]}, "CAT103 p5.48xlarge: NeuronInfo has accelerators"),
-    "mac": (("ProcessorInfo", "SupportedArchitectures"), ["x86_64_mac"], "CAT102 p5.48xlarge: ProcessorInfo"),
-    "vcpus": (("VCpuInfo", "DefaultVCpus"), "192", "CAT102 p5.48xlarge: VCpuInfo.DefaultVCpus is missing or no number"),
-    "no vcpus": (("VCpuInfo", "DefaultVCpus"), 0, "CAT102 p5.48xlarge: vcpu is 0"),
-    "addresses": (("NetworkInfo", "Ipv4AddressesPerInterface"), None, "CAT102 p5.48xlarge: NetworkInfo.Ipv4Addresses"),
-    "name": (("InstanceType",), "a: b\nc", "CAT101 InstanceTypes[0].InstanceType is missing or no name"),
-}
-
-
-@pytest.mark.parametrize(("path", "value", "expected"), WRONG.values(), ids=WRONG)
-def test_a_wrong_value_is_a_finding_and_other_types_get_rows(path: Any, value: Any, expected: str) -> None:
-    info = changed(described("p5.48xlarge"), path, value)
+@pytest.mark.parametrize("wrong", TABLE["wrong descriptions"])
+def test_a_wrong_value_is_a_finding_and_other_types_get_rows(wrong: str) -> None:
+    row = TABLE["wrong descriptions"][wrong]
+    info = changed(described("p5.48xlarge"), row["path"], row["value"])
     rows, _, (finding,) = read(info, renamed("m7i.2xlarge", "m99.large"))
     assert list(rows) == ["m99.large"]
-    assert finding.startswith(expected)
+    assert finding.startswith(row["finding"])
 
 
 @pytest.mark.parametrize(

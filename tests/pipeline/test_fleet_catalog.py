@@ -21,9 +21,11 @@ from gpuc.pipeline.fact_files import read_fact_file
 from gpuc.pipeline.fleet_catalog import fleet_catalog
 from gpuc.pipeline.own_rows import merge
 from gpuc.spec.schema import catalog_schema
-from tests.conftest import HUB, ROOT
+from tests.conftest import HUB, ROOT, edit
 from tests.lanes import drawn
+from tests.tables import table
 
+TABLE = table(__file__, "catalog_cases.yaml")
 FILE = "specs/catalog/facts.yaml"
 HEAD = "apiVersion: gpuc.dev/v1alpha1\nkind: Catalog\n"
 MARK = re.compile(r"#! ([A-Z]+\d{3})")
@@ -99,36 +101,7 @@ def test_the_latest_price_of_the_fleet_takes_precedence(tmp_path: Path) -> None:
     assert other is not None and other.hourly_usd == 0.71808
 
 
-WRONG = {
-    "unknown key": "instanceTypes:\n  c9g.4xlarge:\n    ram: 3   #! SPC001\n    source: a   #! CAT002",
-    "unknown section": "gpus: {}   #! SPC001",
-    "no source": "images:\n  al2023: {efaDriver: true}   #! SPC002",
-    "wrong type": 'instanceTypes:\n  c9g.4xlarge:\n    vcpu: "16"   #! SPC003\n    source: a',
-    "null": "instanceTypes:\n  c9g.4xlarge:\n    vcpu: null   #! YAML021\n    source: a",
-    "zero": "instanceTypes:\n  p5.48xlarge:\n    pods: 0   #! SPC004\n    source: a",
-    "wrong name": "instanceTypes:\n  c9g_4xlarge:   #! SPC004\n    source: a",
-    "missing figures": "instanceTypes:\n  c9g.4xlarge: {vcpu: 16, source: a}   #! CAT002",
-    "missing count": f"instanceTypes:\n  c9g.4xlarge: {NEW.replace('pods', 'gpu: t4, pods')}   #! CAT002",
-    "missing gpu": f"instanceTypes:\n  c9g.4xlarge: {NEW.replace('pods', 'gpuCount: 2, pods')}   #! CAT002",
-    "unknown gpu": "instanceTypes:\n  p5.48xlarge:\n    gpu: h101   #! CAT003\n    source: a",
-    "efa": "instanceTypes:\n  p5.48xlarge:\n    efa: 33   #! CAT006\n    networkCards: 32\n    source: a",
-    "nvswitch": f"instanceTypes:\n  c9g.4xlarge: {NEW.replace('pods', 'nvswitch: true, pods')}   #! CAT006",
-    "repeated type": "instanceTypes:\n  p5.48xlarge: {vcpu: 192, source: a}   #! CAT005",
-    "repeated image": "images:\n  al2023: {efaDriver: true, source: a}   #! CAT005",
-    "repeated agent": "daemonSets:\n  kube-proxy: {cpu: 100m, memory: 0Mi, source: a}   #! SPC004",
-    "other image": "images:\n  windows: {efaDriver: true, source: a}   #! SPC004",
-    "driver": "images:\n  al2023: {driverVersion: newest, source: a}   #! SPC004",
-    "price without type": f"prices:\n  - {PRICE.replace('p5.48xlarge', 'p55.48xlarge')}   #! CAT007",
-    "two prices": f"prices:\n  - {PRICE}\n  - {PRICE}   #! CAT004",
-    "day": f"prices:\n  - {PRICE.replace('10-01', '10-32')}   #! SPC004",
-    "infinite": f"prices:\n  - {PRICE.replace('20,', '.inf,')}   #! YAML020",
-    "region": f"prices:\n  - {PRICE.replace('us-east-1', 'us-east-1a')}   #! SPC004",
-    "yaml": "instanceTypes: {p5.48xlarge: {source: a}, p5.48xlarge: {source: b}}   #! YAML003",
-    "kind": "kind: Layer   #! YAML003",
-}
-
-
-@pytest.mark.parametrize("text", WRONG.values(), ids=WRONG)
+@pytest.mark.parametrize("text", TABLE["wrong files"].values(), ids=TABLE["wrong files"])
 def test_a_mistake_is_a_finding_at_its_line(text: str, tmp_path: Path) -> None:
     write(tmp_path, text + "\n")
     lines = enumerate((HEAD + text).splitlines(), 1)
@@ -168,84 +141,65 @@ def test_no_link_is_followed(tmp_path: Path) -> None:
     assert [finding.id for finding in findings(tmp_path)] == ["CAT001"]
 
 
-@pytest.fixture
-def fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    shutil.copytree(HUB / "specs", tmp_path / "specs")
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def pool(fleet: Path) -> str:
-    return "".join(path.read_text() for path in sorted((fleet / "out/vega-prod").rglob("*.yaml")))
-
-
-EDITS = {
-    "memory of a type": ("instanceTypes", {"m8g.4xlarge": {"memoryMib": 60000, "source": "a"}}),
-    "vcpus of a type": ("instanceTypes", {"m8g.8xlarge": {"vcpu": 30, "source": "a"}}),
-    "pods of a type": ("instanceTypes", {"m8g.4xlarge": {"pods": 400, "source": "a"}}),
-    "instance store of types": ("instanceTypes", {"g6e.xlarge": {"localNvmeGb": 0, "source": "a"}}),
-    "efa of a type": ("instanceTypes", {"p4d.24xlarge": {"efa": 2, "source": "a"}}),
-    "huge pages of an image": ("images", {"al2023": {"efaHugepages2Mi": 100, "source": "a"}}),
-    "requests of a DaemonSet": ("daemonSets", {"aws-node": {"cpu": "500m", "memory": "1Gi", "source": "a"}}),
-    "a DaemonSet on GPU nodes": ("daemonSets", {"b": {"nodes": "gpu", "cpu": "2000m", "memory": "1Gi", "source": "a"}}),
-}
+def pool(hub_fleet: Path) -> str:
+    return "".join(path.read_text() for path in sorted((hub_fleet / "out/vega-prod").rglob("*.yaml")))
 
 
 @pytest.mark.usefixtures("without_lint")
 @pytest.mark.slow
-@pytest.mark.parametrize(("section", "rows"), EDITS.values(), ids=EDITS)
+@pytest.mark.parametrize("rows", TABLE["edits"].values(), ids=TABLE["edits"])
 def test_an_edit_of_a_fact_changes_the_output(
-    section: str, rows: object, fleet: Path, capsys: pytest.CaptureFixture[str]
+    rows: object, hub_fleet: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Also after a compile whose result is in the compile cache."""
     assert main(["compile", "vega-prod"]) == 0
-    before = pool(fleet)
-    write(fleet, yaml.safe_dump({section: rows}))
+    before = pool(hub_fleet)
+    write(hub_fleet, yaml.safe_dump(rows))
     assert main(["compile", "vega-prod"]) == 0, capsys.readouterr().out
-    assert pool(fleet) != before
+    assert pool(hub_fleet) != before
 
 
-def test_mistakes_in_facts_and_in_specs_are_reported_together(fleet: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write(fleet, "instanceTypes:\n  c9g.8xlarge: {source: a}\n")
-    spec = fleet / "specs/vega-prod.yaml"
-    spec.write_text(spec.read_text().replace("environment: prod", "environment: live"))
+def test_mistakes_in_facts_and_in_specs_are_reported_together(
+    hub_fleet: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(hub_fleet, "instanceTypes:\n  c9g.8xlarge: {source: a}\n")
+    edit(hub_fleet / "specs/vega-prod.yaml", ("environment: prod", "environment: live"))
     assert main(["check"]) == 1
     out = capsys.readouterr().out
     assert f"{FILE}:4:3  error CAT002" in out
     assert "SPC004" in out
     assert main(["compile"]) == 1
-    assert not (fleet / "out").exists()
+    assert not (hub_fleet / "out").exists()
 
 
 @pytest.mark.slow
-def test_the_folder_contains_no_specs_and_no_layers(fleet: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_folder_contains_no_specs_and_no_layers(hub_fleet: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check"]) == 0
     assert capsys.readouterr().out.startswith("2 clusters")
     assert main(["check", "vega"]) == 2
-    spec = fleet / "specs/vega-prod.yaml"
-    spec.write_text(spec.read_text().replace("- base/teams.yaml", "- base/teams.yaml\n  - catalog/vega.yaml"))
+    edit(hub_fleet / "specs/vega-prod.yaml", ("- base/teams.yaml", "- base/teams.yaml\n  - catalog/vega.yaml"))
     assert main(["check", "vega-prod"]) == 1
     assert "LAY005" in capsys.readouterr().out
 
 
 @pytest.mark.slow
-def test_trace_and_lint_use_the_rows(fleet: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_trace_and_lint_use_the_rows(hub_fleet: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["--queue", "nlp-cpu", "--namespace", "nlp-train", "--pool", "cpu", "--cpu", "40", "--memory", "1Gi"]
     assert main(["compile"]) == 0
     for inputs in (["vega-prod"], ["out/vega-prod"]):
-        write(fleet, "")
+        write(hub_fleet, "")
         assert main(["trace", *arguments, *inputs]) == 1, capsys.readouterr().out
-        write(fleet, "instanceTypes:\n  m8g.8xlarge: {vcpu: 64, source: a}\n")
+        write(hub_fleet, "instanceTypes:\n  m8g.8xlarge: {vcpu: 64, source: a}\n")
         assert main(["trace", *arguments, *inputs]) == 0, capsys.readouterr().out
-    write(fleet, "instanceTypes:\n  m8g.8xlarge: {vcpu: 0, source: a}\n")
+    write(hub_fleet, "instanceTypes:\n  m8g.8xlarge: {vcpu: 0, source: a}\n")
     assert main(["lint", "out/vega-prod"]) == 2
     assert FILE in capsys.readouterr().err
 
 
 @pytest.mark.slow
-def test_a_daemonset_of_the_fleet_counts_once_in_a_trace(fleet: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_daemonset_of_the_fleet_counts_once_in_a_trace(hub_fleet: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The model and the trace subtract the same requests, with and without the DaemonSet among the objects."""
-    write(fleet, "daemonSets:\n  agent: {cpu: 4000m, memory: 1Gi, source: a}\n")
+    write(hub_fleet, "daemonSets:\n  agent: {cpu: 4000m, memory: 1Gi, source: a}\n")
     assert main(["compile", "vega-prod"]) == 0
     arguments = ["trace", "--queue", "nlp-cpu", "--namespace", "nlp-train", "--pool", "cpu", "--memory", "1Gi"]
     agent = {
@@ -268,7 +222,7 @@ def test_a_daemonset_of_the_fleet_counts_once_in_a_trace(fleet: Path, capsys: py
     for _ in range(2):
         assert main([*arguments, "--cpu", "27", "out/vega-prod"]) == 0, capsys.readouterr().out
         assert main([*arguments, "--cpu", "29", "out/vega-prod"]) == 1, capsys.readouterr().out
-        (fleet / "out/vega-prod/agent.yaml").write_text(json.dumps(agent))
+        (hub_fleet / "out/vega-prod/agent.yaml").write_text(json.dumps(agent))
 
 
 KEYS = [

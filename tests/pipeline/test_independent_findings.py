@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import random
 import re
-import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache
@@ -22,12 +21,11 @@ from gpuc.pipeline.independent_findings import Inputs, independent_findings
 from gpuc.pipeline.pipeline import check_specs
 from gpuc.source import Source, read
 from gpuc.spec.parse import parse
-from tests.conftest import EXAMPLES
+from tests.conftest import EXAMPLES, ROOT, edit
 from tests.lanes import reduced
 from tests.pipeline.memory import source as example
 from tests.values import value_at, walk
 
-ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "compiler/gpuc"
 HEAD = "apiVersion: gpuc.dev/v1alpha1\nkind: Cluster\nmetadata: {name: case}\n"
 INPUTS = Inputs(FleetPolicies({}), load())
@@ -141,20 +139,6 @@ def test_a_wrong_name_causes_no_finding_of_a_rule(tmp_path: Path) -> None:
             assert together - of_names <= alone
             both += bool(together & alone)
     assert both > 0
-
-
-@pytest.fixture
-def fleet(tmp_path: Path) -> Path:
-    shutil.copytree(ROOT / "specs", tmp_path / "specs")
-    return tmp_path
-
-
-def edit(file: Path, *changes: tuple[str, str]) -> None:
-    text = file.read_text()
-    for old, new in changes:
-        assert old in text
-        text = text.replace(old, new, 1)
-    file.write_text(text)
 
 
 def found(root: Path) -> list[tuple[str, str]]:

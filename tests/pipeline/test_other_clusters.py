@@ -10,7 +10,7 @@ import pytest
 
 from gpuc.diagnostics.finding import Finding
 from gpuc.pipeline.pipeline import check_specs, compile_specs
-from tests.conftest import HUB
+from tests.conftest import edit
 
 COPY = "specs/vega-test.yaml"
 PROD = "specs/vega-prod.yaml"
@@ -19,28 +19,20 @@ RULES = ["FLT001", "FLT002", "FLT003", "FLT004"]
 
 
 @pytest.fixture
-def fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def fleet(hub_fleet: Path) -> Path:
     """A fleet with a copy of vega-prod in which only the name of the cluster is changed."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    shutil.copytree(HUB / "specs", tmp_path / "specs")
-    text = (tmp_path / PROD).read_text()
-    (tmp_path / COPY).write_text(text.replace("  name: vega-prod", "  name: vega-test", 1))
-    return tmp_path
+    shutil.copy(hub_fleet / PROD, hub_fleet / COPY)
+    edit(hub_fleet / COPY, ("  name: vega-prod", "  name: vega-test"))
+    return hub_fleet
 
 
 def found(root: Path, files: Sequence[str] | None = None) -> list[Finding]:
     return sorted(check_specs(root, files, root, False, lambda step: None).findings, key=lambda found: found.id)
 
 
-def edit(root: Path, file: str, old: str, new: str) -> None:
-    text = (root / file).read_text()
-    assert old in text
-    (root / file).write_text(text.replace(old, new))
-
-
 def accept(root: Path, file: str, rules: Sequence[str]) -> None:
     reasons = "".join(f"    {rule}: on purpose\n" for rule in rules)
-    edit(root, file, "spec:\n", f"spec:\n  accept:\n{reasons}")
+    edit(root / file, ("spec:\n", f"spec:\n  accept:\n{reasons}"))
 
 
 @pytest.mark.slow
@@ -88,7 +80,7 @@ def test_the_first_spec_has_nothing_to_accept(fleet: Path) -> None:
 
 
 def test_a_spec_that_cannot_be_read_is_not_compared(fleet: Path) -> None:
-    edit(fleet, COPY, "environment: prod", "environment: [")
+    edit(fleet / COPY, ("environment: prod", "environment: ["))
     assert found(fleet, [PROD]) == []
 
 
@@ -127,10 +119,10 @@ def shared(root: Path, files: Sequence[str] | None = None) -> list[str]:
 
 @pytest.mark.slow
 def test_s7_roles_databases_and_hosts_of_production_are_found_in_staging(fleet: Path) -> None:
-    edit(fleet, COPY, "environment: prod", "environment: staging")
+    edit(fleet / COPY, ("environment: prod", "environment: staging"))
     assert shared(fleet) == shared(fleet, [PROD]) == SHARED
-    edit(fleet, COPY, "role/vega-prod-nlp-trainer", "role/vega-test-nlp-trainer")
-    edit(fleet, COPY, "[api.vega.example]", "[api.test.vega.example]")
+    edit(fleet / COPY, ("role/vega-prod-nlp-trainer", "role/vega-test-nlp-trainer"))
+    edit(fleet / COPY, ("[api.vega.example]", "[api.test.vega.example]"))
     assert shared(fleet) == [words for words in SHARED if "nlp-trainer" not in words and "host" not in words]
     accept(fleet, COPY, [*RULES, "FLT005"])
     assert found(fleet) == found(fleet, [PROD]) == []

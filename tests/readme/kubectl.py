@@ -129,39 +129,19 @@ def parsed(arguments: Sequence[str]) -> tuple[str, Options]:
     Raises:
         OptionProblem: if kubectl does not have the verb or one of the options.
     """
-    everything: dict[str, int | None] = dict(GLOBAL)
-    for known in VERBS.values():
-        everything |= known
-    words = _words(arguments, everything)
-    for length in (3, 2, 1):
-        verb = " ".join(words[:length])
-        if len(words) >= length and verb in VERBS:
-            break
-    else:
-        similar = difflib.get_close_matches(words[0] if words else "", VERBS, 1)
-        raise OptionProblem(
-            f"kubectl has no verb {' '.join(words[:1])}" + (f"; did you mean {similar[0]}?" if similar else "")
-        )
+    rest = list(arguments)
+    while rest and rest[0].startswith("-"):  # only global options come before the verb
+        option = rest.pop(0)
+        del rest[: "=" not in option and GLOBAL.get(SHORT.get(option, option)) == 1]
+    verb = next((found for length in (3, 2, 1) if (found := " ".join(rest[:length])) in VERBS), None)
+    if verb is None:
+        similar = difflib.get_close_matches(rest[0] if rest else "", VERBS, 1)
+        did_you_mean = f"; did you mean {similar[0]}?" if similar else ""
+        raise OptionProblem(f"kubectl has no verb {' '.join(rest[:1])}{did_you_mean}")
     short = SHORT | ({"-f": "--follow", "-p": "--previous"} if verb == "logs" else {})
     given = options(arguments, {**GLOBAL, **VERBS[verb]}, short)
     given.words = given.words[len(verb.split()) :]
     return verb, given
-
-
-def _words(arguments: Sequence[str], arity: dict[str, int | None]) -> list[str]:
-    """The words of a command whose verb is not known yet."""
-    found, takes_value = [], False
-    for argument in arguments:
-        if takes_value:
-            takes_value = False
-        elif argument.startswith("-"):
-            name = SHORT.get(argument, argument)
-            takes_value = (
-                "=" not in argument and arity.get(name) == 1 and (argument in SHORT or argument.startswith("--"))
-            )
-        else:
-            found.append(argument)
-    return found
 
 
 def _known(name: str) -> set[Resource]:

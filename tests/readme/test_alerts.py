@@ -9,9 +9,11 @@ from collections.abc import Iterator
 import pytest
 from ruamel.yaml import YAML
 
-from tests.conftest import EXAMPLES, HUB_CLUSTERS, root_of
+from tests.conftest import root_of
 from tests.readme.check import command_problems, only_reads
 from tests.readme.recording import Command
+from tests.readme.test_readmes import CLUSTERS
+from tests.tables import table
 
 COMMAND = re.compile(r"(?:kubectl|aws|argocd) (?:(?! and |, |\. |: |\.$| for ).)+")
 """A command in a sentence: up to the end of the sentence or the next part of it."""
@@ -28,7 +30,7 @@ def commands(cluster: str) -> Iterator[str]:
 
 
 @pytest.mark.share(3)
-@pytest.mark.parametrize("cluster", (*EXAMPLES, *HUB_CLUSTERS, "custom-euc1"))
+@pytest.mark.parametrize("cluster", CLUSTERS)
 def test_the_commands_of_alerts_exist_and_only_read(cluster: str) -> None:
     found = sorted(set(commands(cluster)))
     assert len(found) >= 10
@@ -36,14 +38,6 @@ def test_the_commands_of_alerts_exist_and_only_read(cluster: str) -> None:
     assert [text for text in found if not only_reads(text)] == []
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("Run kubectl describe node N. The condition", ["kubectl describe node N"]),
-        ("Run kubectl get a -o yaml: status.b", ["kubectl get a -o yaml"]),
-        ("Run kubectl get a and kubectl get b.", ["kubectl get a", "kubectl get b"]),
-        ("Run kubectl get pods -l a.b/c=d, then kubectl logs.", ["kubectl get pods -l a.b/c=d", "kubectl logs"]),
-    ],
-)
+@pytest.mark.parametrize(("text", "expected"), table(__file__, "cases.yaml")["sentences"].items())
 def test_commands_end_with_their_part_of_the_sentence(text: str, expected: list[str]) -> None:
     assert COMMAND.findall(text) == expected

@@ -15,12 +15,13 @@ import yaml
 
 from gpuc.cluster.node_class import RESERVATION_ID
 from gpuc.kubernetes.kueue import LEVEL_LABELS, level_label
-from tests.conftest import EXAMPLES, HUB_CLUSTERS, root_of
+from tests.conftest import root_of
 from tests.readme.blocks import blocks, program
 from tests.readme.kubectl import output_paths, parsed
 from tests.readme.recording import Command, record
+from tests.readme.test_readmes import CLUSTERS, readme
+from tests.tables import table
 
-CLUSTERS = (*EXAMPLES, *HUB_CLUSTERS, "custom-euc1")
 OTHERS = (
     "karpenter.sh/nodepool", "karpenter.sh/capacity-type", RESERVATION_ID, *LEVEL_LABELS.values(),
     level_label("block", 4),
@@ -78,26 +79,15 @@ def label_problems(command: Command, known: dict[str, set[str]]) -> Iterator[str
 @pytest.mark.share(3)
 @pytest.mark.parametrize("cluster", CLUSTERS)
 def test_selectors_of_a_readme_have_labels_that_exist(cluster: str) -> None:
-    text = (root_of(cluster) / f"clusters/{cluster}/README.md").read_text(encoding="utf-8")
-    commands = [command for command in record(program(blocks(text))).commands if command.arguments[0] == "kubectl"]
+    commands = [
+        command for command in record(program(blocks(readme(cluster)))).commands if command.arguments[0] == "kubectl"
+    ]
     assert [problem for command in commands for problem in label_problems(command, labels(cluster))] == []
 
 
-@pytest.mark.parametrize(
-    ("arguments", "problem"),
-    [
-        ("get nodes -l a/b=c", ""),
-        ("get nodes -l !a/b,karpenter.sh/nodepool=x", ""),
-        ("get nodes -l a/b=NAME -L a/b", ""),
-        ("get nodes -l a/b=d", "line 1: nothing has the label a/b=d"),
-        ("get nodes -l a/c", "line 1: nothing has the label a/c"),
-        ("get nodes -L a/b,a/c", "line 1: nothing has the label a/c"),
-        (r"get nodes -o custom-columns=A:.metadata.labels.a/c", "line 1: nothing has the label a/c"),
-    ],
-)
-def test_a_label_that_nothing_has_is_found(arguments: str, problem: str) -> None:
-    found = list(label_problems(Command(1, ("kubectl", *arguments.split())), {"a/b": {"c"}}))
-    assert found == ([problem] if problem else [])
+@pytest.mark.parametrize(("arguments", "problems"), table(__file__, "cases.yaml")["labels"].items())
+def test_a_label_that_nothing_has_is_found(arguments: str, problems: list[str]) -> None:
+    assert list(label_problems(Command(1, ("kubectl", *arguments.split())), {"a/b": {"c"}})) == problems
 
 
 def _labels(value: Any) -> Iterator[tuple[str, str]]:

@@ -11,6 +11,7 @@ from tests.readme.blocks import blocks, mentions, program
 from tests.readme.check import program_problems, readme_problems
 from tests.readme.recording import PLACEHOLDER, record
 from tests.substrates.eks.karpenter.test_user_data_programs import program as installed
+from tests.tables import table
 
 CLUSTERS = (*EXAMPLES, *HUB_CLUSTERS, "custom-euc1")
 README = """
@@ -59,18 +60,7 @@ def test_the_reader_keeps_the_lines() -> None:
     assert [(block.line, block.text) for block in mentions(README)] == [(2, "kubectl get nodes")]
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "problem"),
-    [
-        ("\n\n    kubectl", "\n    kubectl", "line 3: kubectl get nodes is not in a code block"),
-        ("get nodes\n\n1", "get node\n    kubctl get\n\n1", "line 5: kubctl: unknown program"),
-        ("get nodes`", "get nods`", "line 2: kubectl: no resource has the name nods; did you mean nodes?"),
-        ('"$QUEUE"', '"$QUEU"', "line 9: QUEU: unbound variable"),
-        ('"$QUEUE"', '"$QUEUE', "unexpected EOF"),
-        ("get clusterqueues", 'get -f missing/file.yaml "x" #', "line 9: missing/file.yaml does not exist"),
-        ("get clusterqueues", "--context x get clusterqueues", "--context x, but the README has no variable"),
-    ],
-)
+@pytest.mark.parametrize(("before", "after", "problem"), table(__file__, "cases.yaml")["readmes"])
 def test_a_mistake_in_a_readme_is_found(before: str, after: str, problem: str, tmp_path: Path) -> None:
     assert before in README
     found = readme_problems(README.replace(before, after), tmp_path)
@@ -81,16 +71,7 @@ def test_a_correct_readme_has_no_problem(tmp_path: Path) -> None:
     assert readme_problems(README, tmp_path) == []
 
 
-@pytest.mark.parametrize(
-    ("command", "problem"),
-    [
-        ('kubectl --context "$WORKLOAD" get applications -n argocd', "expected that of the hub"),
-        ('kubectl --context "$HUB" get nodes', "expected that of the cluster"),
-        ("kubectl get nodes", "expected that of the cluster"),
-        ('kubectl --context "$WORKLOAD" get nodes', ""),
-        ('kubectl --context "$HUB" get applications -n argocd', ""),
-    ],
-)
+@pytest.mark.parametrize(("command", "problem"), table(__file__, "cases.yaml")["contexts"].items())
 def test_a_readme_with_a_hub_names_the_context(command: str, problem: str, tmp_path: Path) -> None:
     variables = "    HUB=CONTEXT_OF_THE_CLUSTER_OF_ARGO_CD\n    WORKLOAD=CONTEXT_OF_a\n"
     used = '    argocd cluster add "$WORKLOAD" --name "$HUB"\n'

@@ -11,13 +11,29 @@ import pytest
 from gpuc.model import Cluster
 from gpuc.pipeline.stages import CompiledSpec
 from tests.conformance.shared_plane import compiled
-from tests.conftest import Change
+from tests.conftest import Change, compiled_example
 from tests.pipeline.memory import source
 
 
 def without_objects(cluster: Cluster) -> CompiledSpec:
     """A spec for test suites that read only the model."""
     return CompiledSpec(source("prod-use1"), cluster, (), ())
+
+
+class StoredObjects:
+    """The part of a client that returns stored objects."""
+
+    def __init__(self, *documents: dict[str, Any]) -> None:
+        self._documents = {(document["kind"], document["metadata"]["name"]): document for document in documents}
+
+    def find(self, api: str, kind: str, name: str, namespace: str = "") -> dict[str, Any] | None:
+        return self._documents.get((kind, name))
+
+
+@pytest.fixture
+def prod_spec() -> CompiledSpec:
+    """The reference cluster with its objects."""
+    return compiled_example("prod-use1")
 
 
 @pytest.fixture

@@ -125,6 +125,12 @@ def test_patterns_select_cases_by_the_option_and_by_its_old_name(option: str) ->
         (["--format", "sarif"], "sarif"),
         (["prod-use1", "--output", "github=x"], "text, json, markdown"),
         (["prod-use1"], "gpuc tools"),
+        (["prod-use1", "--charts", "."], "--charts needs --argocd"),
+        (["prod-use1", "--argocd", "--case", "full node"], "remove --case"),
+        (["prod-use1", "--argocd", "--charts", "nowhere"], "nowhere is not a folder"),
+        (["--workloads", "."], "--workloads needs --from"),
+        (["--from", "HEAD", "--case", "x"], "remove --case"),
+        (["--from", "HEAD", "--argocd"], "remove --argocd"),
     ],
 )
 def test_invalid_arguments_are_reported_in_one_sentence(

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from copy import deepcopy
 from pathlib import Path
-from typing import Any
-
-import pytest
 
 from gpuc.manifest.manifest import Manifest
 from gpuc.pipeline.stages import CompiledSpec
@@ -17,23 +14,9 @@ from gpuc_rehearsal.transition.run import shared_settings
 from gpuc_rehearsal.transition.synced_changes import ignored_fields, removed_sources, with_live_fields
 from tests.conftest import compiled_example
 from tests.plan.cases import HEAD, compiled
+from tests.rehearse.conftest import StoredObjects
 
 NO_DEFINITIONS = Definitions((), ())
-
-
-@pytest.fixture(scope="module")
-def prod_spec() -> CompiledSpec:
-    return compiled_example("prod-use1")
-
-
-class StoredObjects:
-    """The part of a client that returns stored objects."""
-
-    def __init__(self, *documents: dict[str, Any]) -> None:
-        self._documents = {(document["kind"], document["metadata"]["name"]): document for document in documents}
-
-    def find(self, api: str, kind: str, name: str, namespace: str = "") -> dict[str, Any] | None:
-        return self._documents.get((kind, name))
 
 
 def cluster_queue(spec: CompiledSpec) -> Manifest:

@@ -40,6 +40,11 @@ def pod(name: str, node: str = "node-a", owner: str = "job") -> Object:
     return document("Pod", name, owner, spec={"nodeName": node}, status={"phase": "Running"})
 
 
+def event(text: str, time: str, about: str = "a") -> Object:
+    event = {"kind": "Event", "metadata": {"name": text, "uid": text}, "reason": "DisruptionBlocked"}
+    return event | {"message": text, "lastTimestamp": time, "involvedObject": {"uid": f"uid-{about}"}}
+
+
 def snapshot(*documents: Object) -> Snapshot:
     kinds = {document["kind"] for document in documents}
     return Snapshot({kind: tuple(document for document in documents if document["kind"] == kind) for kind in kinds})
@@ -82,26 +87,12 @@ def test_the_outcome_of_a_node(after: tuple[Object, ...], outcome: str, reason: 
 
 def test_a_waiting_node_has_the_message_of_the_last_event() -> None:
     drifted = claim("a", condition("Drifted", reason="NodePoolDrifted"))
-    events = [
-        {
-            "kind": "Event",
-            "metadata": {"name": text, "uid": text},
-            "reason": "DisruptionBlocked",
-            "message": text,
-            "lastTimestamp": time,
-            "involvedObject": {"uid": "uid-a"},
-        }
-        for text, time in (("a budget", "2026-11-25T16:00:09Z"), ("nominated", "2026-11-25T16:00:01Z"))
-    ]
+    events = event("a budget", "2026-11-25T16:00:09Z"), event("nominated", "2026-11-25T16:00:01Z")
     (row,) = node_outcomes(BEFORE, {"a": drifted}, snapshot(drifted, *events), ())
     assert row.reason == "NodePoolDrifted; a budget"
 
 
 def test_messages_from_before_the_drift_and_about_starts_say_nothing_and_the_budget_does() -> None:
-    def event(text: str, time: str, about: str) -> Object:
-        event = {"kind": "Event", "metadata": {"name": text, "uid": text}, "reason": "DisruptionBlocked"}
-        return event | {"message": text, "lastTimestamp": time, "involvedObject": {"uid": f"uid-{about}"}}
-
     drifted = claim("a", condition("Drifted", reason="NodePoolDrifted"))
     drifted["metadata"]["labels"]["karpenter.sh/nodepool"] = "h100"
     pool = document("NodePool", "h100", metadata={"namespace": ""})

@@ -1,4 +1,4 @@
-"""Reports of transitions list what changed, in every format; options that exclude each other are refused."""
+"""Reports of transitions list what changed, in every format."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import json
 
 import pytest
 
-from gpuc.cli.main import run_command
-from gpuc.diagnostics.usage import UsageError
 from gpuc_rehearsal.transition.result import (
     REPORT,
     NodeOutcome,
@@ -63,10 +61,6 @@ def test_reports_list_only_what_changed(form: str) -> None:
         assert text not in report
 
 
-def test_markdown_escapes_cells() -> None:
-    assert "no \\| quota" in REPORT.render("markdown", [RESULT])
-
-
 def test_the_json_report_has_a_version_and_every_outcome() -> None:
     report = json.loads(REPORT.render("json", [RESULT]))
     assert report["version"] == 1
@@ -75,21 +69,3 @@ def test_the_json_report_has_a_version_and_every_outcome() -> None:
     assert [row["outcome"] for row in cluster["workloads"]] == ["kept", "waiting"]
     assert cluster["objects"][1]["message"] == "immutable"
     assert cluster["queues"][0]["workloads"] == 2
-
-
-def test_an_unknown_format_is_an_error() -> None:
-    with pytest.raises(KeyError):
-        REPORT.render("xml", [RESULT])
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--workloads", "."], "--workloads needs --from"),
-        (["--from", "HEAD", "--case", "x"], "remove --case"),
-        (["--from", "HEAD", "--argocd"], "remove --argocd"),
-    ],
-)
-def test_options_that_exclude_each_other_are_refused(arguments: list[str], message: str) -> None:
-    with pytest.raises(UsageError, match=message):
-        run_command(["rehearse", *arguments])

@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
+import gpuc
+from gpuc.cli.commands import COMMANDS
+from gpuc.cli.init import TEMPLATE
+from gpuc.cli.parser import Parser
 from gpuc.diagnostics.finding import RULES, Rule, Severity
 from gpuc.diagnostics.report import explain
 from gpuc.diagnostics.report.topics import TOPICS
@@ -29,13 +38,8 @@ def test_an_unknown_id_suggests_a_similar_one() -> None:
 
 
 def test_the_listing_has_every_rule_that_the_source_declares() -> None:
-    import re
-    from pathlib import Path
-
-    import gpuc
-
     sources = Path(gpuc.__path__[0]).rglob("*.py")
-    declaration = re.compile(r'\bdeclare(?:_rule)?\(\s*"([A-Z]+\d{3})"')
+    declaration = re.compile(r'\b(?:declare_rule|rule_of)\(\s*"([A-Z]+\d{3})"')
     declared = {found for path in sources for found in declaration.findall(path.read_text("utf-8"))}
     listed = explain.listing().splitlines()
     assert declared and declared <= {line.split()[0] for line in listed if line.startswith("  ")}
@@ -50,12 +54,6 @@ def test_each_topic_has_a_title_and_rules() -> None:
 
 
 def test_help_texts_and_the_template_name_rules_that_exist() -> None:
-    import re
-
-    from gpuc.cli.commands import COMMANDS
-    from gpuc.cli.init import TEMPLATE
-    from gpuc.cli.parser import Parser
-
     text = Parser(COMMANDS["explain"]).format_help() + (TEMPLATE / "common/README.md.j2").read_text("utf-8")
     ids = re.findall(r"\b[A-Z]{3}\d{3}\b", text)
     assert ids and set(ids) <= set(explain.every_rule())
@@ -78,9 +76,6 @@ def test_the_explanation_of_an_object_rule_shows_its_case_file() -> None:
 
 
 def test_explaining_a_rule_does_not_import_the_others() -> None:
-    import subprocess
-    import sys
-
     program = (
         "import sys; from gpuc.diagnostics.report.explain import explain; explain('REF008');"
         "print(*(name for name in sys.modules if name.startswith(('gpuc.rules', 'gpuc.lint', 'gpuc.model'))))"

@@ -84,13 +84,6 @@ def test_lines_of_a_message_and_a_fix_stay_indented() -> None:
     assert shown[4:6] == ["    fix: a: 1", "         b: 2"]
 
 
-@given(st.text())
-def test_foreign_text_cannot_act_on_the_terminal(text: str) -> None:
-    finding = replace(OVER, message=text, fix=text, mark=Mark(text, 1, 1), cluster=text)
-    shown = render("text", Report(findings=(finding,), lines=lambda mark: text))
-    assert all(line.isprintable() for line in shown.split("\n"))
-
-
 @given(st.text(alphabet=st.characters(exclude_characters="\n\r"), max_size=400), st.integers(1, 450))
 def test_a_clipped_line_keeps_the_character_at_the_column(line: str, column: int) -> None:
     part, at = clipped(line, column)

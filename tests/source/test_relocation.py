@@ -14,8 +14,10 @@ from gpuc.source.moved import moved, moves
 from gpuc.source.relocation import relocated
 from tests.conftest import ROOT
 from tests.relocate import relocated_documents
+from tests.tables import table
 
 FILE = "specs/a.yaml"
+CASES = table(__file__, "relocation.yaml")
 SPECS = [*ROOT.glob("specs/**/*.yaml"), *ROOT.glob("examples/*/specs/**/*.yaml")]
 
 
@@ -30,67 +32,9 @@ def data(text: str) -> object:
     return moved(node)[0].plain()
 
 
-POOLS = {
-    "one field": (
-        "      nodes: {max: 1}\n      zones: [x]   # why\n",
-        "      nodes: {max: 1}\n      eks:\n        zones: [x]   # why\n",
-    ),
-    "several fields, at the place of the first": (
-        "      purchase: [spot]\n      nodes: {max: 1}\n      # above\n      zones: [x]   # why\n        # below\n",
-        "      eks:\n        purchase: [spot]\n        # above\n        zones: [x]   # why\n          # below\n"
-        "      nodes: {max: 1}\n",
-    ),
-    "comments in the same column": (
-        "      zones: [x]      # zones\n      image: y        # image\n      nodes: {a: 1}   # nodes\n",
-        "      eks:\n        zones: [x]    # zones\n        image: y      # image\n      nodes: {a: 1}   # nodes\n",
-    ),
-    "a block map in block style": (
-        "      eks:   # AWS\n        image: y\n      zones:\n      - x\n      nodes: {}\n",
-        "      eks:   # AWS\n        image: y\n        zones:\n        - x\n      nodes: {}\n",
-    ),
-    "an existing map in flow style": (
-        "      zones: [x]\n      eks: {image: y}   # AWS\n",
-        "      eks:   # AWS\n        image: y\n        zones: [x]\n",
-    ),
-    "an empty map in flow style": ("      eks: {}\n      zones: [x]\n", "      eks:\n        zones: [x]\n"),
-    "an existing map in flow style, and a comment": (
-        "      zones: [x]   # why\n      eks: {image: y}\n",
-        "      eks:\n        image: y\n        zones: [x]   # why\n",
-    ),
-    "a block scalar": (
-        "      userData: |   # script\n        #!/bin/bash\n\n        a\n      nodes: {}\n",
-        "      eks:\n        userData: |   # script\n          #!/bin/bash\n\n          a\n      nodes: {}\n",
-    ),
-    "quotes, null and no value": (
-        "      'zones': [x]\n      image: ~\n      tags:\n",
-        "      eks:\n        'zones': [x]\n        image: ~\n        tags:\n",
-    ),
-    "a value that has another meaning in flow style": (
-        "      image: a,b\n",
-        "      eks:\n        image: a,b\n",
-    ),
-    "one of two empty lines stays": (
-        "      zones: [x]\n\n      nodes: {}\n\n      image: y\n\n      sharing: z\n",
-        "      eks:\n        zones: [x]\n        image: y\n\n      nodes: {}\n\n      sharing: z\n",
-    ),
-    "an anchor and an alias": (
-        "      zones: &z [x]\n      tags: {zones: *z}\n      nodes: {}\n",
-        "      eks:\n        zones: &z [x]\n        tags: {zones: *z}\n      nodes: {}\n",
-    ),
-    "letters of other languages": (
-        "      tags: {äöü: 日本}   # größer\n",
-        "      eks:\n        tags: {äöü: 日本}   # größer\n",
-    ),
-    "another indentation": (
-        "          zones: [x]\n          image: y\n",
-        "          eks:\n                zones: [x]\n                image: y\n",
-    ),
-}
-
-
-@pytest.mark.parametrize("name", POOLS)
+@pytest.mark.parametrize("name", CASES["pools"])
 def test_fields_of_a_pool_move(name: str) -> None:
-    before, after = map(pool, POOLS[name])
+    before, after = map(pool, CASES["pools"][name].values())
     assert relocated(before, FILE) == after
     assert relocated(after, FILE) == after
     crlf = before.replace("\n", "\r\n")
@@ -98,52 +42,16 @@ def test_fields_of_a_pool_move(name: str) -> None:
     assert relocated(before[:-1], FILE) == after[:-1]
 
 
-FLOW_POOLS = {
-    "{zones: [x]}": "{eks: {zones: [x]}}",
-    "{nodes: 1, zones: [x], max: 2, image: y}": "{nodes: 1, eks: {zones: [x], image: y}, max: 2}",
-    "{ zones: [x], image: y, max: 2 }": "{ eks: {zones: [x], image: y}, max: 2 }",
-    "{zones: [x], eks: {tags: {}}}": "{eks: {tags: {}, zones: [x]}}",
-    "{eks: {}, nodes: 1, zones: [x], image: y}": "{eks: {zones: [x], image: y}, nodes: 1}",
-    '{"zones":["x"], "nodes": 1,}': '{eks: {"zones":["x"]}, "nodes": 1,}',
-    "{nodes: 1,   # n\n        zones: [x], tags: {},\n        image: y}": (
-        "{nodes: 1,   # n\n        eks: {zones: [x], tags: {}, image: y}}"
-    ),
-}
+@pytest.mark.parametrize("row", CASES["flow_pools"])
+def test_fields_of_a_pool_in_flow_style_move(row: dict[str, str]) -> None:
+    before, after = (f"spec:\n  pools:\n    a: {text}   # end\n" for text in row.values())
+    assert relocated(before, FILE) == after
 
 
-@pytest.mark.parametrize("before", FLOW_POOLS)
-def test_fields_of_a_pool_in_flow_style_move(before: str) -> None:
-    text = f"spec:\n  pools:\n    a: {before}   # end\n"
-    assert relocated(text, FILE) == f"spec:\n  pools:\n    a: {FLOW_POOLS[before]}   # end\n"
-
-
-NETWORKS = {
-    "  cloud:\n    aws:\n      region: r\n      podCidrs:   # p\n        - x\n      serviceCidr: y\n\n  pools: 1\n": (
-        "  cloud:\n    aws:\n      region: r\n\n  network:\n    podCidrs:   # p\n      - x\n    serviceCidr: y\n\n"
-        "  pools: 1\n"
-    ),
-    "  cloud: {aws: {networkPolicyEngine: cilium}}   #! NET004\n  pools: {}\n": (
-        "  network: {policyEngine: cilium}   #! NET004\n  pools: {}\n"
-    ),
-    "  # cloud\n  cloud:   # c\n    aws: {podCidrs: [x]}   # a\n": (
-        "  # cloud\n  # c\n  # a\n  network:\n    podCidrs: [x]\n"
-    ),
-    "  cloud:\n    aws: {region: r, podCidrs: [x], zones: [z]}\n": (
-        "  cloud:\n    aws: {region: r, zones: [z]}\n  network: {podCidrs: [x]}\n"
-    ),
-    "  cloud:\n    aws:\n      podCidrs: [x]   # why\n  network:\n    nodeLocalDns: true\n": (
-        "  network:\n    nodeLocalDns: true\n    podCidrs: [x]   # why\n"
-    ),
-    "  cloud:\n    aws: {podCidrs: [x]}   # why\n  network: {nodeLocalDns: true}\n": (
-        "  network:\n    nodeLocalDns: true\n    # why\n    podCidrs: [x]\n"
-    ),
-    "  cloud:\n    aws:\n      'networkPolicyEngine': y\n": "  network:\n    'policyEngine': y\n",
-}
-
-
-@pytest.mark.parametrize("before", NETWORKS)
-def test_fields_of_the_network_move(before: str) -> None:
-    assert relocated(f"spec:\n{before}", FILE) == f"spec:\n{NETWORKS[before]}"
+@pytest.mark.parametrize("row", CASES["networks"])
+def test_fields_of_the_network_move(row: dict[str, str]) -> None:
+    before, after = (f"spec:\n{text}" for text in row.values())
+    assert relocated(before, FILE) == after
 
 
 def test_a_spec_in_one_line() -> None:
@@ -177,21 +85,9 @@ def test_a_text_is_refused_or_has_the_same_values(text: str) -> None:
     assert after is None or data(after) == data(text)
 
 
-LEFT_ALONE = {
-    "an alias before its anchor": pool("      zones: [x]\n      labels: &l {a: b}\n      tags: *l\n"),
-    "an alias of the new map": pool("      labels: &l {image: b}\n      zones: [x]\n      eks: *l\n"),
-    "a comment after a field in flow style": (
-        "spec:\n  pools:\n    a: {\n      nodes: 1,   # n\n      zones: [x],   # z\n      image: y   # i\n    }\n"
-    ),
-    "a comment before the comma of a field in flow style": (
-        "spec:\n  pools:\n    a: {\n      zones: [x],\n      nodes: 1,   # n\n      image: y\n    }\n"
-    ),
-}
-
-
-@pytest.mark.parametrize("name", LEFT_ALONE)
+@pytest.mark.parametrize("name", CASES["left_alone"])
 def test_an_unusual_layout_is_left_alone(name: str) -> None:
-    assert relocated(LEFT_ALONE[name], FILE) is None
+    assert relocated(CASES["left_alone"][name], FILE) is None
 
 
 @pytest.mark.parametrize("path", SPECS, ids=lambda path: path.relative_to(ROOT).as_posix())

@@ -12,7 +12,7 @@ from tests.conftest import ROOT
 PACKAGE = ROOT / "compiler/gpuc"
 REHEARSAL = ROOT / "rehearsal/gpuc_rehearsal"
 NAMES = re.compile(r"\b(AWS|EC2|EKS|Karpenter)\b|\b(aws|ec2|eks|karpenter)(?![a-z])", re.ASCII)
-SOURCE = re.compile(r"(source=|Source: |Sources: ).*?(?=\n\s*\n|\"\"\"|$)", re.DOTALL)
+SOURCE = re.compile(r"(source ?= ?|Source: |Sources: ).*?(?=\n\s*\n|\"\"\"|$)", re.DOTALL)
 """A citation: the projects whose behaviour a module repeats."""
 COMMENT = re.compile(r"^ *#.*$", re.MULTILINE)
 """A comment in YAML."""
@@ -21,6 +21,7 @@ DATA = {
     "substrates": "the folders of the substrates",
     "catalog": "the rows of the catalog and their records",
     "pipeline/ec2_rows.py": "rows of the catalog from the EC2 API",
+    "pipeline/rules.toml": "rules about these rows",
     "pipeline/price_rows.py": "rows of the catalog from the price list",
     "spec/facts.py": "the rows of a fleet",
     "cli/catalog_details.py": "shows rows of the catalog",

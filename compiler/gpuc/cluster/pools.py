@@ -10,7 +10,7 @@ from gpuc.cluster.node_class import region_of
 from gpuc.cluster.pool import Pool
 from gpuc.kubernetes.api_groups import KARPENTER
 from gpuc.kubernetes.node_pool import HOSTNAME, WELL_KNOWN, ZONE, normal
-from gpuc.kubernetes.selector import Requirement, Selector, equals
+from gpuc.kubernetes.selector import Requirement, Selector
 from gpuc.objects.object_set import ObjectSet, group
 from gpuc.objects.selectors import equal_labels
 from gpuc.spec.substrate import substrate_modules
@@ -71,10 +71,6 @@ class Pools:
             possible = [*dict.fromkeys(named), *self._unlisted[key]]
             fewest = possible if len(possible) < len(fewest) else fewest
         return fewest
-
-    def giving(self, key: str, value: str) -> list[Pool]:
-        """Returns the pools whose nodes can have a label with the given value."""
-        return self.meeting((equals(key, value),))
 
     def matching(self, wanted: Any) -> list[Pool]:
         """Returns the pools whose nodes can have all labels of a map."""

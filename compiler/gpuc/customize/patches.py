@@ -11,7 +11,7 @@ from typing import Any
 from gpuc.customize.decided import contradictions
 from gpuc.customize.json_patch import OperationError, apply_operation
 from gpuc.customize.merge import is_same, merge_patch
-from gpuc.diagnostics.finding import Finding, Path, Rule, Severity, declare_rule
+from gpuc.diagnostics.finding import Finding, Path, Rule, rule_table
 from gpuc.diagnostics.place import place
 from gpuc.diagnostics.spelling import alternatives, nearest
 from gpuc.manifest.manifest import Body, Manifest
@@ -19,26 +19,14 @@ from gpuc.manifest.printable import unprintable
 from gpuc.objects.object_set import dig, group
 from gpuc.spec.patches import Patch
 
-NO_MATCH = declare_rule("PAT001", Severity.ERROR, "A patch matches no object.",
-    "The patch has no effect. The object has another name, or the spec no longer contains the object.")  # fmt: skip
-NO_CHANGE = declare_rule("PAT002", Severity.WARNING, "A patch changes no object.",
-    "All objects have the values of the patch already. "
-    "The patch would hide a later change of these values.")  # fmt: skip
-FAILED = declare_rule("PAT003", Severity.ERROR, "An operation of a JSON patch fails.",
-    "The path of the operation does not exist in the object, or the value that the operation tests is another value.",
-    "RFC 6902, section 5")  # fmt: skip
-IDENTITY = declare_rule("PAT004", Severity.ERROR,
-    "A patch changes the apiVersion, kind, name or namespace of an object.",
-    "The result would be another object, which no other object refers to.")  # fmt: skip
-NOT_AN_OBJECT = declare_rule("PAT005", Severity.ERROR, "The result of a patch is not an object that gpuc can write.",
-    "Labels and annotations are maps of strings, an object contains no null, "
-    "and gpuc writes no other metadata.")  # fmt: skip
-OWN_METADATA = declare_rule("PAT006", Severity.ERROR, "A patch changes or removes a label or an annotation of gpuc.",
-    "Labels assign namespaces to tenants and nodes to pools. Annotations set the sync waves of Argo CD, and protect "
-    "objects from pruning.")  # fmt: skip
-CONTRADICTION = declare_rule("PAT007", Severity.ERROR,
-    "A patch changes a field that another section of the spec decides.",
-    "The spec, its findings and the README of the cluster then describe another cluster than the output.")  # fmt: skip
+rule_of = rule_table(__file__)
+NO_MATCH = rule_of("PAT001")
+NO_CHANGE = rule_of("PAT002")
+FAILED = rule_of("PAT003")
+IDENTITY = rule_of("PAT004")
+NOT_AN_OBJECT = rule_of("PAT005")
+OWN_METADATA = rule_of("PAT006")
+CONTRADICTION = rule_of("PAT007")
 
 _IDENTITY: tuple[Path, ...] = (("apiVersion",), ("kind",), ("metadata", "name"), ("metadata", "namespace"))
 _TEXTS = ("labels", "annotations")

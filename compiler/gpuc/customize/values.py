@@ -9,7 +9,7 @@ from typing import Any
 from gpuc.customize.chart_keys import reason, relied, without_effect
 from gpuc.customize.merge import is_same, merge_patch
 from gpuc.customize.uses import uses
-from gpuc.diagnostics.finding import Finding, Path, Severity, declare_rule
+from gpuc.diagnostics.finding import Finding, Path, rule_table
 from gpuc.diagnostics.place import place
 from gpuc.diagnostics.spelling import nearest
 from gpuc.emit.block import block_yaml
@@ -18,19 +18,12 @@ from gpuc.manifest.manifest import Artifact, Body, Values
 from gpuc.manifest.printable import unprintable
 from gpuc.spec.components import ComponentSettings
 
-DERIVED = declare_rule("VAL101", Severity.ERROR,
-    "A Helm value of the spec replaces a value of gpuc, or a default that gpuc relies on.",
-    "gpuc derives its values from the spec, and other objects can rely on them and on defaults of the chart. gpuc does "
-    "not change these objects. To use the other value, accept the finding with a reason.")  # fmt: skip
-SAME = declare_rule("VAL102", Severity.WARNING, "A Helm value of the spec changes nothing.",
-    "gpuc has the same value. The value changes nothing now, "
-    "and would hide a later change of gpuc's value.")  # fmt: skip
-NO_CHART = declare_rule("VAL103", Severity.ERROR, "The spec has Helm values for a component without a values file.",
-    "gpuc does not install the component, or its chart has no values. The values would have no effect.")  # fmt: skip
-UNPRINTABLE = declare_rule("VAL104", Severity.ERROR, "gpuc cannot write a Helm value of the spec.",
-    "YAML parsers would read another value.")  # fmt: skip
-INEFFECTIVE = declare_rule("VAL105", Severity.ERROR, "A Helm value of the spec has no effect.",
-    "With the values of gpuc, the chart renders no object that contains the value.")  # fmt: skip
+rule_of = rule_table(__file__)
+DERIVED = rule_of("VAL101")
+SAME = rule_of("VAL102")
+NO_CHART = rule_of("VAL103")
+UNPRINTABLE = rule_of("VAL104")
+INEFFECTIVE = rule_of("VAL105")
 
 
 def values_path(component: str) -> Path:

@@ -1,11 +1,10 @@
 """The contract of checks, and their discovery. A check is a function, one or several rules, and a case file.
 
-A check of one rule has the text of the rule in its docstring: the first line is the title, and the rest is the reason.
-A long source is the last paragraph, which begins with "Source:". The case file has the name of the function and the
-suffix .yaml. It contains good and bad examples, separated by `---`. Each line for which gpuc reports a finding ends
-with `#! ID`. A check that decides several rules in one pass over the objects declares them in its module, with texts of
-rules.toml in its package. The case file has the name of the module (see diagnostics/report/examples.py). gpuc discovers
-the modules in the folders of a package, so no list names them.
+The docstring of a check of one rule is the title of the rule; rules.toml in its folder has the reason and the source.
+The case file has the name of the function and the suffix .yaml. It contains good and bad examples, separated by `---`.
+Each line for which gpuc reports a finding ends with `#! ID`. A check that decides several rules in one pass over the
+objects declares them in its module, with texts of rules.toml in its package. The case file has the name of the module
+(see diagnostics/report/examples.py). gpuc discovers the modules in the folders of a package, so no list names them.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import Generic, TypeVar
 
-from gpuc.diagnostics.finding import Rule, Severity, declare_rule
+from gpuc.diagnostics.finding import Rule, Severity, declare_rule, rule_rows
 
 Subject = TypeVar("Subject")
 RawFinding = TypeVar("RawFinding")
@@ -102,7 +101,6 @@ class Checks(Generic[Subject, RawFinding]):
         id: str,  # noqa: A002
         severity: Severity = Severity.ERROR,
         *,
-        source: str = "",
         level: str = "",
         needs: Needs = Needs.SPEC,
         when: When = When.COMPILE,
@@ -115,9 +113,9 @@ class Checks(Generic[Subject, RawFinding]):
         """
 
         def register(find: Callable[[Subject], Iterator[RawFinding]]) -> Check[Subject, RawFinding]:
-            title, _, text = (find.__doc__ or "").strip().partition("\n")
-            why, _, long_source = " ".join(text.split()).partition(" Source: ")
-            rule = declare_rule(id, severity, title, why, source or long_source, find.__module__, level)
+            title, module = (find.__doc__ or "").strip(), find.__module__
+            (folder,) = import_module(module.rpartition(".")[0]).__path__
+            rule = declare_rule(id, severity, title, **rule_rows(folder)[id], module=module, level=level)
             return self.finds(rule, needs=needs, when=when, kinds=kinds)(find)
 
         return register

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import Enum
+from functools import cache
 
 Path = tuple[str | int, ...]
 """Steps from the root of the merged spec to a value: ("spec", "pools", "train-h100", "instances", 0)."""
@@ -138,20 +140,26 @@ def declare_rule(
     return rule
 
 
-def rule_table(package: str) -> Callable[[str], Rule]:
+@cache
+def rule_rows(folder: str) -> dict[str, dict[str, str]]:
+    """Returns the rows of rules.toml in a folder, by rule id: the keyword arguments of `declare_rule`."""
+    import tomllib
+
+    with open(os.path.join(folder, "rules.toml"), "rb") as file:
+        return tomllib.load(file)
+
+
+def rule_table(file: str) -> Callable[[str], Rule]:
     """Returns the function that declares a rule of rules.toml by its id.
 
     Args:
-        package: the `__file__` of the package with rules.toml. A row has the title, why and source of a rule, and the
-            severity if it is not error.
+        file: the `__file__` of a module in the folder with rules.toml. A row has the title, why and source of a rule,
+            and the severity if it is not error.
     """
-    import tomllib
-    from pathlib import Path as File
-
-    rows = tomllib.loads(File(package).with_name("rules.toml").read_text("utf-8"))
+    rows = rule_rows(os.path.dirname(file))
 
     def rule_of(id: str) -> Rule:  # noqa: A002
-        return declare_rule(id, Severity(rows[id].pop("severity", "error")), **rows[id], module=package)
+        return declare_rule(id, Severity(rows[id].pop("severity", "error")), **rows[id], module=file)
 
     return rule_of
 

@@ -10,17 +10,13 @@ from functools import lru_cache
 from math import isfinite
 from typing import Any
 
-from gpuc.diagnostics.finding import Finding, Mark, Path, Severity, declare_rule
+from gpuc.diagnostics.finding import Finding, Mark, Path, rule_table
 from gpuc.documents.composer import Composer, LimitError, Node, events
 
-UNREADABLE = declare_rule("LNT001", Severity.ERROR, "A file is not YAML.",
-    "kubectl and Argo CD refuse the file, and none of its objects reaches the cluster.")  # fmt: skip
-DUPLICATE_KEY = declare_rule("LNT002", Severity.ERROR, "A map has the same key twice.",
-    "The last value silently replaces the others, and strict parsers refuse the file.",
-    "k8s.io/apimachinery, pkg/util/yaml")  # fmt: skip
-TOO_LARGE = declare_rule("LNT003", Severity.ERROR, "A document is too large or nested too deeply.",
-    "A few nested aliases can expand to billions of values, and deep nesting overflows the stack of a parser. gpuc "
-    "lint ignores the document.")  # fmt: skip
+rule_of = rule_table(__file__)
+UNREADABLE = rule_of("LNT001")
+DUPLICATE_KEY = rule_of("LNT002")
+TOO_LARGE = rule_of("LNT003")
 VALUES_MAX = 4_000_000
 """The limit of values in one document: enough for a dump of ten thousand pods."""
 ALIASED_MAX = 1_000_000

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from gpuc.cluster.pools import Pools
-from gpuc.diagnostics.finding import Finding, Path, Severity, declare_rule
+from gpuc.diagnostics.finding import Finding, Path, rule_table
 from gpuc.diagnostics.place import place
 from gpuc.kubernetes.kueue import QUEUE_LABEL
 from gpuc.manifest.manifest import Artifact
@@ -16,14 +16,9 @@ from gpuc.objects.selectors import node_terms, tolerations
 from gpuc.parts.workload_kinds import workload_kinds
 from gpuc.verify.pod_nodes import SYSTEM_NODES, NodeGroup, Refusal, pool_nodes, refusal
 
-NOT_TOLERATED = declare_rule("CHT006", Severity.WARNING,
-    "The values of a chart have no tolerations with which a node takes its pods.",
-    "All nodes have taints, and pods without tolerations stay Pending. gpuc reads only the values of the spec. If the "
-    "templates or the default values of the chart have the tolerations, accept the finding with this reason.",
-    "https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/")  # fmt: skip
-NO_LABELS = declare_rule("CHT007", Severity.ERROR, "The values of a chart select nodes that do not exist.",
-    "No node of the cluster has the labels, and the pods stay Pending.",
-    "https://kubernetes.io/docs/concepts/scheduling-eviction/assign-pod-node/")  # fmt: skip
+rule_of = rule_table(__file__)
+NOT_TOLERATED = rule_of("CHT006")
+NO_LABELS = rule_of("CHT007")
 
 
 def chart_findings(cluster: Cluster, artifacts: Sequence[Artifact]) -> Iterator[Finding]:

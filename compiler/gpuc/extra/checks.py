@@ -12,7 +12,7 @@ from dataclasses import replace
 from gpuc.catalog import Catalog
 from gpuc.cluster.application import application_in, is_application
 from gpuc.diagnostics.contract import Needs
-from gpuc.diagnostics.finding import Finding, Severity, declare_rule
+from gpuc.diagnostics.finding import Finding, rule_table
 from gpuc.extra.objects import at_object
 from gpuc.lint.checks import ObjectCheck, checks
 from gpuc.lint.severity import severity
@@ -22,18 +22,10 @@ from gpuc.objects.object_set import ObjectSet, emitted, group
 from gpuc.objects.other_policies import can_allow, other_policies, policy_generators
 from gpuc.verify.fields.schema import QUANTITY_NOT_CANONICAL, schema_findings, unknown_kind
 
-TWICE = declare_rule("MAN009", Severity.ERROR,
-    "A manifest describes an object that another file of the output already has.",
-    "Two Applications would change the object in turns. gpuc sets the option FailOnSharedResource, so that neither "
-    "Application syncs. To change an object of gpuc, use `patches` in the spec.",
-    "argoproj/argo-cd v3.5.1 docs/user-guide/sync-options.md")  # fmt: skip
-NO_SCHEMA = declare_rule("MAN010", Severity.INFO, "A manifest has a kind for which gpuc has no schema.",
-    "gpuc writes the object to the output without a check of its fields, and takes an object without a namespace for "
-    "an object of a cluster-scoped kind.")  # fmt: skip
-NOT_EVALUATED = declare_rule("MAN011", Severity.WARNING,
-    "A manifest can allow connections between tenants, and gpuc cannot evaluate it.",
-    "The proof that tenants are isolated does not include the object, or the policies that the object creates.",
-)  # fmt: skip
+rule_of = rule_table(__file__)
+TWICE = rule_of("MAN009")
+NO_SCHEMA = rule_of("MAN010")
+NOT_EVALUATED = rule_of("MAN011")
 _LESS_CERTAIN = ("REF021", "REF024", "REF085")
 """Rules about labels and taints of nodes, which tell less than REF086 about the same object."""
 _SECONDARY_NETWORKS = ("NetworkAttachmentDefinition", "UserDefinedNetwork", "ClusterUserDefinedNetwork")

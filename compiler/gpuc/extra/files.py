@@ -9,19 +9,15 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 
-from gpuc.diagnostics.finding import Finding, Mark, Path, Rule, Severity, StageError, declare_rule
+from gpuc.diagnostics.finding import Finding, Mark, Path, Rule, StageError, rule_table
 from gpuc.source.encoding import text_of
 from gpuc.source.layers import MANIFESTS
 
 FILES_MAX = 500
 
-BAD_FILE = declare_rule("MAN001", Severity.ERROR,
-    "A file or folder in manifests/ is a link, or has a name or a place that gpuc does not accept.",
-    "A link would show a review another file than the file that gpuc reads. Argo CD reads a folder with a file such as "
-    "kustomization.yaml or Chart.yaml in another way than a folder of plain objects.",
-    "argoproj/argo-cd v3.5.1 docs/user-guide/tool_detection.md")  # fmt: skip
-NOT_READ = declare_rule("MAN002", Severity.WARNING, "gpuc does not read a file or a folder of manifests.",
-    "Its objects never reach a cluster.")  # fmt: skip
+rule_of = rule_table(__file__)
+BAD_FILE = rule_of("MAN001")
+NOT_READ = rule_of("MAN002")
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}\.ya?ml")
 _TOOLS = ("kustomization", "chart")

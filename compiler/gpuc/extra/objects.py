@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from gpuc.diagnostics.finding import Finding, Path, Rule, Severity, declare_rule
+from gpuc.diagnostics.finding import Finding, Path, Rule, rule_table
 from gpuc.documents.reader import read
 from gpuc.documents.source_map import SourceMap
 from gpuc.extra.files import ManifestFile
@@ -19,15 +19,10 @@ ALIAS_VALUES_MAX = 10_000
 OBJECTS_MAX = 5000
 LIST = ("v1", "List")
 
-NOT_AN_OBJECT = declare_rule("MAN003", Severity.ERROR,
-    "A document in manifests/ is not a Kubernetes object with a name.",
-    "Argo CD cannot apply the document, or applies other objects than the objects that a review shows.")  # fmt: skip
-NOT_WRITABLE = declare_rule("MAN004", Severity.ERROR,
-    "A manifest has a value that gpuc cannot write to the output, or that only the cluster may write.",
-    "The API server drops or refuses the value, or programs that read the output see another value.")  # fmt: skip
-SECRET = declare_rule("MAN005", Severity.ERROR, "A manifest contains the data of a Secret.",
-    "out/ is in Git, where everyone with access to the repository can read the data. Create the Secret in the cluster, "
-    "for example with an ExternalSecret or a SealedSecret.")  # fmt: skip
+rule_of = rule_table(__file__)
+NOT_AN_OBJECT = rule_of("MAN003")
+NOT_WRITABLE = rule_of("MAN004")
+SECRET = rule_of("MAN005")
 _OF_TOOLS = ("kustomize.config.k8s.io", "test.gatekeeper.sh", "kind.x-k8s.io", "eksctl.io")
 """API groups of files that command-line tools read, and that no cluster stores."""
 _OF_CLUSTER = (

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from gpuc.catalog.schemas import table
 from gpuc.cluster.application import ARGO
-from gpuc.diagnostics.finding import Finding, Severity, declare_rule
+from gpuc.diagnostics.finding import Finding, rule_table
 from gpuc.diagnostics.spelling import misspelt, write
 from gpuc.extra.objects import at_object
 from gpuc.manifest.manifest import Kind, Manifest
@@ -16,26 +16,12 @@ from gpuc.model.tenant_kinds import DENIED_KINDS
 from gpuc.objects.object_set import dig, group
 from gpuc.objects.symbol_table import CLUSTER_SCOPED, kind_of
 
-NO_NAMESPACE = declare_rule("MAN006", Severity.ERROR,
-    "A manifest has no namespace although its kind is namespaced, or has a namespace although its kind is not.",
-    "Without a namespace Argo CD uses the namespace of the Application, which the file does not show.")  # fmt: skip
-OUTSIDE = declare_rule("MAN007", Severity.ERROR,
-    "A manifest of a tenant is cluster-scoped or in a namespace that does not belong to the tenant.",
-    "The AppProject of the tenant does not permit the object, "
-    "so Argo CD would not sync the objects of the tenant.")  # fmt: skip
-DENIED = declare_rule("MAN008", Severity.ERROR,
-    "A manifest of a tenant has a kind with which the tenant could leave its limits.",
-    "Argo CD creates the object with its own permissions, which the members of the tenant do not have.")  # fmt: skip
-
-TENANT_NAMESPACE = declare_rule("MAN012", Severity.ERROR, "A manifest creates a namespace with the label of a tenant.",
-    "NetworkPolicies and policies take the namespace for one of the tenant, "
-    "but it has no quota and no limits.")  # fmt: skip
-WRONG_CLUSTER = declare_rule("MAN013", Severity.WARNING,
-    "A manifest is an object of Argo CD, but Argo CD runs in another cluster.",
-    "Argo CD applies the manifests of a cluster to this cluster, but reads Applications and AppProjects only in its "
-    "own cluster, the hub. The object has no effect, and without the CRDs of Argo CD all manifests wait for it. For a "
-    "chart use `charts`; put other Applications into a repository that Argo CD syncs to the hub.",
-    "argoproj/argo-cd v3.5.1 docs/operator-manual/declarative-setup.md")  # fmt: skip
+rule_of = rule_table(__file__)
+NO_NAMESPACE = rule_of("MAN006")
+OUTSIDE = rule_of("MAN007")
+DENIED = rule_of("MAN008")
+TENANT_NAMESPACE = rule_of("MAN012")
+WRONG_CLUSTER = rule_of("MAN013")
 
 _CLUSTER_SCOPED = CLUSTER_SCOPED | {
     kind_of(kind)

@@ -13,19 +13,14 @@ from typing import Any
 from pydantic import ValidationError
 
 from gpuc.catalog import load
-from gpuc.diagnostics.finding import Finding, Mark, Severity, declare_rule
+from gpuc.diagnostics.finding import Finding, Mark, rule_table
 from gpuc.objects.object_set import dig, items
 from gpuc.spec.facts import InstanceRow
 
-MALFORMED = declare_rule("CAT101", Severity.ERROR,
-    "The input of `gpuc catalog import` is not the output of the EC2 API.",
-    "Expected is the JSON output of `aws ec2 describe-instance-types`: a map with the key InstanceTypes, or its list; "
-    "or the output of `aws pricing get-products`: a map with the key PriceList.")  # fmt: skip
-MISSING = declare_rule("CAT102", Severity.ERROR, "The EC2 API gives no valid figure for an instance type.",
-    "gpuc computes quotas, limits and the resources of nodes from these figures, so it writes no row.")  # fmt: skip
-NO_GPU = declare_rule("CAT103", Severity.ERROR,
-    "An instance type to import has GPUs or accelerators that gpuc does not know.",
-    "gpuc needs the memory, the architecture and the MIG profiles of a GPU to configure its nodes.")  # fmt: skip
+rule_of = rule_table(__file__)
+MALFORMED = rule_of("CAT101")
+MISSING = rule_of("CAT102")
+NO_GPU = rule_of("CAT103")
 
 _TYPE = re.compile(r"[a-z][a-z0-9-]{0,30}\.[a-z0-9-]{1,30}")
 _ARCHITECTURES = {"x86_64": "amd64", "arm64": "arm64"}

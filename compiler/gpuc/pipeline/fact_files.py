@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gpuc.diagnostics.finding import Finding, Severity, StageError, declare_rule
+from gpuc.diagnostics.finding import Finding, StageError, rule_table
 from gpuc.diagnostics.finding import Path as SpecPath
 from gpuc.extra.files import at_path, visible_entries
 from gpuc.source import Source, source_of
@@ -20,9 +20,8 @@ from gpuc.spec.parse import parse_as
 FOLDER = f"specs/{CATALOG}"
 FILES_MAX = 100
 
-BAD_FILE = declare_rule("CAT001", Severity.ERROR, "A file or folder in specs/catalog/ is a link, or is no YAML file.",
-    "gpuc reads the YAML files of this folder and no other files. A link would show a review another file than the "
-    "file that gpuc reads.")  # fmt: skip
+rule_of = rule_table(__file__)
+BAD_FILE = rule_of("CAT001")
 
 
 @dataclass(frozen=True)

@@ -10,25 +10,20 @@ from gpuc.catalog import load
 from gpuc.catalog.own_rows import OwnRows
 from gpuc.catalog.prices import Price
 from gpuc.catalog.records import FLEET, Daemonset, Image, InstanceType
-from gpuc.diagnostics.finding import Finding, Mark, Path, Severity, declare_rule
+from gpuc.diagnostics.finding import Finding, Mark, Path, rule_table
 from gpuc.diagnostics.spelling import nearest, write
 from gpuc.kubernetes.amounts import MIB
 from gpuc.pipeline.fact_files import FactFile
 from gpuc.source import Source
 from gpuc.spec.facts import ImageRow, InstanceRow
 
-INCOMPLETE = declare_rule("CAT002", Severity.ERROR, "A row of an instance type that gpuc does not know lacks figures.",
-    "gpuc computes quotas, limits and the resources of nodes from these figures.")  # fmt: skip
-UNKNOWN_GPU = declare_rule("CAT003", Severity.ERROR, "A row names a GPU that gpuc does not know.",
-    "gpuc needs the memory, the architecture and the MIG profiles of a GPU to configure its nodes.")  # fmt: skip
-TWICE = declare_rule("CAT004", Severity.ERROR, "Two rows of the fleet are about the same thing.",
-    "gpuc would use one of the rows, and a review of the other row would have no effect.")  # fmt: skip
-REPEATED = declare_rule("CAT005", Severity.INFO, "A row of the fleet repeats what gpuc knows.",
-    "The row has no effect now. It would hide a later correction of gpuc's own row.")  # fmt: skip
-CONTRADICTION = declare_rule("CAT006", Severity.ERROR, "Figures of a row contradict each other.",
-    "At least one of the figures is wrong, and gpuc would compute wrong resources of nodes.")  # fmt: skip
-UNKNOWN_TYPE = declare_rule("CAT007", Severity.WARNING, "A price is for an instance type that gpuc has no figures for.",
-    "No node pool can use the instance type, so the price has no effect. The name may be misspelled.")  # fmt: skip
+rule_of = rule_table(__file__)
+INCOMPLETE = rule_of("CAT002")
+UNKNOWN_GPU = rule_of("CAT003")
+TWICE = rule_of("CAT004")
+REPEATED = rule_of("CAT005")
+CONTRADICTION = rule_of("CAT006")
+UNKNOWN_TYPE = rule_of("CAT007")
 
 _REQUIRED = ("arch", "vcpu", "memory_mib", "pods")
 _Record = TypeVar("_Record", InstanceType, Image, Daemonset)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from gpuc.diagnostics.finding import Finding, Mark, Severity, StageError, declare_rule
+from gpuc.diagnostics.finding import Finding, Mark, StageError, rule_table
 from gpuc.diagnostics.output_error import OutputError
 from gpuc.diagnostics.report.result import Report
 from gpuc.pipeline.compile_cache import CompileCache
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 Progress = Callable[[str], None]
 F = TypeVar("F", "FleetPolicies", "FleetCatalog")
 
-SAME_NAME = declare_rule("LAY101", Severity.ERROR, "Two clusters have the same name.",
-    "Both clusters would write the same files in out/ and clusters/.")  # fmt: skip
+rule_of = rule_table(__file__)
+SAME_NAME = rule_of("LAY101")
 
 
 @dataclass(frozen=True)

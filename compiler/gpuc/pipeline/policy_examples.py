@@ -7,29 +7,19 @@ from typing import Any
 
 from gpuc.admission.policy_examples import PolicyExamples
 from gpuc.admission.policy_expressions import Verdict
-from gpuc.diagnostics.finding import Finding, Mark, Path, Severity, declare_rule
+from gpuc.diagnostics.finding import Finding, Mark, Path, rule_table
 from gpuc.policy.examples import ExampleText, example_texts
 from gpuc.policy.library import VERDICTS, Policy
 from gpuc.policy.own import NO_EXAMPLES, policy_path
 from gpuc.source import source_of
 from gpuc.source.document import compose
 
-WRONG = declare_rule("POL009", Severity.ERROR,
-    "A policy of the fleet denies an allowed example, or allows a denied example.",
-    "The policy or the example is wrong. The cluster would refuse valid objects or accept wrong objects.",
-    "https://open-policy-agent.github.io/gatekeeper/website/docs/validating-admission-policy/")  # fmt: skip
-INVALID = declare_rule("POL010", Severity.ERROR,
-    "An example of a policy is no Kubernetes object and no AdmissionReview.",
-    "gpuc cannot evaluate the policy on the example.")  # fmt: skip
-NOT_EVALUATED = declare_rule("POL108", Severity.INFO, "gpuc cannot evaluate a policy on an example.",
-    "The policy calls a function of Kubernetes that gpuc does not evaluate, or reads a value that the example lacks. "
-    "Test the example with gator, the command of Gatekeeper.",
-    "https://open-policy-agent.github.io/gatekeeper/website/docs/gator/")  # fmt: skip
-NOT_CHECKED = declare_rule("POL109", Severity.WARNING, "A policy does not check the kind of an allowed example.",
-    "The example does not test the policy. Its kind, "
-    "its API group or the kinds of the policy may be wrong.")  # fmt: skip
-FAILS = declare_rule("POL110", Severity.WARNING, "A policy denies an example because an expression fails.",
-    "The user gets the error of the expression instead of the message of the policy.")  # fmt: skip
+rule_of = rule_table(__file__)
+WRONG = rule_of("POL009")
+INVALID = rule_of("POL010")
+NOT_EVALUATED = rule_of("POL108")
+NOT_CHECKED = rule_of("POL109")
+FAILS = rule_of("POL110")
 EXAMPLES_MAX = 200
 """The number of examples in a file that gpuc evaluates, so that no file can use up the time of CI."""
 _OPERATIONS = ("CREATE", "UPDATE")

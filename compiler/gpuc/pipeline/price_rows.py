@@ -12,14 +12,12 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from gpuc.diagnostics.finding import Finding, Mark, Severity, declare_rule
+from gpuc.diagnostics.finding import Finding, Mark, rule_table
 from gpuc.objects.object_set import dig, pairs
 from gpuc.spec.facts import PriceRow
 
-NO_PRICE = declare_rule("CAT104", Severity.ERROR,
-    "The Price List API gives no valid hourly price for an instance type.",
-    "gpuc computes costs from the price of one hour in USD, so it writes no row.",
-    "AWS Price List Query API, GetProducts")  # fmt: skip
+rule_of = rule_table(__file__)
+NO_PRICE = rule_of("CAT104")
 
 _PURCHASES = {"Used": "on-demand", "UnusedCapacityReservation": "reserved"}
 """The purchase options by capacitystatus. Reserved capacity costs its price whether or not an instance uses it."""

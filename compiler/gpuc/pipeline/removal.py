@@ -9,20 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpuc.diagnostics.finding import Finding, Severity, declare_rule
+from gpuc.diagnostics.finding import Finding, rule_table
 from gpuc.diagnostics.spelling import nearest, write
 from gpuc.model import Cluster
 from gpuc.spec.cluster import Removed
 from gpuc.write.lockfile import Element, Lock, Removals
 
-UNPREPARED = declare_rule("REM001", Severity.ERROR,
-    "A node pool, tenant, namespace or queue was removed without an earlier commit that sets leaving: true.",
-    "The objects of the element remain in the cluster, although no file describes them: nodes start, quota is lent and "
-    "Workloads are admitted until an administrator deletes the objects, which ends running workloads. To accept the "
-    "removal, name the element in `removed` with a reason.")  # fmt: skip
-UNKNOWN_ELEMENT = declare_rule("REM002", Severity.WARNING,
-    "`removed` names an element that the output never contained.",
-    "If the name is misspelled, the removal of the intended element is not accepted.")  # fmt: skip
+rule_of = rule_table(__file__)
+UNPREPARED = rule_of("REM001")
+UNKNOWN_ELEMENT = rule_of("REM002")
 
 _SINGULAR = {"pools": "node pool", "tenants": "tenant", "namespaces": "namespace", "queues": "queue"}
 

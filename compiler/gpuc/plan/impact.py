@@ -103,16 +103,13 @@ Impacts = Iterator[Raised]
 IMPACTS: Checks[Change, Raised] = Checks("gpuc.plan.impacts")
 
 
-def impact(
-    id: str, level: Level, *, source: str = ""  # noqa: A002
-) -> Callable[[Callable[[Change], Impacts]], Check[Change, Raised]]:  # fmt: skip
+def impact(id: str, level: Level) -> Callable[[Callable[[Change], Impacts]], Check[Change, Raised]]:  # noqa: A002
     """Returns a decorator that declares a function as an impact.
 
-    The first line of the function's docstring is the title of the impact, and the rest is the reason.
+    The function's docstring is the title of the impact; rules.toml in its folder has the reason and the source.
 
     Args:
         id: IMP and three digits. The hundreds are the topic: 1 nodes, 2 queues, 3 admission, 4 network and access,
             5 delivery, 6 versions, 7 costs.
-        source: the documentation or source code that proves the impact.
     """
-    return IMPACTS.declare(id, Severity.INFO, source=source, level=level.value)
+    return IMPACTS.declare(id, Severity.INFO, level=level.value)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
-from gpuc.diagnostics.finding import Finding, Severity, declare_rule
+from gpuc.diagnostics.finding import Finding, rule_table
 from gpuc.diagnostics.finding import Path as SpecPath
 from gpuc.diagnostics.suppressions import IMPACT, acceptances, candidates
 from gpuc.diagnostics.words import counted
@@ -31,10 +31,8 @@ from gpuc.plan.object_changes import mark_of, place_of
 from gpuc.plan.pool_sizes import pool_sizes
 from gpuc.plan.quantities import pool_sentences, quota_sentences, tenant_sentences
 
-NOT_NEEDED = declare_rule(
-    "ACC002", Severity.WARNING, "An entry of `accept` matches no impact of the change.",
-    "The entry accepted an impact of an earlier change. It would hide the same impact of a later change.",
-)  # fmt: skip
+rule_of = rule_table(__file__)
+NOT_NEEDED = rule_of("ACC002")
 CLUSTER_REMOVED = "IMP508"
 """The impact that describes a removed cluster."""
 

@@ -53,7 +53,7 @@ RULES: Checks[Cluster, Found] = Checks("gpuc.rules")
 rule = RULES.declare
 """Decorator that declares a function as a rule.
 
-The first line of the function's docstring is the title of the rule, and the rest is the reason.
+The function's docstring is the title of the rule; rules.toml in its folder has the reason and the source.
 """
 
 
@@ -64,7 +64,7 @@ class _ElementRule(Generic[Element]):
         self._elements = elements
 
     def __call__(
-        self, id: str, severity: Severity = Severity.ERROR, *, source: str = ""  # noqa: A002
+        self, id: str, severity: Severity = Severity.ERROR  # noqa: A002
     ) -> Callable[[Callable[[Element], Findings]], Check[Cluster, Found]]:  # fmt: skip
         def register(find: Callable[[Element], Findings]) -> Check[Cluster, Found]:
             @wraps(find)
@@ -72,7 +72,7 @@ class _ElementRule(Generic[Element]):
                 for element in self._elements(cluster):
                     yield from find(element)
 
-            return rule(id, severity, source=source)(find_in_cluster)
+            return rule(id, severity)(find_in_cluster)
 
         return register
 

@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 from typing import Any
 
-from gpuc.diagnostics.finding import Finding, Mark, Related, Rule, Severity, declare_rule
+from gpuc.diagnostics.finding import Finding, Mark, Related, Rule, Severity, declare_rule, rule_table
 from gpuc.documents.composer import Composer, LimitError, Node, events
 from gpuc.documents.reader import mark_at
 from gpuc.source import scalar
@@ -14,32 +14,19 @@ from gpuc.source import scalar
 DEPTH_LIMIT = 50
 NODE_LIMIT = 10_000
 
-DUPLICATE = declare_rule("YAML003", Severity.ERROR, "A map contains the same key twice.",
-    "Most parsers use only the last value, without a warning: a pool or a quota would be lost.",
-    "https://yaml.org/spec/1.2.2/#3213-node-comparison")  # fmt: skip
+rule_of = rule_table(__file__)
+DUPLICATE = rule_of("YAML003")
 TOO_MUCH = declare_rule("YAML004", Severity.ERROR, "The document is too large.",
     f"At most {NODE_LIMIT} values with expanded aliases, and {DEPTH_LIMIT} levels, are allowed. A few nested "
     "aliases in a small file can expand to billions of values.")  # fmt: skip
-ALIAS = declare_rule("YAML005", Severity.ERROR, "An alias has no earlier anchor, or is inside the value of its anchor.",
-    "The alias has no value, or an infinite one.")  # fmt: skip
-MERGE_KEY = declare_rule("YAML006", Severity.ERROR, "The file contains a merge key <<.",
-    "YAML 1.2 has no merge keys. Put shared content into a layer and list it under extends: gpuc then merges it, and "
-    "findings show the line of each value.", "https://yaml.org/type/merge.html")  # fmt: skip
-DOCUMENTS = declare_rule("YAML011", Severity.ERROR, "A file contains several documents.",
-    "A file is one cluster or one layer. gpuc would ignore a second document.")  # fmt: skip
-EMPTY = declare_rule("YAML012", Severity.ERROR, "The file is empty.",
-    "An empty file describes neither a cluster nor a layer.")  # fmt: skip
-NOT_A_MAP = declare_rule("YAML013", Severity.ERROR, "The file is not a map.",
-    "A spec file has apiVersion, kind and spec.")  # fmt: skip
-KEY = declare_rule("YAML017", Severity.ERROR, "A key is not a string.",
-    "Tools that convert YAML to JSON turn a number, a boolean, "
-    "null or a collection as key into different strings.")  # fmt: skip
-TAG = declare_rule("YAML018", Severity.ERROR, "The file contains a tag or a YAML directive.",
-    "Tags change the type of a value, and in some parsers they run code. "
-    "A spec is plain data in YAML 1.2.")  # fmt: skip
-UNPAIRED = declare_rule("YAML024", Severity.ERROR, "A quotation mark or a bracket in a text has no counterpart.",
-    "YAML reads the quotation mark or the bracket as a letter of the text. If that is intended, put the complete text "
-    "in quotes.")  # fmt: skip
+ALIAS = rule_of("YAML005")
+MERGE_KEY = rule_of("YAML006")
+DOCUMENTS = rule_of("YAML011")
+EMPTY = rule_of("YAML012")
+NOT_A_MAP = rule_of("YAML013")
+KEY = rule_of("YAML017")
+TAG = rule_of("YAML018")
+UNPAIRED = rule_of("YAML024")
 
 _OPENING = {'"': '"', "'": "'", "]": "[", "}": "{"}
 """The sign that begins a value, by the sign that ends the value."""

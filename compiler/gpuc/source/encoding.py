@@ -7,31 +7,20 @@ import re
 from itertools import islice
 from typing import NoReturn
 
-from gpuc.diagnostics.finding import Finding, Mark, Related, Severity, StageError, declare_rule
+from gpuc.diagnostics.finding import Finding, Mark, Related, StageError, rule_table
 from gpuc.documents.reader import mark_at
 
 SIZE_LIMIT_BYTES = 1 << 20
 LINE_LIMIT = 1 << 16
 _MAX_FINDINGS = 10
 
-BOM = declare_rule("YAML014", Severity.INFO, "The file begins with a byte order mark.",
-    "gpuc ignores the byte order mark, but other tools read the byte order mark as the start "
-    "of the first key.")  # fmt: skip
-NOT_UTF8 = declare_rule("YAML015", Severity.ERROR, "The file is not UTF-8.",
-    "Other tools would guess different encodings, so that names differ between objects.")  # fmt: skip
-INVISIBLE = declare_rule("YAML016", Severity.ERROR,
-    "The file contains a character that readers do not see, or take for another character.",
-    "YAML forbids control characters. Tools count unusual line breaks differently. With direction marks, a review "
-    "shows another text than the text that gpuc compiles. A no-break space in the indentation and typographic "
-    "quotation marks around a text, such as \u201cteam-a\u201d, are letters for YAML. They come from word processors "
-    "and web pages.", "https://yaml.org/spec/1.2.2/#51-character-set; CVE-2021-42574")  # fmt: skip
-TOO_LARGE = declare_rule("YAML019", Severity.ERROR, "The file or one of its lines is too long for a spec.",
-    "gpuc does not parse such a file, so that no file can use up the time and memory of CI.")  # fmt: skip
-UNREADABLE = declare_rule("YAML022", Severity.ERROR, "The file cannot be read.",
-    "The file is missing, is a folder, or its permissions forbid reading.")  # fmt: skip
-CONFLICT = declare_rule("YAML023", Severity.ERROR, "The file has an unresolved Git conflict.",
-    "The file has the lines of two branches. gpuc cannot decide which lines apply.",
-    "https://git-scm.com/docs/git-merge#_how_conflicts_are_presented")  # fmt: skip
+rule_of = rule_table(__file__)
+BOM = rule_of("YAML014")
+NOT_UTF8 = rule_of("YAML015")
+INVISIBLE = rule_of("YAML016")
+TOO_LARGE = rule_of("YAML019")
+UNREADABLE = rule_of("YAML022")
+CONFLICT = rule_of("YAML023")
 
 _invisible = re.compile(
     "[^\t\n\r\x20-\x7e\xa0-\u200a\u2010-\u2027\u202f-\u205f\u2070-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"

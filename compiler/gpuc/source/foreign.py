@@ -5,15 +5,14 @@ from __future__ import annotations
 import pathlib
 from collections.abc import Iterator
 
-from gpuc.diagnostics.finding import Finding, Severity, StageError, declare_rule
+from gpuc.diagnostics.finding import Finding, StageError, rule_table
 from gpuc.documents.composer import Node
 from gpuc.source.document import compose
 from gpuc.source.encoding import text_of
 from gpuc.source.layers import KIND_LINE, MANIFESTS, object_kind, yaml_files
 
-NOT_READ = declare_rule("LAY011", Severity.WARNING, "A file in specs/ is a Kubernetes object.",
-    "Files in specs/ are clusters and layers. gpuc reads Kubernetes objects only from specs/<cluster>/manifests/, so "
-    "the object never reaches a cluster.")  # fmt: skip
+rule_of = rule_table(__file__)
+NOT_READ = rule_of("LAY011")
 
 
 def objects_in_specs(root: pathlib.Path) -> Iterator[Finding]:

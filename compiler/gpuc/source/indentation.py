@@ -5,13 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from gpuc.diagnostics.finding import Finding, Mark, Related, Severity, declare_rule
+from gpuc.diagnostics.finding import Finding, Mark, Related, rule_table
 
-SYNTAX = declare_rule("YAML001", Severity.ERROR, "The text is not YAML.",
-    "gpuc cannot read the text after this line and column.", "https://yaml.org/spec/1.2.2/")  # fmt: skip
-TAB = declare_rule("YAML002", Severity.ERROR, "A line is indented with a tab.",
-    "YAML forbids tabs in indentation, because their width differs between editors.",
-    "https://yaml.org/spec/1.2.2/#61-indentation-spaces")  # fmt: skip
+rule_of = rule_table(__file__)
+SYNTAX = rule_of("YAML001")
+TAB = rule_of("YAML002")
 
 _key = re.compile(r"( *)((?:-[ ]+)*)([\w./-]+|\"[^\"]*\"|'[^']*')[ ]*:(?: |$)")
 _dash = re.compile(r"( *)-(?: |$)")

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from gpuc.diagnostics.finding import Finding, Mark, Path, Rule, Severity, StageError, declare_rule
+from gpuc.diagnostics.finding import Finding, Mark, Path, Rule, Severity, StageError, declare_rule, rule_table
 from gpuc.diagnostics.free_form import is_free_form
 from gpuc.diagnostics.spelling import alternatives, nearest
 from gpuc.documents.composer import Node
@@ -23,32 +23,19 @@ KIND_LINE = re.compile(rb"^kind:[ \t]*['\"]?(Cluster|Layer)['\"]?[ \t]*(?:#.*)?\
 _START = "write apiVersion, kind, metadata and spec; `gpuc init` in an empty folder writes an example"
 _key_and_value = re.compile(r"([A-Za-z][\w./-]*)(?:(:)| +)(\S+)").fullmatch
 
-EXTENDS = declare_rule("LAY001", Severity.ERROR, "The value of extends is not a list of paths.",
-    "The order of layers decides how they merge, so extends is a list, even with one layer.")  # fmt: skip
-OUTSIDE = declare_rule("LAY002", Severity.ERROR, "A file is outside of specs/.",
-    "A review has to show all files of a cluster, so gpuc refuses absolute paths, .. "
-    "and links to other folders.")  # fmt: skip
-MISSING = declare_rule("LAY003", Severity.ERROR, "A layer does not exist.",
-    "The cluster would lack the values of the layer.")  # fmt: skip
-CYCLE = declare_rule("LAY004", Severity.ERROR, "A layer extends itself, directly or through other layers.",
-    "gpuc cannot decide which layer takes precedence.")  # fmt: skip
-KIND = declare_rule("LAY005", Severity.ERROR, "A file has the wrong kind.",
-    "gpuc compiles files of kind Cluster, and extends lists files of kind Layer.")  # fmt: skip
-VERSION = declare_rule("LAY006", Severity.ERROR, "The apiVersion of a layer is unknown.",
-    "In another version the keys of the layer may have another meaning.")  # fmt: skip
-METADATA = declare_rule("LAY007", Severity.ERROR, "A layer has metadata.",
-    "Every cluster that extends the layer would get the name in the metadata.")  # fmt: skip
-REPLACED = declare_rule("LAY008", Severity.INFO, "A scalar or a list replaces a map of a layer.",
-    "All values that the layer has below this key are lost.")  # fmt: skip
-NAME = declare_rule("LAY009", Severity.ERROR, "The name of a cluster differs from the name of its file.",
-    "Folders in out/ and clusters/ have the name of the cluster, and findings have the name of the file.")  # fmt: skip
+rule_of = rule_table(__file__)
+EXTENDS = rule_of("LAY001")
+OUTSIDE = rule_of("LAY002")
+MISSING = rule_of("LAY003")
+CYCLE = rule_of("LAY004")
+KIND = rule_of("LAY005")
+VERSION = rule_of("LAY006")
+METADATA = rule_of("LAY007")
+REPLACED = rule_of("LAY008")
+NAME = rule_of("LAY009")
 TOO_MANY = declare_rule("LAY010", Severity.ERROR, "A cluster extends too many layers.",
     f"A cluster consists of at most {FILE_LIMIT} files.")  # fmt: skip
-NULL = declare_rule("YAML021", Severity.ERROR, "A key has no value.",
-    "In a spec that extends layers, null removes a key that a layer has, with everything below it: `pools: "
-    "{train-block: null}` removes the node pool, and the field has its default again. Remove the references too, for "
-    "example the quotas for the pool. null is an error for a key that no layer has, in a list, and for a required key "
-    "(SPC002). In Helm values and patches, null is a value.")  # fmt: skip
+NULL = rule_of("YAML021")
 NO_VALUE = "the value is missing; write a value or remove the key"
 """The message about a key without a value, which is not the word null."""
 

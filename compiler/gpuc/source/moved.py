@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from gpuc.diagnostics.finding import Finding, Mark, Path, Related, Severity, declare_rule
+from gpuc.diagnostics.finding import Finding, Mark, Path, Related, rule_table
 from gpuc.documents.composer import Node
 
-MOVED = declare_rule("SPC008", Severity.WARNING, "Fields of a file are at their old places.",
-    "The next release refuses the old places. `gpuc fix` moves the fields, and the output stays the same.")  # fmt: skip
-BOTH = declare_rule("SPC009", Severity.ERROR, "A file has a field at its old and at its new place.",
-    "gpuc cannot decide which of the values counts.")  # fmt: skip
+rule_of = rule_table(__file__)
+MOVED = rule_of("SPC008")
+BOTH = rule_of("SPC009")
 
 ANY = "*"
 """A step of a place: any key of a map."""
@@ -128,7 +127,8 @@ def _findings(found: list[Move]) -> Iterator[Finding]:
     free = [move for move in found if move.taken_at is None]
     if free:
         first, file = free[0], free[0].mark.file
-        places = ", ".join(f"{'.'.join(old[1:])} is now {'.'.join(MOVES[old][1:])}" for old in _patterns(free))
+        patterns = dict.fromkeys(move.pattern for move in free)
+        places = ", ".join(f"{'.'.join(old[1:])} is now {'.'.join(MOVES[old][1:])}" for old in patterns)
         words = "1 field is at its old place" if len(free) == 1 else f"{len(free)} fields are at old places"
         yield MOVED.at(first.new, f"{words}: {places}", fix=f"run gpuc fix {file}", mark=first.mark)
     for move in found:
@@ -137,7 +137,3 @@ def _findings(found: list[Move]) -> Iterator[Finding]:
             message = f"{'.'.join(map(str, move.old[1:]))} has moved to {new}, and the file has a value there"
             related = [Related(f"the value at {new}", mark=move.taken_at)]
             yield BOTH.at(move.new, message, mark=move.mark, related=related)
-
-
-def _patterns(found: list[Move]) -> list[tuple[str, ...]]:
-    return list(dict.fromkeys(move.pattern for move in found))

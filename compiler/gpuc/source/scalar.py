@@ -6,28 +6,14 @@ import re
 from math import isfinite
 from typing import Any
 
-from gpuc.diagnostics.finding import Rule, Severity, declare_rule
+from gpuc.diagnostics.finding import Rule, rule_table
 
-_YAML11 = "https://yaml.org/type/"
-_YAML12 = "https://yaml.org/spec/1.2.2/#103-core-schema"
-
-NORWAY = declare_rule("YAML007", Severity.ERROR,
-    "A word without quotes is a boolean for some YAML parsers and a string for others.",
-    "YAML 1.1 reads yes, no, on, off, y and n as booleans, YAML 1.2 as strings. NO, the code of Norway, becomes false.",
-    f"{_YAML11}bool.html")  # fmt: skip
-NUMBER_FORM = declare_rule("YAML008", Severity.ERROR, "Different YAML parsers read a number as different values.",
-    "010 is eight in YAML 1.1 and ten in YAML 1.2. 1_000 and 1e3 are numbers in one version and strings in the other. "
-    "Account ids and commit ids may look like such numbers.", f"{_YAML11}int.html")  # fmt: skip
-SEXAGESIMAL = declare_rule("YAML009", Severity.ERROR,
-    "Some YAML parsers read digits with colons as a number in base 60.",
-    "YAML 1.1 reads 12:30:00 as the number 45000.", f"{_YAML11}int.html")  # fmt: skip
-TIMESTAMP = declare_rule("YAML010", Severity.ERROR,
-    "A date without quotes is a timestamp for some YAML parsers and a string for others.",
-    "YAML 1.1 parsers convert the string to a date and print the date differently, often in another time zone.",
-    f"{_YAML11}timestamp.html")  # fmt: skip
-NUMBER_RANGE = declare_rule("YAML020", Severity.ERROR, "A number does not fit into 64 bits, or is infinite or NaN.",
-    "Parsers round such a number, read it as infinity or refuse it. A commit id of digits can look like such a number.",
-    _YAML12)  # fmt: skip
+rule_of = rule_table(__file__)
+NORWAY = rule_of("YAML007")
+NUMBER_FORM = rule_of("YAML008")
+SEXAGESIMAL = rule_of("YAML009")
+TIMESTAMP = rule_of("YAML010")
+NUMBER_RANGE = rule_of("YAML020")
 
 _plain = re.compile(
     r"""(?P<null>~|null|Null|NULL|)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Findings = Iterator[ObjectFinding]
 CHECKS: Checks[Subject, ObjectFinding] = Checks("gpuc.verify")
 check = partial(CHECKS.declare, needs=Needs.OBJECTS)
-"""Declares a function as the check of a rule. The first line of the docstring is the title, the rest is the reason."""
+"""Declares a function as the check of a rule. Its docstring is the title, and rules.toml has the reason."""
 rule_of = rule_table(__file__)
 """Declares a rule of rules.toml by its id, for a check that decides several rules."""
 

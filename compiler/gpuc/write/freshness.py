@@ -6,27 +6,19 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from gpuc.diagnostics.finding import Finding, Severity, declare_rule
+from gpuc.diagnostics.finding import Finding, rule_table
 from gpuc.write import transaction
 from gpuc.write.filesystem import RefusedError, SafeDir
 from gpuc.write.lockfile import CONFLICT, TOPS, conflict_line, lock_file, parse
 from gpuc.write.writer import OUTSIDE, Output, at_file, removed_clusters
 
-MISSING = declare_rule("WRT006", Severity.ERROR, "A file of the output is missing.",
-    "Argo CD syncs the committed files, so it would delete the objects of the missing file, "
-    "or never create them.")  # fmt: skip
-EXTRA = declare_rule("WRT007", Severity.ERROR, "out/ or clusters/ contains a file that does not belong to the output.",
-    "Argo CD would sync the objects of the file, although no spec describes them.")  # fmt: skip
-STALE = declare_rule("WRT008", Severity.ERROR, "A file is the output of an older version of the spec.",
-    "After a sync, the cluster would not match the spec. Run `gpuc compile` and commit the result.")  # fmt: skip
-EDITED = declare_rule("WRT009", Severity.ERROR, "A file of the output was edited by hand.",
-    "The next compile overwrites the edit. Make the change in the spec and run `gpuc compile`.")  # fmt: skip
-STALE_LOCK = declare_rule("WRT010", Severity.ERROR, "gpuc.lock is out of date.",
-    "gpuc.lock decides which files the next compile may replace or remove. "
-    "Run `gpuc compile` and commit the result.")  # fmt: skip
-INTERRUPTED = declare_rule("WRT011", Severity.ERROR, "A compile was interrupted while it wrote files.",
-    "Some files may be new and others old. Run `gpuc compile`, "
-    "which completes or undoes the change of all files.")  # fmt: skip
+rule_of = rule_table(__file__)
+MISSING = rule_of("WRT006")
+EXTRA = rule_of("WRT007")
+STALE = rule_of("WRT008")
+EDITED = rule_of("WRT009")
+STALE_LOCK = rule_of("WRT010")
+INTERRUPTED = rule_of("WRT011")
 
 
 def freshness_findings(

@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from gpuc.diagnostics.finding import Finding, Mark, Rule, Severity, StageError, declare_rule
+from gpuc.diagnostics.finding import Finding, Mark, Rule, StageError, rule_table
 from gpuc.write import transaction
 from gpuc.write.filesystem import BusyError, RefusedError, SafeDir
 from gpuc.write.lockfile import LOCKFILE, conflict_line, is_output, lock_file, parse
@@ -19,21 +19,12 @@ from gpuc.write.transaction import Change, ConflictError, TamperedError
 WAIT_SECONDS = 5.0
 """The longest time that gpuc waits while another gpuc process writes."""
 
-FOREIGN = declare_rule("WRT001", Severity.ERROR, "gpuc would overwrite a file that it did not write.",
-    "gpuc.lock does not list the file, so the compile would overwrite the work of another program or person. Move the "
-    "file to another folder. If gpuc.lock was deleted, restore gpuc.lock from version control.")  # fmt: skip
-OUTSIDE = declare_rule("WRT002", Severity.ERROR,
-    "A path in out/ or clusters/ is not a regular file in regular folders.",
-    "If a path contains a symbolic link or .., the compile would write to files outside of out/ and clusters/, and "
-    "Argo CD would read files outside of out/.")  # fmt: skip
-DAMAGED = declare_rule("WRT003", Severity.ERROR, "gpuc.lock or the journal of an interrupted compile is damaged.",
-    "Without gpuc.lock, gpuc does not know which files it may replace. Restore gpuc.lock from version control. After a "
-    "merge conflict, use either version of gpuc.lock and compile again.")  # fmt: skip
-BUSY = declare_rule("WRT004", Severity.ERROR, "Another gpuc is writing to out/.",
-    "Two compiles at the same time could mix the output of two versions of the specs. Wait until the other compile "
-    "ends, then compile again.")  # fmt: skip
-NOT_WRITTEN = declare_rule("WRT005", Severity.ERROR, "The file system rejected a write.",
-    "No file is incomplete: either no file has changed, or the next compile completes the change.")  # fmt: skip
+rule_of = rule_table(__file__)
+FOREIGN = rule_of("WRT001")
+OUTSIDE = rule_of("WRT002")
+DAMAGED = rule_of("WRT003")
+BUSY = rule_of("WRT004")
+NOT_WRITTEN = rule_of("WRT005")
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -64,12 +64,12 @@ def _build_missing(selection: Selection, target: Path) -> None:
     for program in missing:
         label = f"[{programs.index(program) + 1:2}/{len(programs)}] {program.name} {program.version()}"
         with closing(Progress(sys.stderr, first_line_after=0)) as progress:
-            built = _build(program, binaries / program.name, lambda step, label=label: progress(f"{label}: {step}"))
+            built = _build(program, binaries / program.name, label, progress)
         write_stdout(f"{label}: {built}\n")
     _write_data(selection, target)
 
 
-def _build(program: Program, binary: Path, progress: Callable[[str], None]) -> str:
+def _build(program: Program, binary: Path, label: str, progress: Progress) -> str:
     """Builds a binary and replaces the old binary in one step. Returns the minutes and the size, as text.
 
     Raises:
@@ -87,7 +87,12 @@ def _build(program: Program, binary: Path, progress: Callable[[str], None]) -> s
         text=True,
     ) as process:
         try:
-            last_lines = _follow(process, progress, started)
+            assert process.stderr is not None
+            last_lines, packages = deque[str](maxlen=30), 0
+            for line in process.stderr:
+                last_lines.append(line.rstrip())
+                packages += not line.startswith("go: ")
+                progress(f"{label}: {packages} packages, {(time.monotonic() - started) / 60:.1f} min")
         except BaseException:
             process.terminate()
             raise
@@ -96,18 +101,6 @@ def _build(program: Program, binary: Path, progress: Callable[[str], None]) -> s
     unfinished.replace(binary)
     minutes = (time.monotonic() - started) / 60
     return f"{minutes:.1f} min, {binary.stat().st_size / MIB:.0f} MiB"
-
-
-def _follow(process: subprocess.Popen[str], progress: Callable[[str], None], started: float) -> deque[str]:
-    """Shows the number of built packages and the time. Returns the last lines of the output."""
-    assert process.stderr is not None
-    last_lines: deque[str] = deque(maxlen=30)
-    packages = 0
-    for line in process.stderr:
-        last_lines.append(line.rstrip())
-        packages += not line.startswith("go: ")
-        progress(f"{packages} packages, {(time.monotonic() - started) / 60:.1f} min")
-    return last_lines
 
 
 def _write_data(selection: Selection, target: Path) -> None:

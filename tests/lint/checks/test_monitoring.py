@@ -11,7 +11,6 @@ import pytest
 
 from gpuc.diagnostics.place import place
 from gpuc.lint.checks.monitoring.monitor_targets import findings
-from gpuc.lint.load.loaded_files import LoadedFiles
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet
 from gpuc.pipeline.stages import CompiledSpec
@@ -93,47 +92,3 @@ def test_a_chart_whose_values_add_labels_is_not_known(prod: CompiledSpec) -> Non
     assert broken(prod, GATEKEEPER, change) == [("MON002", GATEKEEPER, "spec.selector.matchLabels.scrape")]
     values = {**prod.charts["gatekeeper"], "podLabels": {"scrape": "yes"}}
     assert broken(prod, GATEKEEPER, change, gatekeeper=values) == []
-
-
-FILES = """
-apiVersion: v1
-kind: Service
-metadata: {name: web, namespace: shop, labels: {app: web}}
-spec: {selector: {app: web}, ports: [{name: http, port: 80}]}
----
-apiVersion: monitoring.coreos.com/v1
-kind: ServiceMonitor
-metadata: {name: web, namespace: monitoring, labels: {release: prom}}
-spec: {selector: {matchLabels: {app: web}}, endpoints: [{port: http}]NAMES}
-"""
-
-
-def lint(text: str) -> Reported:
-    reading = LoadedFiles()
-    reading.add("tree.yaml", text)
-    assert not reading.findings
-    return reported(ObjectSet(reading.manifests, is_complete=False))
-
-
-def test_a_monitor_that_looks_only_in_its_own_namespace_is_reported() -> None:
-    assert lint(FILES.replace("NAMES", "")) == [("MON001", "web", "spec")]
-    assert lint(FILES.replace("NAMES", ", namespaceSelector: {}")) == [("MON001", "web", "spec.namespaceSelector")]
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        ("NAMES", ", namespaceSelector: {any: true}"),
-        ("NAMES", ", namespaceSelector: {matchNames: [shop, other]}"),
-        ("{app: web}}, end", "{}}, end"),
-        ("{app: web}}, end", "{app: other}}, end"),
-        (", namespace: monitoring", ""),
-    ],
-)
-def test_no_finding_where_other_files_may_have_the_targets(change: tuple[str, str]) -> None:
-    assert lint(FILES.replace(*change).replace("NAMES", "")) == []
-
-
-def test_a_namespace_with_more_than_monitors_may_have_the_service() -> None:
-    more = "\n---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: grafana, namespace: monitoring}\nspec: {}"
-    assert lint(FILES.replace("NAMES", "") + more) == []

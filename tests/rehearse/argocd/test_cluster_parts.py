@@ -11,7 +11,7 @@ from typing import Any, cast
 import pytest
 
 from gpuc.cluster.application import application_in, applications
-from gpuc.pipeline.stages import CompiledSpec, compiled_spec
+from gpuc.pipeline.stages import CompiledSpec
 from gpuc.substrates.eks.scaling import aws
 from gpuc_rehearsal.argocd.cluster import required_namespaces, system_nodes
 from gpuc_rehearsal.argocd.http_handlers import address
@@ -26,13 +26,6 @@ from gpuc_rehearsal.process import ProgramError
 from gpuc_rehearsal.programs import Programs
 from gpuc_rehearsal.substrates.eks.karpenter import start as karpenter
 from gpuc_rehearsal.substrates.eks.provider import FINALIZER
-
-FLEET = Path(__file__).parents[3]
-
-
-@pytest.fixture(scope="module")
-def spec() -> CompiledSpec:
-    return compiled_spec(FLEET, "specs/prod-use1.yaml")
 
 
 def pod_run(folder: Path, words: list[str], mounted: list[tuple[Mount, Path]], **settings: Any) -> PodRun:
@@ -168,22 +161,22 @@ def test_pods_of_a_deployment_are_ready_and_those_of_a_job_have_ended() -> None:
     assert ended["containerStatuses"][0]["state"]["terminated"]["exitCode"] == 0
 
 
-def test_namespaces_of_the_first_sync_are_those_that_no_application_creates(spec: CompiledSpec) -> None:
-    names = [document["metadata"]["name"] for document in required_namespaces(spec.cluster, spec.synced)]
+def test_namespaces_of_the_first_sync_are_those_that_no_application_creates(prod_spec: CompiledSpec) -> None:
+    names = [document["metadata"]["name"] for document in required_namespaces(prod_spec.cluster, prod_spec.synced)]
     assert names == ["ingress-nginx", "monitoring"]
 
 
-def test_charts_and_their_namespaces_are_read_from_applications(spec: CompiledSpec) -> None:
-    found = {source.chart: source for entry in applications(spec.synced) if (source := entry.chart)}
+def test_charts_and_their_namespaces_are_read_from_applications(prod_spec: CompiledSpec) -> None:
+    found = {source.chart: source for entry in applications(prod_spec.synced) if (source := entry.chart)}
     assert application_in(found["kueue"].application).destination.namespace == "kueue-system"
     assert address(found["kueue"].url) == ("registry.k8s.io", "kueue/charts")
     assert address(found["gatekeeper"].url) == ("open-policy-agent.github.io", "gatekeeper/charts")
 
 
-def test_controllers_find_nodes_in_every_zone_without_karpenter(spec: CompiledSpec) -> None:
-    made = list(system_nodes(spec.cluster))
+def test_controllers_find_nodes_in_every_zone_without_karpenter(prod_spec: CompiledSpec) -> None:
+    made = list(system_nodes(prod_spec.cluster))
     zones = {node["metadata"]["labels"]["topology.kubernetes.io/zone"] for node in made}
-    assert zones == set(aws(spec.cluster).zones)
+    assert zones == set(aws(prod_spec.cluster).zones)
     assert not [node for node in made if "karpenter.sh/nodepool" in node["metadata"]["labels"]]
     # The taint that the README of the cluster orders: a chart that does not tolerate the taint gets no node.
     assert all(

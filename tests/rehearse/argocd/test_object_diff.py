@@ -10,22 +10,10 @@ from gpuc_rehearsal.argocd.object_diff import ObjectKey, diff_objects, is_applie
 from gpuc_rehearsal.substitute import simulated_document
 from tests.conformance.argocd_edits.sample_edits import SpecFile
 from tests.conftest import compiled_example
+from tests.rehearse.conftest import StoredObjects
 
 PROD = "specs/prod-use1.yaml"
 POOL = ObjectKey("karpenter.sh/v1", "NodePool", "", "general")
-
-
-class Server:
-    """An API server with the given objects."""
-
-    def __init__(self, *stored: dict[str, Any]) -> None:
-        self._stored = stored
-
-    def find(self, api: str, kind: str, name: str, namespace: str = "") -> dict[str, Any] | None:
-        for found in self._stored:
-            if (found["kind"], found["metadata"]["name"]) == (kind, name):
-                return found
-        return None
 
 
 def manifest(name: str, spec: dict[str, Any], **annotations: str) -> Manifest:
@@ -47,16 +35,16 @@ def test_an_object_is_applied_if_the_server_has_its_fields_after_substitution() 
     live = simulated_document(pool)
     live["metadata"]["uid"] = "1"
     live["status"] = {"conditions": []}
-    assert is_applied(Server(live), pool)  # type: ignore[arg-type]
+    assert is_applied(StoredObjects(live), pool)  # type: ignore[arg-type]
     live["spec"]["limits"]["nodes"] = "9"
-    assert not is_applied(Server(live), pool)  # type: ignore[arg-type]
-    assert not is_applied(Server(), pool)  # type: ignore[arg-type]
+    assert not is_applied(StoredObjects(live), pool)  # type: ignore[arg-type]
+    assert not is_applied(StoredObjects(), pool)  # type: ignore[arg-type]
 
 
 def test_an_object_that_is_being_deleted_is_not_applied() -> None:
     thing = manifest("a", {"x": 1})
     live = {**thing.document(), "metadata": {"name": "a", "deletionTimestamp": "now"}}
-    assert not is_applied(Server(live), thing)  # type: ignore[arg-type]
+    assert not is_applied(StoredObjects(live), thing)  # type: ignore[arg-type]
 
 
 def test_removed_objects_are_pruned_unless_their_annotation_forbids_it() -> None:

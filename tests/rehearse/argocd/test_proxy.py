@@ -15,7 +15,6 @@ import pytest
 
 from gpuc.cluster.application import Destination
 from gpuc.kubernetes.kueue import VISIBILITY
-from gpuc.spec.platform import OWN_SERVER
 from gpuc_rehearsal.argocd.cluster import cluster_secret
 from gpuc_rehearsal.argocd.http_handlers import Request, Response, cgi_response
 from gpuc_rehearsal.argocd.servers import discovery, read_chunked, start_proxy
@@ -104,11 +103,7 @@ def test_pieces_of_a_body_are_joined() -> None:
 
 def test_a_cgi_program_sets_the_status() -> None:
     response = cgi_response(b"Status: 404 Not Found\r\nContent-Type: text/plain\r\n\r\nno\r\n\r\nsuch")
-    assert (response.code, response.headers, response.content) == (
-        404,
-        {"Content-Type": "text/plain"},
-        b"no\r\n\r\nsuch",
-    )
+    assert response == Response(404, b"no\r\n\r\nsuch", {"Content-Type": "text/plain"})
 
 
 def test_a_cluster_keeps_the_address_of_its_spec_and_is_reached_by_the_proxy(tmp_path: Path) -> None:
@@ -122,22 +117,11 @@ def test_a_cluster_keeps_the_address_of_its_spec_and_is_reached_by_the_proxy(tmp
     assert secret["stringData"]["name"] == "train-usw2"
     config = json.loads(secret["stringData"]["config"])
     assert config["proxyUrl"] == "http://127.0.0.1:1"
-    assert config["tlsClientConfig"]["serverName"] == "localhost"
-    assert config["tlsClientConfig"]["insecure"] is False
-    assert config["tlsClientConfig"]["caData"] == "Y2E="
-
-
-def test_a_destination_is_argo_cds_own_cluster_by_server_or_name() -> None:
-    assert Destination(OWN_SERVER, "").is_own
-    assert Destination("", "in-cluster").is_own
-    assert not Destination("", "train-usw2").is_own
+    assert config["tlsClientConfig"].items() >= {"serverName": "localhost", "insecure": False, "caData": "Y2E="}.items()
 
 
 def test_kueues_visibility_apis_are_there_and_empty() -> None:
     code, content = discovery(f"/apis/{VISIBILITY}/v1beta2?timeout=5s")
-    assert (code, json.loads(content)["groupVersion"], json.loads(content)["resources"]) == (
-        200,
-        f"{VISIBILITY}/v1beta2",
-        [],
-    )
+    listed = json.loads(content)
+    assert (code, listed["groupVersion"], listed["resources"]) == (200, f"{VISIBILITY}/v1beta2", [])
     assert discovery("/openapi/v2")[0] == 404

@@ -6,8 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from gpuc.cli.main import run_command
-from gpuc.diagnostics.usage import UsageError
 from gpuc.pipeline.stages import compiled_spec
 from gpuc_rehearsal.cli.argocd_command import groups
 from tests.conformance import argocd
@@ -54,16 +52,3 @@ def test_the_fleet_of_a_hub_compiles_into_one_run_of_two_clusters(tmp_path: Path
 def test_clusters_of_their_own_argo_cd_have_a_run_each() -> None:
     found = groups([compiled_example(name) for name in HUB])
     assert [len(group) for group in found] == [1, 1]
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["prod-use1", "--charts", "."], "--charts needs --argocd"),
-        (["prod-use1", "--argocd", "--case", "full node"], "remove --case"),
-        (["prod-use1", "--argocd", "--charts", "nowhere"], "nowhere is not a folder"),
-    ],
-)
-def test_options_that_do_not_go_together_are_refused(words: list[str], message: str) -> None:
-    with pytest.raises(UsageError, match=message):
-        run_command(["rehearse", *words])

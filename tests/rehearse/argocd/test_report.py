@@ -68,11 +68,6 @@ def test_text_and_markdown_have_times_waits_and_failures(form: str) -> None:
         assert part in text
 
 
-def test_a_bar_in_a_message_does_not_break_a_table() -> None:
-    line = next(line for line in REPORT.render("markdown", [result(NEVER)]).splitlines() if "renamed" in line)
-    assert line.replace(r"\|", "").count("|") == 6
-
-
 def test_json_has_numbers() -> None:
     (read,) = json.loads(REPORT.render("json", [result(GROWS, NEVER, failures=(FAILURE,))]))["argocd"]
     assert read["counts"] == {"applications": 2, "good": 1, "edits": 2, "late": 1, "failures": 1}

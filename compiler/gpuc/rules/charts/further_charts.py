@@ -15,12 +15,7 @@ from gpuc.spec.charts import Chart
 
 @rule("CHT001")
 def chart_in_namespace_of_tenant(cluster: Cluster) -> Findings:
-    """A chart of the platform has objects in a namespace of a tenant.
-
-    The quota and the policies of the tenant would apply to the pods of the chart, and members of the tenant could
-    change them. If the chart is installed for the tenant, set `tenant`: the AppProject then permits only the
-    namespaces of the tenant.
-    """
+    """A chart of the platform has objects in a namespace of a tenant."""
     owners = {namespace.name: tenant for tenant, namespace in cluster.namespaces}
     for name, chart in cluster.spec.charts.items():
         if chart.tenant is not None:
@@ -42,11 +37,7 @@ def _namespaces(name: str, chart: Chart) -> Iterator[tuple[Path, str]]:
 
 @rule("CHT002")
 def chart_outside_of_tenant(cluster: Cluster) -> Findings:
-    """A chart of a tenant has cluster-scoped objects, or objects outside of the namespaces of the tenant.
-
-    The AppProject of such a chart permits only the namespaces of the tenant, so that neither the chart nor its values
-    can reach objects of another tenant.
-    """
+    """A chart of a tenant has cluster-scoped objects, or objects outside of the namespaces of the tenant."""
     tenants = {tenant.name: [namespace.name for namespace in tenant.namespaces] for tenant in cluster.tenants}
     for name, chart in cluster.spec.charts.items():
         if chart.tenant is None:
@@ -69,11 +60,7 @@ def chart_outside_of_tenant(cluster: Cluster) -> Findings:
 
 @rule("CHT003")
 def chart_with_denied_kind(cluster: Cluster) -> Findings:
-    """A chart of a tenant has a kind with which the tenant could leave its limits.
-
-    Argo CD creates the objects with its own permissions. If you have read the templates of the chart, accept the
-    finding with `accept` at the chart. The version of the chart is exact, so the templates do not change.
-    """
+    """A chart of a tenant has a kind with which the tenant could leave its limits."""
     for name, chart in cluster.spec.charts.items():
         for index, kind in enumerate(chart.kinds.namespaced if chart.tenant else ()):
             group, _, short = kind.rpartition("/")
@@ -88,10 +75,7 @@ _APPLICATIONS = ("extra", "monitoring", "project", "root", "tenants")
 
 @rule("CHT004")
 def chart_with_taken_name(cluster: Cluster) -> Findings:
-    """A chart has the name of a component, or of an Application that gpuc creates.
-
-    Two Applications would have the same name. To change the values of a component, use `components` instead.
-    """
+    """A chart has the name of a component, or of an Application that gpuc creates."""
     for name in cluster.spec.charts:
         path = ("spec", "charts", name, "repository")
         component = next((item for item in cluster.components if name == item or name.startswith(f"{item}-")), None)
@@ -104,10 +88,7 @@ def chart_with_taken_name(cluster: Cluster) -> Findings:
 
 @rule("CHT005")
 def unwritable_chart_value(cluster: Cluster) -> Findings:
-    """A value of a chart cannot be written as YAML so that all tools read the same value.
-
-    Helm would read another value than the value in the spec.
-    """
+    """A value of a chart cannot be written as YAML so that all tools read the same value."""
     for name, chart in cluster.spec.charts.items():
         path: Path = ("spec", "charts", name, "values")
         yield from (Found(*problem) for problem in unprintable(chart.values, allows_null=True, path=path))

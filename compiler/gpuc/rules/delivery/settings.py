@@ -7,14 +7,9 @@ from gpuc.model import Cluster
 from gpuc.rules import Findings, Found, rule
 
 
-@rule("ARG002", Severity.WARNING, source="argoproj/argo-cd v3.5.1 docs/user-guide/sync-options.md")
+@rule("ARG002", Severity.WARNING)
 def automatic_prune_in_production(cluster: Cluster) -> Findings:
-    """Argo CD prunes automatically in a production cluster.
-
-    Argo CD immediately deletes objects that the spec no longer contains. If you rename a node pool, Argo CD deletes all
-    nodes of the node pool with their pods. If you rename a tenant, Argo CD deletes the namespaces of the tenant with
-    all data. Disruption budgets do not delay the deletion.
-    """
+    """Argo CD prunes automatically in a production cluster."""
     if cluster.spec.environment == "prod" and cluster.spec.delivery.prune == "automatic":
         message = "delivery.prune is automatic in prod; expected confirm or never"
         yield Found(("spec", "delivery", "prune"), message, "set delivery.prune to confirm")
@@ -22,10 +17,7 @@ def automatic_prune_in_production(cluster: Cluster) -> Findings:
 
 @rule("ARG101")
 def credentials_in_url(cluster: Cluster) -> Findings:
-    """The repository URL contains credentials.
-
-    gpuc writes the URL into every Argo CD Application. All users who can read the Applications can see the credentials.
-    """
+    """The repository URL contains credentials."""
     urls: list[tuple[str, Path, str]] = [("delivery.repo", ("spec", "delivery", "repo"), cluster.spec.delivery.repo)]
     for name, chart in cluster.spec.charts.items():
         urls.append((f"charts.{name}.repository", ("spec", "charts", name, "repository"), chart.repository))
@@ -41,10 +33,7 @@ def credentials_in_url(cluster: Cluster) -> Findings:
 
 @rule("ARG102", Severity.WARNING)
 def path_without_output(cluster: Cluster) -> Findings:
-    """The path of the output in the repository does not end with out.
-
-    gpuc writes the output into a folder with the name out. With another path Argo CD finds no objects.
-    """
+    """The path of the output in the repository does not end with out."""
     path = cluster.spec.delivery.path
     if path.rstrip("/").split("/")[-1] != "out":
         message = f"delivery.path is {path}; expected a path that ends with out, the output folder of gpuc"

@@ -10,14 +10,9 @@ from gpuc.rules import Owned, fleet_rule
 from gpuc.spec.cluster import Spec
 
 
-@fleet_rule("FLT002", source="argoproj/argo-cd v3.5.1 docs/operator-manual/declarative-setup.md, clusters")
+@fleet_rule("FLT002")
 def same_destination(spec: Spec) -> Iterator[Owned]:
-    """Two specs have the same destination in Argo CD.
-
-    Argo CD applies the objects of both specs to one cluster. A copied spec needs its own destination. Only
-    https://kubernetes.default.svc and in-cluster can occur in several specs: each cluster has its own Argo CD. If two
-    hubs know different clusters by the same name, accept the finding.
-    """
+    """Two specs have the same destination in Argo CD."""
     destination = spec.delivery.destination
     if not destination.is_own_cluster:
         key = "server" if destination.server else "name"
@@ -25,19 +20,9 @@ def same_destination(spec: Spec) -> Iterator[Owned]:
         yield Owned(("spec", "delivery", "destination", key), (key, value), f"Argo CD destination {value}")
 
 
-@fleet_rule(
-    "FLT005",
-    Severity.WARNING,
-    source="EKS user guide, EKS Pod Identity: IAM role trust policy, session tags (eks-cluster-arn)",
-)
+@fleet_rule("FLT005", Severity.WARNING)
 def same_outside_access(spec: Spec) -> Iterator[Owned]:
-    """Clusters of different environments have the same IAM role, private address range or host name.
-
-    Members of a tenant in staging then use the permissions, the databases and the host names of production. A layer
-    that both specs extend is the usual cause: write these values into the specs. Public addresses, whole private
-    networks and host names of servers may be the same. If the role, the servers or the host are for both environments,
-    or the clusters are in networks with the same addresses, accept the finding.
-    """
+    """Clusters of different environments have the same IAM role, private address range or host name."""
     for name, tenant in spec.tenants.items():
         path: Path = ("spec", "tenants", name)
         for namespace, settings in tenant.namespaces.items():

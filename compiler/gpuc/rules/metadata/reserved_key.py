@@ -5,13 +5,9 @@ from gpuc.model import Cluster
 from gpuc.rules import Findings, Found, rule
 
 
-@rule("MET001", source="compiler/gpuc/catalog/reserved_keys.json names the source of each key")
+@rule("MET001")
 def reserved_key(cluster: Cluster) -> Findings:
-    """A program of the platform reads a label or an annotation of the spec.
-
-    The value would change what the program does with all objects of the cluster, the pool or the tenant, for example
-    switch off admission policies for a namespace. gpuc's own labels and annotations are not replaced.
-    """
+    """A program of the platform reads a label or an annotation of the spec."""
     for path, section in cluster.metadata_sections.items():
         for field, keys in (("labels", section.labels), ("annotations", section.annotations)):
             for key in keys:

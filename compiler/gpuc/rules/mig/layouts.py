@@ -13,13 +13,9 @@ def layout_path(pool: GpuPool) -> Path:
     return (*pool.path, "sharing", "mig", "every" if mig and mig.every else "gpus")
 
 
-@gpu_rule("MIG008", source="bottlerocket-os/bottlerocket#4483; awslabs/amazon-eks-ami v20260724")
+@gpu_rule("MIG008")
 def layout_without_partitioner(pool: GpuPool) -> Findings:
-    """A node pool has a MIG layout, but gpuc cannot partition GPUs with the AMI of the node pool.
-
-    Nodes advertise whole GPUs, and pods that request slices stay pending. Bottlerocket partitions GPUs according to
-    settings that gpuc does not write. AL2 AMIs contain no program that partitions GPUs.
-    """
+    """A node pool has a MIG layout, but gpuc cannot partition GPUs with the AMI of the node pool."""
     if pool.sharing and pool.sharing.mode == "mig" and not (pool.mig_by_operator or pool.mig_by_user_data):
         actual = f"node pool {pool.name} has a MIG layout and {pool.image.id} AMIs"
         message = f"{actual}, with which gpuc cannot partition GPUs; expected AL2023 or Ubuntu AMIs"
@@ -27,12 +23,9 @@ def layout_without_partitioner(pool: GpuPool) -> Findings:
         yield Found(layout_path(pool), message, related=related)
 
 
-@gpu_rule("MIG002", source="NVIDIA/k8s-device-plugin v0.20.0 internal/rm/device_map.go")
+@gpu_rule("MIG002")
 def single_strategy_on_mixed_layout(pool: GpuPool) -> Findings:
-    """A node pool with the MIG strategy single has several MIG profiles, or both slices and whole GPUs.
-
-    The device plugin exits, and the node advertises no GPUs.
-    """
+    """A node pool with the MIG strategy single has several MIG profiles, or both slices and whole GPUs."""
     sharing = pool.sharing
     if sharing and sharing.strategy == "single":
         kinds = [f"{profile} slices" for profile in sharing.slices()]
@@ -45,13 +38,9 @@ def single_strategy_on_mixed_layout(pool: GpuPool) -> Findings:
             yield Found((*pool.path, "sharing", "mig", "strategy"), message, fix, related)
 
 
-@gpu_rule("MIG010", Severity.WARNING, source="NVIDIA MIG user guide r620, limits")
+@gpu_rule("MIG010", Severity.WARNING)
 def training_on_slices(pool: GpuPool) -> Findings:
-    """A training node pool has MIG slices.
-
-    Slices cannot communicate through NVLink or NCCL, and a process can use only one slice. Distributed training does
-    not start.
-    """
+    """A training node pool has MIG slices."""
     if pool.spec.purpose == "training" and pool.sharing and pool.sharing.mode == "mig":
         message = f"purpose of node pool {pool.name} is training, but its GPUs are MIG slices"
         related = [Related("MIG layout", (*pool.path, "sharing", "mig"), on_key=True)]

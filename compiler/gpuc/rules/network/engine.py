@@ -13,14 +13,9 @@ REASONS = {
 }
 
 
-@rule("NET004", source="gpuc/catalog/datapaths.json: the facts of each engine and their sources")
+@rule("NET004")
 def engine_without_facts(cluster: Cluster) -> Findings:
-    """gpuc does not support the network policy engine.
-
-    Engines match the packets of a pod differently, for example before or after the address of a Service is replaced.
-    Without facts about the engine, the policies can block DNS, credentials or the API server, and the proof that
-    tenants are isolated can be wrong.
-    """
+    """gpuc does not support the network policy engine."""
     engine, known = cluster.network.policy_engine, cluster.substrate.policy_engines
     if engine not in known:
         reason = REASONS.get(engine, f"{cluster.substrate.sections.title} do not have this program")
@@ -28,12 +23,9 @@ def engine_without_facts(cluster: Cluster) -> Findings:
         yield Found(ENGINE, f"policyEngine is {engine}; {reason}; {expected}")
 
 
-@rule("NET003", source="aws/amazon-vpc-cni-k8s README, network policy")
+@rule("NET003")
 def unenforced_isolation(cluster: Cluster) -> Findings:
-    """Tenants are isolated by NetworkPolicies, but no network plugin enforces NetworkPolicies.
-
-    The API server accepts the NetworkPolicies, but every pod can still connect to every other pod.
-    """
+    """Tenants are isolated by NetworkPolicies, but no network plugin enforces NetworkPolicies."""
     tenants = [tenant for tenant in cluster.tenants if tenant.isolates_network]
     if cluster.network.policy_engine == "none" and tenants:
         isolated = ", ".join(f"{tenant.name} ({tenant.spec.isolation})" for tenant in tenants)
@@ -42,16 +34,9 @@ def unenforced_isolation(cluster: Cluster) -> Findings:
         yield Found(ENGINE, message, related=related)
 
 
-@rule(
-    "NET005",
-    source="aws/amazon-network-policy-controller-k8s v1.1.7 pkg/resolvers/endpoints.go (getMatchingServiceClusterIPs)",
-)
+@rule("NET005")
 def api_server_without_service_range(cluster: Cluster) -> Findings:
-    """A tenant uses the API server, but the policy does not include the address at which pods connect to it.
-
-    Pods connect to the ClusterIP of Service kubernetes, the first address of the service range. The VPC CNI judges a
-    packet before kube-proxy replaces this address, so rules for other addresses of the API server do not match.
-    """
+    """A tenant uses the API server, but the policy does not include the address at which pods connect to it."""
     fact = cluster.datapath.get("api-server")
     if fact is None or "ip-block" not in fact.matched_by or cluster.network.service_cidr is not None:
         return
@@ -63,12 +48,9 @@ def api_server_without_service_range(cluster: Cluster) -> Findings:
             yield Found((*tenant.path, "network", "apiServer"), f"{actual}; {effect}", fix)
 
 
-@rule("NET008", source="cilium/cilium v1.20.2 Documentation/security/policy/layer3.rst, Entities based")
+@rule("NET008")
 def gateway_without_cilium(cluster: Cluster) -> Findings:
-    """A tenant allows the gateways of Cilium, but Cilium is not the network policy engine.
-
-    Only policies of Cilium can name its proxy. A gateway of another project runs as pods in a namespace.
-    """
+    """A tenant allows the gateways of Cilium, but Cilium is not the network policy engine."""
     fact = cluster.datapath.get("gateway")
     for tenant in cluster.tenants if fact is None or not fact.entity else ():
         for index, ingress in enumerate(tenant.spec.network.ingress):
@@ -78,17 +60,9 @@ def gateway_without_cilium(cluster: Cluster) -> Findings:
                 yield _without_cilium(cluster, path, actual, "the namespace of the gateway's pods")
 
 
-@rule(
-    "NET007",
-    source="aws/aws-network-policy-agent v1.4.1 controllers/policyendpoints_controller.go, which skips domain names; "
-    "EKS user guide, Use Network Policies with EKS Auto Mode",
-)
+@rule("NET007")
 def names_without_cilium(cluster: Cluster) -> Findings:
-    """A tenant may connect to host names, but the network policy engine matches no host names.
-
-    Only Cilium reads the answers of DNS and allows the addresses in the answers. The VPC CNI has policies with host
-    names only on nodes that the cloud itself manages, which no node pool has.
-    """
+    """A tenant may connect to host names, but the network policy engine matches no host names."""
     fact = cluster.datapath.get("named")
     for tenant in cluster.tenants if fact is None or "name" not in fact.matched_by else ():
         for index, egress in enumerate(tenant.spec.network.egress):

@@ -25,10 +25,7 @@ def exceptions(tenant: Tenant) -> Iterator[tuple[Path, Allowed]]:
 
 @tenant_rule("NET110", Severity.WARNING)
 def exceptions_without_policies(tenant: Tenant) -> Findings:
-    """A tenant with isolation namespace has exceptions to NetworkPolicies, but no NetworkPolicies.
-
-    The exceptions have no effect: pods of the tenant may connect to all addresses.
-    """
+    """A tenant with isolation namespace has exceptions to NetworkPolicies, but no NetworkPolicies."""
     for path, _ in exceptions(tenant) if tenant.spec.isolation == "namespace" else ():
         message = f"{path[4]} of tenant {tenant.name} has no effect, because the isolation is namespace"
         related = [Related("isolation is namespace", (*tenant.path, "isolation"))]
@@ -37,10 +34,7 @@ def exceptions_without_policies(tenant: Tenant) -> Findings:
 
 @rule("NET107", Severity.WARNING)
 def redundant_egress(cluster: Cluster) -> Findings:
-    """The egress of a tenant has a range that another range, or the internet, already includes for the same ports.
-
-    The entry has no effect. A later removal of the entry would not close the range.
-    """
+    """The egress of a tenant has a range that another range, or the internet, already includes for the same ports."""
     for tenant in cluster.tenants:
         ranges = list(_ranges(tenant))
         internet = tenant.spec.network.internet
@@ -91,17 +85,9 @@ def _includes(wider: Allowed, entry: Allowed) -> bool:
 SUFFIXES = (".svc", ".cluster.local")
 
 
-@tenant_rule(
-    "NET109",
-    Severity.WARNING,
-    source="cilium/cilium v1.20.2 Documentation/security/policy/layer3.rst, DNS based: rules are intended for external "
-    "connections and behave similarly to CIDR based rules, which match no pods",
-)
+@tenant_rule("NET109", Severity.WARNING)
 def names_in_cluster(tenant: Tenant) -> Findings:
-    """A tenant may connect to the host name of a Service in the cluster, but rules with names match no pods.
-
-    Cilium learns the addresses of the name, but a rule with names applies only to addresses outside of the cluster.
-    """
+    """A tenant may connect to the host name of a Service in the cluster, but rules with names match no pods."""
     for index, egress in enumerate(tenant.spec.network.egress):
         for number, name in enumerate(egress.names or ()):
             if name.endswith(SUFFIXES):
@@ -110,19 +96,9 @@ def names_in_cluster(tenant: Tenant) -> Findings:
                 yield Found(path, f"{actual}; expected host names outside of the cluster")
 
 
-@tenant_rule(
-    "NET111",
-    Severity.WARNING,
-    source="kubernetes-sigs/aws-load-balancer-controller 225f4456 docs/guide/service/nlb.md (health check traffic)",
-)
+@tenant_rule("NET111", Severity.WARNING)
 def internet_without_health_checks(tenant: Tenant) -> Findings:
-    """The internet may connect to pods of a tenant, but the health checks of their load balancer may not.
-
-    An NLB that keeps the addresses of clients sends its health checks from its own private addresses, which the
-    internet excludes. Every target is unhealthy, and the NLB then sends requests to all targets, so that a first test
-    succeeds. Later it sends requests to pods that do not answer. Pods with a readiness gate of the load balancer never
-    become ready. If pods need no health checks, accept the finding.
-    """
+    """The internet may connect to pods of a tenant, but the health checks of their load balancer may not."""
     for index, entry in enumerate(tenant.spec.network.ingress if tenant.isolates_network else ()):
         if entry.internet and entry.health_checks is None:
             actual = f"ingress of tenant {tenant.name} from the internet has no healthChecks"
@@ -133,11 +109,7 @@ def internet_without_health_checks(tenant: Tenant) -> Findings:
 
 @rule("NET106", Severity.WARNING)
 def metrics_without_prometheus(cluster: Cluster) -> Findings:
-    """A tenant opens ports for Prometheus, but the spec names no Prometheus.
-
-    The NetworkPolicy for these ports names the namespace of Prometheus, which is part of the section observability.
-    Without the section the ports stay closed.
-    """
+    """A tenant opens ports for Prometheus, but the spec names no Prometheus."""
     for tenant in cluster.tenants if cluster.spec.observability is None else ():
         if "metrics" in tenant.spec.network.model_fields_set and tenant.spec.network.metrics:
             message = f"tenant {tenant.name} has network.metrics, but the spec has no observability"

@@ -58,11 +58,7 @@ def with_pods(cluster: Cluster, ranges: Iterable[SpecRange]) -> Iterator[tuple[P
 
 @rule("NET101")
 def invalid_range(cluster: Cluster) -> Findings:
-    """An address range is invalid, or does not begin with its first address.
-
-    The API server refuses an invalid range. A range that begins with another address, such as 10.0.250.1/28, also
-    includes the earlier addresses of 10.0.250.0/28.
-    """
+    """An address range is invalid, or does not begin with its first address."""
     lists = declared_ranges(cluster, "podCidrs", "endpointCidrs", "apiServerCidrs")
     services = cluster.network.service_cidr
     single = [(("spec", "network", "serviceCidr"), services)] if services is not None else []
@@ -75,13 +71,9 @@ def invalid_range(cluster: Cluster) -> Findings:
             yield Found(path, message, f"replace {text} by {address_range}")
 
 
-@rule("NET103", source="EC2 user guide, instance metadata; EKS best practices, restrict access to the instance profile")
+@rule("NET103")
 def egress_to_metadata(cluster: Cluster) -> Findings:
-    """The egress of a tenant includes the instance metadata service.
-
-    Pods get the credentials of the node from the instance metadata service, with all permissions of the node in the
-    account of the cloud.
-    """
+    """The egress of a tenant includes the instance metadata service."""
     for path, text in egress_ranges(cluster):
         address_range = ipv4_network(text)
         if address_range is not None and METADATA in address_range:
@@ -89,39 +81,26 @@ def egress_to_metadata(cluster: Cluster) -> Findings:
             yield Found(path, message, f"replace {text} by ranges without {METADATA}")
 
 
-@rule("NET002", source="Kubernetes documentation, NetworkPolicy, ipBlock")
+@rule("NET002")
 def egress_to_pods(cluster: Cluster) -> Findings:
-    """The egress of a tenant includes addresses of pods.
-
-    Egress is for networks outside of the cluster. With such a range, pods of the tenant can connect to pods of all
-    other tenants.
-    """
+    """The egress of a tenant includes addresses of pods."""
     for path, text, pod_range, related in with_pods(cluster, egress_ranges(cluster)):
         actual = f"egress of tenant {path[2]} to {text} overlaps podCidrs {pod_range}"
         yield Found(path, f"{actual}; expected ranges outside of the cluster", related=related)
 
 
-@rule("NET009", source="Kubernetes documentation, NetworkPolicy, ipBlock")
+@rule("NET009")
 def ingress_from_pods(cluster: Cluster) -> Findings:
-    """The ingress of a tenant includes addresses of pods.
-
-    Ranges are for clients outside of the cluster and for load balancers. With such a range, pods of all other tenants
-    can connect to pods of the tenant, if their egress allows the connection. If load balancers and pods have addresses
-    in the same subnets, create separate subnets for load balancers.
-    """
+    """The ingress of a tenant includes addresses of pods."""
     for path, text, pod_range, related in with_pods(cluster, ingress_ranges(cluster)):
         actual = f"ingress of tenant {path[2]} from {text} overlaps podCidrs {pod_range}"
         expected = "`internet: true`" if text == "0.0.0.0/0" else "ranges of clients outside of the cluster"
         yield Found(path, f"{actual}; expected {expected}, or ranges of load balancers", related=related)
 
 
-@rule("NET104", source="Kubernetes documentation, NetworkPolicy, namespaceSelector")
+@rule("NET104")
 def ingress_from_tenant(cluster: Cluster) -> Findings:
-    """The key network.ingress of a tenant lists a namespace of this tenant or of another tenant.
-
-    The key is for namespaces of the platform. A namespace of another tenant ends the isolation between the two tenants.
-    Namespaces of the same tenant do not need the key, because traffic between them is always allowed.
-    """
+    """The key network.ingress of a tenant lists a namespace of this tenant or of another tenant."""
     owners = {namespace.name: tenant for tenant, namespace in cluster.namespaces}
     for tenant in cluster.tenants:
         for index, ingress in enumerate(tenant.spec.network.ingress):
@@ -134,18 +113,9 @@ def ingress_from_tenant(cluster: Cluster) -> Findings:
                 yield Found(path, f"{actual}; expected a namespace of the platform", related=related)
 
 
-@rule(
-    "NET105",
-    source="aws/amazon-network-policy-controller-k8s v1.1.7 pkg/resolvers/endpoints.go; "
-    "cilium/cilium v1.20.2 bpf/bpf_lxc.c (ENABLE_PER_PACKET_LB)",
-)
+@rule("NET105")
 def range_among_services(cluster: Cluster) -> Findings:
-    """An address range overlaps the addresses of Services.
-
-    The VPC CNI judges a packet before the address of a Service is replaced. With such a range, pods of a tenant can
-    connect to the Services of all namespaces, unless an ingress policy denies the connection. Cilium judges the packet
-    after the address is replaced, so that the range has no effect.
-    """
+    """An address range overlaps the addresses of Services."""
     services = ipv4_network(cluster.network.service_cidr or "")
     keys = ("podCidrs", "endpointCidrs", "apiServerCidrs")
     for path, text in (*declared_ranges(cluster, *keys), *egress_ranges(cluster)):
@@ -157,30 +127,18 @@ def range_among_services(cluster: Cluster) -> Findings:
             yield Found(path, message, related=related)
 
 
-@rule("NET102", source="Kubernetes documentation, NetworkPolicy, ipBlock")
+@rule("NET102")
 def endpoints_among_pods(cluster: Cluster) -> Findings:
-    """endpointCidrs, s3GatewayCidrs or apiServerCidrs contain addresses of pods.
-
-    Pods of tenants may connect to these ranges on port 443. With such a range, pods of a tenant can also connect to
-    pods of all other tenants.
-    """
+    """endpointCidrs, s3GatewayCidrs or apiServerCidrs contain addresses of pods."""
     ranges = declared_ranges(cluster, "endpointCidrs", "apiServerCidrs")
     for path, text, pod_range, related in with_pods(cluster, ranges):
         message = f"{path[3]} {text} overlaps podCidrs {pod_range}; expected ranges without addresses of pods"
         yield Found(path, message, related=related)
 
 
-@rule(
-    "NET108",
-    Severity.WARNING,
-    source="aws/aws-network-policy-agent v1.4.1 pkg/fwruleprocessor/fw_rule_processor.go "
-    "(ComputeMapEntriesFromEndpointRules)",
-)
+@rule("NET108", Severity.WARNING)
 def range_cut_by_internet(cluster: Cluster) -> Findings:
-    """A range contains addresses that the internet excludes; with the VPC CNI, these addresses stay closed.
-
-    The VPC CNI denies the excluded ranges of all policies of a pod, unless a rule names the same or a smaller range.
-    """
+    """A range contains addresses that the internet excludes; with the VPC CNI, these addresses stay closed."""
     if cluster.network.policy_engine != "vpc-cni":
         return
     for tenant in cluster.tenants:
@@ -205,11 +163,7 @@ def _ranges_beside_internet(cluster: Cluster, tenant: Tenant) -> Iterator[tuple[
 
 @rule("NET006")
 def isolation_without_ranges(cluster: Cluster) -> Findings:
-    """A tenant is isolated by NetworkPolicies, but the spec lacks address ranges that the policies need.
-
-    Without endpointCidrs, pods reach no service of the cloud. Without apiServerCidrs, pods do not reach the API server.
-    Without podCidrs, gpuc cannot check that other ranges contain no pods of other tenants.
-    """
+    """A tenant is isolated by NetworkPolicies, but the spec lacks address ranges that the policies need."""
     ranges = {"podCidrs": cluster.network.pod_cidrs, "endpointCidrs": cluster.network.endpoint_cidrs}
     for tenant in cluster.tenants:
         if not tenant.isolates_network:

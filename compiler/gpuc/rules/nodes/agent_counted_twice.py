@@ -8,10 +8,7 @@ from gpuc.rules import Findings, Found, rule
 
 @rule("KRP129", Severity.WARNING)
 def agent_counted_twice(cluster: Cluster) -> Findings:
-    """gpuc already counts the requests of a DaemonSet in nodeAgents.
-
-    gpuc subtracts the requests twice, so quotas and workload templates are smaller than the nodes.
-    """
+    """gpuc already counts the requests of a DaemonSet in nodeAgents."""
     known = {
         row.name: row
         for row in cluster.catalog.daemonsets_of([*cluster.components, cluster.spec.cloud.substrate.folder])

@@ -9,14 +9,9 @@ from gpuc.model.names import SYSTEM_TAINT
 from gpuc.rules import Findings, Found, pool_rule
 
 
-@pool_rule(
-    "KRP143", source="kubernetes-sigs/karpenter v1.14.1 pkg/apis/v1/nodeclaim_validation.go (validateTaintsField)"
-)
+@pool_rule("KRP143")
 def repeated_taint(pool: Pool) -> Findings:
-    """Two taints of a node pool have the same key and the same effect.
-
-    The autoscaler refuses the node pool, and starts no node.
-    """
+    """Two taints of a node pool have the same key and the same effect."""
     earlier: dict[tuple[str, str], int] = {}
     for index, taint in enumerate(pool.spec.taints):
         first = earlier.setdefault((taint.key, taint.effect), index)
@@ -26,26 +21,18 @@ def repeated_taint(pool: Pool) -> Findings:
             yield Found((*pool.path, "taints", index), f"{message}; expected one", related=related)
 
 
-@pool_rule("KRP141", source="kubernetes-sigs/karpenter v1.14.1 pkg/apis/v1/labels.go")
+@pool_rule("KRP141")
 def reserved_node_label(pool: Pool) -> Findings:
-    """A node label of the spec is reserved for Kubernetes, NVIDIA, gpuc, the cloud or its autoscaler.
-
-    The autoscaler refuses labels of its own domain and the hostname, and starts no node. Other reserved labels change
-    which instances it chooses, which pods of the GPU Operator run on the node, or which queue pays for the node.
-    """
+    """A node label of the spec is reserved for Kubernetes, NVIDIA, gpuc, the cloud or its autoscaler."""
     for key in pool.spec.node_labels:
         if (domain := reserved_domain(key)) and not is_free_label(key):
             message = f"node label {key} of node pool {pool.name} has the domain {domain}, which is reserved"
             yield Found((*pool.path, "nodeLabels", key), f"{message}; expected a domain of your own")
 
 
-@pool_rule("KRP142", source="kubernetes-sigs/karpenter v1.14.1 pkg/apis/v1/taints.go")
+@pool_rule("KRP142")
 def reserved_taint(pool: Pool) -> Findings:
-    """A taint of the spec is reserved for Kubernetes, NVIDIA, gpuc, the cloud or its autoscaler.
-
-    Controllers add and remove these taints. A node with such a taint never becomes ready, or pods tolerate the taint by
-    default.
-    """
+    """A taint of the spec is reserved for Kubernetes, NVIDIA, gpuc, the cloud or its autoscaler."""
     for index, taint in enumerate(pool.spec.taints):
         if taint.key == SYSTEM_TAINT or reserved_domain(taint.key):
             message = f"the key {taint.key} of a taint of node pool {pool.name} is reserved"

@@ -50,14 +50,9 @@ def expected_deny(cluster: Cluster, names: Iterable[str], reason: str, related: 
         yield Found(("spec", "policies", key), message, set_to_deny(key, policies), related)
 
 
-@rule("POL104", source="kubernetes-sigs/kueue v0.19.2 pkg/controller/jobframework/reconciler.go")
+@rule("POL104")
 def jobs_outside_of_kueue(cluster: Cluster) -> Findings:
-    """Kueue ignores workloads without a queue, and policy queue-required does not have stage deny.
-
-    With a framework for pods, gpuc sets manageJobsWithoutQueueName of Kueue to false; otherwise Kueue would stop every
-    pod of a tenant. Only policy queue-required then denies a Job without a queue, which would use GPUs that no quota
-    counts.
-    """
+    """Kueue ignores workloads without a queue, and policy queue-required does not have stage deny."""
     frameworks = [name for name in cluster.frameworks if name in pod_frameworks()]
     required = ["queue-required"] if cluster.gpu_pools and frameworks else []
     related = [Related("the frameworks", ("spec", "kueue", "frameworks"), on_key=True)]
@@ -70,13 +65,9 @@ def jobs_outside_of_kueue(cluster: Cluster) -> Findings:
 RESTRICTIONS = ("host-access", "host-network")
 
 
-@rule("POL101", Severity.WARNING, source="Kubernetes Pod Security Standards, privileged")
+@rule("POL101", Severity.WARNING)
 def privileged_without_restrictions(cluster: Cluster) -> Findings:
-    """A namespace is privileged, but policy host-access or host-network does not have stage deny.
-
-    On AMIs other than AL2023, EFA needs privileged namespaces (capability IPC_LOCK). Without these policies the pods of
-    a privileged namespace may also mount the node's disk and use the node's network, and can read the data of others.
-    """
+    """A namespace is privileged, but policy host-access or host-network does not have stage deny."""
     privileged = [namespace for _, namespace in cluster.namespaces if namespace.spec.pod_security == "privileged"]
     names = ", ".join(namespace.name for namespace in privileged)
     related = [
@@ -87,24 +78,16 @@ def privileged_without_restrictions(cluster: Cluster) -> Findings:
     yield from expected_deny(cluster, RESTRICTIONS if privileged else (), reason, related)
 
 
-@rule("POL105", Severity.WARNING, source="kubernetes-sigs/kueue v0.19.2 pkg/controller/jobframework/reconciler.go")
+@rule("POL105", Severity.WARNING)
 def system_priority_of_tenants(cluster: Cluster) -> Findings:
-    """Tenants can give workloads the priority of system components: the policy priority-classes is not at deny.
-
-    Kueue takes the priority of a workload from the PriorityClass of its pods. With system-node-critical, a workload
-    preempts all workloads in its queue. A ResourceQuota then refuses the pods, so the GPUs are idle.
-    """
+    """Tenants can give workloads the priority of system components: the policy priority-classes is not at deny."""
     policies = ["priority-classes"] if cluster.tenants else []
     yield from expected_deny(cluster, policies, "a system PriorityClass preempts workloads")
 
 
 @rule("POL111", Severity.WARNING)
 def tenants_without_policies(cluster: Cluster) -> Findings:
-    """The cluster has tenants, but no admission policies.
-
-    RBAC, ResourceQuotas, Pod Security and NetworkPolicies apply, but no policy keeps pods to the queues and node pools
-    of their tenant: a tenant can use GPUs that Kueue counts for other tenants, and start nodes of other tenants.
-    """
+    """The cluster has tenants, but no admission policies."""
     if cluster.tenants and cluster.spec.policies is None:
         names = ", ".join(tenant.name for tenant in cluster.tenants)
         message = f"policies is missing, but the spec has tenants: {names}"
@@ -115,14 +98,9 @@ COUNTING = ("gpu-quota", "queue-required", "owned-workloads", "gpu-queue", "pool
 """The policies without which a pod can use GPUs that no quota counts, or a node pool of another tenant."""
 
 
-@rule("POL103", Severity.WARNING, source="kubernetes-sigs/kueue v0.19.2 pkg/controller/jobframework/reconciler.go")
+@rule("POL103", Severity.WARNING)
 def uncounted_gpus(cluster: Cluster) -> Findings:
-    """The cluster has GPUs, but a policy that keeps pods to the quotas and node pools of their tenant is not at deny.
-
-    Without gpu-quota, a pod outside of Kueue can use GPUs that Kueue counts for other workloads. Without
-    queue-required, a workload can be created without a queue. Without owned-workloads, a tenant can forge the owner of
-    a workload. Without gpu-queue, pool-selector and toleration-fence, a pod can start nodes of another tenant.
-    """
+    """The cluster has GPUs, but a policy that keeps pods to the quotas and node pools of their tenant is not at deny."""  # noqa: E501
     # POL104 reports policy queue-required if Kueue counts pods.
     is_reported = bool(pod_frameworks() & set(cluster.frameworks))
     policies = [policy for policy in COUNTING if not (is_reported and policy == "queue-required")]
@@ -132,10 +110,7 @@ def uncounted_gpus(cluster: Cluster) -> Findings:
 
 @rule("POL003")
 def invalid_setting(cluster: Cluster) -> Findings:
-    """A setting of a policy has an invalid value.
-
-    The API server refuses the Constraint, or the policy compares objects with a value that never matches.
-    """
+    """A setting of a policy has an invalid value."""
     known = cluster.known_policies
     for name, policy in cluster.policy_specs.items():
         settings = known[name].settings if name in known else {}
@@ -150,10 +125,7 @@ def invalid_setting(cluster: Cluster) -> Findings:
 
 @rule("POL002")
 def missing_or_unknown_setting(cluster: Cluster) -> Findings:
-    """A policy lacks a required setting, or has an unknown setting.
-
-    gpuc leaves out a policy without its required settings, and ignores unknown settings.
-    """
+    """A policy lacks a required setting, or has an unknown setting."""
     known = cluster.known_policies
     for name, policy in cluster.policy_specs.items():
         if name != "default" and name not in known:
@@ -171,10 +143,7 @@ def missing_or_unknown_setting(cluster: Cluster) -> Findings:
 
 @rule("POL001")
 def unknown_policy(cluster: Cluster) -> Findings:
-    """The spec configures a policy that does not exist.
-
-    The name may be misspelled. In this case the cluster admits objects that the intended policy would deny.
-    """
+    """The spec configures a policy that does not exist."""
     known = cluster.known_policies
     for name, meant in unknown_names(cluster):
         message = f"policy {name} does not exist; expected one of {', '.join(known)}"

@@ -14,10 +14,7 @@ from gpuc.spec.network import Egress
 
 @rule("KRP102", Severity.WARNING)
 def repeated_entries(cluster: Cluster) -> Findings:
-    """A list contains the same value twice.
-
-    The second value has no effect. Probably another value was intended.
-    """
+    """A list contains the same value twice."""
     for path, values in _lists(cluster):
         name = dotted(path[1:])
         for index, value in enumerate(values):

@@ -11,10 +11,7 @@ from gpuc.spec.substrate import substrates
 
 @rule("NOD001")
 def section_of_another_substrate(cluster: Cluster) -> Findings:
-    """A node pool has a section for clusters that live in another place.
-
-    The fields of the section have no effect.
-    """
+    """A node pool has a section for clusters that live in another place."""
     own = cluster.spec.cloud.substrate
     for pool in cluster.pools:
         for other in substrates():

@@ -13,16 +13,9 @@ from gpuc.rules import Findings, Found, queue_rule, rule
 from gpuc.rules.queues.places import counted_keys, place, place_words
 
 
-@rule(
-    "QTA009",
-    Severity.WARNING,
-    source="kubernetes-sigs/kueue v0.19.2 pkg/cache/scheduler/resource_node.go (potentialAvailable)",
-)
+@rule("QTA009", Severity.WARNING)
 def cohort_shares_nothing(cluster: Cluster) -> Findings:
-    """The queues of a cohort cannot borrow from one another.
-
-    No queue lends quota that another queue of the cohort may borrow. The cohort has no effect.
-    """
+    """The queues of a cohort cannot borrow from one another."""
     leaving = {pool.name for pool in cluster.pools if pool.spec.leaving}
     paths = {cohort.name: cohort.path for cohort in cluster.cohorts}
     for tree in from_model(cluster).trees:
@@ -48,24 +41,18 @@ def shared_nothing(tree: Tree) -> Found | None:
     return Found(path, message, manifest=manifest or first)
 
 
-@rule("KUE105", Severity.WARNING, source="kubernetes-sigs/kueue v0.19.2 docs/concepts/cohort.md")
+@rule("KUE105", Severity.WARNING)
 def cohort_without_partners(cluster: Cluster) -> Findings:
-    """A cohort has fewer than two queues.
-
-    A queue borrows from other queues of its cohort. The name of the cohort may be misspelled in another queue.
-    """
+    """A cohort has fewer than two queues."""
     for cohort in cluster.cohorts:
         if len(cohort.queues) < 2:
             members = f"only queue {cohort.queues[0].name}" if cohort.queues else "no queues"
             yield Found(cohort.path, f"cohort {cohort.name} has {members}; expected two or more queues")
 
 
-@rule("KUE007", source="kubernetes-sigs/kueue v0.19.2 pkg/webhooks/clusterqueue_webhook.go")
+@rule("KUE007")
 def lends_more_than_quota(cluster: Cluster) -> Findings:
-    """A lending limit of a queue is larger than the quota of the queue.
-
-    The admission webhook of Kueue refuses the ClusterQueue, and the sync of Argo CD fails.
-    """
+    """A lending limit of a queue is larger than the quota of the queue."""
     for member in from_model(cluster).by_name.values():
         yield from lent_above_quota(member)
 
@@ -88,12 +75,9 @@ def lent_above_quota(queue: Member) -> Iterator[Found]:
         yield Found(path, f"{lent}, but has a quota of {nominal}", fix, related, manifest=manifest)
 
 
-@queue_rule("KUE106", Severity.WARNING, source="kubernetes-sigs/kueue v0.19.2 docs/concepts/cohort.md")
+@queue_rule("KUE106", Severity.WARNING)
 def lends_without_cohort(queue: Queue) -> Findings:
-    """A queue without a cohort has a lending limit.
-
-    Queues lend quota only to queues of the same cohort, so the lending limit has no effect.
-    """
+    """A queue without a cohort has a lending limit."""
     for pool, quota in queue.spec.quota.items():
         if queue.spec.cohort is None and "lend" in quota.model_fields_set and quota.lend != 0:
             path = (*queue.path, "quota", pool, "lend")
@@ -101,12 +85,9 @@ def lends_without_cohort(queue: Queue) -> Findings:
             yield Found(path, message, f"set cohort of queue {queue.name}, or remove lend for node pool {pool}")
 
 
-@rule("KUE008", source="kubernetes-sigs/kueue v0.19.2 docs/concepts/cohort.md")
+@rule("KUE008")
 def unreachable_borrowing(cluster: Cluster) -> Findings:
-    """A queue may borrow more than the other queues lend.
-
-    Workloads of the queue wait for quota that no queue lends, while nodes are idle.
-    """
+    """A queue may borrow more than the other queues lend."""
     for member in from_model(cluster).by_name.values():
         assert member.queue is not None, "the queues of a spec"
         queue, cohort = member.queue, cluster.cohort_of(member.queue)

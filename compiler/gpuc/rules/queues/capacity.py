@@ -112,35 +112,21 @@ def _exceeding(
     return found._replace(message=message, related=[*related, Related(most, nodes)])
 
 
-@rule("KRP004", source="aws/karpenter-provider-aws#8068")
+@rule("KRP004")
 def quotas_exceed_capacity(cluster: Cluster) -> Findings:
-    """The sum of the quotas for a node pool exceeds the capacity of the node pool.
-
-    Kueue and ResourceQuotas compare workloads with quotas, not with nodes, and accept workloads beyond the capacity.
-    The pods of these workloads stay pending, and use quota that other workloads need.
-    """
+    """The sum of the quotas for a node pool exceeds the capacity of the node pool."""
     yield from exceeding_quotas(cluster, is_possible=False)
 
 
-@rule("KRP006", Severity.WARNING, source="aws/karpenter-provider-aws v1.14.1 website/content/en/docs/faq.md")
+@rule("KRP006", Severity.WARNING)
 def quotas_exceed_smallest_nodes(cluster: Cluster) -> Findings:
-    """The quotas for a node pool exceed the capacity of the node pool if all nodes have the smallest instance type.
-
-    For each batch of pending pods, the autoscaler starts the cheapest instance type that fits. Whether the nodes
-    suffice for the quotas depends on the order in which workloads arrive. If small nodes use up the maximum number of
-    nodes, Kueue and ResourceQuotas accept workloads whose pods stay pending.
-    """
+    """The quotas for a node pool exceed the capacity of the node pool if all nodes have the smallest instance type."""
     yield from exceeding_quotas(cluster, is_possible=True)
 
 
 @rule("VER004", Severity.INFO)
 def capacity_without_queue(cluster: Cluster) -> Findings:
-    """The quotas for a node pool together are less than the capacity of the node pool.
-
-    No workload can use a pool beyond the sum of the quotas: of queues, or of namespaces if `counted` of the pool is
-    quota. Static and reserved nodes beyond this sum are paid for, but not used. Without tenants, all namespaces can use
-    the nodes.
-    """
+    """The quotas for a node pool together are less than the capacity of the node pool."""
     for pool in cluster.pools if cluster.tenants else ():
         if pool.spec.leaving:
             continue

@@ -15,11 +15,7 @@ from gpuc.rules.queues.places import counted_keys, quota_path
 
 @rule("KUE107")
 def colliding_queue_names(cluster: Cluster) -> Findings:
-    """The ClusterQueue for the general node pools of a queue has the name of another queue.
-
-    gpuc gives this ClusterQueue the name of the queue with the suffix -cpu. Two objects with the same name would
-    overwrite each other.
-    """
+    """The ClusterQueue for the general node pools of a queue has the name of another queue."""
     names = {queue.name for queue in cluster.queues}
     for queue in cluster.queues:
         for cluster_queue in queue.cluster_queues:
@@ -32,12 +28,9 @@ def colliding_queue_names(cluster: Cluster) -> Findings:
                 yield Found(path, f"{actual} have the same name", f"rename queue {cluster_queue.name}", related)
 
 
-@rule("QTA011", Severity.WARNING, source="kubernetes-sigs/kueue v0.19.2 pkg/scheduler/flavorassigner")
+@rule("QTA011", Severity.WARNING)
 def resource_without_quota(cluster: Cluster) -> Findings:
-    """A ClusterQueue covers a resource, but has no quota for the resource and cannot borrow quota.
-
-    Kueue never admits a workload that requests the resource.
-    """
+    """A ClusterQueue covers a resource, but has no quota for the resource and cannot borrow quota."""
     for member in from_model(cluster).by_name.values():
         is_leaving = any(pool_quota.pool.spec.leaving for pool_quota in member.pool_quotas.values())
         if member.queue and not member.queue.spec.leaving and not is_leaving:
@@ -64,17 +57,9 @@ def uncovered(queue: Member, closed: Collection[str] = ()) -> Iterator[Found]:
             yield Found(path, message, manifest=queue.manifest)
 
 
-@queue_rule(
-    "KUE012",
-    Severity.WARNING,
-    source="NVIDIA/k8s-device-plugin v0.20.0 internal/rm/rm.go; kubernetes-sigs/kueue v0.19.2 flavorFungibility",
-)
+@queue_rule("KUE012", Severity.WARNING)
 def slices_advertised_as_gpus(queue: Queue) -> Findings:
-    """A queue has quota for MIG slices and whole GPUs, and both have the resource name nvidia.com/gpu.
-
-    With the MIG strategy single a node advertises each slice as a GPU. If Kueue finds free quota first in the node pool
-    with slices, a workload that requests a GPU gets a small slice.
-    """
+    """A queue has quota for MIG slices and whole GPUs, and both have the resource name nvidia.com/gpu."""
     gpu_pools = [pool for pool in queue.pools if GPU in pool.gpu_resource_names]
     whole_gpu_pools = [
         f"node pool {pool.name}" for pool in gpu_pools if pool.sharing and pool.sharing.strategy != "single"

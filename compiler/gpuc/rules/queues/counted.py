@@ -13,12 +13,9 @@ from gpuc.rules import Findings, Found, pool_rule, queue_rule, rule
 from gpuc.rules.queues.places import amount_path, counted_by, namespace_quotas, quota_path
 
 
-@queue_rule("KUE114", source="Kubernetes documentation, resource quotas")
+@queue_rule("KUE114")
 def borrowing_outside_of_kueue(queue: Queue) -> Findings:
-    """A queue borrows or lends quota of a node pool that ResourceQuotas count.
-
-    A ResourceQuota is a fixed limit of one namespace. Namespaces cannot lend the rest of their quota to each other.
-    """
+    """A queue borrows or lends quota of a node pool that ResourceQuotas count."""
     for pool_quota in queue.pool_quotas if not queue.spec.leaving else ():
         pool, quota = pool_quota.pool, pool_quota.spec
         if pool.counted != "quota" or pool.spec.leaving:
@@ -33,10 +30,7 @@ def borrowing_outside_of_kueue(queue: Queue) -> Findings:
 
 @rule("KUE131", Severity.WARNING)
 def hold_without_queue(cluster: Cluster) -> Findings:
-    """A node pool is on hold, but Kueue does not count its GPUs.
-
-    The field hold sets the quotas of queues to zero. The pods of the node pool use no queue, so new pods still start.
-    """
+    """A node pool is on hold, but Kueue does not count its GPUs."""
     for pool in cluster.pools:
         if pool.spec.hold and not cluster.queues_of(pool):
             message = f"hold of node pool {pool.name} has no effect, because no queue has quota of the node pool"
@@ -45,10 +39,7 @@ def hold_without_queue(cluster: Cluster) -> Findings:
 
 @rule("KUE115")
 def namespace_quota_for_queued_pool(cluster: Cluster) -> Findings:
-    """A namespace has quota for a node pool that Kueue counts.
-
-    Pods outside of Kueue would use GPUs that Kueue gives to queued workloads, whose pods then stay pending.
-    """
+    """A namespace has quota for a node pool that Kueue counts."""
     for quota in namespace_quotas(cluster):
         pool = quota.pool
         if pool.counted == "kueue":
@@ -61,12 +52,7 @@ def namespace_quota_for_queued_pool(cluster: Cluster) -> Findings:
 
 @queue_rule("KUE113")
 def queue_with_pool_counted_by_quota(queue: Queue) -> Findings:
-    """A queue has quota for a node pool that ResourceQuotas count.
-
-    Kueue and the ResourceQuotas would both give away the GPUs of the pool. Workloads that Kueue admits would wait for
-    GPUs that pods outside of Kueue use. To change `counted` of a pool to quota, first set `leaving` of its queues to
-    true.
-    """
+    """A queue has quota for a node pool that ResourceQuotas count."""
     for pool_quota in queue.pool_quotas if not queue.spec.leaving else ():
         pool = pool_quota.pool
         if pool.counted == "quota" and not pool.spec.leaving:
@@ -79,23 +65,15 @@ def queue_with_pool_counted_by_quota(queue: Queue) -> Findings:
 
 @pool_rule("KUE117")
 def quota_without_gpus(pool: Pool) -> Findings:
-    """A node pool without GPUs is counted by ResourceQuotas.
-
-    ResourceQuotas count a pool by the name of its GPU resource. Pods on all pools request cpu and memory, so the
-    ResourceQuota of a namespace cannot limit the use of a pool without GPUs.
-    """
+    """A node pool without GPUs is counted by ResourceQuotas."""
     if pool.counted == "quota" and not pool.is_gpu:
         message = f"counted of node pool {pool.name} is quota, but node pool {pool.name} has no GPUs"
         yield Found((*pool.path, "counted"), message, f"remove counted from node pool {pool.name}")
 
 
-@rule("KUE116", source="Kubernetes documentation, resource quotas: a ResourceQuota counts resources by their names")
+@rule("KUE116")
 def resource_counted_twice(cluster: Cluster) -> Findings:
-    """A namespace can get a GPU resource from several node pools, and ResourceQuotas count one of the node pools.
-
-    A ResourceQuota counts a resource by its name, for all node pools together. Pods outside of Kueue could use the sum
-    of both quotas on one node pool, and take GPUs of other namespaces.
-    """
+    """A namespace can get a GPU resource from several node pools, and ResourceQuotas count one of the node pools."""
     for _, namespace in cluster.namespaces:
         earlier: list[NamespaceQuota] = []
         for quota in namespace.quotas:
@@ -143,13 +121,9 @@ def _queued(namespace: Namespace) -> Iterator[tuple[str, Pool]]:
                 yield queue.name, pool
 
 
-@rule("KUE118", Severity.WARNING, source="kubernetes-sigs/kueue v0.19.2 site/content/en/docs/tasks/run/deployment.md")
+@rule("KUE118", Severity.WARNING)
 def serving_without_framework(cluster: Cluster) -> Findings:
-    """Kueue counts an inference pool, but manages no kind of workload that serves requests.
-
-    Without these frameworks Kueue manages only jobs. A Deployment on the pool is outside of Kueue, so that no quota
-    counts its GPUs, or policy gpu-quota denies its pods.
-    """
+    """Kueue counts an inference pool, but manages no kind of workload that serves requests."""
     frameworks = cluster.frameworks
     for pool in cluster.gpu_pools if cluster.queues else ():
         if pool.spec.purpose == "inference" and pool.counted == "kueue" and not pod_frameworks() & set(frameworks):

@@ -21,26 +21,15 @@ def weights(cluster: Cluster) -> Iterator[tuple[Queue | Cohort, str]]:
 
 @rule("KUE112", Severity.WARNING)
 def weight_without_fair_sharing(cluster: Cluster) -> Findings:
-    """A queue or cohort has a weight, but fair sharing is off.
-
-    Without fair sharing Kueue ignores weights, and idle quota goes to the first workload that requests quota.
-    """
+    """A queue or cohort has a weight, but fair sharing is off."""
     for element, words in weights(cluster) if not cluster.spec.queueing.fair_sharing else ():
         message = f"{words}, but queueing.fairSharing is false"
         yield Found((*element.path, "weight"), message, "set queueing.fairSharing to true, or remove weight")
 
 
-@rule(
-    "KUE119",
-    Severity.WARNING,
-    source="kubernetes-sigs/kueue v0.19.2 pkg/cache/scheduler/fair_sharing.go (dominantResourceShare)",
-)
+@rule("KUE119", Severity.WARNING)
 def weight_without_parent(cluster: Cluster) -> Findings:
-    """A queue without a cohort, or a cohort without a parent, has a weight.
-
-    Kueue compares the weights of the queues and cohorts below one parent. Without a parent there is nothing to borrow,
-    and the weight has no effect: it divides nothing between two cohorts.
-    """
+    """A queue without a cohort, or a cohort without a parent, has a weight."""
     for element, words in weights(cluster) if cluster.spec.queueing.fair_sharing else ():
         key = "cohort" if isinstance(element, Queue) else "parent"
         if getattr(element.spec, key) is None:
@@ -48,13 +37,9 @@ def weight_without_parent(cluster: Cluster) -> Findings:
             yield Found((*element.path, "weight"), message, f"remove weight, or add {key}")
 
 
-@rule("KUE014", source="kubernetes-sigs/kueue v0.19.2 apis/kueue/v1beta2 borrowWithinCohort")
+@rule("KUE014")
 def borrowing_with_fair_sharing(cluster: Cluster) -> Findings:
-    """A queue may preempt while borrowing, but fair sharing is on.
-
-    With fair sharing the weights decide which workloads Kueue preempts. Kueue does not support preemption while
-    borrowing together with fair sharing.
-    """
+    """A queue may preempt while borrowing, but fair sharing is on."""
     related = [Related("fair sharing is on", ("spec", "queueing", "fairSharing"))]
     for queue in cluster.queues:
         actual = queue.spec.preempt.borrowing
@@ -64,12 +49,9 @@ def borrowing_with_fair_sharing(cluster: Cluster) -> Findings:
             yield Found((*queue.path, "preempt", "borrowing"), message, fix, related)
 
 
-@queue_rule("KUE111", source="kubernetes-sigs/kueue v0.19.2 pkg/webhooks/clusterqueue_webhook.go")
+@queue_rule("KUE111")
 def borrowing_without_reclaim(queue: Queue) -> Findings:
-    """A queue may preempt while borrowing, but never reclaims its own quota.
-
-    The admission webhook of Kueue refuses the ClusterQueue, and the sync of Argo CD fails.
-    """
+    """A queue may preempt while borrowing, but never reclaims its own quota."""
     preempt = queue.spec.preempt
     if preempt.borrowing != "never" and preempt.reclaim == "never":
         message = f"preempt.borrowing of queue {queue.name} is {preempt.borrowing}, but preempt.reclaim is never"
@@ -77,12 +59,9 @@ def borrowing_without_reclaim(queue: Queue) -> Findings:
         yield Found((*queue.path, "preempt", "borrowing"), message, fix)
 
 
-@queue_rule("KUE110", Severity.WARNING, source="kubernetes-sigs/kueue v0.19.2 docs/concepts/preemption.md")
+@queue_rule("KUE110", Severity.WARNING)
 def preemption_without_cohort(queue: Queue) -> Findings:
-    """A queue without a cohort may preempt workloads of other queues.
-
-    Kueue preempts workloads of other queues only in the same cohort, so the setting has no effect.
-    """
+    """A queue without a cohort may preempt workloads of other queues."""
     preempt = queue.spec.preempt
     for key, setting in (("reclaim", preempt.reclaim), ("borrowing", preempt.borrowing)):
         if queue.spec.cohort is None and setting != "never":
@@ -90,12 +69,9 @@ def preemption_without_cohort(queue: Queue) -> Findings:
             yield Found((*queue.path, "preempt", key), message, f"set preempt.{key} of queue {queue.name} to never")
 
 
-@rule("KUE109", Severity.WARNING, source="kubernetes-sigs/kueue v0.19.2 docs/concepts/preemption.md")
+@rule("KUE109", Severity.WARNING)
 def preemption_without_priorities(cluster: Cluster) -> Findings:
-    """A queue may preempt workloads of lower priority, but the spec has no priorities.
-
-    All workloads have the same priority, so Kueue preempts none of them.
-    """
+    """A queue may preempt workloads of lower priority, but the spec has no priorities."""
     if cluster.spec.priorities:
         return
     for queue in cluster.queues:

@@ -8,13 +8,9 @@ from gpuc.rules import Findings, Found, pool_rule, queue_rule
 from gpuc.rules.queues.places import amount_path
 
 
-@queue_rule("KUE108", Severity.WARNING, source="kubernetes-sigs/kueue v0.19.2 pkg/scheduler/flavorassigner")
+@queue_rule("KUE108", Severity.WARNING)
 def topology_on_some_pools(queue: Queue) -> Findings:
-    """A queue has both node pools with a topology and node pools without a topology.
-
-    Kueue admits workloads without a topology request to node pools with a topology only if all node pools of the
-    ClusterQueue have a topology.
-    """
+    """A queue has both node pools with a topology and node pools without a topology."""
     for cluster_queue in queue.cluster_queues:
         with_topology = [pool for pool in cluster_queue.pools if pool.spec.topology]
         without_topology = [pool_quota for pool_quota in cluster_queue.pool_quotas if not pool_quota.pool.spec.topology]
@@ -32,12 +28,9 @@ def topology_on_some_pools(queue: Queue) -> Findings:
 ORDER = ("zone", "block", "host")
 
 
-@pool_rule("KUE017", source="kubernetes-sigs/kueue v0.19.2 apis/kueue/v1beta2/topology_types.go")
+@pool_rule("KUE017")
 def topology_out_of_order(pool: Pool) -> Findings:
-    """The topology levels of a node pool are not ordered from widest to narrowest, or a level is repeated.
-
-    Kueue accepts host only as the last level, and refuses a repeated level.
-    """
+    """The topology levels of a node pool are not ordered from widest to narrowest, or a level is repeated."""
     levels = pool.spec.topology or []
     expected = [level for level in ORDER if level in levels]
     if levels != expected:
@@ -47,13 +40,9 @@ def topology_out_of_order(pool: Pool) -> Findings:
         yield Found((*pool.path, "topology", wrong), message, fix)
 
 
-@pool_rule("KUE005", source="kubernetes-sigs/kueue v0.19.2 pkg/scheduler/flavorassigner/tas_flavorassigner.go")
+@pool_rule("KUE005")
 def topology_without_static_nodes(pool: Pool) -> Findings:
-    """A node pool has a topology, but is not static.
-
-    Topology-aware scheduling counts only existing nodes. A node pool that starts without nodes never gets a node, even
-    with reserved capacity: Kueue does not admit the workload, and without its pods no node is needed.
-    """
+    """A node pool has a topology, but is not static."""
     if pool.spec.topology and not pool.is_static:
         words = not_static(f"node pool {pool.name}", f"nodes: {{static: {pool.nodes_max}}}")
         yield Found((*pool.path, "topology"), words)

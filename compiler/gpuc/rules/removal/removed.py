@@ -12,10 +12,7 @@ from gpuc.spec.cluster import Removed
 
 @queue_rule("REM102", Severity.WARNING)
 def queue_with_leaving_pools(queue: Queue) -> Findings:
-    """All node pools of a ClusterQueue are marked as leaving, but the queue is not.
-
-    The ClusterQueue has no quota left. Its LocalQueues still accept workloads, but Kueue never admits these workloads.
-    """
+    """All node pools of a ClusterQueue are marked as leaving, but the queue is not."""
     if queue.spec.leaving:
         return
     for cluster_queue in queue.cluster_queues:
@@ -26,11 +23,7 @@ def queue_with_leaving_pools(queue: Queue) -> Findings:
 
 @rule("REM103", Severity.WARNING)
 def queue_with_leaving_tenants(cluster: Cluster) -> Findings:
-    """All tenants of a queue are marked as leaving, but the queue is not.
-
-    No namespace can submit workloads to the queue, so the quota of the queue is unused. After the removal of the
-    tenants the spec is invalid, because a queue needs a tenant.
-    """
+    """All tenants of a queue are marked as leaving, but the queue is not."""
     for queue in cluster.queues:
         tenants = [tenant for tenant in cluster.tenants if queue in tenant.queues]
         if not queue.spec.leaving and tenants and all(tenant.spec.leaving for tenant in tenants):
@@ -40,10 +33,7 @@ def queue_with_leaving_tenants(cluster: Cluster) -> Findings:
 
 @tenant_rule("REM104", Severity.WARNING)
 def tenant_with_leaving_queues(tenant: Tenant) -> Findings:
-    """All queues of a tenant without other quota are marked as leaving, but the tenant is not.
-
-    The LocalQueues of the tenant have the stopPolicy Hold, so Kueue never admits workloads of the tenant.
-    """
+    """All queues of a tenant without other quota are marked as leaving, but the tenant is not."""
     has_quota = any(namespace.quotas for namespace in tenant.namespaces)
     is_checked = not tenant.spec.leaving and not has_quota and tenant.queues
     if is_checked and all(queue.spec.leaving for queue in tenant.queues):
@@ -53,10 +43,7 @@ def tenant_with_leaving_queues(tenant: Tenant) -> Findings:
 
 @rule("REM105", Severity.WARNING)
 def namespace_with_leaving_pools(cluster: Cluster) -> Findings:
-    """A namespace without queues has quota only of node pools that are marked as leaving, but the namespace is not.
-
-    Leaving pools get no new nodes. New pods of the namespace stay pending.
-    """
+    """A namespace without queues has quota only of node pools that are marked as leaving, but the namespace is not."""
     for tenant, namespace in cluster.namespaces:
         pools = [quota.pool for quota in namespace.quotas]
         is_leaving = namespace.spec.leaving or tenant.spec.leaving
@@ -75,10 +62,7 @@ def _found(owner: str, path: Path, subject: str, leaving: Sequence[Pool | Queue 
 
 @rule("REM101")
 def removed_but_present(cluster: Cluster) -> Findings:
-    """A name is in `removed`, but the spec still contains the element with this name.
-
-    If you remove the element later, gpuc accepts the removal because of the old entry in `removed`.
-    """
+    """A name is in `removed`, but the spec still contains the element with this name."""
     present = {
         "pools": {pool.name for pool in cluster.pools},
         "tenants": {tenant.name for tenant in cluster.tenants},

@@ -10,12 +10,9 @@ from gpuc.rules.queues.places import quotas
 ENOUGH_MIB = 1024
 
 
-@gpu_rule("SHR001", source="NVIDIA/k8s-device-plugin v0.20.0 cmd/mps-control-daemon/mps/device.go")
+@gpu_rule("SHR001")
 def too_many_mps_clients(pool: GpuPool) -> Findings:
-    """A node pool has more MPS shares per GPU than the GPU supports.
-
-    The device plugin exits, and the node advertises no GPUs.
-    """
+    """A node pool has more MPS shares per GPU than the GPU supports."""
     if pool.gpu and pool.sharing and pool.sharing.kind == "mps":
         most = pool.gpu.mps_clients_max
         if pool.sharing.replicas > most:
@@ -26,11 +23,7 @@ def too_many_mps_clients(pool: GpuPool) -> Findings:
 
 @gpu_rule("SHR101", Severity.WARNING)
 def tiny_mps_shares(pool: GpuPool) -> Findings:
-    """An MPS share has less GPU memory than a process needs.
-
-    MPS gives each client an equal fraction of the GPU memory. CUDA and its libraries need about half a gigabyte. If the
-    fraction is too small, the first allocation of the process fails.
-    """
+    """An MPS share has less GPU memory than a process needs."""
     if pool.gpu and pool.gpu.memory_mib and pool.sharing and pool.sharing.kind == "mps":
         share_mib = pool.gpu.memory_mib // pool.sharing.replicas
         if share_mib < ENOUGH_MIB and pool.sharing.replicas <= pool.gpu.mps_clients_max:
@@ -39,14 +32,9 @@ def tiny_mps_shares(pool: GpuPool) -> Findings:
             yield Found((*pool.path, "sharing", "mps", "replicas"), message)
 
 
-@rule("SHR004", source="NVIDIA/k8s-device-plugin v0.20.0 README, shared access")
+@rule("SHR004")
 def tenants_on_one_gpu(cluster: Cluster) -> Findings:
-    """Several tenants share a GPU by time-slicing or MPS.
-
-    Time-slicing and MPS isolate neither memory nor errors. If a process of one tenant fails or uses all memory, the
-    processes of the other tenants end. From the timing of its own processes, a tenant can detect the activity of
-    another tenant.
-    """
+    """Several tenants share a GPU by time-slicing or MPS."""
     for pool in cluster.gpu_pools:
         tenants = cluster.tenants_of(pool)
         if pool.sharing and pool.sharing.mode == "shared" and len(tenants) > 1:

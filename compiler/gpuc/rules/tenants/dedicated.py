@@ -10,14 +10,9 @@ from gpuc.rules import Findings, Found, rule
 from gpuc.rules.queues.places import namespace_quotas, queue_quotas
 
 
-@rule("TEN103", source="Kubernetes documentation, dedicated nodes; aws/amazon-vpc-cni-k8s README, network policy")
+@rule("TEN103")
 def dedicated_pool_of_others(cluster: Cluster) -> Findings:
-    """Other tenants have quota for a node pool of a dedicated tenant, and the node pool is not shared.
-
-    The nodes of the node pool have the taint of the dedicated tenant. Kueue or the ResourceQuota would accept workloads
-    of other tenants, but the pods of these workloads would stay pending. Without the taint, tenants would share nodes
-    and the EFA network, to which NetworkPolicies do not apply. A node pool without GPUs can be shared: `shared: true`.
-    """
+    """Other tenants have quota for a node pool of a dedicated tenant, and the node pool is not shared."""
     for tenant in cluster.tenants:
         if tenant.spec.isolation == "dedicated":
             yield from _general_pools(cluster, tenant)
@@ -54,12 +49,9 @@ def _dedicated(tenant: Tenant) -> Related:
     return Related(f"tenant {tenant.name} is dedicated", (*tenant.path, "isolation"))
 
 
-@rule("TEN104", source="Kubernetes documentation, taints and tolerations, dedicated nodes")
+@rule("TEN104")
 def queue_of_dedicated_tenant(cluster: Cluster) -> Findings:
-    """A dedicated tenant shares a queue with other tenants.
-
-    Pods of the other tenants would run on the nodes of the dedicated tenant.
-    """
+    """A dedicated tenant shares a queue with other tenants."""
     dedicated = {tenant.name for tenant in cluster.tenants if tenant.spec.isolation == "dedicated"}
     for queue in cluster.queues:
         for index, name in enumerate(queue.tenant_names):

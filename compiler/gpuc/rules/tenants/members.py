@@ -11,13 +11,9 @@ from gpuc.model.tenant import ROLES, Members
 from gpuc.rules import Findings, Found, rule, tenant_rule
 
 
-@rule("RBA013", Severity.WARNING, source="Kubernetes documentation, RBAC good practices")
+@rule("RBA013", Severity.WARNING)
 def auditor_with_role(cluster: Cluster) -> Findings:
-    """A group of auditors is also a member of a tenant.
-
-    Permissions are added: the group can do more than read objects, and the members of the tenant can read the objects
-    of all other tenants.
-    """
+    """A group of auditors is also a member of a tenant."""
     for index, group in enumerate(cluster.auditors):
         roles = {
             path: f"has role {members.spec.role} in tenant {tenant.name}"
@@ -33,13 +29,9 @@ def auditor_with_role(cluster: Cluster) -> Findings:
 PREFIX = "system:"
 
 
-@rule("RBA014", source="Kubernetes documentation, Using RBAC Authorization, referring to subjects: the prefix system:")
+@rule("RBA014")
 def group_of_kubernetes(cluster: Cluster) -> Findings:
-    """A group of members or auditors has the prefix of Kubernetes' own groups.
-
-    The group system:authenticated contains every user and every ServiceAccount of the cluster, and system:masters has
-    all permissions. Kubernetes reserves the prefix for itself.
-    """
+    """A group of members or auditors has the prefix of Kubernetes' own groups."""
     places: list[tuple[Path, str]] = [(path, group) for _, _, group, path in _groups(cluster)]
     places += [(("spec", "auditors", "groups", index), group) for index, group in enumerate(cluster.auditors)]
     for path, group in places:
@@ -51,12 +43,9 @@ Places = Mapping[str, Mapping[str, Sequence[tuple[Path, Manifest | None]]]]
 """Where a group or user becomes a member of a tenant, by group or user in words, then by tenant."""
 
 
-@rule("RBA010", Severity.WARNING, source="Kubernetes documentation, RBAC good practices")
+@rule("RBA010", Severity.WARNING)
 def group_of_two_tenants(cluster: Cluster) -> Findings:
-    """Several tenants have the same group as a member.
-
-    Users in the group can move data between the tenants, although the network of the tenants is isolated.
-    """
+    """Several tenants have the same group as a member."""
     places: dict[str, dict[str, list[tuple[Path, Manifest | None]]]] = {}
     for tenant, _, group, path in _groups(cluster):
         places.setdefault(f"group {group}", {}).setdefault(tenant.name, []).append((path, None))
@@ -85,11 +74,7 @@ def members_of_several(places: Places) -> Iterator[Found]:
 
 @tenant_rule("RBA012", Severity.INFO)
 def namespace_without_editors(tenant: Tenant) -> Findings:
-    """No group has the role edit or admin in a namespace of a tenant.
-
-    No member can submit workloads in the namespace. Argo CD still creates the objects of the tenant in
-    specs/<cluster>/manifests/ and the charts of the tenant.
-    """
+    """No group has the role edit or admin in a namespace of a tenant."""
     closed = [
         namespace.name for namespace in tenant.namespaces if not {"edit", "admin"} & {*tenant.groups_by_role(namespace)}
     ]
@@ -98,16 +83,9 @@ def namespace_without_editors(tenant: Tenant) -> Findings:
         yield Found((*tenant.path, "members"), f"no group of tenant {tenant.name} has role edit or admin in {names}")
 
 
-@tenant_rule(
-    "RBA011", Severity.WARNING, source="Kubernetes documentation, Using RBAC Authorization: permissions are additive"
-)
+@tenant_rule("RBA011", Severity.WARNING)
 def role_without_effect(tenant: Tenant) -> Findings:
-    """A group has two roles in one namespace.
-
-    Permissions are added: the group has the wider role, and the other role has no effect. Probably the group was to
-    have fewer rights in the namespace. A role for all namespaces together with a wider role for some of them is no
-    mistake.
-    """
+    """A group has two roles in one namespace."""
     for members in tenant.members:
         for index, group in enumerate(members.spec.groups):
             others = [_other_role(tenant, members, group, namespace) for namespace in members.namespaces]

@@ -7,13 +7,9 @@ from gpuc.model import Cluster, Tenant
 from gpuc.rules import Findings, Found, rule, tenant_rule
 
 
-@rule("TEN109", source="Kubernetes documentation, Ingress")
+@rule("TEN109")
 def host_of_two_tenants(cluster: Cluster) -> Findings:
-    """Several tenants may use the same host name in their Ingresses.
-
-    An ingress controller sends the requests for the host to one of the tenants, which then reads the requests of the
-    users of the other tenant.
-    """
+    """Several tenants may use the same host name in their Ingresses."""
     hosts = [
         (tenant, namespace, host, (*namespace.path, "exposed", "hosts", index))
         for tenant, namespace in cluster.namespaces
@@ -32,13 +28,9 @@ def _covers(wildcard: str, host: str) -> bool:
     return wildcard.startswith("*.") and host.removeprefix("*").endswith(wildcard[1:])
 
 
-@rule("TEN102", source="kubernetes-sigs/kueue v0.19.2 apis/config/v1beta2/defaults.go")
+@rule("TEN102")
 def namespace_of_the_platform(cluster: Cluster) -> Findings:
-    """A tenant has a namespace of the platform.
-
-    The quotas, queues and policies of the tenant would stop the controllers in this namespace, and members of the
-    tenant could change the controllers.
-    """
+    """A tenant has a namespace of the platform."""
     moved = {settings.namespace: name for name, settings in cluster.spec.components.items() if settings.namespace}
     for tenant, namespace in cluster.namespaces:
         owner = f"namespace {namespace.name} of tenant {tenant.name}"
@@ -53,11 +45,7 @@ def namespace_of_the_platform(cluster: Cluster) -> Findings:
 
 @rule("TEN101")
 def namespace_of_two_tenants(cluster: Cluster) -> Findings:
-    """Two tenants have the same namespace.
-
-    A namespace belongs to one tenant. Otherwise the last applied tenant would determine the labels, the quota and the
-    roles of the namespace.
-    """
+    """Two tenants have the same namespace."""
     owners: dict[str, Tenant] = {}
     for tenant, namespace in cluster.namespaces:
         owner = owners.setdefault(namespace.name, tenant)
@@ -69,13 +57,9 @@ def namespace_of_two_tenants(cluster: Cluster) -> Findings:
             yield Found(namespace.path, f"{actual}; expected one tenant", fix, related, on_key=True)
 
 
-@rule("NSP001", Severity.WARNING, source="https://kubernetes.io/docs/concepts/services-networking/network-policies/")
+@rule("NSP001", Severity.WARNING)
 def only_tenant_without_isolation(cluster: Cluster) -> Findings:
-    """One tenant has no NetworkPolicies, but all other tenants have NetworkPolicies.
-
-    Pods of every namespace in the cluster can connect to pods of this tenant. gpuc reports this mistake in clusters
-    with three or more tenants.
-    """
+    """One tenant has no NetworkPolicies, but all other tenants have NetworkPolicies."""
     open_tenants = [tenant for tenant in cluster.tenants if not tenant.isolates_network]
     if len(open_tenants) == 1 and len(cluster.tenants) > 2:
         (tenant,) = open_tenants
@@ -85,10 +69,7 @@ def only_tenant_without_isolation(cluster: Cluster) -> Findings:
 
 @tenant_rule("TEN105", Severity.WARNING)
 def tenant_without_queue(tenant: Tenant) -> Findings:
-    """A tenant has neither a queue nor quota in a namespace.
-
-    The namespaces of the tenant have a quota of zero, so no pod of the tenant starts.
-    """
+    """A tenant has neither a queue nor quota in a namespace."""
     has_quota = tenant.queues or any(namespace.quotas for namespace in tenant.namespaces)
     if not has_quota and not tenant.spec.leaving:
         message = f"tenant {tenant.name} has no queue, and its namespaces have no quota"

@@ -14,16 +14,9 @@ def _versions(cluster: Cluster) -> dict[str, str]:
     return {name: version for name, version in versions.items() if name in cluster.components}
 
 
-@rule(
-    "VER106",
-    source="aws/karpenter-provider-aws v1.14.1 website/content/en/docs/upgrading/upgrade-guide.md, CRD Upgrades",
-)
+@rule("VER106")
 def component_versions_differ(cluster: Cluster) -> Findings:
-    """The version of a chart differs from the version of the chart with its CRDs.
-
-    The API server removes fields that its CRDs do not have, and refuses values that they do not allow. The controller
-    reads and writes fields of its own version.
-    """
+    """The version of a chart differs from the version of the chart with its CRDs."""
     versions = cluster.spec.releases.components
     for name, release in cluster.components.items():
         crds = cluster.components.get(release.crds_from)
@@ -39,13 +32,9 @@ def component_versions_differ(cluster: Cluster) -> Findings:
         yield Found((*path, written), message, f"set releases.components.{other} to {version}", related)
 
 
-@rule("VER107", source="catalog, releases: the versions of the charts of all components")
+@rule("VER107")
 def version_in_other_form(cluster: Cluster) -> Findings:
-    """A version has another form than the published versions of the chart.
-
-    Some projects publish charts with versions such as v26.7.0, others with versions such as 1.14.1. Argo CD finds no
-    chart with the other form in an OCI registry, and gpuc has no tables of the version.
-    """
+    """A version has another form than the published versions of the chart."""
     for name, version in _versions(cluster).items():
         published = published_form(cluster, name)
         if version != published:
@@ -55,23 +44,9 @@ def version_in_other_form(cluster: Cluster) -> Findings:
             yield Found(("spec", "releases", "components", name), message, fix)
 
 
-@rule(
-    "VER101",
-    Severity.WARNING,
-    source="NVIDIA/gpu-operator v26.7.0 deployments/gpu-operator/values.yaml, which has no schema",
-)
+@rule("VER101", Severity.WARNING)
 def version_without_schemas(cluster: Cluster) -> Findings:
-    """gpuc has no schemas for the version of a component.
-
-    gpuc checks objects and Helm values with the schemas of the release set's version. gpuc does not find keys that your
-    version removed or changed. The cluster refuses or ignores such keys.
-
-    Compare your version with the version of the release set before you accept the finding: the values of the chart
-    (`helm show values REPOSITORY/CHART --version VERSION` for both versions) for the keys in
-    out/CLUSTER/COMPONENT/values.yaml, the CRDs (`helm show crds`, or `helm template` if the templates contain them) for
-    the fields of the objects in out/CLUSTER, and the release notes for changed defaults, container images and supported
-    Kubernetes versions. Then test the component in a cluster that is not in production.
-    """
+    """gpuc has no schemas for the version of a component."""
     released = cluster.catalog.releases[cluster.spec.releases.set]
     for name, version in _versions(cluster).items():
         known = released[name].version
@@ -85,12 +60,9 @@ def version_without_schemas(cluster: Cluster) -> Findings:
             yield Found(("spec", "releases", "components", name), message)
 
 
-@rule("VER002", source="NVIDIA data-centre driver documentation, supported GPUs")
+@rule("VER002")
 def driver_for_other_gpus(cluster: Cluster) -> Findings:
-    """The NVIDIA driver does not support the GPUs of a node pool.
-
-    The driver does not load. The nodes advertise no GPUs, but are paid for.
-    """
+    """The NVIDIA driver does not support the GPUs of a node pool."""
     for pool in cluster.gpu_pools:
         if pool.image.driver == "operator":
             version = next(filter(None, (release.default_driver for release in cluster.components.values())), "")

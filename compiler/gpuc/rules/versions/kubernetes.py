@@ -85,32 +85,21 @@ def _unsupported(cluster: Cluster, kubernetes: str, certain: bool) -> list[str]:
     return sentences
 
 
-@rule("KRP022", source="aws/karpenter-provider-aws v1.14.1 docs, compatibility; catalog, releases")
+@rule("KRP022")
 def kubernetes_out_of_range(cluster: Cluster) -> Findings:
-    """A component does not run on the cluster's Kubernetes version.
-
-    The controller of the component does not start, or calls an API that Kubernetes no longer has. Without the
-    autoscaler no node starts.
-    """
+    """A component does not run on the cluster's Kubernetes version."""
     yield from incompatible_components(cluster, certain=True)
 
 
-@rule("VER102", Severity.WARNING, source="catalog, releases and versions of low confidence")
+@rule("VER102", Severity.WARNING)
 def kubernetes_possibly_out_of_range(cluster: Cluster) -> Findings:
-    """A component possibly does not support the cluster's Kubernetes version.
-
-    The project of the component publishes no range, but other sources suggest that the Kubernetes version is too old or
-    too new. Test the component with this version.
-    """
+    """A component possibly does not support the cluster's Kubernetes version."""
     yield from incompatible_components(cluster, certain=False)
 
 
-@rule("VER104", source="awslabs/amazon-eks-ami v20260724; catalog, images")
+@rule("VER104")
 def image_for_other_kubernetes(cluster: Cluster) -> Findings:
-    """An AMI family does not support the cluster's Kubernetes version.
-
-    There is no AMI for this version, or the kubelet of the AMI is too old for the API server.
-    """
+    """An AMI family does not support the cluster's Kubernetes version."""
     cluster_version = cluster.spec.kubernetes
     related = [Related(f"Kubernetes {cluster_version}", ("spec", "kubernetes"))]
     for path, pool in {pool.image_path: pool for pool in cluster.pools}.items():
@@ -123,10 +112,7 @@ def image_for_other_kubernetes(cluster: Cluster) -> Findings:
 
 @rule("VER105")
 def kubernetes_without_schemas(cluster: Cluster) -> Findings:
-    """gpuc does not support the cluster's Kubernetes version.
-
-    gpuc has no schemas of this version, so it cannot check the objects in its output.
-    """
+    """gpuc does not support the cluster's Kubernetes version."""
     if cluster.spec.kubernetes not in builtin_versions():
         known = ", ".join(supported_versions(cluster))
         message = f"gpuc does not support Kubernetes {cluster.spec.kubernetes}; expected one of {known}"

@@ -6,15 +6,12 @@ import re
 
 from gpuc.catalog import Catalog
 from gpuc.catalog.records import InstanceType
-from gpuc.diagnostics.finding import Finding, Path, Severity, declare_rule
+from gpuc.diagnostics.finding import Finding, Path, rule_table
 from gpuc.diagnostics.spelling import misspelt, write
 
-UNSUPPORTED = declare_rule("KRP101", Severity.ERROR, "An instance type is not supported for node pools.",
-    "The specifications of the instance type are not published, or the instance type has only a fraction of a GPU, or "
-    "accelerators that are no NVIDIA GPUs.")  # fmt: skip
-NO_FIGURES = declare_rule("KRP130", Severity.ERROR, "gpuc has no figures for an instance type.",
-    "gpuc computes quotas, limits and the resources of nodes from the figures. A file in specs/catalog/ can add them; "
-    "`gpuc catalog import` writes the rows from the output of `aws ec2 describe-instance-types`.")  # fmt: skip
+rule_of = rule_table(__file__)
+UNSUPPORTED = rule_of("KRP101")
+NO_FIGURES = rule_of("KRP130")
 _LISTED = 6
 """The maximum number of instance types that a message lists."""
 _NUMBER = re.compile(r"(\d{1,3})x")

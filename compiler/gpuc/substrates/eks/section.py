@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator, BaseModel, Field, WithJsonSchema
@@ -68,16 +69,22 @@ class SecurityGroups(OneOf):
     """Whether the security group allows all traffic from and to itself, as EFA requires. gpuc cannot check this."""
 
 
-def _region(text: str) -> str:
-    return text.lower().rstrip("abcdef")
-
-
-def _role(text: str) -> str:
-    return text.rpartition("/")[2]
-
-
-def _queue(text: str) -> str:
-    return re.split("[/:]", text)[-1]
+_REGION = Form(
+    r"^[a-z]{2}(-[a-z]+)+-\d$", "an AWS region such as eu-central-1", lambda text: text.lower().rstrip("abcdef")
+)
+_CLUSTER = Form(r"^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$", "at most 100 letters, digits, hyphens and underscores")
+_ROLE = Form(
+    r"^[A-Za-z0-9+=,.@_-]{1,64}$", "the name of an IAM role, without account and path", lambda text: text.split("/")[-1]
+)
+_PROFILE = replace(
+    _ROLE,
+    pattern=r"^[A-Za-z0-9+=,.@_-]{1,128}$",
+    words="the name of an instance profile: up to 128 letters, digits and +=,.@_-",
+)
+_QUEUE = Form(
+    r"^[A-Za-z0-9_-]{1,80}$", "the name of an SQS queue, without URL or ARN", lambda text: re.split("[/:]", text)[-1]
+)
+_REGISTRY = Form(r"^[a-z0-9][a-z0-9.-]*(:\d+)?(/[a-z0-9._-]+)*$", "a registry such as registry.example.com/eks")
 
 
 class Aws(OneOf):
@@ -85,34 +92,19 @@ class Aws(OneOf):
 
     one_of = ("node_role", "instance_profile")
 
-    region: Annotated[str, Form(r"^[a-z]{2}(-[a-z]+)+-\d$", "an AWS region such as eu-central-1", _region)]
+    region: Annotated[str, _REGION]
     """The AWS region of the EKS cluster. Zones and the registry of EKS add-ons belong to the region."""
 
-    eks_cluster: Annotated[
-        str, Form(r"^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$", "at most 100 letters, digits, hyphens and underscores")
-    ]
+    eks_cluster: Annotated[str, _CLUSTER]
     """The name of the EKS cluster that the nodes join. Karpenter and the user data of the nodes contain the name.
 
     The output of `aws eks describe-cluster` has `network.serviceCidr` as serviceIpv4Cidr.
     """
 
-    node_role: (
-        Annotated[str, Form(r"^[A-Za-z0-9+=,.@_-]{1,64}$", "the name of an IAM role, without account and path", _role)]
-        | None
-    ) = None
+    node_role: Annotated[str, _ROLE] | None = None
     """The name of the IAM role of nodes. Karpenter creates an instance profile with this role."""
 
-    instance_profile: (
-        Annotated[
-            str,
-            Form(
-                r"^[A-Za-z0-9+=,.@_-]{1,128}$",
-                "the name of an instance profile: up to 128 letters, digits and +=,.@_-",
-                _role,
-            ),
-        ]
-        | None
-    ) = None
+    instance_profile: Annotated[str, _PROFILE] | None = None
     """The name of an IAM instance profile that exists, instead of `nodeRole`, if Karpenter may not create one."""
 
     zones: Annotated[list[Zone], Field(min_length=1)]
@@ -130,21 +122,13 @@ class Aws(OneOf):
     user_data: UserData | None = None
     """Your part of the user data of the nodes in pools without `eks.userData`, which describes the text."""
 
-    interruption_queue: (
-        Annotated[str, Form(r"^[A-Za-z0-9_-]{1,80}$", "the name of an SQS queue, without URL or ARN", _queue)] | None
-    ) = None
+    interruption_queue: Annotated[str, _QUEUE] | None = None
     """The name of the SQS queue with EC2 interruption events, for example spot interruptions.
 
     Karpenter reads the queue and drains the affected nodes before EC2 ends them.
     """
 
-    add_on_registry: (
-        Annotated[
-            str,
-            Form(r"^[a-z0-9][a-z0-9.-]*(:\d+)?(/[a-z0-9._-]+)*$", "a registry such as registry.example.com/eks"),
-        ]
-        | None
-    ) = None
+    add_on_registry: Annotated[str, _REGISTRY] | None = None
     """The registry from which nodes pull the image of the EFA plugin. Default: the registry of AWS in the region."""
 
     volume_kms_key: KmsKey | None = None

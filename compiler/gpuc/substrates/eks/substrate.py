@@ -56,10 +56,6 @@ def _image(image_spec: ImageSpec, catalog: Catalog) -> tuple[Image, str]:
     return catalog.images[image_spec.family.lower()], image_spec.id
 
 
-def _endpoint_ranges(spec: Spec) -> tuple[tuple[Path, list[str]], ...]:
-    return (((*_PATH, "s3GatewayCidrs"), _aws(spec).s3_gateway_cidrs),)
-
-
 def _service_range(spec: Spec) -> str:
     command = f"aws eks describe-cluster --name {_aws(spec).eks_cluster}"
     return f"the output of {command} --query cluster.kubernetesNetworkConfig.serviceIpv4Cidr"
@@ -75,5 +71,5 @@ SUBSTRATE = Substrate(
     node_services={"allow-pod-identity": AGENT_ADDRESS},
     refused_type=refused_type,
     policy_engines=("vpc-cni", "cilium", "none"),
-    endpoint_ranges=_endpoint_ranges,
+    endpoint_ranges=lambda spec: (((*_PATH, "s3GatewayCidrs"), _aws(spec).s3_gateway_cidrs),),
 )

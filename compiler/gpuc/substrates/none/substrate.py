@@ -6,7 +6,7 @@ from functools import partial
 
 from gpuc.catalog import Catalog
 from gpuc.catalog.records import Image, InstanceType
-from gpuc.diagnostics.finding import Finding, Path, Severity, declare_rule
+from gpuc.diagnostics.finding import Finding, Path, rule_table
 from gpuc.diagnostics.spelling import misspelt, write
 from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, MEMORY, MIB, Amounts
 from gpuc.model.substrate import Nodes, Substrate
@@ -14,10 +14,8 @@ from gpuc.spec.cluster import Spec
 from gpuc.spec.pools import Pool as PoolSpec
 from gpuc.substrates.none.section import SECTIONS, Existing, existing, machines
 
-UNKNOWN_SERVER = declare_rule("NOD014", Severity.ERROR,
-    "gpuc has no figures for the server of a pool of existing nodes.",
-    "gpuc computes quotas and the resources of nodes from the figures. A file in specs/catalog/ can add a row with "
-    "vcpu, memoryMib, and gpu and gpuCount for a server with GPUs. The name of a server has no dot.")  # fmt: skip
+rule_of = rule_table(__file__)
+UNKNOWN_SERVER = rule_of("NOD014")
 
 
 def refused_type(name: str, path: Path, catalog: Catalog) -> Finding | None:

@@ -20,10 +20,7 @@ from gpuc.verify.subject import Subject
 
 @check("VAL001")
 def unknown_key(subject: Subject) -> Findings:
-    """A Helm values file has a key that the pinned chart does not read.
-
-    Helm silently ignores the key, and the setting has no effect.
-    """
+    """A Helm values file has a key that the pinned chart does not read."""
     for values in (values for values in subject.values if values.has_schema):
         if chart(values.component) is None:
             text = f'chart "{values.component}" has no schema for its values: {DERIVE}'
@@ -38,24 +35,14 @@ def unknown_key(subject: Subject) -> Findings:
 
 @check("VAL002")
 def wrong_type(subject: Subject) -> Findings:
-    """A Helm value has a type, or a value of the right type, that the pinned chart does not accept.
-
-    The chart fails to render, or renders the wrong object.
-    """
+    """A Helm value has a type, or a value of the right type, that the pinned chart does not accept."""
     for values, item in subject.value_errors(ErrorKind.VALUE, ErrorKind.MISSING, ErrorKind.QUANTITY):
         yield ObjectFinding(wrong_type.rule, values.manifest, item.path, item.message, item.fix)
 
 
-@check(
-    "VAL004",
-    source="argoproj/argo-cd v3.5.1 docs/user-guide/sync-options.md (Server-Side Apply); "
-    "compiler/gpuc/components/*/release.json",
-)
+@check("VAL004")
 def null_field(subject: Subject) -> Findings:
-    """A chart renders an empty Helm value as a null in a custom resource.
-
-    The API server refuses a server-side apply of the object, and the sync of its Application fails.
-    """
+    """A chart renders an empty Helm value as a null in a custom resource."""
     for values in subject.values:
         reported = {error.path for other, error in subject.value_errors(*ErrorKind) if other is values}
         for path, message in null_fields(values.component, values.body):
@@ -63,12 +50,9 @@ def null_field(subject: Subject) -> Findings:
                 yield ObjectFinding(null_field.rule, values.manifest, path, message)
 
 
-@check("VAL006", source="https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/")
+@check("VAL006")
 def no_node(subject: Subject) -> Findings:
-    """With the Helm values of a component, nodes that need its pods do not take them.
-
-    The pods of a controller stay Pending, or a DaemonSet does not run on the nodes that need it.
-    """
+    """With the Helm values of a component, nodes that need its pods do not take them."""
     pods = [(values, *item) for values in subject.values for item in values.pods.items()]
     for values, path, runs_on in pods if subject.index.nodes.pools else ():
         pod = dig(values.body, *path)

@@ -55,22 +55,16 @@ def fields(subject: Subject) -> Findings:
 
 @check("SCH004")
 def unknown_kind(subject: Subject) -> Findings:
-    """An object has a kind or version for which gpuc has no schema.
-
-    gpuc does not check the fields of the object.
-    """
+    """An object has a kind or version for which gpuc has no schema."""
     for manifest, known in subject.tables:
         # REF008 reports a constraint of the output without a template.
         if known is None and (subject.as_written or manifest.api != CONSTRAINT_API):
             yield ObjectFinding(unknown_kind.rule, manifest, ("kind",), _reason(manifest, subject.kubernetes))
 
 
-@check("SCH006", source="https://kubernetes.io/docs/concepts/overview/working-with-objects/names/")
+@check("SCH006")
 def illegal_metadata(subject: Subject) -> Findings:
-    """An object has a name, namespace, label or annotation that Kubernetes refuses.
-
-    The API server refuses the object, and its Application does not sync.
-    """
+    """An object has a name, namespace, label or annotation that Kubernetes refuses."""
     for manifest, known in subject.tables:
         if known is not None:
             yield from verify_metadata(manifest, namespaced=known.namespaced, as_written=subject.as_written)

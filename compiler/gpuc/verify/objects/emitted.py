@@ -28,12 +28,9 @@ _SCHEMA = "openAPIV3Schema"
 """The key of a schema. Empty values in a schema are valid."""
 
 
-@check("KRP146", source="Amazon EC2 User Guide, instance user data")
+@check("KRP146")
 def large_user_data(subject: Subject) -> Findings:
-    """The user data of a node is larger than EC2 allows.
-
-    EC2 refuses the launch template, so no node starts.
-    """
+    """The user data of a node is larger than EC2 allows."""
     for manifest in subject.objects.of("karpenter.k8s.aws", "EC2NodeClass"):
         text = manifest.body.get("spec", {}).get("userData")
         if not isinstance(text, str) or len(text.encode()) + KARPENTER_BYTES <= USER_DATA_MAX:
@@ -45,10 +42,7 @@ def large_user_data(subject: Subject) -> Findings:
 
 @check("SCH007")
 def meaningless_value(subject: Subject) -> Findings:
-    """An object has a null, or an empty map or list that has no meaning.
-
-    The API server drops the value, and Argo CD reports OutOfSync forever; or a selector selects all instead of none.
-    """
+    """An object has a null, or an empty map or list that has no meaning."""
     for manifest in subject.objects.manifests:
         for path in _empties(manifest.body):
             yield ObjectFinding(meaningless_value.rule, manifest, path, "null or empty: remove the field")
@@ -77,11 +71,7 @@ def _is_meaningful(path: tuple[str | int, ...], step: str | int) -> bool:
 
 @check("SCH008")
 def object_twice(subject: Subject) -> Findings:
-    """gpuc emits an object twice, or emits objects of another file between the objects of one file.
-
-    The later of two objects with the same kind, namespace and name overwrites the earlier object. The
-    emitters must emit the objects of a file together.
-    """
+    """gpuc emits an object twice, or emits objects of another file between the objects of one file."""
     yield from _duplicates(subject.objects.manifests)
     yield from _interleaved(subject.objects.manifests)
 

@@ -29,14 +29,9 @@ Between them: the field of the reference with the name of the object, and the pa
 """
 
 
-@check(
-    "REF007", source="https://kubernetes.io/docs/tasks/configure-pod-container/configure-pod-configmap/", when=When.BOTH
-)
+@check("REF007", when=When.BOTH)
 def missing_key(subject: Subject) -> Findings:
-    """A pod refers to a key that the ConfigMap or Secret does not have.
-
-    The container does not start: the kubelet reports CreateContainerConfigError, or cannot mount the volume.
-    """
+    """A pod refers to a key that the ConfigMap or Secret does not have."""
     # An object without any key causes no finding, because a program adds the keys.
     index = subject.index
     manifests = (manifest for kind in ("ConfigMap", "Secret") for manifest in index.tree.of("", kind))

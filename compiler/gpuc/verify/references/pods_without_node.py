@@ -21,16 +21,9 @@ _DEFAULT_QUEUE = "default"
 """The LocalQueue of workloads without the queue label: kueue v0.19.2 pkg/controller/jobframework/defaults.go."""
 
 
-@check(
-    "REF086", needs=Needs.CLUSTER, when=When.BOTH,
-    source="https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/",
-)  # fmt: skip
+@check("REF086", needs=Needs.CLUSTER, when=When.BOTH)
 def pods_without_node(subject: Subject) -> Findings:
-    """No node takes the pods of an object: neither the system nodes nor the nodes of a node pool.
-
-    The pods stay Pending, and a DaemonSet runs no pods. gpuc does not judge pods that name their node, and no pods in a
-    cluster with an object that changes pods when they are created, for example a MutatingAdmissionPolicy.
-    """
+    """No node takes the pods of an object: neither the system nodes nor the nodes of a node pool."""
     objects, index = subject.objects, subject.index
     if objects.is_complete and index.nodes.pools and not any(map(_changes_pods, objects.manifests)):
         for pods in index.pods:

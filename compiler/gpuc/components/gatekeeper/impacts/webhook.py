@@ -10,21 +10,15 @@ from gpuc.plan.change import Change, changed
 from gpuc.plan.impact import Impacts, Level, Raised, impact
 
 
-@impact("IMP312", Level.RESTRICTS, source="gatekeeper v3.23.0 website/docs/exempt-namespaces.md; failing-closed.md")
+@impact("IMP312", Level.RESTRICTS)
 def gatekeeper_checks_more(change: Change) -> Impacts:
-    """Gatekeeper checks the requests of more namespaces, or the cluster refuses requests without Gatekeeper.
-
-    Running pods stay. While Gatekeeper does not run, a cluster that refuses requests starts no pods again.
-    """
+    """Gatekeeper checks the requests of more namespaces, or the cluster refuses requests without Gatekeeper."""
     yield from _coverage_changes(change, checks_more=True)
 
 
-@impact("IMP311", Level.NONE, source="gatekeeper v3.23.0 website/docs/exempt-namespaces.md; failing-closed.md")
+@impact("IMP311", Level.NONE)
 def gatekeeper_checks_less(change: Change) -> Impacts:
-    """Gatekeeper ignores the requests of more namespaces, or the cluster accepts requests without Gatekeeper.
-
-    Nothing that runs is disturbed. The policies of Gatekeeper do not protect the cluster from these requests.
-    """
+    """Gatekeeper ignores the requests of more namespaces, or the cluster accepts requests without Gatekeeper."""
     yield from _coverage_changes(change, checks_more=False)
 
 

@@ -17,16 +17,9 @@ from gpuc.plan.impact import Impacts, Level, Raised, impact
 from gpuc.plan.pool_sizes import nodes_of, nodes_text
 
 
-@impact(
-    "IMP123", Level.RESTRICTS, source="NVIDIA/k8s-device-plugin v0.20.0 cmd/config-manager/main.go (updateConfigName)"
-)
+@impact("IMP123", Level.RESTRICTS)
 def configuration_removed(change: Change) -> Impacts:
-    """Running nodes name a configuration of the device plugin that no longer exists.
-
-    The ConfigMap of the device plugin changes at once, and the nodes run until they are replaced. The device
-    plugin of such a node works until it restarts. Then it does not find its configuration, and the node offers no GPUs
-    to new pods. Running pods keep their GPUs.
-    """
+    """Running nodes name a configuration of the device plugin that no longer exists."""
     for rows in grouped(pools_without_configuration(change), lambda row: row[0].element).values():
         pair, configuration = rows[0]
         message = (
@@ -41,14 +34,7 @@ _SHOWN = 3
 
 @impact("IMP140", Level.RESTRICTS)
 def agents_restart(change: Change) -> Impacts:
-    """The GPU Operator restarts, starts or deletes its operands on the GPU nodes.
-
-    While the device plugin of a node restarts, no new pod gets GPUs there. Running pods keep their GPUs, unless they
-    share them by MPS. The driver does not restart: its DaemonSet has the update strategy OnDelete.
-
-    Source: NVIDIA/gpu-operator v26.7.0 controllers/object_controls.go (DaemonSet, applyUpdateStrategyConfig);
-    NVIDIA/mig-parted v0.15.0 pkg/mig/reconfigure/reconfigure.go (isConfigAlreadyApplied)
-    """
+    """The GPU Operator restarts, starts or deletes its operands on the GPU nodes."""
     for operands in operand_changes(change):
         fields = operands.fields(*(name for name in OPERANDS if name != MPS))
         if not fields:
@@ -85,16 +71,7 @@ def _operands_text(operands: list[str]) -> str:
 
 @impact("IMP141", Level.DISRUPTS)
 def mps_servers_restart(change: Change) -> Impacts:
-    """The MPS servers of a node pool restart or end, and programs that share its GPUs fail.
-
-    The MPS server runs in a pod of the GPU Operator, with the image and settings of the device plugin, and an init
-    container with the image and settings of the validator. If the pod ends, the server ends, and running CUDA programs
-    lose their connection.
-
-    Source: NVIDIA/gpu-operator v26.7.0 controllers/object_controls.go (TransformMPSControlDaemon),
-    assets/state-mps-control-daemon/0400_daemonset.yaml; NVIDIA/k8s-device-plugin v0.20.0
-    cmd/mps-control-daemon/mps/daemon.go (Stop)
-    """
+    """The MPS servers of a node pool restart or end, and programs that share its GPUs fail."""
     for operands in operand_changes(change):
         fields = operands.fields(MPS)
         if not fields or MPS in operands.started:
@@ -105,16 +82,9 @@ def mps_servers_restart(change: Change) -> Impacts:
             yield Raised(f"node pool {name}", message, operands.policy.after, fields[0].path)
 
 
-@impact(
-    "IMP142", Level.NONE, source="NVIDIA/gpu-operator v26.7.0 assets/state-driver/0500_daemonset.yaml (updateStrategy)"
-)
+@impact("IMP142", Level.NONE)
 def driver_changes(change: Change) -> Impacts:
-    """The driver of the GPU Operator changes, or the GPU Operator starts to install the driver.
-
-    The pods of the driver do not restart, because their DaemonSet has the update strategy OnDelete, and the
-    ClusterPolicy disables automatic upgrades. Running nodes keep their driver, and new nodes get the new driver. A
-    driver that the GPU Operator no longer installs is another impact.
-    """
+    """The driver of the GPU Operator changes, or the GPU Operator starts to install the driver."""
     for pair in change.pairs("nvidia.com", "ClusterPolicy"):
         fields = [field for field in pair.fields if field.is_below("spec", "driver")]
         was_enabled, is_enabled = (value is not False for value in pair.values(*_PATH))
@@ -134,14 +104,7 @@ _PATH = ("spec", "driver", "enabled")
 
 @impact("IMP143", Level.DISRUPTS)
 def driver_pods_deleted(change: Change) -> Impacts:
-    """The GPU Operator no longer installs the driver, and deletes the driver pods of all nodes at once.
-
-    The operator does not wait until the nodes are replaced. A driver pod that ends stops the persistence
-    daemon and the fabric manager of its node, and unloads the driver if no program uses it.
-
-    Source: NVIDIA/gpu-operator v26.7.0 controllers/object_controls.go (DaemonSet), controllers/state_manager.go
-    (isStateEnabled); NVIDIA/gpu-driver-container 06a208ca ubuntu24.04/nvidia-driver (_shutdown, _unload_driver)
-    """
+    """The GPU Operator no longer installs the driver, and deletes the driver pods of all nodes at once."""
     for enabled in changed(change.pairs("nvidia.com", "ClusterPolicy"), _PATH, True):
         if enabled.after is False:
             details = (

@@ -3,12 +3,9 @@ from gpuc.rules import Findings, Found, rule
 from gpuc.rules.versions.kubernetes import published_form
 
 
-@rule("VER103", source="NVIDIA/gpu-operator v26.7.0 api/nvidia/v1/clusterpolicy_types.go (ImagePath)")
+@rule("VER103")
 def operator_without_images(cluster: Cluster) -> Findings:
-    """gpuc does not know the operand images of the GPU Operator's version.
-
-    gpuc writes the image of each operand into the ClusterPolicy. Without these images the GPU Operator deploys nothing.
-    """
+    """gpuc does not know the operand images of the GPU Operator's version."""
     version = published_form(cluster, "gpu-operator")
     if cluster.gpu_pools and version not in cluster.catalog.operands:
         known = ", ".join(sorted(cluster.catalog.operands))

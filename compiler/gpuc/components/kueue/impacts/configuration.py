@@ -51,13 +51,7 @@ def configuration_changes(change: Change) -> Iterator[ConfigurationChange]:
 
 @impact("IMP239", Level.DISRUPTS)
 def kueue_added(change: Change) -> Impacts:
-    """The cluster gets Kueue while tenants already run workloads.
-
-    Kueue suspends jobs that run in the namespaces of tenants, and starts them when a queue has quota for them. A job
-    without a queue stays suspended.
-
-    Source: kueue v0.19.2 pkg/controller/jobframework/reconciler.go, ReconcileGenericJob and ensureOneWorkload
-    """
+    """The cluster gets Kueue while tenants already run workloads."""
     pair, namespaces = change.values_of("kueue"), change.before.objects.of("", "Namespace")
     if pair and pair.is_added and any(TENANT_KEY in namespace.labels for namespace in namespaces):
         configuration = document(change.after.objects, pair.values(*CONFIGURATION)[1])
@@ -70,15 +64,7 @@ def kueue_added(change: Change) -> Impacts:
 
 @impact("IMP234", Level.DISRUPTS)
 def framework_added(change: Change) -> Impacts:
-    """Kueue manages another kind of jobs.
-
-    Kueue suspends a job that runs without a Workload, and starts it when a queue has quota for it. The pods of the job
-    end. Pods, Deployments and StatefulSets that run are not disturbed: Kueue manages pods that are created from then
-    on.
-
-    Source: kueue v0.19.2 pkg/controller/jobframework/reconciler.go, ensureOneWorkload (no matching Workload);
-    pkg/controller/jobs/pod/pod_webhook.go, Default
-    """
+    """Kueue manages another kind of jobs."""
     for found in configuration_changes(change):
         added = found.frameworks(added=True)
         if not added:
@@ -99,13 +85,9 @@ def framework_added(change: Change) -> Impacts:
         yield found.raised(f"Kueue manages {', '.join(added)}: {effect}", *FRAMEWORKS, details=sentences)
 
 
-@impact("IMP233", Level.DISRUPTS, source="kueue v0.19.2 pkg/controller/jobframework/setup.go and reconciler.go")
+@impact("IMP233", Level.DISRUPTS)
 def framework_removed(change: Change) -> Impacts:
-    """Kueue does not manage a kind of jobs any more.
-
-    No controller starts jobs of the kind that wait. Jobs that run continue, and hold their quota until they are
-    deleted, because no controller finishes their Workloads. New jobs start without quota, if no policy refuses them.
-    """
+    """Kueue does not manage a kind of jobs any more."""
     for found in configuration_changes(change):
         if removed := found.frameworks(added=False):
             message = f"Kueue does not manage {', '.join(removed)} any more: jobs that wait are never started"
@@ -116,13 +98,9 @@ def framework_removed(change: Change) -> Impacts:
             yield found.raised(message, *FRAMEWORKS, details=details)
 
 
-@impact("IMP236", Level.RESTRICTS, source="kueue v0.19.2 pkg/controller/core/workload_controller.go")
+@impact("IMP236", Level.RESTRICTS)
 def start_attempts_shrink(change: Change) -> Impacts:
-    """Kueue tries fewer times to start a workload.
-
-    After the last failed start, Kueue deactivates the workload. A deactivated workload waits until its owner sets
-    spec.active of the Workload to true, or creates the job again.
-    """
+    """Kueue tries fewer times to start a workload."""
     path = "waitForPodsReady", "requeuingStrategy", "backoffLimitCount"
     for found in configuration_changes(change):
         before, after = found.values(*path)
@@ -131,13 +109,9 @@ def start_attempts_shrink(change: Change) -> Impacts:
             yield found.raised(message, *path)
 
 
-@impact("IMP235", Level.DISRUPTS, source="kueue v0.19.2 pkg/controller/core/workload_controller.go")
+@impact("IMP235", Level.DISRUPTS)
 def start_timeout_shrinks(change: Change) -> Impacts:
-    """Kueue waits for a shorter time until all pods of a workload are ready.
-
-    Kueue evicts workloads whose pods start for longer than the new time, as soon as Kueue has restarted. An eviction
-    counts as a failed start.
-    """
+    """Kueue waits for a shorter time until all pods of a workload are ready."""
     path = "waitForPodsReady", "timeout"
     for found in configuration_changes(change):
         before, after = found.values(*path)

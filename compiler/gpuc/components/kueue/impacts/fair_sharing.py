@@ -11,13 +11,9 @@ from gpuc.plan.impact import Impacts, Level, impact
 from gpuc.plan.quota_changes import parents
 
 
-@impact("IMP232", Level.DISRUPTS, source="kueue v0.19.2 pkg/scheduler/preemption/preemption.go, GetTargets")
+@impact("IMP232", Level.DISRUPTS)
 def fair_sharing_changes(change: Change) -> Impacts:
-    """Kueue starts or stops to divide idle quota by weight.
-
-    The order in which Kueue admits the workloads of a cohort changes, and the choice of the workloads that Kueue
-    preempts. With fair sharing, Kueue preempts borrowed quota of queues with a large share, also without a priority.
-    """
+    """Kueue starts or stops to divide idle quota by weight."""
     for found in configuration_changes(change):
         before, after = map(bool, found.values("fairSharing"))
         message = "idle quota is not divided by weight any more: the oldest workload gets it"
@@ -28,26 +24,18 @@ def fair_sharing_changes(change: Change) -> Impacts:
             yield found.raised(message, "fairSharing", details=details)
 
 
-@impact("IMP231", Level.RESTRICTS, source="kueue v0.19.2 pkg/cache/scheduler/fair_sharing.go, dominantResourceShare")
+@impact("IMP231", Level.RESTRICTS)
 def fair_share_grows(change: Change) -> Impacts:
-    """The weight of a queue or cohort in fair sharing grows.
-
-    The queue gets more of the idle quota of its cohort, and the other queues get less. Workloads that they run with
-    borrowed quota can be preempted, if the queue may reclaim quota.
-    """
+    """The weight of a queue or cohort in fair sharing grows."""
     for weight in _weight_changes(change):
         if weight.after > weight.before:
             span = f"from {weight.before} to {weight.after}"
             yield weight.raised(f"weight in fair sharing grows {span}: other queues get less idle quota")
 
 
-@impact("IMP230", Level.RESTRICTS, source="kueue v0.19.2 pkg/cache/scheduler/fair_sharing.go, dominantResourceShare")
+@impact("IMP230", Level.RESTRICTS)
 def fair_share_shrinks(change: Change) -> Impacts:
-    """The weight of a queue or cohort in fair sharing falls.
-
-    The queue gets less of the idle quota of its cohort. Queues with a smaller share can preempt workloads that the
-    queue runs with borrowed quota.
-    """
+    """The weight of a queue or cohort in fair sharing falls."""
     for weight in _weight_changes(change):
         if weight.after < weight.before:
             details = (

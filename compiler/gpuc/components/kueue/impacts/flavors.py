@@ -13,13 +13,7 @@ from gpuc.plan.quota_changes import GPU_PREFIXES, tree
 
 @impact("IMP225", Level.DISRUPTS)
 def flavor_changes(change: Change) -> Impacts:
-    """The nodes of a flavor get another label or another taint.
-
-    Kueue writes the node labels and the tolerations of a flavor into a job when it starts the job. Jobs that run keep
-    the old ones: a pod that is created again does not match or tolerate the new nodes, and stays pending.
-
-    Source: kueue v0.19.2 pkg/podset/podset.go, FromAssignment; pkg/controller/jobframework/reconciler.go, startJob
-    """
+    """The nodes of a flavor get another label or another taint."""
     for pair in change.pairs(GROUP, "ResourceFlavor"):
         texts = list(_flavor_texts(pair))
         if not pair.is_changed or pair.values("spec", "topologyName")[0] or not texts:
@@ -56,14 +50,9 @@ def _toleration(row: Any) -> str:
 _FIELDS = {"nodeLabels": "node labels", "tolerations": "tolerations", "topologyName": "topology"}
 
 
-@impact("IMP224", Level.DISRUPTS, source="kueue v0.19.2 apis/kueue/v1beta2/resourceflavor_types.go, ResourceFlavorSpec")
+@impact("IMP224", Level.DISRUPTS)
 def flavor_immutable(change: Change) -> Impacts:
-    """A flavor with a topology changes, which the API server refuses.
-
-    The node labels, the tolerations and the topology of a ResourceFlavor with a topology are immutable. The sync of the
-    Application fails. Kueue keeps the old flavor: its workloads do not tolerate a new taint of the pool and stay
-    pending on new nodes.
-    """
+    """A flavor with a topology changes, which the API server refuses."""
     for pair in change.pairs(GROUP, "ResourceFlavor"):
         fields = [field for field in _FIELDS if pair.changes("spec", field)]
         if fields and pair.values("spec", "topologyName")[0]:
@@ -79,13 +68,7 @@ def flavor_immutable(change: Change) -> Impacts:
 
 @impact("IMP240", Level.RESTRICTS)
 def topology_added(change: Change) -> Impacts:
-    """Kueue starts to place the workloads of a flavor by topology.
-
-    Kueue admits only workloads whose pods fit on nodes that run and are ready, in addition to the quota. Workloads that
-    run continue, and Kueue counts their pods on their nodes.
-
-    Source: kueue v0.19.2 pkg/cache/scheduler/tas_flavor_snapshot.go, tas_non_tas_pod_cache.go
-    """
+    """Kueue starts to place the workloads of a flavor by topology."""
     for topology in changed(change.pairs(GROUP, "ResourceFlavor"), ("spec", "topologyName")):
         if topology.after and not topology.before:
             details = (
@@ -98,13 +81,7 @@ def topology_added(change: Change) -> Impacts:
 
 @impact("IMP243", Level.RESTRICTS)
 def resource_leaves_queue(change: Change) -> Impacts:
-    """Queues no longer have a quota of a resource on any node pool, for example because their pools lose EFA.
-
-    Kueue admits no workload that requests a resource without a quota, so these workloads wait until they are changed.
-    Running workloads continue. Other impacts describe quotas of GPUs.
-
-    Source: kueue v0.19.2 pkg/scheduler/flavorassigner/flavorassigner.go, findFlavorForPodSets
-    """
+    """Queues no longer have a quota of a resource on any node pool, for example because their pools lose EFA."""
     kept = change.kept(GROUP, "ClusterQueue")
     for lost, queues in grouped(kept, lambda pair: _lost_resources(change, pair.name)).items():
         if not lost:

@@ -76,7 +76,7 @@ def _unmet(raw: Any, nodes: Pools) -> list[tuple[str, str]]:
     wanted = labels(raw)
     if not wanted or nodes.matching(wanted):
         return []
-    return [label for label in wanted.items() if not nodes.giving(*label)] or [("", "")]
+    return [label for label in wanted.items() if not nodes.matching({label[0]: label[1]})] or [("", "")]
 
 
 def _affinity(pods: Pods, index: Index) -> Findings:

@@ -9,12 +9,9 @@ from gpuc.plan.impact import Impacts, Level, Raised, impact, workloads_of
 from gpuc.plan.rights import EVERYWHERE, Right, gained, lost, rights_text
 
 
-@impact("IMP451", Level.NONE, source="kubernetes.io/docs/reference/access-authn-authz/rbac")
+@impact("IMP451", Level.NONE)
 def rights_gained(change: Change) -> Impacts:
-    """A group, a user, or a service account of a tenant gains rights.
-
-    Nothing that runs is disturbed. The rights apply as soon as Argo CD has synced the bindings.
-    """
+    """A group, a user, or a service account of a tenant gains rights."""
     for rights in gained(change):
         message = f"{rights.action('gets', 'can do more')}; new rights: {rights_text(rights.rights)}"
         yield Raised(rights.subject, message, rights.binding, rights.path)
@@ -24,12 +21,9 @@ _WORK = {Right("create", "batch", "jobs"), Right("create", "apps", "deployments"
 """Rights without which a group cannot start work."""
 
 
-@impact("IMP452", Level.RESTRICTS, source="kubernetes.io/docs/reference/access-authn-authz/rbac")
+@impact("IMP452", Level.RESTRICTS)
 def rights_lost(change: Change) -> Impacts:
-    """A group, a user, or a service account of a tenant loses rights in a namespace that remains.
-
-    The API server refuses their next requests. Running workloads continue, unless their service account loses rights.
-    """
+    """A group, a user, or a service account of a tenant loses rights in a namespace that remains."""
     for rights in lost(change):
         message = f"{rights.action('loses', 'can do less')}; lost rights: {rights_text(rights.rights)}"
         refused = rights.namespaces if rights.subject.startswith("group ") and _WORK & rights.rights else ()
@@ -40,13 +34,7 @@ def rights_lost(change: Change) -> Impacts:
 
 @impact("IMP454", Level.NONE)
 def project_widens(change: Change) -> Impacts:
-    """An AppProject allows Argo CD to apply more.
-
-    The Applications of the project can create objects of the added kinds, and objects in the added namespaces. Fewer
-    denied kinds also allow more. Without a list of namespaced kinds, an AppProject allows all that it does not deny.
-
-    Source: argoproj/argo-cd v3.5.1 docs/user-guide/projects.md; pkg/apis/application/v1alpha1/app_project_types.go
-    """
+    """An AppProject allows Argo CD to apply more."""
     for pair in change.pairs(ARGO, "AppProject"):
         if pair.before and pair.after and (more := "; ".join(_added(Project(pair.before), Project(pair.after)))):
             yield Raised(f"AppProject {pair.name}", f"allows Argo CD to apply more: {more}", pair.after, ("spec",))

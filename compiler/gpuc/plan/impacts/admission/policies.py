@@ -22,13 +22,9 @@ from gpuc.plan.policy_changes import (
 from gpuc.plan.refused_workloads import by_decision, named, refused_templates, refused_workloads
 
 
-@impact("IMP301", Level.RESTRICTS, source="gatekeeper v3.23.0 website/docs/violations.md, enforcementAction")
+@impact("IMP301", Level.RESTRICTS)
 def policy_stricter(change: Change) -> Impacts:
-    """The stage of a policy rises to deny, or a policy with this stage is new.
-
-    Running pods stay. The policy checks each new pod, also the pods that a controller creates again after an eviction
-    or the loss of a node.
-    """
+    """The stage of a policy rises to deny, or a policy with this stage is new."""
     stricter = (policy for policy in policy_changes(change) if policy.is_stricter and policy.after == "deny")
     for found in by_policy(stricter):
         message = f"stage {found[0].stages}: the API server refuses violations"
@@ -46,57 +42,41 @@ def _refused_counts(change: Change, found: list[PolicyChange]) -> Iterator[str]:
             yield f"it would refuse {count} {noun.format('' if count == 1 else 's')}, see {other}"
 
 
-@impact("IMP302", Level.NONE, source="gatekeeper v3.23.0 website/docs/violations.md, enforcementAction")
+@impact("IMP302", Level.NONE)
 def policy_weaker(change: Change) -> Impacts:
-    """The stage of a policy falls, or a policy is removed.
-
-    Nothing that runs is disturbed. Tenants can create objects that the policy refused, or get no warning any more.
-    """
+    """The stage of a policy falls, or a policy is removed."""
     for first, *_ in by_policy(policy for policy in policy_changes(change) if policy.is_weaker):
         lost = "violations are allowed" if first.before == "deny" else "violations get no warning"
         yield first.raised(f"stage {first.stages}: {lost}")
 
 
-@impact("IMP310", Level.NONE, source="gatekeeper v3.23.0 website/docs/violations.md, enforcementAction")
+@impact("IMP310", Level.NONE)
 def policy_warns(change: Change) -> Impacts:
-    """The stage of a policy rises to warn, or a policy with this stage is new.
-
-    Nothing is refused. Requests that violate the policy get a warning, which people see before the stage is deny.
-    """
+    """The stage of a policy rises to warn, or a policy with this stage is new."""
     stricter = (policy for policy in policy_changes(change) if policy.is_stricter and policy.after == "warn")
     for first, *_ in by_policy(stricter):
         yield first.raised(f"stage {first.stages}: violations get a warning")
 
 
-@impact("IMP303", Level.RESTRICTS, source="gatekeeper v3.23.0 website/docs/howto.md, constraints: match and parameters")
+@impact("IMP303", Level.RESTRICTS)
 def policy_settings_change(change: Change) -> Impacts:
-    """A policy with the stage deny refuses more, because its settings or the objects that it checks change.
-
-    Running pods stay. The settings of many policies follow from node pools, queues and tenants.
-    """
+    """A policy with the stage deny refuses more, because its settings or the objects that it checks change."""
     yield from policy_settings(change, "deny", refuses_more=True, effect="; the API server refuses violations")
     for pair in policy_data_changes(change):
         yield _policy_raised(pair, "its limits or the checked namespaces change")
 
 
-@impact("IMP309", Level.NONE, source="gatekeeper v3.23.0 website/docs/howto.md, constraints: match and parameters")
+@impact("IMP309", Level.NONE)
 def policy_settings_relax(change: Change) -> Impacts:
-    """A policy allows more, or warns about more, because its settings change.
-
-    Nothing that runs is disturbed. The settings of many policies follow from node pools, queues and tenants.
-    """
+    """A policy allows more, or warns about more, because its settings change."""
     for stage in ("warn", "deny"):
         yield from policy_settings(change, stage, refuses_more=False)
     yield from policy_settings(change, "warn", refuses_more=True, effect="; violations get a warning")
 
 
-@impact("IMP304", Level.RESTRICTS, source="gatekeeper v3.23.0 website/docs/validating-admission-policy.md")
+@impact("IMP304", Level.RESTRICTS)
 def policy_expressions_change(change: Change) -> Impacts:
-    """The expressions of a policy change.
-
-    A policy of the fleet was edited, or a new version of gpuc has other expressions. The policy can refuse objects
-    that it allowed.
-    """
+    """The expressions of a policy change."""
     for pair in template_changes(change):
         yield _policy_raised(pair, "its expressions change")
 
@@ -107,22 +87,15 @@ def _policy_raised(pair: Pair, message: str) -> Raised:
     return pair.raised(message, path)._replace(subject=f"policy {pair.name}")
 
 
-@impact("IMP307", Level.RESTRICTS, source="kubernetes.io/docs/concepts/security/pod-security-admission")
+@impact("IMP307", Level.RESTRICTS)
 def pod_security_rises(change: Change) -> Impacts:
-    """The Pod Security level that a namespace enforces rises.
-
-    Running pods stay. The API server refuses new pods that violate the level, also those that a controller creates
-    again. `gpuc plan --workloads DIR` names the workloads.
-    """
+    """The Pod Security level that a namespace enforces rises."""
     yield from _level_changes(change, rises=True)
 
 
-@impact("IMP308", Level.NONE, source="kubernetes.io/docs/concepts/security/pod-security-admission")
+@impact("IMP308", Level.NONE)
 def pod_security_falls(change: Change) -> Impacts:
-    """The Pod Security level that a namespace enforces falls.
-
-    Nothing that runs is disturbed. Pods of the namespace can get more privileges on their nodes.
-    """
+    """The Pod Security level that a namespace enforces falls."""
     yield from _level_changes(change, rises=False)
 
 
@@ -135,13 +108,7 @@ Source: argo-cd v3.5.1 manifests/install.yaml
 
 @impact("IMP313", Level.DISRUPTS)
 def change_refused(change: Change) -> Impacts:
-    """A policy of the cluster refuses an object of the change, so the sync of an Application fails.
-
-    The policies check the requests of Argo CD too. Argo CD tries again until the commit is corrected.
-
-    Source: gatekeeper v3.23.0 website/docs/violations.md; argo-cd v3.5.1 gitops-engine/pkg/sync/sync_context.go,
-    Sync
-    """
+    """A policy of the cluster refuses an object of the change, so the sync of an Application fails."""
     policies = Policies(change.after.objects)
     written = (pair for pair in change.all_pairs if pair.after and pair.fields and pair.after.namespace)
     decisions = ((pair, _denied(policies, pair.manifest)) for pair in written)
@@ -165,13 +132,9 @@ def _denied(policies: Policies, manifest: Manifest) -> Decision | None:
     return next((decision for decision in policies.decide(request) if decision.outcome == "denied"), None)
 
 
-@impact("IMP305", Level.RESTRICTS, source="gpuc trace: benchmarks/trace.md compares its answers with real programs")
+@impact("IMP305", Level.RESTRICTS)
 def workload_refused(change: Change) -> Impacts:
-    """Workloads of --workloads would not start again.
-
-    `gpuc trace` passes in the state before and fails in the state after. The pods that run continue. After an
-    eviction, the loss of a node or a new rollout, the workload has no pods.
-    """
+    """Workloads of --workloads would not start again."""
     workloads = grouped(refused_workloads(change), lambda workload: workload.manifest.namespace)
     for namespace, refused in workloads.items():
         for found in by_decision(refused):
@@ -181,13 +144,9 @@ def workload_refused(change: Change) -> Impacts:
             yield Raised(f"namespace {namespace}", message, first.step.manifest, first.step.path, others, predicts)
 
 
-@impact("IMP306", Level.RESTRICTS, source="gpuc trace: benchmarks/trace.md compares its answers with real programs")
+@impact("IMP306", Level.RESTRICTS)
 def template_refused(change: Change) -> Impacts:
-    """Workload templates of the state before no longer work.
-
-    Users have copied the files in workloads/. `gpuc trace` passes for the old template in the state before, and fails
-    in the state after. The new template may differ: users have to copy it again.
-    """
+    """Workload templates of the state before no longer work."""
     for found in by_decision(refused_templates(change)):
         first, (names, others) = found[0], named(found)
         message = f"copies of {names} {_VERBS[first.outcome][1]} now: {first.reason}"

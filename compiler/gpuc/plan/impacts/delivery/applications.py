@@ -10,17 +10,10 @@ from gpuc.plan.chart_changes import changed_installations, chart_changes
 from gpuc.plan.impact import Impacts, Level, Raised, impact
 from gpuc.plan.pruning import kinds_text
 
-_DELETION = "argo-cd v3.5.1 docs/user-guide/app_deletion.md, About The Deletion Finalizer"
 
-
-@impact("IMP506", Level.RESTRICTS, source=_DELETION)
+@impact("IMP506", Level.RESTRICTS)
 def application_removed(change: Change) -> Impacts:
-    """An Application is removed, and what it has installed stays.
-
-    The Applications of gpuc have no finalizer, so Argo CD deletes only the Application. A chart goes on running without
-    updates. The objects of an Application with the finalizer resources-finalizer.argocd.argoproj.io do not stay: `gpuc
-    diff` does not read finalizers. Other impacts describe the objects that the change removes from Git.
-    """
+    """An Application is removed, and what it has installed stays."""
     if change.is_removed:
         return
     described = {pair.name for pair in change.pairs(ARGO, "Application") if not pair.is_removed} | _described(change)
@@ -51,15 +44,7 @@ def _described(change: Change) -> set[str]:
 
 @impact("IMP512", Level.DISRUPTS)
 def component_moves(change: Change) -> Impacts:
-    """A component is installed in another namespace.
-
-    Argo CD creates the namespaced objects of the chart in the new namespace, and changes cluster-scoped objects, such
-    as webhooks, in place. It deletes the objects in the old namespace if the Application prunes and its AppProject
-    permits the old namespace. Otherwise two controllers work on the same objects until a person deletes the old one.
-
-    Source: argo-cd v3.5.1 docs/user-guide/auto_sync.md, Automatic Pruning, Automatic Self-Healing;
-    controller/state.go, CompareAppState; controller/cache/cache.go, GetManagedLiveObjs: objects of all namespaces
-    """
+    """A component is installed in another namespace."""
     for old, new in kept_applications(change):
         before, after = old.destination.namespace, new.destination.namespace
         if before == after or not new.chart:
@@ -79,13 +64,9 @@ def component_moves(change: Change) -> Impacts:
         yield Raised(subject, message, new.manifest, path, () if is_deleted else (advice,))
 
 
-@impact("IMP524", Level.RESTRICTS, source=_DELETION)
+@impact("IMP524", Level.RESTRICTS)
 def chart_handed_over(change: Change) -> Impacts:
-    """Argo CD no longer installs the chart of a component, because another team does.
-
-    The installed chart stays. Argo CD does not upgrade it and does not revert manual changes any more. The objects of
-    gpuc rely on the Helm values in clusters/CLUSTER/values/.
-    """
+    """Argo CD no longer installs the chart of a component, because another team does."""
     for found in changed_installations(change):
         if found.after == "another team":
             name = change.after.name
@@ -102,17 +83,7 @@ def chart_handed_over(change: Change) -> Impacts:
 
 @impact("IMP525", Level.DISRUPTS)
 def chart_taken_over(change: Change) -> Impacts:
-    """Argo CD installs the chart of a component that another team installed before.
-
-    Argo CD takes over the objects that have the same names, with the version and values of gpuc, so programs whose pod
-    template differs restart. With the sync option FailOnSharedResource, it does not take over objects of another
-    Application, even if that Application is deleted, unless its Argo CD has an installation ID. With another release
-    name or namespace, Argo CD installs the chart a second time: two controllers work on the same objects. Argo CD knows
-    no Helm releases, so `helm list` still shows the old one.
-
-    Source: argo-cd v3.5.1 docs/user-guide/sync-options.md, Server-Side Apply, Fail the sync if a shared resource is
-    found; docs/user-guide/helm.md; docs/user-guide/resource_tracking.md; util/argo/resource_tracking.go, GetAppName
-    """
+    """Argo CD installs the chart of a component that another team installed before."""
     for found in changed_installations(change):
         if found.before == "another team":
             message = (
@@ -132,15 +103,7 @@ def chart_taken_over(change: Change) -> Impacts:
 
 @impact("IMP510", Level.NONE)
 def sync_order(change: Change) -> Impacts:
-    """Several Applications are new, and the root Application creates them in the order of their sync waves.
-
-    The root Application creates the Applications of a wave when all Applications of earlier waves are healthy. The
-    order does not apply to Applications that exist: each of them syncs its own objects as soon as Argo CD sees the
-    commit.
-
-    Source: argo-cd v3.5.1 docs/user-guide/sync-waves.md, How sync waves work?; docs/operator-manual/health.md,
-    Argocd App
-    """
+    """Several Applications are new, and the root Application creates them in the order of their sync waves."""
     if change.is_new:
         return
     found = [
@@ -160,13 +123,9 @@ def sync_order(change: Change) -> Impacts:
         yield Raised(cluster_subject(change), message, next(objects, found[0].manifest), (), details)
 
 
-@impact("IMP513", Level.NONE, source="argo-cd v3.5.1 docs/user-guide/auto_sync.md, Automatic Retry with a limit")
+@impact("IMP513", Level.NONE)
 def version_with_objects(change: Change) -> Impacts:
-    """The version of a chart and objects of its kinds change in one commit.
-
-    The root Application changes the version in the order of the sync waves. The Application of the objects exists and
-    syncs at once, so the old version can get the new objects first. Argo CD tries refused objects again.
-    """
+    """The version of a chart and objects of its kinds change in one commit."""
     written = [pair.after for pair in change.all_pairs if pair.after is not None and pair.fields]
     for chart in chart_changes(change):
         groups = _api_groups(change, chart.component)
@@ -191,12 +150,9 @@ def _api_groups(change: Change, component: str) -> set[str]:
     return {name for release in releases for name in release.groups}
 
 
-@impact("IMP528", Level.NONE, source="argo-cd v3.5.1 docs/operator-manual/health.md, Custom Health Checks")
+@impact("IMP528", Level.NONE)
 def health_checks_change(change: Change) -> Impacts:
-    """The health checks change that an administrator installs as Helm values of Argo CD.
-
-    Until then, Argo CD judges the health with the old checks: it can start a sync wave before the previous wave works.
-    """
+    """The health checks change that an administrator installs as Helm values of Argo CD."""
     file = f"clusters/{change.after.name}/argocd-health.yaml"
     before, after = change.before.texts.get(file), change.after.texts.get(file)
     if before and after and before != after:
@@ -210,15 +166,7 @@ _FIELDS = {"repoURL": "repository", "targetRevision": "revision", "path": "path"
 
 @impact("IMP511", Level.DISRUPTS)
 def source_changes(change: Change) -> Impacts:
-    """The Applications read their objects from another repository, branch or path.
-
-    If the new place lacks files, Argo CD prunes their objects. Check that it has the complete folder out/ first. If a
-    path does not exist, the comparison fails, and if a folder has no objects, Argo CD does not sync automatically. In
-    both cases the objects stay.
-
-    Source: argo-cd v3.5.1 docs/user-guide/tracking_strategies.md; docs/user-guide/auto_sync.md, Automatic Pruning
-    with Allow-Empty, Automated Sync Semantics; util/app/path/path.go, ErrMessageAppPathDoesNotExist
-    """
+    """The Applications read their objects from another repository, branch or path."""
     for pair in change.pairs(ARGO, "Application"):
         before, after = pair.values("spec", "source")
         fields = [field for field in _FIELDS if dig(before, field) != dig(after, field)]
@@ -244,13 +192,9 @@ def _folder(path: str, cluster: str) -> str:
 _FIELD_NOUNS = {"repoURL": "repository", "targetRevision": "revision", "server": "cluster of Argo CD"}
 
 
-@impact("IMP507", Level.RESTRICTS, source="argo-cd v3.5.1 docs/operator-manual/cluster-bootstrapping.md")
+@impact("IMP507", Level.RESTRICTS)
 def root_changes(change: Change) -> Impacts:
-    """The root Application changes, which an administrator applies.
-
-    Argo CD syncs the old root Application until an administrator applies clusters/CLUSTER/root.yaml. A change of the
-    repository, the branch or the path has no effect before.
-    """
+    """The root Application changes, which an administrator applies."""
     for pair in change.pairs(ARGO, "Application"):
         if pair.is_changed and pair.manifest.file.startswith("clusters/"):
             fields = dict.fromkeys(str(field.path[-1]) for field in pair.fields)

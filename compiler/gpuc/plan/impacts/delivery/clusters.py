@@ -17,15 +17,9 @@ from gpuc.plan.pruning import kinds_text
 from gpuc.plan.substrate import substrate_plan
 
 
-@impact(
-    "IMP520", Level.NONE, source="argo-cd v3.5.1 docs/operator-manual/cluster-bootstrapping.md, App Of Apps Pattern"
-)
+@impact("IMP520", Level.NONE)
 def cluster_added(change: Change) -> Impacts:
-    """A cluster is added, and Argo CD does not know it until an administrator applies two objects.
-
-    These are the AppProject and the root Application of the cluster. Then Argo CD creates the other Applications in
-    the order of their sync waves.
-    """
+    """A cluster is added, and Argo CD does not know it until an administrator applies two objects."""
     if not change.is_new or not change.after.first_sync:
         return
     name = change.after.name
@@ -53,16 +47,7 @@ def cluster_added(change: Change) -> Impacts:
 
 @impact("IMP508", Level.RESTRICTS)
 def cluster_removed(change: Change) -> Impacts:
-    """A cluster is removed from the fleet, and everything in the cluster stays.
-
-    The Applications find no folder or no values any more, and Argo CD neither changes nor deletes their objects. An
-    Application that reads only a chart goes on to sync. New nodes go on to start, and cost, until an
-    administrator deletes the node pools. If another spec of the same Kubernetes cluster is added, the cluster has a new
-    name, and the objects belong to the new name after its first sync.
-
-    Source: argo-cd v3.5.1 docs/user-guide/app_deletion.md; controller/state.go, ComparisonError;
-    util/app/path/path.go, ErrMessageAppPathDoesNotExist
-    """
+    """A cluster is removed from the fleet, and everything in the cluster stays."""
     if not change.is_removed:
         return
     name, before = change.before.name, change.before.objects
@@ -108,15 +93,7 @@ def _renamed(change: Change, namespace: str, besides: str) -> Raised:
 
 @impact("IMP527", Level.RESTRICTS)
 def argocd_moves(change: Change) -> Impacts:
-    """The Applications move to another namespace, because Argo CD runs there.
-
-    The Argo CD of the new namespace needs a root Application there. As long as the old root Application exists, and its
-    AppProject permits the new namespace, the old Argo CD creates the Applications there and then deletes the old ones.
-    The objects of the Applications stay in each case.
-
-    Source: argo-cd v3.5.1 docs/operator-manual/declarative-setup.md; docs/operator-manual/app-any-namespace.md;
-    docs/user-guide/auto_sync.md, Automatic Pruning; docs/user-guide/app_deletion.md, About The Deletion Finalizer
-    """
+    """The Applications move to another namespace, because Argo CD runs there."""
     removed = {pair.name: pair.namespace for pair in change.pairs(ARGO, "Application") if pair.is_removed}
     moved = [pair for pair in change.pairs(ARGO, "Application") if pair.is_added and pair.name in removed]
     if not moved:
@@ -138,13 +115,7 @@ def argocd_moves(change: Change) -> Impacts:
 
 @impact("IMP526", Level.DISRUPTS)
 def destination_changes(change: Change) -> Impacts:
-    """The Applications deploy to another cluster.
-
-    Argo CD installs everything in the new cluster. It does not look at the old cluster any more: nodes, workloads and
-    controllers there go on, and no file describes them.
-
-    Source: argo-cd v3.5.1 controller/state.go, CompareAppState: GetManagedLiveObjs of the destination cluster
-    """
+    """The Applications deploy to another cluster."""
     kept = kept_applications(change)
     found = [(old, new) for old, new in kept if old.destination.cluster != new.destination.cluster]
     if found:
@@ -175,16 +146,7 @@ _Row = tuple[str, tuple[str, ...], Manifest, Path]
 
 @impact("IMP523", Level.NONE)
 def deletion_protection_changes(change: Change) -> Impacts:
-    """Objects get or lose the protection against deletion by Argo CD, or Applications start or stop to prune.
-
-    Argo CD reads the sync option Prune=false from the object in the cluster. Without the option, a later removal of the
-    element from the spec deletes its object, with the nodes, workloads and data that it contains. An Application that
-    does not prune leaves all objects that Git does not contain any more: a RoleBinding goes on to give its rights, and
-    a NetworkPolicy to allow its connections.
-
-    Source: argo-cd v3.5.1 docs/user-guide/sync-options.md, No Prune Resources; docs/user-guide/auto_sync.md,
-    Automatic Pruning
-    """
+    """Objects get or lose the protection against deletion by Argo CD, or Applications start or stop to prune."""
     has_setting = _SETTING in change.changed_paths(*_SETTING)
     for message, details, manifest, path in (*_protections(change), *_applications(change)):
         raised = Raised(cluster_subject(change), f"from now on, Argo CD {message}", manifest, path, details)
@@ -249,14 +211,9 @@ _EMPTY = {
 }
 
 
-@impact("IMP509", Level.DISRUPTS, source="gpuc DECISIONS.md, Delivery: the removal takes two commits")
+@impact("IMP509", Level.DISRUPTS)
 def two_steps(change: Change) -> Impacts:
-    """A node pool, queue, tenant or namespace is removed or renamed in one commit, although it needs two.
-
-    The first commit sets `leaving: true`: no new nodes, and no new workloads in queues; running workloads continue. The
-    second commit removes the element when it is empty. A rename is a removal and an addition. A queue also has no new
-    workloads if all namespaces with the queue are leaving.
-    """
+    """A node pool, queue, tenant or namespace is removed or renamed in one commit, although it needs two."""
     before, after = change.before.cluster, change.after.cluster
     if before is None or after is None:
         return

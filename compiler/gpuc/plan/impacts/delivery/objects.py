@@ -16,15 +16,10 @@ from gpuc.plan.immutable import refused_fields
 from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact
 from gpuc.plan.pruning import CLAIM, is_definition, kinds_text, moved_objects, removed_objects
 
-_OWNER = "argo-cd v3.5.1 controller/sync.go, FailOnSharedResource; controller/state.go, CompareAppState"
 
-
-@impact("IMP503", Level.NONE, source="argo-cd v3.5.1 docs/user-guide/auto_sync.md, Automatic Pruning")
+@impact("IMP503", Level.NONE)
 def objects_pruned(change: Change) -> Impacts:
-    """Argo CD deletes objects that are removed from Git and that hold no data.
-
-    Deployments and Jobs are deleted with their pods.
-    """
+    """Argo CD deletes objects that are removed from Git and that hold no data."""
     pruned = [removed for removed in removed_objects(change, "pruned") if not removed.has_data]
     for application, found in grouped(pruned, lambda removed: removed.application).items():
         manifests = [removed.manifest for removed in found]
@@ -35,13 +30,7 @@ def objects_pruned(change: Change) -> Impacts:
 
 @impact("IMP502", Level.NONE)
 def objects_left(change: Change) -> Impacts:
-    """Objects are removed from Git, and Argo CD leaves them in the cluster.
-
-    The objects work as before, and no file describes them. To remove them, delete them with kubectl after the sync.
-
-    Source: argo-cd v3.5.1 docs/user-guide/sync-options.md; docs/user-guide/app_deletion.md; controller/state.go;
-    reposerver/repository/repository.go, GenerateManifests: no tracking of CustomResourceDefinitions
-    """
+    """Objects are removed from Git, and Argo CD leaves them in the cluster."""
     groups = grouped(removed_objects(change, "left"), lambda removed: (removed.application, removed.reason))
     for (application, reason), found in groups.items():
         manifests = [removed.manifest for removed in found]
@@ -65,14 +54,9 @@ def _commands(manifests: list[Manifest]) -> list[str]:
     ]
 
 
-@impact(
-    "IMP505", Level.RESTRICTS, source="argo-cd v3.5 docs/user-guide/sync-options.md, Resource Pruning With Confirmation"
-)
+@impact("IMP505", Level.RESTRICTS)
 def prune_waits(change: Change) -> Impacts:
-    """Argo CD asks before it deletes an object.
-
-    The sync of the Application stays in progress until a person confirms the deletion in Argo CD.
-    """
+    """Argo CD asks before it deletes an object."""
     for removed in removed_objects(change, "confirmed"):
         message = f"Argo CD asks whether to delete {removed.manifest}, and the sync waits for the answer"
         yield Raised(f"Application {removed.application}", message, removed.manifest)
@@ -83,13 +67,7 @@ _VOLUME = "its volume is deleted, unless the reclaim policy is Retain"
 
 @impact("IMP504", Level.DESTROYS)
 def data_pruned(change: Change) -> Impacts:
-    """Argo CD deletes an object that holds data: a volume or a stateful program.
-
-    The sync option Prune=false of the object prevents the deletion. With Prune=confirm, a person must confirm it first.
-
-    Source: argo-cd v3.5.1 docs/user-guide/auto_sync.md, Automatic Pruning; docs/user-guide/sync-options.md, No
-    Prune Resources, Resource Pruning With Confirmation
-    """
+    """Argo CD deletes an object that holds data: a volume or a stateful program."""
     for removed in removed_objects(change, "pruned"):
         if removed.has_data:
             effect = _VOLUME if removed.manifest.kind == CLAIM[1] else "its pods end"
@@ -100,15 +78,7 @@ def data_pruned(change: Change) -> Impacts:
 
 @impact("IMP501", Level.DISRUPTS)
 def immutable_field(change: Change) -> Impacts:
-    """A field changes that the API server does not allow to change, so the sync of an Application fails.
-
-    Argo CD tries again until the commit is corrected. Objects of the same sync wave are applied, objects of later sync
-    waves are not. The Application becomes Degraded, so the root Application does not create or change the Applications
-    of later waves.
-
-    Source: kubernetes v1.35.4 pkg/apis/batch/validation/validation.go, ValidateJobSpecUpdate, and others; argo-cd
-    v3.5.1 gitops-engine/pkg/sync/sync_context.go, Sync
-    """
+    """A field changes that the API server does not allow to change, so the sync of an Application fails."""
     for pair in change.all_pairs:
         reasons = list(refused_fields(pair))
         if not reasons or pair.after is None:
@@ -151,13 +121,9 @@ def _blocked(change: Change, refused: Pair, found: Application) -> Iterator[str]
         yield f"Applications that the root Application does not create or change until then: {', '.join(names)}"
 
 
-@impact("IMP521", Level.DISRUPTS, source=_OWNER)
+@impact("IMP521", Level.DISRUPTS)
 def object_created_again(change: Change) -> Impacts:
-    """An object moves to another Application, so Argo CD deletes it and creates it again.
-
-    The new Application does not apply an object that belongs to another Application. The old Application prunes the
-    object, with everything that the object owns. Then the new Application creates it.
-    """
+    """An object moves to another Application, so Argo CD deletes it and creates it again."""
     for moved in moved_objects(change):
         if not moved.reason:
             message = f"moves from Application {moved.old} to {moved.new}: Argo CD deletes it and creates it again"
@@ -168,14 +134,9 @@ def object_created_again(change: Change) -> Impacts:
             yield Raised(str(moved.manifest), message, moved.manifest, (), details)
 
 
-@impact("IMP522", Level.RESTRICTS, source=_OWNER)
+@impact("IMP522", Level.RESTRICTS)
 def object_stays_with_application(change: Change) -> Impacts:
-    """An object moves to another Application, but its old Application does not release it.
-
-    The annotation argocd.argoproj.io/tracking-id names the old Application, also after the removal of this Application.
-    With the sync option FailOnSharedResource, the sync of the new Application fails until a person removes the
-    annotation.
-    """
+    """An object moves to another Application, but its old Application does not release it."""
     for moved in moved_objects(change):
         if moved.reason:
             message = (
@@ -193,13 +154,9 @@ _COMMON = ("spec", "template")
 """The parts of the paths of pods that messages leave out."""
 
 
-@impact("IMP529", Level.NONE, source="gpuc emit/bootstrap/__init__.py: Argo CD does not sync the folder workloads/")
+@impact("IMP529", Level.NONE)
 def templates_change(change: Change) -> Impacts:
-    """Workload templates change, which users copy.
-
-    Argo CD does not sync the templates. Copies that users made keep the old values, for example the old tolerations or
-    requests, and workloads that run do not change.
-    """
+    """Workload templates change, which users copy."""
     fields: dict[tuple[str, ...], dict[str, None]] = defaultdict(dict)
     places: list[tuple[Manifest, Path]] = []
     for after, paths in _changed_templates(change):

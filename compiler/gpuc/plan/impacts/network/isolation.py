@@ -25,93 +25,59 @@ from gpuc.plan.state import State as ClusterState
 from gpuc.plan.tenant_changes import tenants
 
 
-@impact("IMP407", Level.RESTRICTS, source="kubernetes.io/docs/concepts/services-networking/network-policies")
+@impact("IMP407", Level.RESTRICTS)
 def isolation_begins(change: Change) -> Impacts:
-    """Namespaces of a tenant get NetworkPolicies that isolate their pods.
-
-    Only connections that a NetworkPolicy allows are possible. New connections of running pods to other addresses fail.
-    NetworkPolicies filter TCP, UDP and SCTP, not EFA traffic, and not the traffic of pods on the host network. The node
-    of a pod can always connect to the pod.
-    """
+    """Namespaces of a tenant get NetworkPolicies that isolate their pods."""
     yield from _isolation_changes(change, ends=False)
 
 
 _EFFECTS = {INGRESS: "get connections from everywhere", EGRESS: "connect to every address"}
 
 
-@impact("IMP406", Level.DISRUPTS, source="kubernetes.io/docs/concepts/services-networking/network-policies")
+@impact("IMP406", Level.DISRUPTS)
 def isolation_ends(change: Change) -> Impacts:
-    """Namespaces of a tenant lose the NetworkPolicies that isolate their pods.
-
-    Pods that no NetworkPolicy selects get connections from everywhere, or connect to every address. The level is
-    disrupts, although nothing that runs is disturbed: the border of the tenant is gone.
-    """
+    """Namespaces of a tenant lose the NetworkPolicies that isolate their pods."""
     yield from _isolation_changes(change, ends=True)
 
 
-@impact("IMP404", Level.NONE, source="kubernetes.io/docs/concepts/services-networking/network-policies")
+@impact("IMP404", Level.NONE)
 def outside_opens(change: Change) -> Impacts:
-    """Pods of a tenant get a network path to or from addresses, host names or namespaces of the platform.
-
-    Nothing that runs is disturbed. Data can leave the tenant over a path to the outside, and requests can reach its
-    pods over a path from the outside.
-    """
+    """Pods of a tenant get a network path to or from addresses, host names or namespaces of the platform."""
     yield from opened(change)
 
 
-@impact("IMP405", Level.RESTRICTS, source="kubernetes.io/docs/concepts/services-networking/network-policies")
+@impact("IMP405", Level.RESTRICTS)
 def outside_closes(change: Change) -> Impacts:
-    """Pods of a tenant lose a network path to or from addresses, host names or namespaces of the platform.
-
-    New connections of running pods fail. Whether open connections end depends on the network policy engine.
-    """
+    """Pods of a tenant lose a network path to or from addresses, host names or namespaces of the platform."""
     yield from closed(change)
 
 
-@impact("IMP401", Level.DISRUPTS, source="kubernetes.io/docs/concepts/services-networking/network-policies")
+@impact("IMP401", Level.DISRUPTS)
 def tenants_connect(change: Change) -> Impacts:
-    """Pods of a tenant can connect to pods of another tenant, and could not before.
-
-    The isolation proof of the state after has an open pair that the state before does not have. The level is
-    disrupts, although nothing that runs is disturbed: every later attack or mistake crosses the border of a tenant.
-    """
+    """Pods of a tenant can connect to pods of another tenant, and could not before."""
     opens = [after for before, after in _pair_changes(change) if after and after.state is _OPEN is not _state(before)]
     yield from _pairs_raised(change, opens, "can", at_policy=True)
 
 
-@impact("IMP403", Level.RESTRICTS, source="kubernetes.io/docs/concepts/services-networking/network-policies")
+@impact("IMP403", Level.RESTRICTS)
 def tenants_separated(change: Change) -> Impacts:
-    """Pods of a tenant can no longer connect to pods of another tenant.
-
-    New connections fail. Whether open connections end depends on the network policy engine. NetworkPolicies filter TCP,
-    UDP and SCTP, not EFA traffic, and not the traffic of pods on the host network. The node of a pod can always connect
-    to the pod.
-    """
+    """Pods of a tenant can no longer connect to pods of another tenant."""
     pairs = _pair_changes(change)
     closes = [before for before, after in pairs if before and after and _state(before) is not _BLOCKED is _state(after)]
     yield from _pairs_raised(change, closes, "can no longer")
 
 
-@impact("IMP402", Level.NONE, source="kubernetes.io/docs/concepts/services-networking/network-policies")
+@impact("IMP402", Level.NONE)
 def tenants_declared(change: Change) -> Impacts:
-    """Pods of a tenant can connect to pods of another tenant, and the spec declares this.
-
-    Tenants without network isolation have declared that other tenants without network isolation may connect.
-    """
+    """Pods of a tenant can connect to pods of another tenant, and the spec declares this."""
     pairs = ((_state(before), after) for before, after in _pair_changes(change))
     declared = [after for was, after in pairs if after and after.state is PairState.DECLARED and was is _BLOCKED]
     yield from _pairs_raised(change, declared, "can")
 
 
-@impact("IMP408", Level.DISRUPTS, source="argo-cd v3.5 docs/user-guide/sync-options.md, No Prune Resources")
+@impact("IMP408", Level.DISRUPTS)
 def policies_stay(change: Change) -> Impacts:
-    """The policies that isolate namespaces stay, and Argo CD prunes the policies that allow connections.
-
-    NetworkPolicy default-deny is protected from pruning. If the isolation of a tenant ends in the spec, or if a tenant
-    or a namespace is removed, the pods that run have no connections at all, DNS included, until an administrator
-    deletes the policy. With `delivery.prune: never`, all policies stay: the namespaces stay isolated, and their pods
-    keep the connections of before.
-    """
+    """The policies that isolate namespaces stay, and Argo CD prunes the policies that allow connections."""
     removed_tenants = {tenant.tenant for tenant in tenants(change) if tenant.is_removed}
     for tenant, namespaces, manifest in isolation_that_stays(change):
         where = kind_of(namespaces, "namespace")

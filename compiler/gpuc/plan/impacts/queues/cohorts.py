@@ -12,13 +12,9 @@ from gpuc.plan.quota_changes import QuotaChange, loses, parent_path, parents, qu
 from gpuc.plan.tenant_changes import tenant_of
 
 
-@impact("IMP214", Level.RESTRICTS, source="kueue v0.19.2 pkg/cache/scheduler/cohort.go, resource_node.go")
+@impact("IMP214", Level.RESTRICTS)
 def cohort_moves(change: Change) -> Impacts:
-    """A cohort gets another parent, or has no parent any more.
-
-    All queues below the cohort lend to the queues of the new tree and borrow from them. Workloads that run with
-    borrowed quota of the old tree continue.
-    """
+    """A cohort gets another parent, or has no parent any more."""
     for pair in change.kept(GROUP, "Cohort"):
         before, after = parents(pair)
         if before != after:
@@ -27,13 +23,9 @@ def cohort_moves(change: Change) -> Impacts:
             yield pair.raised(message, parent_path(pair), loses(quota_changes(change)))
 
 
-@impact("IMP213", Level.NONE, source="kueue v0.19.2 pkg/cache/scheduler/clusterqueue.go, updateClusterQueue")
+@impact("IMP213", Level.NONE)
 def queue_joins_cohort(change: Change) -> Impacts:
-    """A queue without a cohort joins a cohort.
-
-    The queue can borrow idle quota of the cohort and lends its own idle quota, within its limits. Running workloads are
-    not disturbed. Workloads above the nominal quota can be preempted from then on, if other queues may reclaim quota.
-    """
+    """A queue without a cohort joins a cohort."""
     details = [quota.most_text for quota in quota_changes(change) if quota.after.most > quota.before.most]
     for pair in change.kept(GROUP, "ClusterQueue"):
         before, after = parents(pair)
@@ -41,14 +33,9 @@ def queue_joins_cohort(change: Change) -> Impacts:
             yield pair.raised(f"joins cohort {after}", parent_path(pair), details)
 
 
-@impact("IMP212", Level.RESTRICTS, source="kueue v0.19.2 pkg/cache/scheduler/clusterqueue.go, updateClusterQueue")
+@impact("IMP212", Level.RESTRICTS)
 def queue_leaves_cohort(change: Change) -> Impacts:
-    """A queue leaves its cohort, or moves to another cohort.
-
-    Workloads that run with borrowed quota continue, in both directions, and no queue can reclaim this quota any
-    more. Until they end, the queues together use more than their quota, so that pods of new workloads can wait for
-    nodes.
-    """
+    """A queue leaves its cohort, or moves to another cohort."""
     changes = quota_changes(change)
     renamed = set(_renamed(change, changes))
     for pair in change.kept(GROUP, "ClusterQueue"):
@@ -79,13 +66,7 @@ def _renamed(change: Change, changes: Iterable[QuotaChange]) -> Iterator[str]:
 
 @impact("IMP244", Level.RESTRICTS)
 def queue_is_shared(change: Change) -> Impacts:
-    """Another tenant gets a queue that a tenant has.
-
-    All workloads of a queue wait in one order, by priority and age, and use the same quota.
-
-    Source: kueue v0.19.2 pkg/cache/queue/cluster_queue.go, baseCompareFunc; pkg/scheduler/preemption/preemption.go,
-    findCandidates
-    """
+    """Another tenant gets a queue that a tenant has."""
     for name, pairs in grouped(change.kept(GROUP, "ClusterQueue"), lambda pair: pair.element).items():
         before, after = _tenants(change, pairs, 0), _tenants(change, pairs, 1)
         joining, staying = ([tenant for tenant in after if (tenant in before) == is_old] for is_old in (False, True))
@@ -111,31 +92,21 @@ def _tenants(change: Change, queues: list[Pair], state: int) -> list[str]:
     return sorted(found - {""})
 
 
-@impact("IMP226", Level.DISRUPTS, source="kueue v0.19.2 pkg/scheduler/preemption/classical/hierarchical_preemption.go")
+@impact("IMP226", Level.DISRUPTS)
 def preemption_widens(change: Change) -> Impacts:
-    """Kueue may preempt more running workloads for workloads of a queue.
-
-    A preempted workload is evicted: its pods end, and it waits in its queue again. Workloads that wait already can
-    preempt as soon as the change is applied.
-    """
+    """Kueue may preempt more running workloads for workloads of a queue."""
     yield from _preemption_changes(change, wider=True)
 
 
-@impact("IMP227", Level.RESTRICTS, source="kueue v0.19.2 pkg/scheduler/preemption/classical/hierarchical_preemption.go")
+@impact("IMP227", Level.RESTRICTS)
 def preemption_narrows(change: Change) -> Impacts:
-    """Kueue may preempt fewer running workloads for workloads of a queue.
-
-    Workloads of the queue wait longer, until running workloads end.
-    """
+    """Kueue may preempt fewer running workloads for workloads of a queue."""
     yield from _preemption_changes(change, wider=False)
 
 
-@impact("IMP229", Level.NONE, source="kueue v0.19.2 apis/kueue/v1beta2/clusterqueue_types.go, QueueingStrategy")
+@impact("IMP229", Level.NONE)
 def best_effort_order(change: Change) -> Impacts:
-    """A queue admits later workloads while an earlier one waits for quota.
-
-    A large workload can wait long, because small workloads use the quota that becomes free.
-    """
+    """A queue admits later workloads while an earlier one waits for quota."""
     for order in changed(change.pairs(GROUP, "ClusterQueue"), _ORDER):
         if order.before == _STRICT:
             yield order.raised(
@@ -143,24 +114,17 @@ def best_effort_order(change: Change) -> Impacts:
             )
 
 
-@impact("IMP228", Level.RESTRICTS, source="kueue v0.19.2 apis/kueue/v1beta2/clusterqueue_types.go, QueueingStrategy")
+@impact("IMP228", Level.RESTRICTS)
 def strict_order(change: Change) -> Impacts:
-    """A queue admits its workloads in strict order.
-
-    The first workload that waits for quota blocks all later workloads of the queue, also those that would fit.
-    """
+    """A queue admits its workloads in strict order."""
     for order in changed(change.pairs(GROUP, "ClusterQueue"), _ORDER):
         if order.after == _STRICT:
             yield order.raised("a workload that waits for quota blocks all later workloads, also those that would fit")
 
 
-@impact("IMP237", Level.DISRUPTS, source="kueue v0.19.2 pkg/controller/core/workloadpriorityclass_controller.go")
+@impact("IMP237", Level.DISRUPTS)
 def priority_order_changes(change: Change) -> Impacts:
-    """A priority class gets a value with which workloads are ordered in another way.
-
-    Kueue writes the new value into all Workloads of the class, also those that wait or run. Workloads that wait can
-    then preempt running workloads that had the same or a higher priority before.
-    """
+    """A priority class gets a value with which workloads are ordered in another way."""
     kept = list(change.kept(GROUP, "WorkloadPriorityClass"))
     values = {pair.name: pair.values("value") for pair in kept}
     values = {name: row for name, row in values.items() if all(isinstance(value, int) for value in row)}
@@ -177,15 +141,9 @@ def priority_order_changes(change: Change) -> Impacts:
             yield found.raised(f"the priority of its workloads, also of those that run, changes {span}; {order}")
 
 
-@impact(
-    "IMP238", Level.RESTRICTS, source="kueue v0.19.2 pkg/controller/jobframework/reconciler.go, PrepareWorkloadPriority"
-)
+@impact("IMP238", Level.RESTRICTS)
 def priority_removed(change: Change) -> Impacts:
-    """A priority class is removed.
-
-    Workloads of the class keep their priority. A new job that names the class stays suspended, because Kueue cannot
-    create its Workload, or the policy queue-required refuses the job.
-    """
+    """A priority class is removed."""
     for pair in change.pairs(GROUP, "WorkloadPriorityClass"):
         if pair.is_removed:
             effect = "new jobs that name it are refused or stay suspended; running workloads keep it"

@@ -22,8 +22,6 @@ from gpuc.plan.tenant_changes import owner_and_queue, tenant_of, where_text
 
 _NONE, _HOLD, _DRAIN = "None", "Hold", "HoldAndDrain"
 
-_ACTIVE = "kueue v0.19.2 pkg/controller/core/workload_controller.go, reconcileOnLocalQueueActiveState"
-
 
 def _removed_queues(change: Change, *, after_leaving: bool) -> Iterator[Raised]:
     """Yields an impact for each queue that is removed.
@@ -153,12 +151,9 @@ def _subject(change: Change, pair: Pair) -> str:
     return pair.subject
 
 
-@impact("IMP216", Level.NONE, source="kueue v0.19.2 pkg/cache/scheduler/cache.go, AddClusterQueue")
+@impact("IMP216", Level.NONE)
 def queue_added(change: Change) -> Impacts:
-    """A queue is new.
-
-    Its tenants can submit workloads to its LocalQueues. The other queues of its cohort can borrow its idle quota.
-    """
+    """A queue is new."""
     for pairs in queues(change).values():
         if all(pair.is_added for pair in pairs) and not change.is_new:
             yield pairs[0].raised(f"is new, with quota: {quotas_text(change, pairs, after=True)}")
@@ -166,43 +161,26 @@ def queue_added(change: Change) -> Impacts:
 
 @impact("IMP215", Level.DISRUPTS)
 def queue_removed(change: Change) -> Impacts:
-    """A queue is removed that has not left in an earlier change.
-
-    Running workloads continue. Workloads that wait in the queue are never admitted. Kueue keeps a ClusterQueue that is
-    deleted until its last running workload has ended.
-
-    Source: kueue v0.19.2 pkg/controller/core/workload_controller.go, reconcileOnLocalQueueActiveState;
-    clusterqueue_controller.go, Reconcile
-    """
+    """A queue is removed that has not left in an earlier change."""
     yield from _removed_queues(change, after_leaving=False)
 
 
-@impact("IMP242", Level.NONE, source="kueue v0.19.2 pkg/controller/core/clusterqueue_controller.go, Reconcile")
+@impact("IMP242", Level.NONE)
 def left_queue_removed(change: Change) -> Impacts:
-    """A queue is removed that has left in an earlier change.
-
-    The queue admits no workloads already. Running workloads continue, and Kueue keeps a ClusterQueue that is deleted
-    until the last of them has ended.
-    """
+    """A queue is removed that has left in an earlier change."""
     yield from _removed_queues(change, after_leaving=True)
 
 
-@impact("IMP219", Level.NONE, source="kueue v0.19.2 pkg/controller/core/localqueue_controller.go, Update")
+@impact("IMP219", Level.NONE)
 def queue_starts(change: Change) -> Impacts:
-    """A queue admits workloads again, because the queue, its tenant or its namespace is not leaving any more.
-
-    Kueue tries the workloads that wait in the queue.
-    """
+    """A queue admits workloads again, because the queue, its tenant or its namespace is not leaving any more."""
     for stop in _stop_changes(change, _NONE):
         yield stop.raised("workloads are admitted again")
 
 
-@impact("IMP217", Level.DISRUPTS, source=_ACTIVE)
+@impact("IMP217", Level.DISRUPTS)
 def queue_stops(change: Change) -> Impacts:
-    """A queue admits no new workloads any more, because the queue, its tenant or its namespace is leaving.
-
-    Running workloads continue. Workloads that wait, and workloads that Kueue evicts, stay suspended.
-    """
+    """A queue admits no new workloads any more, because the queue, its tenant or its namespace is leaving."""
     for stop in _stop_changes(change, _HOLD):
         is_named = not stop.namespaces or stop.subject.startswith("namespace")
         where = "" if is_named else f" in {', '.join(stop.namespaces)}"
@@ -211,24 +189,18 @@ def queue_stops(change: Change) -> Impacts:
         yield stop.raised(message, details, stop.predictions("waiting"))
 
 
-@impact("IMP218", Level.DISRUPTS, source=_ACTIVE)
+@impact("IMP218", Level.DISRUPTS)
 def queue_drains(change: Change) -> Impacts:
-    """Kueue evicts all running workloads of a queue, because of stopPolicy HoldAndDrain.
-
-    The jobs are suspended and their pods end. No workload is admitted until stopPolicy is None.
-    """
+    """Kueue evicts all running workloads of a queue, because of stopPolicy HoldAndDrain."""
     for stop in _stop_changes(change, _DRAIN):
         where = f" in {', '.join(stop.namespaces)}" if stop.namespaces else ""
         message = f"all running workloads{where} are evicted, and none is admitted, because of stopPolicy HoldAndDrain"
         yield stop.raised(message, (), stop.predictions("evicted"))
 
 
-@impact("IMP220", Level.DISRUPTS, source="kueue v0.19.2 pkg/cache/scheduler/clusterqueue.go, updateQueueStatus")
+@impact("IMP220", Level.DISRUPTS)
 def queue_inactive(change: Change) -> Impacts:
-    """A queue becomes inactive, because an object that the queue names does not exist.
-
-    Kueue admits no workload in an inactive ClusterQueue. Running workloads continue.
-    """
+    """A queue becomes inactive, because an object that the queue names does not exist."""
     for pair in change.pairs(GROUP, "ClusterQueue"):
         before, after = (from_objects(state.objects).by_name.get(pair.name) for state in (change.before, change.after))
         reason = inactive_reason(change.after.objects, after) if after else None
@@ -238,12 +210,9 @@ def queue_inactive(change: Change) -> Impacts:
             yield pair.raised(f"is inactive and admits no workloads: {reason[0]}", reason[1], (), predicts)
 
 
-@impact("IMP222", Level.NONE, source="kueue v0.19.2 pkg/cache/queue/manager.go, AddLocalQueue")
+@impact("IMP222", Level.NONE)
 def local_queue_added(change: Change) -> Impacts:
-    """A namespace that exists gets LocalQueues of a queue that exists.
-
-    The namespace shares the quota of the queue with the other namespaces of the queue.
-    """
+    """A namespace that exists gets LocalQueues of a queue that exists."""
     added = []
     for pair in change.pairs(GROUP, "LocalQueue"):
         namespace = change.pair("", "Namespace", pair.namespace)
@@ -255,12 +224,9 @@ def local_queue_added(change: Change) -> Impacts:
         yield Raised(owner, f"can submit workloads to queue {name}{where}", pairs[0].after)
 
 
-@impact("IMP223", Level.DISRUPTS, source="kueue v0.19.2 apis/kueue/v1beta2/localqueue_types.go, LocalQueueSpec")
+@impact("IMP223", Level.DISRUPTS)
 def local_queue_moves(change: Change) -> Impacts:
-    """A LocalQueue gets another ClusterQueue, which the API server refuses.
-
-    The field clusterQueue is immutable. The sync of the Application fails, and the LocalQueue keeps its ClusterQueue.
-    """
+    """A LocalQueue gets another ClusterQueue, which the API server refuses."""
     for queue in changed(change.pairs(GROUP, "LocalQueue"), ("spec", "clusterQueue")):
         pair, _, before, after = queue
         if before and after:
@@ -273,13 +239,9 @@ def local_queue_moves(change: Change) -> Impacts:
             yield queue.raised(message, details, predicts)._replace(subject=f"namespace {pair.namespace}")
 
 
-@impact("IMP221", Level.DISRUPTS, source=_ACTIVE)
+@impact("IMP221", Level.DISRUPTS)
 def local_queue_removed(change: Change) -> Impacts:
-    """A namespace loses the LocalQueues of a queue, and the queue and the namespace stay.
-
-    Running workloads continue, and keep their quota until they end. Workloads that wait in the LocalQueue are not
-    admitted. A workload that Kueue evicts is not admitted again.
-    """
+    """A namespace loses the LocalQueues of a queue, and the queue and the namespace stay."""
     removed = (pair for pair in change.pairs(GROUP, "LocalQueue") if pair.is_removed and _stays(change, pair))
     found = uses(change)
     for (owner, queue), pairs in grouped(removed, lambda pair: owner_and_queue(change, pair)).items():
@@ -308,12 +270,9 @@ def _stays(change: Change, pair: Pair) -> bool:
     return not (cluster_queue and cluster_queue.is_removed)
 
 
-@impact("IMP241", Level.DISRUPTS, source="kueue v0.19.2 pkg/scheduler/scheduler.go, nominate: ValidateAdmissibility")
+@impact("IMP241", Level.DISRUPTS)
 def selector_excludes_namespaces(change: Change) -> Impacts:
-    """A queue does not accept namespaces any more that keep their LocalQueues.
-
-    Workloads that wait in these namespaces, and new ones, are not admitted. Running workloads continue.
-    """
+    """A queue does not accept namespaces any more that keep their LocalQueues."""
     for pair in change.pairs(GROUP, "ClusterQueue"):
         if not pair.before or not pair.after or not pair.changes("spec", "namespaceSelector"):
             continue

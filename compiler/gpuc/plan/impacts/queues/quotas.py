@@ -28,15 +28,10 @@ from gpuc.plan.quota_changes import (
     tree,
 )
 
-_FITS = "kueue v0.19.2 pkg/scheduler/flavorassigner/flavorassigner.go, fitsResourceQuota"
 
-
-@impact("IMP202", Level.NONE, source="kueue v0.19.2 pkg/cache/scheduler/clusterqueue.go, updateQuotasAndResourceGroups")
+@impact("IMP202", Level.NONE)
 def nominal_quota_grows(change: Change) -> Impacts:
-    """The nominal quota of a queue on a node pool grows.
-
-    Kueue tries the workloads that wait in the queue again. Running workloads are not disturbed.
-    """
+    """The nominal quota of a queue on a node pool grows."""
     for quota in quota_changes(change):
         if quota.after.nominal > quota.before.nominal:
             span = quota.unit.span(quota.before.nominal, quota.after.nominal)
@@ -45,15 +40,7 @@ def nominal_quota_grows(change: Change) -> Impacts:
 
 @impact("IMP201", Level.RESTRICTS)
 def nominal_quota_shrinks(change: Change) -> Impacts:
-    """The nominal quota of a queue on a node pool shrinks.
-
-    Kueue evicts no workload because of a smaller quota. Running workloads above the new quota use borrowed quota, or,
-    if the queue may not borrow, the queue admits nothing until they end. Queues of the same cohort can preempt
-    workloads above the nominal quota, if they may reclaim their quota.
-
-    Source: kueue v0.19.2 pkg/cache/scheduler/resource_node.go, available;
-    pkg/scheduler/preemption/classical/hierarchical_preemption.go, collectCandidatesInSubtree
-    """
+    """The nominal quota of a queue on a node pool shrinks."""
     found, changes = uses(change), quota_changes(change)
     for quota in changes:
         if quota.after.nominal < quota.before.nominal and not quota.stops:
@@ -130,38 +117,26 @@ def _known_use(quota: QuotaChange, found: list[Use]) -> Iterator[str]:
         yield f"the objects of --workloads request {quota.unit.text(used)}{more}: {named(users)}"
 
 
-@impact("IMP204", Level.NONE, source="kueue v0.19.2 pkg/cache/scheduler/resource_node.go, available")
+@impact("IMP204", Level.NONE)
 def borrowing_grows(change: Change) -> Impacts:
-    """A queue may borrow more quota on a node pool.
-
-    Kueue tries the workloads that wait in the queue again. The queues that lend the quota can wait for it until the
-    workloads end, or preempt the workloads if they may reclaim their quota.
-    """
+    """A queue may borrow more quota on a node pool."""
     for quota in quota_changes(change):
         if limit := quota.limit("borrow", grows=True):
             yield quota.raised(f"may borrow {limit}", "borrowingLimit")
 
 
-@impact("IMP203", Level.RESTRICTS, source="kueue v0.19.2 pkg/cache/scheduler/resource_node.go, available")
+@impact("IMP203", Level.RESTRICTS)
 def borrowing_shrinks(change: Change) -> Impacts:
-    """A queue may borrow less quota on a node pool.
-
-    Workloads that run with borrowed quota continue: Kueue evicts no workload because of a smaller limit. Kueue admits
-    the next workload when the queue uses less than its nominal quota and the new limit together.
-    """
+    """A queue may borrow less quota on a node pool."""
     for quota in quota_changes(change):
         if limit := quota.limit("borrow", grows=False):
             details = ("workloads that run with borrowed quota continue", *loses([quota]))
             yield quota.raised(f"may borrow {limit}", "borrowingLimit", details)
 
 
-@impact("IMP206", Level.RESTRICTS, source="kueue v0.19.2 pkg/cache/scheduler/resource_node.go, localQuota, available")
+@impact("IMP206", Level.RESTRICTS)
 def lending_grows(change: Change) -> Impacts:
-    """A queue lends more of its idle quota on a node pool.
-
-    A queue that needs lent quota waits until the workloads of the borrowers end, or preempts them if the queue may
-    reclaim its quota.
-    """
+    """A queue lends more of its idle quota on a node pool."""
     for quota in quota_changes(change):
         if limit := quota.limit("lend", grows=True):
             yield quota.raised(f"lends {limit} to its cohort; {_return_text(quota)}", "lendingLimit")
@@ -176,13 +151,9 @@ def _return_text(quota: QuotaChange) -> str:
     return f"the queue preempts workloads of the borrowers {which}when it needs the quota"
 
 
-@impact("IMP205", Level.RESTRICTS, source="kueue v0.19.2 pkg/cache/scheduler/resource_node.go, localQuota, available")
+@impact("IMP205", Level.RESTRICTS)
 def lending_shrinks(change: Change) -> Impacts:
-    """A queue lends less of its idle quota on a node pool.
-
-    Workloads of other queues that run with lent quota continue. The lender waits for them, or preempts them if it may
-    reclaim its quota.
-    """
+    """A queue lends less of its idle quota on a node pool."""
     changes = quota_changes(change)
     for quota in changes:
         if limit := quota.limit("lend", grows=False):
@@ -191,12 +162,9 @@ def lending_shrinks(change: Change) -> Impacts:
             yield quota.raised(f"lends {limit} to its cohort", "lendingLimit", details)
 
 
-@impact("IMP210", Level.NONE, source="kueue v0.19.2 pkg/cache/scheduler/clusterqueue.go, updateQuotasAndResourceGroups")
+@impact("IMP210", Level.NONE)
 def pool_joins_queue(change: Change) -> Impacts:
-    """A queue that exists gets quota on another node pool.
-
-    Kueue tries the workloads that wait in the queue again. Running workloads stay on their nodes.
-    """
+    """A queue that exists gets quota on another node pool."""
     for pairs in queues(change).values():
         for pair in pairs if not all(pair.is_added for pair in pairs) else ():
             known = flavors(change.before, pair.name)
@@ -208,14 +176,7 @@ def pool_joins_queue(change: Change) -> Impacts:
 
 @impact("IMP209", Level.RESTRICTS)
 def pool_leaves_queue(change: Change) -> Impacts:
-    """A queue loses its quota on a node pool, and keeps other pools.
-
-    Kueue evicts no workload that runs on the pool. A workload that Kueue evicts later, and a workload that waits, get
-    another pool of the queue, or wait forever if they need the pool. Until the running workloads end, they use quota
-    that other queues of the cohort lend.
-
-    Source: kueue v0.19.2 pkg/cache/scheduler/resource_node.go, addUsage; no caller of pkg/workload/evict
-    """
+    """A queue loses its quota on a node pool, and keeps other pools."""
     for pairs in queues(change).values():
         for pair in pairs if not all(pair.is_removed for pair in pairs) else ():
             kept = flavors(change.after, pair.name)
@@ -242,14 +203,9 @@ def _lost_pool(change: Change, pair: Pair, flavor: str, path: Path) -> Raised:
     return raised._replace(manifest=pair.before)
 
 
-@impact(
-    "IMP211", Level.NONE, source="kueue v0.19.2 pkg/scheduler/flavorassigner/flavorassigner.go, findFlavorForPodSets"
-)
+@impact("IMP211", Level.NONE)
 def pool_order_changes(change: Change) -> Impacts:
-    """A queue tries its node pools in another order.
-
-    New workloads start on other pools than before. Running workloads stay on their nodes.
-    """
+    """A queue tries its node pools in another order."""
     for pair in change.pairs(GROUP, "ClusterQueue"):
         before, after = flavors(change.before, pair.name), flavors(change.after, pair.name)
         old = [name for name in before if name in after]
@@ -260,13 +216,9 @@ def pool_order_changes(change: Change) -> Impacts:
             yield raised._replace(manifest=None, path=(*origin, "quota")) if origin else raised
 
 
-@impact("IMP207", Level.DISRUPTS, source=_FITS)
+@impact("IMP207", Level.DISRUPTS)
 def pool_stops_admission(change: Change) -> Impacts:
-    """Queues admit no new workloads to a node pool, because their quota on the pool is 0.
-
-    The nodes of a pool with `hold` or `leaving` get no new workloads. Running workloads continue. Kueue admits a
-    workload that is evicted to another pool of the queue, or the workload waits.
-    """
+    """Queues admit no new workloads to a node pool, because their quota on the pool is 0."""
     stops = [quota for quota in quota_changes(change) if quota.stops]
     for flavor, quotas in grouped(stops, lambda quota: quota.flavor).items():
         names = sorted({quota.queue for quota in quotas})
@@ -284,14 +236,9 @@ def pool_stops_admission(change: Change) -> Impacts:
         yield raised._replace(manifest=None, path=cause) if cause else raised
 
 
-@impact("IMP208", Level.RESTRICTS, source=_FITS)
+@impact("IMP208", Level.RESTRICTS)
 def node_resources_shrink(change: Change) -> Impacts:
-    """The quotas on a node pool have less of a resource, although the spec sets the same number of nodes.
-
-    gpuc computes the quotas from the resources that a node has for workloads. A DaemonSet with larger requests, another
-    instance type and settings of the node change these resources. Workloads that request a complete node do not fit any
-    more.
-    """
+    """The quotas on a node pool have less of a resource, although the spec sets the same number of nodes."""
     if not any(pair.is_changed for pair in change.pairs(GROUP, "ClusterQueue")):
         return
     nodes = tree(change.before), tree(change.after)

@@ -19,23 +19,16 @@ from gpuc.plan.tenant_changes import owner_of, pruned_in_namespaces, where_text
 from gpuc.trace.workload import workload_of
 
 
-@impact("IMP257", Level.NONE, source="k8s.io/apiserver v0.35.4 pkg/admission/plugin/resourcequota/controller.go")
+@impact("IMP257", Level.NONE)
 def namespace_quota_grows(change: Change) -> Impacts:
-    """The ResourceQuota of a namespace grows.
-
-    The API server admits more pods in the namespace. Pods that run are not disturbed.
-    """
+    """The ResourceQuota of a namespace grows."""
     for limits in limit_changes(change, smaller=False):
         yield limits.raised()
 
 
-@impact("IMP256", Level.RESTRICTS, source="k8s.io/apiserver v0.35.4 pkg/admission/plugin/resourcequota/controller.go")
+@impact("IMP256", Level.RESTRICTS)
 def namespace_quota_shrinks(change: Change) -> Impacts:
-    """The ResourceQuota of a namespace shrinks.
-
-    Pods that run continue. The API server refuses new pods while the requests in the namespace are above the quota,
-    also pods that replace pods of a running job.
-    """
+    """The ResourceQuota of a namespace shrinks."""
     for limits in limit_changes(change, smaller=True):
         details = (
             "pods that run continue; while their requests are above the quota, the API server refuses new pods, also "
@@ -75,12 +68,9 @@ _WORDS = {
 _NOUNS = {"Container": "containers", "Pod": "pods", "PersistentVolumeClaim": "PersistentVolumeClaims"}
 
 
-@impact("IMP260", Level.RESTRICTS, source="kubernetes v1.35.4 plugin/pkg/admission/limitranger/admission.go")
+@impact("IMP260", Level.RESTRICTS)
 def default_requests_change(change: Change) -> Impacts:
-    """The LimitRange of a namespace changes.
-
-    The API server applies the limits to pods that are created from then on. Pods that run keep their requests.
-    """
+    """The LimitRange of a namespace changes."""
     changed = (pair for pair in change.kept("", "LimitRange") if _limit_texts(pair)[0])
     groups = grouped(changed, lambda pair: (owner_of(change, pair.namespace), _limit_texts(pair)[0]))
     for (owner, texts), ranges in groups.items():
@@ -115,15 +105,7 @@ def _limits(value: Any) -> dict[tuple[str, str, str], tuple[Path, Any]]:
 
 @impact("IMP261", Level.DISRUPTS)
 def service_account_removed(change: Change) -> Impacts:
-    """A ServiceAccount of a namespace that stays is removed.
-
-    The API server refuses new pods that name the ServiceAccount, also pods that replace pods of running jobs. The
-    tokens of pods that run are not valid any more, so that these pods lose access to the API server and
-    cannot renew their credentials of the cloud.
-
-    Source: kubernetes v1.35.4 plugin/pkg/admission/serviceaccount/admission.go; pkg/serviceaccount/claims.go,
-    Validate
-    """
+    """A ServiceAccount of a namespace that stays is removed."""
     for pair in pruned_in_namespaces(change, "ServiceAccount"):
         message = f"ServiceAccount {pair.name} is removed: pods that name it are refused, and pods that run lose access"
         of_namespace = [manifest for manifest in change.workloads if manifest.namespace == pair.namespace]
@@ -141,13 +123,9 @@ def _service_accounts(manifest: Manifest) -> set[str]:
     return {dig(pods.pod, "serviceAccountName") for pods in workload.pod_sets} if workload else set()
 
 
-@impact("IMP258", Level.DISRUPTS, source="kubernetes v1.35.4 pkg/kubelet/kubelet_pods.go, makeEnvironmentVariables")
+@impact("IMP258", Level.DISRUPTS)
 def nccl_profile_removed(change: Change) -> Impacts:
-    """A namespace loses the ConfigMap of an NCCL profile.
-
-    Containers that run continue. A container that reads the ConfigMap with envFrom does not start any more, also the
-    container of a running job that starts again.
-    """
+    """A namespace loses the ConfigMap of an NCCL profile."""
     removed = [pair for pair in pruned_in_namespaces(change, "ConfigMap") if pair.name.startswith(_NCCL)]
     for name, pairs in grouped(removed, lambda pair: pair.name).items():
         namespaces = ", ".join(pair.namespace for pair in pairs)
@@ -159,13 +137,9 @@ def nccl_profile_removed(change: Change) -> Impacts:
 _NCCL = "nccl-"
 
 
-@impact("IMP259", Level.NONE, source="kubernetes v1.35.4 pkg/kubelet/kubelet_pods.go, makeEnvironmentVariables")
+@impact("IMP259", Level.NONE)
 def nccl_environment_changes(change: Change) -> Impacts:
-    """The NCCL variables of a profile change.
-
-    Containers read the variables when they start. If one pod of a running job starts again, its variables differ from
-    those of the other pods.
-    """
+    """The NCCL variables of a profile change."""
     profiles = [pair for pair in change.pairs("", "ConfigMap") if pair.name.startswith(_NCCL) and pair.changes("data")]
     for name, pairs in grouped(profiles, lambda pair: pair.name).items():
         fields = [field for field in pairs[0].leaves if field.is_below("data") and field.path != ("data",)]

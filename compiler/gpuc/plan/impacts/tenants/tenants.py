@@ -8,13 +8,9 @@ from gpuc.plan.impact import Impacts, Level, Raised, impact, workloads_of
 from gpuc.plan.tenant_changes import has_left, left, owner_of, removal, tenant_of, tenants, workloads_in
 
 
-@impact("IMP252", Level.NONE, source="kubernetes v1.35.4 pkg/apis/core/types.go, Namespace")
+@impact("IMP252", Level.NONE)
 def tenant_added(change: Change) -> Impacts:
-    """A tenant is new.
-
-    Its members get rights in its namespaces. Other impacts name the queues and the quotas that the tenant shares with
-    other tenants.
-    """
+    """A tenant is new."""
     for tenant in tenants(change):
         if tenant.is_added and not change.is_new:
             message = f"is new, with namespaces {tenant.names}"
@@ -23,13 +19,9 @@ def tenant_added(change: Change) -> Impacts:
             yield raised._replace(manifest=None, path=path) if change.after.source else raised
 
 
-@impact("IMP251", Level.DISRUPTS, source="argo-cd v3.5.1 docs/user-guide/sync-options.md, No Prune Resources")
+@impact("IMP251", Level.DISRUPTS)
 def tenant_removed(change: Change) -> Impacts:
-    """A tenant is removed, and its namespaces stay in the cluster.
-
-    Argo CD removes the roles and the LocalQueues of the tenant, so that members have no access and start no workloads.
-    Argo CD does not prune the namespaces: they stay in the cluster with the pods that run in them.
-    """
+    """A tenant is removed, and its namespaces stay in the cluster."""
     for tenant in tenants(change):
         removed = [pair for pair in tenant.pairs if pair in left(change)]
         if tenant.is_removed and removed and not has_left(change, removed):
@@ -40,26 +32,18 @@ def tenant_removed(change: Change) -> Impacts:
             yield raised
 
 
-@impact("IMP254", Level.NONE, source="kubernetes v1.35.4 pkg/apis/core/types.go, Namespace")
+@impact("IMP254", Level.NONE)
 def namespace_added(change: Change) -> Impacts:
-    """A tenant that exists gets another namespace.
-
-    If the namespace exists in the cluster, Argo CD takes it over and sets its labels.
-    """
+    """A tenant that exists gets another namespace."""
     new = {tenant.tenant for tenant in tenants(change) if tenant.is_added}
     for pair in change.pairs("", "Namespace"):
         if pair.is_added and tenant_of(pair, 1) and tenant_of(pair, 1) not in new:
             yield pair.raised(f"is new in tenant {tenant_of(pair, 1)}")
 
 
-@impact("IMP255", Level.DISRUPTS, source="kueue v0.19.2 pkg/scheduler/scheduler.go, nominate: ValidateAdmissibility")
+@impact("IMP255", Level.DISRUPTS)
 def namespace_moves(change: Change) -> Impacts:
-    """A namespace moves to another tenant.
-
-    The members of the old tenant lose access, and the members of the new tenant get access to everything in the
-    namespace, also to Secrets and volumes. Queues of the old tenant admit no workload of the namespace any more, except
-    queues that move with the namespace.
-    """
+    """A namespace moves to another tenant."""
     for pair in change.pairs("", "Namespace"):
         before, after = tenant_of(pair, 0), tenant_of(pair, 1)
         if pair.is_changed and before and after and before != after:
@@ -81,13 +65,9 @@ def _waiting(change: Change, namespace: str) -> str:
     return f"; workloads that wait in {kind_of(lost, 'queue')} of the old tenant are not admitted" if lost else ""
 
 
-@impact("IMP253", Level.DISRUPTS, source="argo-cd v3.5.1 docs/user-guide/sync-options.md, No Prune Resources")
+@impact("IMP253", Level.DISRUPTS)
 def namespace_removed(change: Change) -> Impacts:
-    """A namespace of a tenant that stays is removed, and stays in the cluster.
-
-    Argo CD removes its roles and its LocalQueues, so that members have no access and start no workloads. Argo CD does
-    not prune the namespace: it stays in the cluster with the pods that run in it.
-    """
+    """A namespace of a tenant that stays is removed, and stays in the cluster."""
     gone = {tenant.tenant for tenant in tenants(change) if tenant.is_removed}
     for pair in left(change):
         tenant = tenant_of(pair, 0)
@@ -95,26 +75,18 @@ def namespace_removed(change: Change) -> Impacts:
             yield removal(change, [pair], f"namespace {pair.name}", f"is removed from tenant {tenant}")
 
 
-@impact("IMP263", Level.RESTRICTS, source="argo-cd v3.5.1 docs/user-guide/sync-options.md, No Prune Resources")
+@impact("IMP263", Level.RESTRICTS)
 def left_namespace_removed(change: Change) -> Impacts:
-    """Namespaces are removed that have left in an earlier change, alone or with their tenant.
-
-    Their queues admit no workloads already. Members lose their access. The namespaces stay in the cluster with the pods
-    that run in them.
-    """
+    """Namespaces are removed that have left in an earlier change, alone or with their tenant."""
     removed = [pair for pair in left(change) if has_left(change, [pair])]
     for owner, pairs in grouped(removed, lambda pair: owner_of(change, pair.name)).items():
         names = kind_of([pair.name for pair in pairs], "namespace")
         yield removal(change, pairs, owner, f"removal of {names}")
 
 
-@impact("IMP262", Level.DESTROYS, source="argo-cd v3.5.1 docs/user-guide/sync-options.md, No Prune Resources")
+@impact("IMP262", Level.DESTROYS)
 def namespace_deleted(change: Change) -> Impacts:
-    """A namespace is removed, and Argo CD deletes it in the cluster.
-
-    Kubernetes deletes all objects in the namespace: pods that run, jobs, Secrets, and PersistentVolumeClaims with their
-    data, if the volumes are deleted together with their claims.
-    """
+    """A namespace is removed, and Argo CD deletes it in the cluster."""
     removed = [pair for pair in change.pairs("", "Namespace") if pair.is_removed and pair not in left(change)]
     for owner, pairs in grouped(removed, lambda pair: owner_of(change, pair.name)).items():
         names = [pair.name for pair in pairs]

@@ -20,15 +20,7 @@ from gpuc.plan.substrate import substrate_plan
 
 @impact("IMP601", Level.RESTRICTS)
 def chart_upgraded(change: Change) -> Impacts:
-    """A chart gets a newer version.
-
-    Argo CD applies the templates of the new version, and the programs of the component restart. A revert applies the
-    old definitions of custom resources again. The API server refuses a definition that lacks a stored version, and
-    stored objects keep the form of the new version. Read the release notes of the new version.
-
-    Source: kueue v0.19.2 charts/kueue/templates/manager/manager.yaml, image and config-checksum; argo-cd v3.5.1
-    util/helm/cmd.go, --include-crds
-    """
+    """A chart gets a newer version."""
     for chart in chart_changes(change):
         if not chart.is_older:
             yield chart.raised("version", chart.effect)
@@ -36,29 +28,15 @@ def chart_upgraded(change: Change) -> Impacts:
 
 @impact("IMP602", Level.DISRUPTS)
 def chart_downgraded(change: Change) -> Impacts:
-    """A chart gets an older version.
-
-    Projects test upgrades, not downgrades. Argo CD applies the old definitions of custom resources. The API server
-    refuses a definition that lacks a stored version, and stored objects keep the form of the new version. The older
-    version may not know their fields and versions, and then fails to read them.
-
-    Source: k8s.io/apiextensions-apiserver v0.35.4 pkg/apis/apiextensions/validation/validation.go,
-    ValidateCustomResourceDefinitionStoredVersions; argo-cd v3.5.1 util/helm/cmd.go, --include-crds
-    """
+    """A chart gets an older version."""
     for chart in chart_changes(change):
         if chart.is_older:
             yield chart.raised("older version", "it may not read objects of the newer version")
 
 
-@impact(
-    "IMP605", Level.RESTRICTS, source="argo-cd v3.5.1 docs/user-guide/helm.md; docs/user-guide/private-repositories.md"
-)
+@impact("IMP605", Level.RESTRICTS)
 def chart_repository_changes(change: Change) -> Impacts:
-    """A chart comes from another repository, for example from a mirror.
-
-    The sync fails if the repository does not have the version or if Argo CD has no credentials for the repository. The
-    programs of the component run on until then, and do not restart if the chart is the same.
-    """
+    """A chart comes from another repository, for example from a mirror."""
     for before, after in kept_applications(change):
         old, new = before.chart, after.chart
         if old and new and old.url != new.url:
@@ -71,12 +49,9 @@ def chart_repository_changes(change: Change) -> Impacts:
             )
 
 
-@impact("IMP610", Level.NONE, source="the charts in components/*/release.json, and the DaemonSets that they install")
+@impact("IMP610", Level.NONE)
 def component_added(change: Change) -> Impacts:
-    """The cluster needs another component, so Argo CD installs its chart.
-
-    The DaemonSets of the chart take resources of the nodes that they select, also of nodes that run.
-    """
+    """The cluster needs another component, so Argo CD installs its chart."""
     for found in changed_installations(change):
         if not found.before:
             message = f"Argo CD installs chart {found.chart} in namespace {found.namespace}"
@@ -101,15 +76,7 @@ _SHOWN = 4
 
 @impact("IMP603", Level.RESTRICTS)
 def component_restarts(change: Change) -> Impacts:
-    """The Helm values of a component change, and its programs restart.
-
-    While they restart, Kueue admits nothing, or no node starts, usually for some seconds. If no replica of
-    Gatekeeper answers, the failure policy of its webhook counts. Running pods are not disturbed. A value that is in no
-    pod, for example the number of replicas, restarts no program.
-
-    Source: kueue v0.19.2 charts/kueue/templates/manager/manager.yaml (config-checksum), and the pod templates of
-    the other charts
-    """
+    """The Helm values of a component change, and its programs restart."""
     for pair in change.helm_values():
         fields = restarting_values(pair)
         if fields and not values_of_other_team(pair.after):
@@ -119,13 +86,9 @@ def component_restarts(change: Change) -> Impacts:
             yield pair.raised(message, fields[0].path, (effect,) if effect else ())
 
 
-@impact("IMP611", Level.RESTRICTS, source="the reasons of the Helm values in clusters/CLUSTER/README.md")
+@impact("IMP611", Level.RESTRICTS)
 def values_for_other_team(change: Change) -> Impacts:
-    """The Helm values of a component change that another team installs.
-
-    Argo CD does not apply these values. Until the other team installs them, the objects of gpuc rely on values that the
-    program does not have, for example frameworks of Kueue or feature gates.
-    """
+    """The Helm values of a component change that another team installs."""
     for pair in change.helm_values():
         if values_of_other_team(pair.before) and values_of_other_team(pair.after) and pair.fields:
             names = list(dict.fromkeys(place(field.path[:3]) for field in pair.fields))
@@ -136,15 +99,7 @@ def values_for_other_team(change: Change) -> Impacts:
 
 @impact("IMP604", Level.DISRUPTS)
 def kubernetes_changes(change: Change) -> Impacts:
-    """The spec names a newer version of Kubernetes.
-
-    gpuc and Argo CD upgrade no control plane. After the control plane has the version, an image alias means the image
-    of its release for this version, and all nodes are replaced within the budgets. If there is no such image, nodes and
-    new nodes keep the image of the old version.
-
-    Source: aws/karpenter-provider-aws v1.14.1 pkg/providers/amifamily/al2023.go, DescribeImageQuery;
-    pkg/controllers/nodeclass/ami.go, Reconcile; awsdocs/amazon-eks-user-guide, update-cluster
-    """
+    """The spec names a newer version of Kubernetes."""
     text, versions = _versions(change)
     if versions > 0:
         more, details = substrate_plan(change.after).control_plane(change, versions)
@@ -154,15 +109,7 @@ def kubernetes_changes(change: Change) -> Impacts:
 
 @impact("IMP612", Level.DISRUPTS)
 def kubernetes_older(change: Change) -> Impacts:
-    """The spec names an older version of Kubernetes.
-
-    Few control planes go back to an older version. Without a way back, the cluster has to be created again. Kubelets
-    must not be newer than the API server, and an image alias means the image for the version that the control plane
-    still has.
-
-    Source: docs.aws.amazon.com/eks/latest/userguide/rollback-cluster.html; aws/karpenter-provider-aws v1.14.1
-    pkg/providers/amifamily/ami.go, DescribeImageQueries
-    """
+    """The spec names an older version of Kubernetes."""
     text, versions = _versions(change)
     if versions >= 0:
         return

@@ -9,27 +9,18 @@ from gpuc.plan.impact import Impacts, Level, Raised, impact
 _ROLE = ("metadata", "annotations", IAM_ROLE)
 
 
-@impact("IMP455", Level.NONE, source="Amazon EKS API Reference, CreatePodIdentityAssociation")
+@impact("IMP455", Level.NONE)
 def cloud_role_gained(change: Change) -> Impacts:
-    """A service account of a tenant gets an IAM role.
-
-    An administrator creates the association of EKS Pod Identity with the commands in clusters/CLUSTER/README.md. Argo
-    CD does not. Pods of this service account that start after that can use the role; running pods have to be created
-    again, because EKS adds the settings of the credentials to a pod when the pod is created.
-    """
+    """A service account of a tenant gets an IAM role."""
     for before, after, raised in _cloud_roles(change):
         if not before:
             message = f"gets IAM role {after}; create the association, and create running pods again"
             yield raised._replace(message=message)
 
 
-@impact("IMP453", Level.RESTRICTS, source="Amazon EKS API Reference, DeletePodIdentityAssociation")
+@impact("IMP453", Level.RESTRICTS)
 def cloud_role_changes(change: Change) -> Impacts:
-    """A service account of a tenant loses its IAM role, or has another one.
-
-    EKS Pod Identity knows the role by an association, which an administrator changes with the commands in
-    clusters/CLUSTER/README.md. Argo CD does not. Running pods keep their credentials until these expire.
-    """
+    """A service account of a tenant loses its IAM role, or has another one."""
     for before, after, raised in _cloud_roles(change):
         if before:
             instead = f"has IAM role {after} instead of {before}; update the association"

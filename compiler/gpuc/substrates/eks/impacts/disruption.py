@@ -20,46 +20,19 @@ from gpuc.substrates.eks.replacement import (
 
 @impact("IMP110", Level.DISRUPTS)
 def nodes_replaced(change: Change) -> Impacts:
-    """Karpenter replaces all nodes of a node pool.
-
-    The hash of the NodePool or of the EC2NodeClass changes, or no node meets the requirements or has the image any
-    more. Karpenter marks the nodes as drifted, and replaces them within the budgets. The new node starts first, so the
-    limits must leave a place for it beside the other nodes. A node with pods that do not fit the new nodes, for example
-    because they do not tolerate a new taint, stays until its pods change; a static pool replaces it all the same. The
-    nodes of a static pool drift without a replacement if its limit leaves no place for the new node.
-
-    Source: kubernetes-sigs/karpenter v1.14.1 pkg/controllers/nodeclaim/disruption/drift.go,
-    pkg/controllers/disruption/drift.go, staticdrift.go, helpers.go (SimulateScheduling); aws/karpenter-provider-aws
-    v1.14.1 pkg/cloudprovider/drift.go
-    """
+    """Karpenter replaces all nodes of a node pool."""
     yield from _replaced(change, Scope.ALL, "replaced")
 
 
 @impact("IMP111", Level.DISRUPTS)
 def some_nodes_replaced(change: Change) -> Impacts:
-    """Karpenter replaces the nodes of a node pool that do not meet the new requirements.
-
-    A node keeps the instance type, zone, purchase option, subnet and reservation with which it started, with one
-    exception: if its reservation ends, a reserved node becomes an on-demand node. Karpenter compares these properties
-    with the new requirements. Other nodes stay.
-
-    Source: kubernetes-sigs/karpenter v1.14.1 pkg/controllers/nodeclaim/disruption/drift.go
-    (areRequirementsDrifted); aws/karpenter-provider-aws v1.14.1 pkg/cloudprovider/drift.go,
-    pkg/controllers/capacityreservation/capacitytype/controller.go (syncCapacityType)
-    """
+    """Karpenter replaces the nodes of a node pool that do not meet the new requirements."""
     yield from _replaced(change, Scope.SOME, "perhaps replaced")
 
 
 @impact("IMP112", Level.DISRUPTS)
 def nodes_perhaps_replaced(change: Change) -> Impacts:
-    """Karpenter replaces nodes if other resources of AWS match a new selector.
-
-    gpuc cannot know which images, subnets and security groups have the tags, or which nodes have a label. If other
-    resources match than until now, the nodes drift.
-
-    Source: kubernetes-sigs/karpenter v1.14.1 pkg/controllers/nodeclaim/disruption/drift.go
-    (areRequirementsDrifted); aws/karpenter-provider-aws v1.14.1 pkg/cloudprovider/drift.go
-    """
+    """Karpenter replaces nodes if other resources of AWS match a new selector."""
     for raised in _replaced(change, Scope.UNKNOWN, "perhaps replaced"):
         yield raised._replace(details=("gpuc cannot compute which nodes match", *raised.details))
 
@@ -78,13 +51,7 @@ def _replaced(change: Change, scope: Scope, outcome: str) -> Impacts:
 
 @impact("IMP113", Level.DISRUPTS)
 def nodes_expire(change: Change) -> Impacts:
-    """Nodes of a node pool end after a time, or after a shorter time than before.
-
-    Karpenter deletes an expired node without regard to budgets and working hours, and before a new node has started.
-    Nodes that start together expire together. A running node keeps the lifetime with which it started.
-
-    Source: kubernetes-sigs/karpenter v1.14.1 pkg/controllers/nodeclaim/expiration/controller.go
-    """
+    """Nodes of a node pool end after a time, or after a shorter time than before."""
     for pair in change.pools:
         old, new = pair.old, pair.new
         if old is None or new is None:
@@ -113,14 +80,7 @@ def _seconds(text: str) -> float | None:
 
 @impact("IMP130", Level.NONE)
 def budget_changes(change: Change) -> Impacts:
-    """The budgets change within which Karpenter replaces nodes, or the hours in which Karpenter replaces none.
-
-    The budgets apply from the sync on, also to nodes that have drifted before. The change itself replaces no node. A
-    budget of 0 without reasons also keeps empty nodes, which cost.
-
-    Source: kubernetes-sigs/karpenter v1.14.1 pkg/apis/v1/nodepool.go (Budget),
-    pkg/controllers/disruption/emptiness.go
-    """
+    """The budgets change within which Karpenter replaces nodes, or the hours in which Karpenter replaces none."""
     for pair in change.pools:
         if not pair.changes(*BUDGETS):
             continue
@@ -136,26 +96,15 @@ def budget_changes(change: Change) -> Impacts:
 
 @impact("IMP131", Level.DISRUPTS)
 def consolidation_changes(change: Change) -> Impacts:
-    """Karpenter also removes nodes of a node pool with running pods, to use fewer or cheaper nodes.
-
-    With WhenEmpty, Karpenter removes only empty nodes. With other policies, Karpenter evicts pods that fit on other
-    nodes, except pods with karpenter.sh/do-not-disrupt. Karpenter does not consolidate a static NodePool.
-
-    Source: kubernetes-sigs/karpenter v1.14.1 pkg/controllers/disruption/consolidation.go, pkg/apis/v1/nodepool.go
-    (Replicas)
-    """
+    """Karpenter also removes nodes of a node pool with running pods, to use fewer or cheaper nodes."""
     for policy in changed((pair for pair in change.pools if not pair.is_static), CONSOLIDATION):
         if policy.before == "WhenEmpty":
             reason = f"(consolidation {policy.after} instead of {policy.before})"
             yield policy.raised(f"Karpenter moves pods to use fewer nodes {reason}")
 
 
-@impact("IMP132", Level.NONE, source="kubernetes-sigs/karpenter v1.14.1 pkg/apis/v1/nodepool.go, ConsolidateAfter")
+@impact("IMP132", Level.NONE)
 def idle_time_changes(change: Change) -> Impacts:
-    """Empty nodes of a node pool end after another time.
-
-    A longer time costs idle nodes. A shorter time makes the next workload wait for a new node. Nodes of a static
-    NodePool stay when they are empty.
-    """
+    """Empty nodes of a node pool end after another time."""
     for time in changed((pair for pair in change.pools if not pair.is_static), IDLE_TIME):
         yield time.raised(f"empty nodes end after {time.after} instead of {time.before}")

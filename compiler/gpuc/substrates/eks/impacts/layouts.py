@@ -17,19 +17,7 @@ _MIG_FILE = ("migManager", "config", "data", "config.yaml")
 
 @impact("IMP122", Level.DISRUPTS)
 def layout_not_applied(change: Change) -> Impacts:
-    """The MIG layout of a node pool changes, and its running nodes keep the old layout.
-
-    The MIG manager of the GPU Operator applies a layout when it starts and when the label of the node changes. The
-    label names the layout, and the name stays. Karpenter does not replace the nodes, because the NodePool stays.
-    If the MIG manager restarts on an old node, it stops the device plugin and tries the new layout. On a GPU that a pod
-    uses it fails, and free slices of this GPU can be lost; GPUs before it have the new layout. The device plugin then
-    starts again, and the label nvidia.com/mig.config.state is failed. A node without pods on its GPUs gets the new
-    layout.
-
-    Source: NVIDIA/mig-parted v0.15.0 cmd/nvidia-mig-manager/main.go (ContinuouslySyncMigConfigChanges),
-    pkg/mig/reconfigure/reconfigure.go (Run, setState), cmd/nvidia-mig-parted/apply/config.go,
-    pkg/mig/config/config.go (SetMigConfig, ClearMigConfig)
-    """
+    """The MIG layout of a node pool changes, and its running nodes keep the old layout."""
     replaced = {drift.name for drift in drifts(change, Scope.ALL)}
     for pair in _pools_with_another_layout(change):
         if pair.element in replaced:

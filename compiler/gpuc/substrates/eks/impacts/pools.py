@@ -10,12 +10,9 @@ from gpuc.plan.pruning import is_left
 from gpuc.substrates.eks.replacement import protected_pods_end, smaller_limits
 
 
-@impact("IMP104", Level.NONE, source="kubernetes-sigs/karpenter v1.14.1 pkg/apis/v1/nodepool.go")
+@impact("IMP104", Level.NONE)
 def pool_added(change: Change) -> Impacts:
-    """A node pool is new.
-
-    Karpenter starts nodes when pods are pending that select the pool; the nodes of a static pool start at once.
-    """
+    """A node pool is new."""
     names = {pair.element for pair in change.pools if not pair.is_added}
     for pair in change.pools:
         if change.is_new or not pair.is_added or pair.new is None or pair.element in names:
@@ -26,12 +23,9 @@ def pool_added(change: Change) -> Impacts:
         yield pair.raised(f"new: Karpenter {starts} {nodes}")
 
 
-@impact("IMP105", Level.RESTRICTS, source="argo-cd v3.5 docs/user-guide/sync-options.md, No Prune Resources")
+@impact("IMP105", Level.RESTRICTS)
 def pool_left(change: Change) -> Impacts:
-    """A node pool is removed from the spec, and its objects stay in the cluster.
-
-    Argo CD does not prune the NodePool. Karpenter keeps its nodes and starts new ones, and no file describes the pool.
-    """
+    """A node pool is removed from the spec, and its objects stay in the cluster."""
     for pair in change.pools:
         if pair.old and pair.is_removed and is_left(change, pair.manifest):
             most = pair.old.most_nodes
@@ -49,14 +43,7 @@ def pool_left(change: Change) -> Impacts:
 
 @impact("IMP106", Level.DESTROYS)
 def pool_pruned(change: Change) -> Impacts:
-    """Argo CD prunes the NodePool of a removed pool, and Karpenter deletes its nodes.
-
-    The NodeClaims of a NodePool are deleted with the NodePool. Karpenter drains the nodes and ends the instances,
-    without regard to budgets and working hours. A pool that was marked as leaving has no new nodes since then.
-
-    Source: kubernetes-sigs/karpenter v1.14.1 pkg/controllers/provisioning/scheduling/nodeclaimtemplate.go
-    (OwnerReferences), pkg/controllers/node/termination/terminator/terminator.go (Drain)
-    """
+    """Argo CD prunes the NodePool of a removed pool, and Karpenter deletes its nodes."""
     present = {pair.element for pair in change.pools if not pair.is_removed}
     for pair in change.pools:
         if pair.old is None or not pair.is_removed or is_left(change, pair.manifest) or pair.element in present:
@@ -67,13 +54,9 @@ def pool_pruned(change: Change) -> Impacts:
         yield pair.raised(message, (), details, (Prediction(f"object NodePool {pair.name}", "pruned"), removed))
 
 
-@impact("IMP101", Level.NONE, source="kubernetes-sigs/karpenter v1.14.1 pkg/apis/v1/nodepool.go, Limits, Replicas")
+@impact("IMP101", Level.NONE)
 def pool_grows(change: Change) -> Impacts:
-    """The maximum number of nodes of a node pool grows.
-
-    Karpenter starts more nodes when pods are pending; a static node pool starts them at once. Nodes that run are not
-    disturbed.
-    """
+    """The maximum number of nodes of a node pool grows."""
     for size in pool_sizes(change):
         if size.after > size.before:
             verb = "Karpenter starts" if size.is_static else "Karpenter may start"
@@ -83,16 +66,7 @@ def pool_grows(change: Change) -> Impacts:
 
 @impact("IMP102", Level.RESTRICTS)
 def pool_shrinks(change: Change) -> Impacts:
-    """The maximum number of nodes of a node pool shrinks, or the maximum of another resource, for example its CPUs.
-
-    The maximum numbers of CPUs and GPUs follow from the number of nodes and the largest instance type. Karpenter
-    compares the limits only when it starts a node. Nodes above a new limit stay until they are empty. A static pool
-    with the limit 0 keeps its nodes, and gets no node for a node that ends. Static nodes that Karpenter deletes are
-    another impact.
-
-    Source: kubernetes-sigs/karpenter v1.14.1 pkg/controllers/provisioning/scheduling/scheduler.go
-    (remainingResources), pkg/controllers/static/provisioning/controller.go
-    """
+    """The maximum number of nodes of a node pool shrinks, or the maximum of another resource, for example its CPUs."""
     for size in pool_sizes(change):
         deleted = max(size.running_before - size.running_after, 0)
         if size.before - size.after <= deleted:
@@ -114,14 +88,7 @@ def pool_shrinks(change: Change) -> Impacts:
 
 @impact("IMP103", Level.DISRUPTS)
 def static_pool_shrinks(change: Change) -> Impacts:
-    """A static node pool gets fewer nodes, or fewer of its nodes always run.
-
-    Karpenter deletes the surplus nodes at once, empty nodes first, and drains their pods. Budgets do not apply. A
-    NodePool of warm nodes that Argo CD prunes takes its nodes along.
-
-    Source: kubernetes-sigs/karpenter v1.14.1 pkg/controllers/static/deprovisioning/controller.go,
-    pkg/controllers/provisioning/scheduling/nodeclaimtemplate.go (OwnerReferences)
-    """
+    """A static node pool gets fewer nodes, or fewer of its nodes always run."""
     for size in pool_sizes(change):
         count = size.running_before - size.running_after
         # Argo CD can leave the removed NodePool of the warm nodes in the cluster.
@@ -133,14 +100,9 @@ def static_pool_shrinks(change: Change) -> Impacts:
             yield size.raised(message, REPLICAS, details=details, predicts=predicts)
 
 
-@impact(
-    "IMP107", Level.NONE, source="kubernetes-sigs/karpenter v1.14.1 pkg/controllers/static/provisioning/controller.go"
-)
+@impact("IMP107", Level.NONE)
 def warm_nodes_start(change: Change) -> Impacts:
-    """More nodes of a node pool always run.
-
-    Karpenter starts the nodes at once, without a pending pod, and does not remove them when they are empty.
-    """
+    """More nodes of a node pool always run."""
     for size in pool_sizes(change):
         count = size.running_after - size.running_before
         if count > 0:
@@ -151,14 +113,7 @@ def warm_nodes_start(change: Change) -> Impacts:
 
 @impact("IMP108", Level.RESTRICTS)
 def on_demand_removed(change: Change) -> Impacts:
-    """A node pool starts no nodes on demand any more.
-
-    If EC2 has no spot capacity, or the reservations are full, no node starts, and pods wait. The running nodes on
-    demand are replaced, which is another impact.
-
-    Source: kubernetes-sigs/karpenter v1.14.1 pkg/controllers/provisioning/scheduling/nodeclaim.go
-    (filterInstanceTypesByRequirements)
-    """
+    """A node pool starts no nodes on demand any more."""
     for pair in change.pools:
         old, new = (by_key.get(CAPACITY_TYPE) for by_key in pair.requirements)
         before, after = old and old.allowed, new and new.allowed

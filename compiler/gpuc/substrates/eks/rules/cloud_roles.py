@@ -13,12 +13,9 @@ PARTITIONS = {"cn": "aws-cn", "us-gov": "aws-us-gov"}
 """Partitions of AWS by the begin of the names of their regions. All other regions are in the partition aws."""
 
 
-@rule("TEN110", Severity.WARNING, source="Amazon EKS Best Practices Guide, identity and access management")
+@rule("TEN110", Severity.WARNING)
 def role_of_two_tenants(cluster: Cluster) -> Findings:
-    """ServiceAccounts of several tenants have the same IAM role.
-
-    Each of the tenants can read and change the data of the others in AWS, although their network is isolated.
-    """
+    """ServiceAccounts of several tenants have the same IAM role."""
     roles = list(_roles(cluster))
     for tenant, _, role, path in roles:
         same = [(other.name, place) for other, _, name, place in roles if other is not tenant and name == role]
@@ -28,12 +25,9 @@ def role_of_two_tenants(cluster: Cluster) -> Findings:
             yield Found(path, message, related=[Related(f"a role of tenant {other}", place) for other, place in same])
 
 
-@rule("TEN111", source="AWS General Reference, Amazon Resource Names: partitions")
+@rule("TEN111")
 def role_of_other_partition(cluster: Cluster) -> Findings:
-    """The IAM role of a ServiceAccount is in another partition of AWS than the cluster.
-
-    EKS refuses the association. Accounts and roles of one partition do not exist in another partition.
-    """
+    """The IAM role of a ServiceAccount is in another partition of AWS than the cluster."""
     region = aws(cluster).region
     expected = next((value for key, value in PARTITIONS.items() if region.startswith(f"{key}-")), "aws")
     for _, name, role, path in _roles(cluster):
@@ -43,13 +37,9 @@ def role_of_other_partition(cluster: Cluster) -> Findings:
             yield Found(path, message)
 
 
-@rule("TEN112", source="Amazon EKS API Reference, UpdatePodIdentityAssociation, targetRoleArn")
+@rule("TEN112")
 def roles_of_several_accounts(cluster: Cluster) -> Findings:
-    """The IAM roles of ServiceAccounts are in different AWS accounts.
-
-    EKS refuses the association of a role of another account than the account of the cluster. Pods assume a role of
-    another account with a role of the account of the cluster.
-    """
+    """The IAM roles of ServiceAccounts are in different AWS accounts."""
     first = ""
     for _, name, role, path in _roles(cluster):
         owner = role.split(":")[4]

@@ -12,12 +12,7 @@ from gpuc.substrates.eks.section import aws_section, pool_section
 
 @fleet_rule("FLT001")
 def same_eks_cluster(spec: Spec) -> Iterator[Owned]:
-    """Two specs describe the same EKS cluster.
-
-    Argo CD applies the objects of both specs to one cluster. Objects with the same name change at every sync. A copied
-    spec needs its own eksCluster. Specs do not contain the AWS account: if the two clusters are in different accounts,
-    accept the finding.
-    """
+    """Two specs describe the same EKS cluster."""
     if aws := aws_section(spec.cloud):
         path = ("spec", "cloud", "aws", "eksCluster")
         yield Owned(path, (aws.region, aws.eks_cluster), f"EKS cluster {aws.eks_cluster} in {aws.region}")
@@ -25,27 +20,16 @@ def same_eks_cluster(spec: Spec) -> Iterator[Owned]:
 
 @fleet_rule("FLT003", Severity.WARNING)
 def same_reservation(spec: Spec) -> Iterator[Owned]:
-    """Two clusters use the same reservation.
-
-    The limits and quotas of both clusters count the same capacity. If one cluster uses the capacity, the other cluster
-    starts no nodes or buys on-demand nodes.
-    """
+    """Two clusters use the same reservation."""
     for name, pool in spec.pools.items():
         reservations = pool_section(pool).reservations
         for index, id_ in enumerate(reservations.ids if reservations else []):
             yield Owned(("spec", "pools", name, "eks", "reservations", "ids", index), (id_,), f"reservation {id_}")
 
 
-@fleet_rule(
-    "FLT004", source="aws/karpenter-provider-aws v1.14.1 pkg/controllers/interruption/controller.go (Reconcile)"
-)
+@fleet_rule("FLT004")
 def same_interruption_queue(spec: Spec) -> Iterator[Owned]:
-    """Two clusters use the same queue of interruption events.
-
-    Karpenter deletes every message that it receives, also messages about instances of other clusters. The Karpenter of
-    each cluster misses about half of its interruption notices, and does not drain these nodes before EC2 ends them.
-    Specs do not contain the AWS account: if the two clusters are in different accounts, accept the finding.
-    """
+    """Two clusters use the same queue of interruption events."""
     aws = aws_section(spec.cloud)
     if aws and aws.interruption_queue:
         path = ("spec", "cloud", "aws", "interruptionQueue")

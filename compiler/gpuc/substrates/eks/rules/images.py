@@ -8,13 +8,9 @@ from gpuc.rules import Findings, Found, gpu_rule, rule
 from gpuc.substrates.eks.scaling import eks
 
 
-@rule("KRP011", source="aws/karpenter-provider-aws v1.14.1 docs/tasks/managing-amis")
+@rule("KRP011")
 def floating_image(cluster: Cluster) -> Findings:
-    """A node pool in production uses the latest AMI instead of a fixed version.
-
-    Karpenter replaces every node of the node pool when AWS publishes a new AMI. You cannot plan the time. The new AMI
-    can contain a driver and a CUDA version that you did not test.
-    """
+    """A node pool in production uses the latest AMI instead of a fixed version."""
     if cluster.spec.environment != "prod":
         return
     for path, pool in {pool.image_path: pool for pool in cluster.pools}.items():
@@ -23,16 +19,9 @@ def floating_image(cluster: Cluster) -> Findings:
             yield Found(path, message)
 
 
-@rule(
-    "KRP131",
-    source="Amazon EC2 User Guide, AMI characteristics; karpenter-provider-aws v1.14.1 pkg/providers/amifamily",
-)
+@rule("KRP131")
 def image_of_two_architectures(cluster: Cluster) -> Findings:
-    """Node pools with different CPU architectures have the same AMI id.
-
-    An AMI has one architecture. Karpenter finds no instance type that can start the AMI, and the pods of the pool stay
-    pending. With an alias such as al2023@v20260815, Karpenter finds the AMI of each architecture.
-    """
+    """Node pools with different CPU architectures have the same AMI id."""
     first: dict[str, Pool] = {}
     for pool in sorted(cluster.pools, key=lambda pool: not pool.is_gpu):
         if not pool.is_own_image:
@@ -51,13 +40,9 @@ COMPONENTS = {"driver": "driver", "toolkit": "container toolkit", "device_plugin
 SOURCES = {"image": "AMI", "operator": "GPU Operator"}
 
 
-@rule("GPU002", source="NVIDIA/gpu-operator v26.7.0 controllers/state_manager.go")
+@rule("GPU002")
 def incompatible_images(cluster: Cluster) -> Findings:
-    """The AMIs of two GPU node pools need different components of the GPU Operator.
-
-    A cluster has one ClusterPolicy for all nodes. A component that the operator installs conflicts with the same
-    component of an AMI. A component that the operator does not install is missing on nodes whose AMI lacks it.
-    """
+    """The AMIs of two GPU node pools need different components of the GPU Operator."""
     if not cluster.gpu_pools:
         return
     # The reference is a pool with the cluster's AMI, or the first pool if every pool has another AMI.
@@ -71,12 +56,9 @@ def incompatible_images(cluster: Cluster) -> Findings:
                 break
 
 
-@rule("KRP111", source="aws/karpenter-provider-aws v1.14.1 docs, EC2NodeClass amiSelectorTerms")
+@rule("KRP111")
 def invalid_image_version(cluster: Cluster) -> Findings:
-    """The version of an AMI does not have the format of the AMI family.
-
-    Karpenter finds no AMI with this version, and starts no node.
-    """
+    """The version of an AMI does not have the format of the AMI family."""
     import re
 
     for path, pool in {pool.image_path: pool for pool in cluster.pools}.items():
@@ -88,13 +70,9 @@ def invalid_image_version(cluster: Cluster) -> Findings:
         yield Found(path, f"{actual}; expected a version such as {example}")
 
 
-@gpu_rule("GPU101", source="bottlerocket-os/bottlerocket-settings-sdk, kubelet-device-plugins")
+@gpu_rule("GPU101")
 def mps_without_operator(pool: GpuPool) -> Findings:
-    """A node pool shares GPUs through MPS, but the AMI of the node pool has a device plugin.
-
-    The MPS control daemon is part of the GPU Operator's device plugin. The device plugin of the AMI has no MPS control
-    daemon: nodes advertise whole GPUs, and pods that request GPU shares stay pending.
-    """
+    """A node pool shares GPUs through MPS, but the AMI of the node pool has a device plugin."""
     if pool.image.device_plugin == "image" and pool.sharing and pool.sharing.kind == "mps":
         actual = f"the device plugin of {pool.image.id} AMIs does not support sharing mps of node pool {pool.name}"
         message = f"{actual}; expected exclusive or timeSlicing"
@@ -105,13 +83,9 @@ UNRESTRICTED = ("al2",)
 """AMI families that include a container toolkit which gpuc cannot configure."""
 
 
-@rule("GPU003", source="NVIDIA/gpu-operator#421")
+@rule("GPU003")
 def visible_gpus(cluster: Cluster) -> Findings:
-    """Pods can use GPUs that they did not request.
-
-    The container toolkit of AL2 AMIs obeys the environment variable NVIDIA_VISIBLE_DEVICES. If a container sets this
-    variable to all, the container gets all GPUs of the node. Quotas and MIG slices do not prevent this access.
-    """
+    """Pods can use GPUs that they did not request."""
     for path, pool in {pool.image_path: pool for pool in cluster.gpu_pools}.items():
         if pool.image.id in UNRESTRICTED:
             actual = f"node pool {pool.name} has {pool.image.id} AMIs, whose container toolkit gpuc cannot restrict"

@@ -11,13 +11,9 @@ from gpuc.rules import Findings, Found, pool_rule, rule
 from gpuc.substrates.eks.scaling import eks
 
 
-@pool_rule("KRP013", source="aws/karpenter-provider-aws v1.14.1 docs/tasks/odcrs")
+@pool_rule("KRP013")
 def incomplete_reservation(pool: Pool) -> Findings:
-    """A node pool has reservations but does not buy reserved capacity, or buys reserved capacity without reservations.
-
-    Since version 1.6 Karpenter uses reservations only if the node pool has both settings. Otherwise Karpenter starts
-    on-demand nodes, although the reserved capacity is paid for, or starts no nodes.
-    """
+    """A node pool has reservations but does not buy reserved capacity, or buys reserved capacity without reservations."""  # noqa: E501
     is_reserved = "reserved" in eks(pool).spec.purchase
     if is_reserved and eks(pool).spec.reservations is None:
         path = (*eks(pool).path, "purchase", eks(pool).spec.purchase.index("reserved"))
@@ -31,12 +27,9 @@ def incomplete_reservation(pool: Pool) -> Findings:
         yield Found((*eks(pool).path, "reservations", "ids"), message, fix, related)
 
 
-@pool_rule("KRP121", source="aws/karpenter-provider-aws v1.14.1 docs/tasks/odcrs")
+@pool_rule("KRP121")
 def more_nodes_than_reserved(pool: Pool) -> Findings:
-    """A node pool with only reserved capacity has more nodes than its reservations have instances.
-
-    EC2 cannot start the last nodes of the node pool. Workloads that Kueue admits to these nodes wait without end.
-    """
+    """A node pool with only reserved capacity has more nodes than its reservations have instances."""
     instances = eks(pool).reserved_instances
     if instances is not None and set(eks(pool).spec.purchase) == {"reserved"} and instances < pool.nodes_max:
         key = "static" if pool.is_static else "max"
@@ -46,17 +39,9 @@ def more_nodes_than_reserved(pool: Pool) -> Findings:
         yield Found((*pool.path, "nodes", key), message, related=related)
 
 
-@pool_rule(
-    "KRP123",
-    Severity.WARNING,
-    source="aws/karpenter-provider-aws v1.14.1 pkg/controllers/nodeclass/capacityreservation.go",
-)
+@pool_rule("KRP123", Severity.WARNING)
 def other_capacity_beside_reservation(pool: Pool) -> Findings:
-    """A node pool buys on-demand or spot capacity, although its reservations may have enough instances.
-
-    If the id of a reservation is wrong, or another workload uses the reservation, Karpenter buys all nodes as on-demand
-    or spot nodes. Karpenter does not report a reservation that does not exist.
-    """
+    """A node pool buys on-demand or spot capacity, although its reservations may have enough instances."""
     reservations = eks(pool).spec.reservations
     if reservations is None or reservations.block or "reserved" not in eks(pool).spec.purchase:
         return
@@ -77,11 +62,7 @@ def other_capacity_beside_reservation(pool: Pool) -> Findings:
 
 @rule("KRP109", Severity.WARNING)
 def reservation_used_twice(cluster: Cluster) -> Findings:
-    """Two node pools use the same reservation.
-
-    The limits of both node pools count the same capacity. If one node pool uses this capacity, the other node pool
-    starts no nodes or buys on-demand nodes.
-    """
+    """Two node pools use the same reservation."""
     owners: dict[str, tuple[str, Path]] = {}
     for pool in cluster.pools:
         for index, id_ in enumerate(eks(pool).reserved_ids):
@@ -92,13 +73,9 @@ def reservation_used_twice(cluster: Cluster) -> Findings:
                 yield Found(path, message, related=[Related(f"node pool {owner} uses it here", first)])
 
 
-@pool_rule("KRP107", source="aws/karpenter-provider-aws v1.14.1 docs/tasks/odcrs, capacity blocks")
+@pool_rule("KRP107")
 def block_with_other_capacity(pool: Pool) -> Findings:
-    """A node pool with a capacity block also buys other capacity.
-
-    When the capacity block ends, Karpenter replaces the nodes of the block: with on-demand nodes at the full price, or
-    with spot nodes that EC2 can take back with two minutes of notice.
-    """
+    """A node pool with a capacity block also buys other capacity."""
     if eks(pool).block:
         for index, bought in enumerate(eks(pool).spec.purchase):
             if bought != "reserved" and "reserved" in eks(pool).spec.purchase:
@@ -110,13 +87,7 @@ def block_with_other_capacity(pool: Pool) -> Findings:
 
 @pool_rule("KRP128", Severity.WARNING)
 def ended_block(pool: Pool) -> Findings:
-    """The capacity block of a node pool has ended.
-
-    The reservations of the block no longer exist. The node pool starts no nodes, but queues still promise its capacity:
-    Kueue admits workloads whose pods stay pending. Write the end of the next capacity block, or set `leaving: true` and
-    later remove the node pool. The finding appears on the day after the end, by the clock of the machine in UTC;
-    SOURCE_DATE_EPOCH sets another date. The output does not depend on the date.
-    """
+    """The capacity block of a node pool has ended."""
     reservations = eks(pool).spec.reservations
     if reservations is None or reservations.block is None or pool.spec.leaving or pool.spec.hold:
         return
@@ -126,13 +97,9 @@ def ended_block(pool: Pool) -> Findings:
         yield Found((*eks(pool).path, "reservations", "block", "ends"), message)
 
 
-@pool_rule("KRP148", source="kubernetes-sigs/karpenter v1.14.1 pkg/apis/v1/nodepool.go, replicas")
+@pool_rule("KRP148")
 def warm_reserved_nodes(pool: Pool) -> Findings:
-    """A node pool with reserved capacity has a minimum number of nodes.
-
-    The minimum keeps a node that is paid for only while it runs. Reserved instances are paid for all the time: a static
-    node pool keeps all of them running. Two NodePools would also compete for the instances of one reservation.
-    """
+    """A node pool with reserved capacity has a minimum number of nodes."""
     if pool.warm_nodes and "reserved" in eks(pool).spec.purchase:
         message = f"nodes.min of node pool {pool.name} is {pool.warm_nodes}, but the node pool buys reserved capacity"
         place = (*eks(pool).path, "purchase", eks(pool).spec.purchase.index("reserved"))

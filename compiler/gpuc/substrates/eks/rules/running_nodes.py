@@ -8,12 +8,9 @@ from gpuc.rules import Findings, Found, pool_rule, rule
 from gpuc.substrates.eks.scaling import eks
 
 
-@pool_rule("KRP112", Severity.WARNING, source="kubernetes-sigs/karpenter v1.14.1 pkg/apis/v1/nodepool.go, replicas")
+@pool_rule("KRP112", Severity.WARNING)
 def idle_after_on_static_nodes(pool: Pool) -> Findings:
-    """A static node pool has idleAfter.
-
-    Karpenter never removes the idle nodes of a static node pool, so idleAfter has no effect.
-    """
+    """A static node pool has idleAfter."""
     if pool.is_static and eks(pool).spec.idle_after is not None:
         message = f"idleAfter has no effect, because node pool {pool.name} is static"
         fix = f"remove idleAfter from node pool {pool.name}"
@@ -23,10 +20,7 @@ def idle_after_on_static_nodes(pool: Pool) -> Findings:
 
 @rule("KRP149")
 def name_of_warm_nodes(cluster: Cluster) -> Findings:
-    """A node pool has the name of the NodePool for the minimum of another node pool.
-
-    Two objects would have the same name, and Karpenter would see only one of them.
-    """
+    """A node pool has the name of the NodePool for the minimum of another node pool."""
     names = {eks(pool).warm_node_pool: pool.name for pool in cluster.pools if pool.warm_nodes}
     for pool in cluster.pools:
         if owner := names.get(pool.name):
@@ -35,16 +29,9 @@ def name_of_warm_nodes(cluster: Cluster) -> Findings:
             yield Found(pool.path, f"{message}; expected another name", related=related, on_key=True)
 
 
-@pool_rule(
-    "KRP122", Severity.WARNING, source="kubernetes-sigs/karpenter v1.14.1 pkg/controllers/disruption/staticdrift.go"
-)
+@pool_rule("KRP122", Severity.WARNING)
 def static_pool_without_spare_node(pool: Pool) -> Findings:
-    """A static node pool with only reserved capacity has no reserved instance for the replacement of a node.
-
-    Karpenter starts the replacement of a node before it removes the node. Without a free reserved instance, Karpenter
-    replaces no node for a new AMI or a security update. You then replace the nodes one by one, as the README of the
-    cluster describes.
-    """
+    """A static node pool with only reserved capacity has no reserved instance for the replacement of a node."""
     reservations = eks(pool).spec.reservations
     if pool.is_static and reservations and not eks(pool).can_start_spare_node:
         expected = f"expected instances: {pool.nodes_max + 1} or more"
@@ -58,17 +45,9 @@ def static_pool_without_spare_node(pool: Pool) -> Findings:
             yield Found((*eks(pool).path, "reservations", "instances"), message, related=related)
 
 
-@pool_rule(
-    "KRP108",
-    Severity.WARNING,
-    source="kubernetes-sigs/karpenter v1.14.1 pkg/apis/v1/nodepool.go, replicas; kubernetes-sigs/karpenter#3198",
-)
+@pool_rule("KRP108", Severity.WARNING)
 def static_spot(pool: Pool) -> Findings:
-    """Nodes that always run are spot capacity.
-
-    They are the nodes of a static node pool, or the nodes of nodes.min if the node pool buys only spot capacity. EC2
-    can take spot nodes back at any time. If EC2 has no spot capacity, Karpenter requests new nodes again and again.
-    """
+    """Nodes that always run are spot capacity."""
     is_only_spot = set(eks(pool).spec.purchase) == {"spot"}
     if (pool.is_static and "spot" in eks(pool).spec.purchase) or (pool.warm_nodes and is_only_spot):
         path = (*eks(pool).path, "purchase", eks(pool).spec.purchase.index("spot"))

@@ -11,25 +11,18 @@ RESERVED = ("aws:", "eks:", "kubernetes.io/cluster", "karpenter.sh/", "karpenter
 """Prefixes of tags that AWS, Karpenter or gpuc set."""
 
 
-@rule("KRP126", source="aws/karpenter-provider-aws v1.14.1 pkg/apis/v1/ec2nodeclass.go; Amazon EC2 User Guide, tags")
+@rule("KRP126")
 def reserved_tag(cluster: Cluster) -> Findings:
-    """A tag of the spec is reserved for AWS, Karpenter or gpuc.
-
-    The API server refuses the EC2NodeClass, or EC2 refuses the instance, so no node starts. A tag of gpuc would replace
-    the value of the spec.
-    """
+    """A tag of the spec is reserved for AWS, Karpenter or gpuc."""
     for path, tags in tag_sections(cluster):
         for key in tags:
             if prefix := next((prefix for prefix in RESERVED if key.lower().startswith(prefix)), ""):
                 yield Found((*path, key), f"tag {key} begins with {prefix}, which is reserved; expected another key")
 
 
-@rule("KRP132", source="Amazon EC2 User Guide, tags, tag restrictions")
+@rule("KRP132")
 def too_many_tags(cluster: Cluster) -> Findings:
-    """The instances of a node pool get more tags than EC2 allows.
-
-    EC2 refuses the launch of the instances, so no node starts.
-    """
+    """The instances of a node pool get more tags than EC2 allows."""
     for pool in cluster.pools:
         tags = node_tags(cluster, pool)
         added = [key for key in KARPENTER_TAGS if key not in tags]
@@ -41,10 +34,7 @@ def too_many_tags(cluster: Cluster) -> Findings:
 
 @rule("TEN115", Severity.WARNING)
 def tags_without_dedicated_pool(cluster: Cluster) -> Findings:
-    """A tenant has tags, but no node pool is dedicated to the tenant.
-
-    No instance gets the tags. Pods of several tenants run on the nodes of other pools.
-    """
+    """A tenant has tags, but no node pool is dedicated to the tenant."""
     dedicated = {pool.dedicated_to for pool in cluster.pools}
     for tenant in cluster.tenants:
         if tenant.spec.tags and tenant.name not in dedicated:

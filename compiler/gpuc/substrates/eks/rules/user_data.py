@@ -33,12 +33,9 @@ _ENDS = (*(f"--{text}" for text in BOUNDARIES), *(f"{text}-script" for text in B
 """Beginnings of lines that end a part of user data, or the file into which gpuc writes the script."""
 
 
-@rule("KRP145", source="RFC 2046, section 5.1.1")
+@rule("KRP145")
 def boundary_in_user_data(cluster: Cluster) -> Findings:
-    """A line of a script in user data is the boundary between the parts of user data.
-
-    The rest of the script would be another part, and the script would end early.
-    """
+    """A line of a script in user data is the boundary between the parts of user data."""
     for path, pool in pools_with_user_data(cluster):
         for number, line in enumerate(pool.own_user_data.splitlines(), 1):
             if pool.image.id != "bottlerocket" and line.startswith(_ENDS):
@@ -56,13 +53,9 @@ _SECRETS = {
 """Patterns of secrets, by their names."""
 
 
-@rule("KRP147", source="Amazon EC2 User Guide, instance user data: do not store sensitive data in user data")
+@rule("KRP147")
 def secret_in_user_data(cluster: Cluster) -> Findings:
-    """User data contains a secret.
-
-    Every process on the node and every user with the permission DescribeLaunchTemplateVersions can read user data, and
-    the output of gpuc is in Git. A script reads a secret from AWS Secrets Manager with the role of the node.
-    """
+    """User data contains a secret."""
     for path, pool in pools_with_user_data(cluster):
         for name, pattern in _SECRETS.items():
             if match := re.search(pattern, pool.own_user_data):
@@ -82,13 +75,9 @@ _HEADER = re.compile(r"(\s*(#[^\n]*)?\n)*\s*\[settings")
 """Comments, and then the header of a table."""
 
 
-@rule("KRP144", source="canonical/cloud-init 24.1 doc/rtd/explanation/format.rst; bottlerocket-os docs, settings")
+@rule("KRP144")
 def user_data_of_other_image(cluster: Cluster) -> Findings:
-    """User data does not have the format that the AMI of the node pool reads.
-
-    cloud-init runs only scripts whose first line names an interpreter. Bottlerocket runs no scripts, and reads settings
-    in TOML. Karpenter starts no Bottlerocket node whose settings have a syntax error, and replaces settings of its own.
-    """
+    """User data does not have the format that the AMI of the node pool reads."""
     for path, pool in pools_with_user_data(cluster):
         if problem := _problem(pool):
             yield Found(path, f"user data of node pool {pool.name} {problem}")

@@ -10,12 +10,9 @@ from gpuc.substrates.eks.scaling import aws, eks
 ZONES: Path = ("spec", "cloud", "aws", "zones")
 
 
-@pool_rule("KRP113", source="EC2 user guide, cluster placement groups")
+@pool_rule("KRP113")
 def placement_across_zones(pool: Pool) -> Findings:
-    """A node pool in several zones has a cluster placement group.
-
-    A placement group with the cluster strategy is in one zone. EC2 cannot start nodes in the other zones.
-    """
+    """A node pool in several zones has a cluster placement group."""
     if eks(pool).spec.placement and len(pool.zones) > 1:
         actual = f"node pool {pool.name} has placement {eks(pool).spec.placement} in zones {', '.join(pool.zones)}"
         message = f"{actual}; expected one zone"
@@ -26,10 +23,7 @@ def placement_across_zones(pool: Pool) -> Findings:
 
 @rule("KRP114")
 def zone_outside_cluster(cluster: Cluster) -> Findings:
-    """A node pool is in a zone where the cluster has no subnets.
-
-    Karpenter finds no subnet in the zone and starts no node there.
-    """
+    """A node pool is in a zone where the cluster has no subnets."""
     for pool in cluster.pools:
         for index, zone in enumerate(eks(pool).spec.zones or []):
             if zone not in aws(cluster).zones:
@@ -41,10 +35,7 @@ def zone_outside_cluster(cluster: Cluster) -> Findings:
 
 @rule("KRP115")
 def zone_outside_region(cluster: Cluster) -> Findings:
-    """A zone of the cluster is not in the region of the cluster.
-
-    The subnets of an EKS cluster are in the zones of one region.
-    """
+    """A zone of the cluster is not in the region of the cluster."""
     section = aws(cluster)
     for index, zone in enumerate(section.zones):
         if zone[:-1] != section.region:
@@ -53,12 +44,9 @@ def zone_outside_region(cluster: Cluster) -> Findings:
             yield Found((*ZONES, index), message, related=related)
 
 
-@rule("KRP151", source="Amazon VPC User Guide, Subnet basics: each subnet is in one Availability Zone")
+@rule("KRP151")
 def zones_without_subnet(cluster: Cluster) -> Findings:
-    """The cluster has fewer subnets than zones.
-
-    A subnet is in one zone. Karpenter starts no nodes in a zone without a subnet.
-    """
+    """The cluster has fewer subnets than zones."""
     subnets, zones = set(aws(cluster).subnets.ids or ()), set(aws(cluster).zones)
     if aws(cluster).subnets.ids and len(subnets) < len(zones):
         message = f"the number of subnets is {len(subnets)}; expected at least {len(zones)}, one in each zone"

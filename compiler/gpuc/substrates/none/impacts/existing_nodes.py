@@ -48,12 +48,7 @@ def _raised(pair: Pair, message: str, path: Path, details: tuple[str, ...]) -> R
 
 @impact("IMP114", Level.DISRUPTS)
 def nodes_leave(change: Change) -> Impacts:
-    """A node leaves a pool of existing nodes, or moves to another pool.
-
-    Node feature discovery removes the labels and taints of the pool from the node, and sets those of its new pool,
-    under the pods that run there. Without taints, any pod can start on the node. The GPU Operator changes the
-    MIG layout of the node only while no pod uses its GPUs.
-    """
+    """A node leaves a pool of existing nodes, or moves to another pool."""
     homes = {name: pair.name for pair in _rules(change) for name in _names(pair)[1]}
     for pair in _rules(change):
         old, new = _names(pair)
@@ -71,10 +66,7 @@ def nodes_leave(change: Change) -> Impacts:
 
 @impact("IMP115", Level.NONE)
 def nodes_join(change: Change) -> Impacts:
-    """A pool of existing nodes gets a node.
-
-    Node feature discovery gives the node the labels and taints of the pool. Nothing starts a node: the node must exist.
-    """
+    """A pool of existing nodes gets a node."""
     before = {name for pair in _rules(change) for name in _names(pair)[0]}
     for pair in _rules(change):
         old, new = _names(pair)
@@ -87,12 +79,7 @@ def nodes_join(change: Change) -> Impacts:
 
 @impact("IMP116", Level.DISRUPTS)
 def existing_pool_removed(change: Change) -> Impacts:
-    """A pool of existing nodes is removed.
-
-    The nodes and their pods stay. While the NodeFeatureRule is in the cluster, the nodes keep labels and taints of the
-    pool, also if another pool names them: of two rules, the rule with the later name wins. Without the rule, the nodes
-    lose labels and taints, and any pod can start there.
-    """
+    """A pool of existing nodes is removed."""
     for pair in _rules(change) if not change.is_removed else ():
         if not pair.is_removed:
             continue
@@ -108,11 +95,7 @@ def existing_pool_removed(change: Change) -> Impacts:
 
 @impact("IMP117", Level.RESTRICTS)
 def nodes_are_relabelled(change: Change) -> Impacts:
-    """The labels or taints of a pool of existing nodes change.
-
-    Node feature discovery changes all nodes of the pool within a minute. Pods that select an old label, or do not
-    tolerate a new taint, do not start any more.
-    """
+    """The labels or taints of a pool of existing nodes change."""
     for pair in _rules(change):
         for key in ("labels", "taints") if pair.is_changed else ():
             path = (*_RULE, key)
@@ -132,13 +115,9 @@ def nodes_are_relabelled(change: Change) -> Impacts:
             yield Raised(f"node pool {pair.name}", message, path=next(iter(below), sharing_path(change, pool)))
 
 
-@impact("IMP118", Level.DISRUPTS, source="NVIDIA/mig-parted v0.15.0 cmd/nvidia-mig-manager/main.go")
+@impact("IMP118", Level.DISRUPTS)
 def layout_of_existing_nodes(change: Change) -> Impacts:
-    """The MIG layout of existing nodes changes, and the nodes keep the old layout.
-
-    The MIG manager applies a layout when it starts and when the label of the node changes. The label names the layout,
-    and the name stays. On a GPU that a pod uses, the MIG manager fails. Nothing replaces the nodes.
-    """
+    """The MIG layout of existing nodes changes, and the nodes keep the old layout."""
     for pair in _rules(change):
         old, new = (pool_of(state.cluster, pair.name) for state in (change.before, change.after))
         if old is None or new is None or not old.sharing or not new.sharing:

@@ -9,11 +9,7 @@ from gpuc.rules import Findings, Found, pool_rule, rule, tenant_rule
 
 @rule("NOD007")
 def fabric_of_a_cloud(cluster: Cluster) -> Findings:
-    """A node pool or an NCCL profile of a cluster of existing nodes has EFA.
-
-    EFA is the network of a cloud. Existing servers have no EFA devices, so that pods which request them wait without
-    end.
-    """
+    """A node pool or an NCCL profile of a cluster of existing nodes has EFA."""
     sections = [(f"node pool {pool.name}", pool.path, pool.spec.fabric) for pool in cluster.pools]
     sections += [
         (f"NCCL profile {name}", ("spec", "nccl", "profiles", name), profile.fabric)
@@ -28,10 +24,7 @@ def fabric_of_a_cloud(cluster: Cluster) -> Findings:
 
 @pool_rule("NOD008")
 def level_of_a_cloud(pool: Pool) -> Findings:
-    """The topology of a pool of existing nodes has a level that a cloud gives to nodes.
-
-    The nodes have no label for the level. Kueue ignores nodes without the labels of all levels.
-    """
+    """The topology of a pool of existing nodes has a level that a cloud gives to nodes."""
     for index, level in enumerate(pool.spec.topology or ()):
         if level != "host":
             message = f"topology of node pool {pool.name} has {level}, but existing nodes have no label for this level"
@@ -40,10 +33,7 @@ def level_of_a_cloud(pool: Pool) -> Findings:
 
 @tenant_rule("NOD009")
 def role_without_a_cloud(tenant: Tenant) -> Findings:
-    """A ServiceAccount of a cluster of existing nodes has an IAM role.
-
-    The role belongs to a cloud, and the pods get no credentials of the role.
-    """
+    """A ServiceAccount of a cluster of existing nodes has an IAM role."""
     for namespace in tenant.namespaces:
         for name in namespace.spec.service_accounts:
             message = f"ServiceAccount {name} has an IAM role, but the nodes belong to no cloud"
@@ -53,11 +43,7 @@ def role_without_a_cloud(tenant: Tenant) -> Findings:
 
 @rule("NOD101", Severity.WARNING)
 def setting_without_effect(cluster: Cluster) -> Findings:
-    """A setting has no effect on existing nodes.
-
-    Existing nodes are neither replaced nor bought: working hours protect nodes from replacement, and tags are labels of
-    an invoice.
-    """
+    """A setting has no effect on existing nodes."""
     if cluster.spec.working_hours is not None:
         message = "workingHours have no effect: nothing replaces existing nodes"
         yield Found(("spec", "workingHours"), message, "remove workingHours", on_key=True)

@@ -11,10 +11,7 @@ from gpuc.substrates.none.section import machines
 
 @pool_rule("NOD002")
 def pool_without_nodes(pool: Pool) -> Findings:
-    """A pool of existing nodes names no node.
-
-    No node gets the labels of the pool. Pods of the pool wait without end, because nothing starts a node.
-    """
+    """A pool of existing nodes names no node."""
     if not machines(pool.spec).names:
         message = f"node pool {pool.name} has no node; expected machines such as {{names: [gpu-a01, gpu-a02]}}"
         yield Found((*pool.path, "machines"), message, on_key=True)
@@ -22,10 +19,7 @@ def pool_without_nodes(pool: Pool) -> Findings:
 
 @pool_rule("NOD003")
 def growing_pool(pool: Pool) -> Findings:
-    """A pool of existing nodes has a minimum or a maximum instead of a constant number of nodes.
-
-    Nothing starts or ends existing nodes, so that their number is constant.
-    """
+    """A pool of existing nodes has a minimum or a maximum instead of a constant number of nodes."""
     names = set(machines(pool.spec).names)
     for key in ("min", "max"):
         if getattr(pool.spec.nodes, key) is not None:
@@ -36,10 +30,7 @@ def growing_pool(pool: Pool) -> Findings:
 
 @pool_rule("NOD004")
 def other_number_of_nodes(pool: Pool) -> Findings:
-    """The number of nodes of a pool differs from the number of their names.
-
-    Quotas and limits count `nodes.static`. The pool has the nodes in `machines.names`.
-    """
+    """The number of nodes of a pool differs from the number of their names."""
     names, static = set(machines(pool.spec).names), pool.spec.nodes.static
     if names and static is not None and static != len(names):
         message = f"nodes.static of node pool {pool.name} is {static}, but machines has {counted(len(names), 'name')}"
@@ -49,10 +40,7 @@ def other_number_of_nodes(pool: Pool) -> Findings:
 
 @rule("NOD005")
 def node_of_two_pools(cluster: Cluster) -> Findings:
-    """A node is in two pools.
-
-    The node gets the labels of one pool and the taints of both. The quotas of both pools count the node.
-    """
+    """A node is in two pools."""
     earlier: dict[str, Pool] = {}
     for pool in cluster.pools:
         for index, name in enumerate(machines(pool.spec).names):
@@ -66,10 +54,7 @@ def node_of_two_pools(cluster: Cluster) -> Findings:
 
 @pool_rule("NOD006")
 def several_server_types(pool: Pool) -> Findings:
-    """A pool of existing nodes has several types of servers.
-
-    gpuc does not know which node is which server, so it does not know the resources of a node.
-    """
+    """A pool of existing nodes has several types of servers."""
     if len(pool.instances) > 1:
         types = ", ".join(instance.type for instance in pool.instances)
         message = f"node pool {pool.name} has the servers {types}; expected one type, and a pool for each other type"

@@ -14,11 +14,7 @@ CLOUD: Path = ("spec", "cloud", SECTIONS.name)
 
 @pool_rule("NOD010")
 def no_room_for_pods(pool: Pool) -> Findings:
-    """Nodes of a pool have no room for pods of tenants.
-
-    Quotas of the pool would be zero or negative. The declared reservations, and the requests of node agents, leave
-    less than one CPU, 1 GiB of memory or 1 GiB of disk; or the agents are as many as the pods of a node.
-    """
+    """Nodes of a pool have no room for pods of tenants."""
     section, instance = machines(pool.spec), pool.instances[0]
     own: Path = (*pool.path, SECTIONS.pool_key)
     allocatable, rest = pool.allocatable(instance), pool.tenant_allocatable(instance)
@@ -36,11 +32,7 @@ def no_room_for_pods(pool: Pool) -> Findings:
 
 @rule("NOD011")
 def no_gpu_pool(cluster: Cluster) -> Findings:
-    """A cluster of existing nodes has no pool with GPUs.
-
-    Node feature discovery gives the nodes their labels and taints. It is a part of the GPU Operator, which gpuc
-    installs only in clusters with GPUs.
-    """
+    """A cluster of existing nodes has no pool with GPUs."""
     if not cluster.gpu_pools:
         message = "no node pool has GPUs, so that without the GPU Operator no node gets the labels of its pool"
         yield Found(("spec", "pools"), f"{message}; expected at least one node pool with GPUs", on_key=True)
@@ -48,10 +40,7 @@ def no_gpu_pool(cluster: Cluster) -> Findings:
 
 @rule("NOD012")
 def pods_only_for_agents(cluster: Cluster) -> Findings:
-    """The kubelet of a node runs not more pods than there are node agents.
-
-    No pod of a tenant fits on a node.
-    """
+    """The kubelet of a node runs not more pods than there are node agents."""
     agents = max((len(pool.daemonsets) for pool in cluster.pools), default=0)
     pods = existing(cluster.spec.cloud).pods
     if pods <= agents:
@@ -59,15 +48,9 @@ def pods_only_for_agents(cluster: Cluster) -> Findings:
         yield Found((*CLOUD, "pods"), message)
 
 
-@pool_rule(
-    "NOD013", source="kubernetes-sigs/node-feature-discovery v0.19.0 pkg/apis/nfd/validate/validate.go (Label, Taint)"
-)
+@pool_rule("NOD013")
 def key_without_own_domain(pool: Pool) -> Findings:
-    """Node feature discovery does not set a node label or taint of a pool.
-
-    It refuses keys without a domain and keys with the domain kubernetes.io or a domain below it, with a line in its log
-    only. The nodes lack the label or the taint.
-    """
+    """Node feature discovery does not set a node label or taint of a pool."""
     keys = [((*pool.path, "nodeLabels", key), f"node label {key}") for key in pool.spec.node_labels]
     keys += [((*pool.path, "taints", at, "key"), f"taint {taint.key}") for at, taint in enumerate(pool.spec.taints)]
     for path, words in keys:

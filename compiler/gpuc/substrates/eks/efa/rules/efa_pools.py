@@ -9,13 +9,9 @@ from gpuc.substrates.eks.rules.zones import ZONES
 from gpuc.substrates.eks.scaling import add_on_registry, aws, eks
 
 
-@efa_rule("EFA002", source="aws/karpenter-provider-aws v1.14.1 pkg/apis/v1/ec2nodeclass.go")
+@efa_rule("EFA002")
 def efa_over_several_types(pool: Pool) -> Findings:
-    """A node pool with EFA has several instance types.
-
-    The EC2NodeClass lists network interfaces by network card, and the network cards differ between instance types.
-    Karpenter would never start nodes of the other types.
-    """
+    """A node pool with EFA has several instance types."""
     types = list(dict.fromkeys(pool.spec.instances))
     if len(types) > 1:
         path = (*pool.path, "instances", pool.spec.instances.index(types[1]))
@@ -23,13 +19,9 @@ def efa_over_several_types(pool: Pool) -> Findings:
         yield Found(path, message, related=[Related("fabric of the node pool is efa", (*pool.path, "fabric"))])
 
 
-@efa_rule("EFA005", source="EC2 user guide, Elastic Fabric Adapter limitations")
+@efa_rule("EFA005")
 def efa_across_zones(pool: Pool) -> Findings:
-    """A node pool with EFA is in several zones.
-
-    EFA traffic cannot cross zones. A distributed job with pods in two zones hangs in its first NCCL collective and
-    keeps all of its GPUs.
-    """
+    """A node pool with EFA is in several zones."""
     if len(set(pool.zones)) > 1:
         path: Path = (*pool.path, "fabric")
         related = [Related("node pools without zones are in all zones of the cluster", ZONES, on_key=True)]
@@ -39,13 +31,9 @@ def efa_across_zones(pool: Pool) -> Findings:
         yield Found(path, message, f"name one zone under zones of node pool {pool.name}", related)
 
 
-@efa_rule("EFA101", source="NVIDIA MIG user guide r620, limits")
+@efa_rule("EFA101")
 def efa_on_shared_gpus(pool: Pool) -> Findings:
-    """A node pool has EFA, but its GPUs are partitioned or shared.
-
-    MIG slices and GPU shares have no peer-to-peer path to the network, so EFA between them does not work. Only
-    one pod of a node can have the EFA interfaces.
-    """
+    """A node pool has EFA, but its GPUs are partitioned or shared."""
     if pool.sharing and pool.sharing.mode != "exclusive":
         message = f"node pool {pool.name} has fabric efa and sharing {pool.sharing.kind}; EFA needs sharing exclusive"
         sharing = (*pool.path, "sharing", pool.sharing.kind)
@@ -53,38 +41,27 @@ def efa_on_shared_gpus(pool: Pool) -> Findings:
         yield Found((*pool.path, "fabric"), message, related=related)
 
 
-@efa_rule("EFA102", Severity.WARNING, source="catalog, EFA driver by image")
+@efa_rule("EFA102", Severity.WARNING)
 def efa_without_driver(pool: Pool) -> Findings:
-    """A node pool has EFA, but its AMI family does not include the EFA driver.
-
-    Without the driver no program can use the EFA interfaces. NCCL then uses TCP without a warning, at a tenth of the
-    speed or less. Accept this finding if your own AMI has the driver.
-    """
+    """A node pool has EFA, but its AMI family does not include the EFA driver."""
     if not pool.image.efa_driver:
         message = f"node pool {pool.name} has fabric efa, but {pool.image.id} AMIs do not include the EFA driver"
         related = [Related("the AMI", pool.image_path, on_key=True)]
         yield Found((*pool.path, "fabric"), message, related=related)
 
 
-@efa_rule("EFA004", source="aws/karpenter-provider-aws v1.14.1 reference/instance-types")
+@efa_rule("EFA004")
 def efa_without_interfaces(pool: Pool) -> Findings:
-    """A node pool has fabric efa, but one of its instance types does not support EFA.
-
-    Nodes of this type do not advertise the EFA interfaces that pods request, so the pods stay pending.
-    """
+    """A node pool has fabric efa, but one of its instance types does not support EFA."""
     for index, instance in enumerate(pool.instances):
         if not instance.efa:
             message = f"node pool {pool.name} has fabric efa, but {instance.type} does not support EFA"
             yield Found((*pool.path, "instances", index), message)
 
 
-@rule("EFA006", source="EC2 user guide, prepare an EFA-enabled security group")
+@rule("EFA006")
 def efa_without_self_rule(cluster: Cluster) -> Findings:
-    """The security group of nodes with EFA does not allow all traffic from and to itself.
-
-    EFA needs a rule that allows all traffic between members of the security group, in both directions. A rule for all
-    addresses is not enough. Pods start, but the first NCCL collective times out.
-    """
+    """The security group of nodes with EFA does not allow all traffic from and to itself."""
     if cluster.efa_pools and not aws(cluster).security_groups.efa_self_rule:
         names = ", ".join(pool.name for pool in cluster.efa_pools)
         path = ("spec", "cloud", "aws", "securityGroups", "efaSelfRule")
@@ -94,13 +71,9 @@ def efa_without_self_rule(cluster: Cluster) -> Findings:
         yield Found(path, message, fix, related)
 
 
-@tenant_rule("EFA007", source="Kubernetes Pod Security Standards, capabilities")
+@tenant_rule("EFA007")
 def efa_without_privileged_namespace(tenant: Tenant) -> Findings:
-    """A tenant uses a node pool with EFA, but its namespaces with quota for the pool do not admit EFA pods.
-
-    On AMIs other than AL2023, EFA pods need the capability IPC_LOCK, which the Pod Security levels baseline and
-    restricted forbid. The Job controller cannot create the pods of the tenant's Jobs.
-    """
+    """A tenant uses a node pool with EFA, but its namespaces with quota for the pool do not admit EFA pods."""
     reported: set[Path] = set()
     for namespaces, pool in _uses(tenant):
         if pool.needs_ipc_lock and all(namespace.spec.pod_security != "privileged" for namespace in namespaces):
@@ -123,13 +96,9 @@ def _uses(tenant: Tenant) -> list[tuple[list[Namespace], Pool]]:
     return [use for use in (*queued, *own) if use[0]]
 
 
-@rule("EFA109", source="Amazon EKS User Guide, add-ons-images; catalog/registries.json")
+@rule("EFA109")
 def unknown_image_registry(cluster: Cluster) -> Findings:
-    """The region has no known image registry for the EFA device plugin.
-
-    The chart of the EFA device plugin names the registry of us-west-2. If the VPC has no route to us-west-2, the nodes
-    cannot pull the image, never advertise EFA, and Karpenter never marks the nodes as initialized.
-    """
+    """The region has no known image registry for the EFA device plugin."""
     if cluster.efa_pools and not add_on_registry(cluster):
         message = f"region {aws(cluster).region} has no registry for EKS add-ons in the catalog of gpuc"
         fix = "set cloud.aws.addOnRegistry to the registry of the region in the EKS User Guide, or correct the region"

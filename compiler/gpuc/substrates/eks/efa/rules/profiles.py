@@ -25,13 +25,9 @@ def profile_variables(cluster: Cluster) -> Iterator[tuple[Path, str, str, str]]:
             yield ("spec", "nccl", "profiles", name, "env", variable), name, variable, value
 
 
-@rule("EFA008", Severity.WARNING, source="aws/aws-ofi-nccl doc/efa-env-var.md")
+@rule("EFA008", Severity.WARNING)
 def harmful_setting(cluster: Cluster) -> Findings:
-    """An environment variable of NCCL or of the EFA plugin is harmful, or has no effect.
-
-    Such variables are often copied from other clusters or older software. The EFA plugin sets the best values for each
-    instance type. A variable in an NCCL profile replaces the value of the plugin.
-    """
+    """An environment variable of NCCL or of the EFA plugin is harmful, or has no effect."""
     for path, profile, name, value in profile_variables(cluster):
         # A verdict on the complete name takes precedence over a verdict on a prefix of the name.
         verdicts = [verdict for verdict in cluster.catalog.nccl.verdicts if verdict.matches(name, value)]
@@ -42,12 +38,9 @@ def harmful_setting(cluster: Cluster) -> Findings:
             yield Found(path, f"{actual}: {verdicts[0].why}", f"remove {name} from NCCL profile {profile}")
 
 
-@rule("EFA009", Severity.WARNING, source="NCCL user guide, NCCL_SOCKET_IFNAME")
+@rule("EFA009", Severity.WARNING)
 def interface_missing_in_pods(cluster: Cluster) -> Findings:
-    """NCCL is configured to use a network interface that pods do not have.
-
-    A pod has only the interfaces eth0 and lo, not the interfaces of the node. NCCL finds no interface and stops.
-    """
+    """NCCL is configured to use a network interface that pods do not have."""
     for path, profile, name, value in profile_variables(cluster):
         if name in ("NCCL_SOCKET_IFNAME", "NCCL_OOB_NET_IFNAME") and not _selects(value):
             variable = f"{name} of NCCL profile {profile}"
@@ -67,12 +60,9 @@ def _selects(value: str) -> bool:
     return not is_listed if value.startswith("^") else is_listed
 
 
-@rule("EFA104", source="NCCL user guide, environment variables")
+@rule("EFA104")
 def invalid_value(cluster: Cluster) -> Findings:
-    """An environment variable of NCCL has a value that NCCL does not accept.
-
-    NCCL either stops with an error in every pod, or uses its default without a warning.
-    """
+    """An environment variable of NCCL has a value that NCCL does not accept."""
     for path, profile, name, value in profile_variables(cluster):
         variable = cluster.catalog.nccl.variables.get(name)
         expected = _expected(variable, value) if variable else ""
@@ -110,12 +100,9 @@ def _expected_number(variable: NcclVariable, value: str) -> str:
     return f"{low} to {high}"
 
 
-@rule("EFA103", Severity.WARNING, source="NCCL user guide; aws/aws-ofi-nccl include/nccl_ofi_param.h")
+@rule("EFA103", Severity.WARNING)
 def unknown_variable(cluster: Cluster) -> Findings:
-    """NCCL and the EFA plugin have no environment variable with this name.
-
-    NCCL ignores an unknown variable without a warning. The name may be misspelled.
-    """
+    """NCCL and the EFA plugin have no environment variable with this name."""
     for path, profile, name, _ in profile_variables(cluster):
         nccl = cluster.catalog.nccl
         known = nccl.variables.keys() | {verdict.name for verdict in nccl.verdicts}
@@ -125,13 +112,9 @@ def unknown_variable(cluster: Cluster) -> Findings:
             yield Found(path, message, f"rename {name} to {suggestion}" if suggestion else "")
 
 
-@rule("TEN008", source="Kubernetes Pod Security Standards, capabilities")
+@rule("TEN008")
 def profile_in_restricted_namespace(cluster: Cluster) -> Findings:
-    """A namespace has an NCCL profile for EFA, but the namespace does not admit EFA pods.
-
-    On AMIs other than AL2023, EFA pods need the capability IPC_LOCK, which only the Pod Security level privileged
-    allows. The Job controller cannot create the pods, and only an event of the Job explains why.
-    """
+    """A namespace has an NCCL profile for EFA, but the namespace does not admit EFA pods."""
     for tenant in cluster.tenants if any(pool.needs_ipc_lock for pool in cluster.efa_pools) else ():
         if all(namespace.spec.pod_security != "privileged" for namespace in tenant.namespaces):
             continue  # EFA007 reports the tenant
@@ -145,10 +128,7 @@ def profile_in_restricted_namespace(cluster: Cluster) -> Findings:
 
 @rule("EFA107", Severity.WARNING)
 def profile_without_fabric(cluster: Cluster) -> Findings:
-    """A namespace has an NCCL profile for a fabric that no node pool of its quotas has.
-
-    Pods get environment variables that are written for another network.
-    """
+    """A namespace has an NCCL profile for a fabric that no node pool of its quotas has."""
     for _, namespace in cluster.namespaces:
         pools = [pool for queue in namespace.queues for pool in queue.pools]
         fabrics = {pool.spec.fabric for pool in (*pools, *(quota.pool for quota in namespace.quotas))}
@@ -161,22 +141,16 @@ def profile_without_fabric(cluster: Cluster) -> Findings:
 
 @rule("EFA108", Severity.WARNING)
 def unused_profile(cluster: Cluster) -> Findings:
-    """No namespace uses an NCCL profile.
-
-    No pod gets the environment variables of the profile.
-    """
+    """No namespace uses an NCCL profile."""
     used = {namespace.nccl.name for _, namespace in cluster.namespaces if namespace.nccl}
     for name in cluster.spec.nccl.profiles:
         if name not in used:
             yield Found(("spec", "nccl", "profiles", name, "fabric"), f"no namespace uses NCCL profile {name}")
 
 
-@rule("EFA105", Severity.WARNING, source="NCCL user guide, NCCL_DEBUG")
+@rule("EFA105", Severity.WARNING)
 def verbose_logs_in_production(cluster: Cluster) -> Findings:
-    """NCCL writes verbose logs in production.
-
-    Every rank of a job writes thousands of lines at startup. So many logs are expensive, and hide other messages.
-    """
+    """NCCL writes verbose logs in production."""
     if cluster.spec.environment != "prod":
         return
     for name, profile in cluster.spec.nccl.profiles.items():
