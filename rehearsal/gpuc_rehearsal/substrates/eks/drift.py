@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import chain
 
 from gpuc.kubernetes.node_pool import NODE_POOL
 from gpuc.manifest.manifest import Manifest
@@ -63,15 +64,10 @@ def node_outcomes(
             added[pool] -= 1
             yield NodeOutcome(node, pool, outcome, NAME, reason or "the NodeClaim was deleted")
         elif reason:
-            yield NodeOutcome(node, pool, "waiting", NAME, _waiting(after, current, reason))
+            why = "; ".join(filter(None, (reason, blocked_by(after, current))))
+            yield NodeOutcome(node, pool, "waiting", NAME, why)
         else:
             yield NodeOutcome(node, pool, "kept")
-
-
-def _waiting(after: Snapshot, claim: Object, reason: str) -> str:
-    """Returns why a node has drifted, and what keeps the node."""
-    blocked = blocked_by(after, claim)
-    return f"{reason}; {blocked}" if blocked else reason
 
 
 def blocked_by(snapshot: Snapshot, claim: Object) -> str:
@@ -85,12 +81,8 @@ def blocked_by(snapshot: Snapshot, claim: Object) -> str:
     """
     node = snapshot.find("Node", str(claim.get("status", {}).get("nodeName", "")))
     since = str(condition(claim, _DRIFTED).get("lastTransitionTime", ""))
-    messages = [
-        message
-        for document in filter(None, (claim, node))
-        for message in snapshot.events_of(document, BLOCKED, since=since)
-        if not message.lower().endswith(_OF_STARTS)
-    ]
+    found = (snapshot.events_of(document, BLOCKED, since=since) for document in filter(None, (claim, node)))
+    messages = [message for message in chain.from_iterable(found) if not message.lower().endswith(_OF_STARTS)]
     if not messages and (pool := snapshot.find("NodePool", claim["metadata"].get("labels", {}).get(NODE_POOL, ""))):
         messages = [message for message in snapshot.events_of(pool, BLOCKED) if _DRIFTED in message]
     return messages[-1] if messages else ""
