@@ -187,10 +187,7 @@ def apply_waves(
     progress: Callable[[str], None],
     health_s: float = HEALTH_SECONDS,
 ) -> Iterator[tuple[list[Manifest], list[ObjectProblem], list[ObjectProblem]]]:
-    """Applies all objects once; yields the accepted, the refused and the unhealthy objects of each wave.
-
-    The arguments and the errors are those of `apply_objects`.
-    """
+    """Applies all objects once as `apply_objects` does; yields accepted, refused and unhealthy objects of each wave."""
     sync_steps = steps(synced)
     for document in (*namespaces(synced), *replacements):
         client.apply(document, manager=ARGO_CD)
