@@ -14,7 +14,7 @@ from gpuc.pipeline.stages import CompiledSpec
 from gpuc_rehearsal.apply import ApplyResult
 from gpuc_rehearsal.layout import Report
 from gpuc_rehearsal.outcome import Outcome
-from gpuc_rehearsal.runner import CaseResult
+from gpuc_rehearsal.suites import CaseResult
 
 LISTED = 40
 """Maximum number of test cases that the text report lists. With more, it counts by line of the spec and suite."""

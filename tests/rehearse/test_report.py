@@ -14,9 +14,8 @@ from gpuc.diagnostics.finding import Mark
 from gpuc.diagnostics.usage import UsageError
 from gpuc_rehearsal.outcome import Outcome
 from gpuc_rehearsal.result import LISTED, REPORT, LocatedResult, Problem, Result, outcome_text, summary
-from gpuc_rehearsal.run import matches
-from gpuc_rehearsal.runner import CaseResult
-from gpuc_rehearsal.suites import Case
+from gpuc_rehearsal.runner import matches
+from gpuc_rehearsal.suites import Case, CaseResult
 from tests.conftest import ROOT
 
 REFUSED = Outcome("refused", by="Kueue", message="insufficient quota")

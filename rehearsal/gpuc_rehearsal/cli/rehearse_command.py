@@ -106,7 +106,7 @@ def _runs(root: Path, files: list[str], programs: Programs, options: RehearsalOp
 
         return transitions(root, files, programs, options, progress)
     from gpuc_rehearsal.result import REPORT
-    from gpuc_rehearsal.run import rehearsal
+    from gpuc_rehearsal.runner import rehearsal
 
     return [rehearsal(root, file, options.case, programs, options.crds, progress) for file in files], REPORT.render
 

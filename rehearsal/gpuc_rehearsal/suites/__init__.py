@@ -15,7 +15,7 @@ from gpuc.diagnostics.finding import Path
 from gpuc.pipeline.stages import CompiledSpec
 from gpuc_rehearsal.client import ADMINISTRATORS, Client, Object
 from gpuc_rehearsal.context import RehearsalContext
-from gpuc_rehearsal.outcome import Outcome, Request, classify_response
+from gpuc_rehearsal.outcome import Outcome, Request, agrees, classify_response
 
 Action = Callable[[RehearsalContext], Outcome]
 """Creates the objects of a test case, waits, and returns the actual outcome."""
@@ -70,6 +70,20 @@ class Case:
     def is_refusal(self) -> bool:
         """Whether the expected outcome is a refusal or pending pods."""
         return self.expected.verdict in ("refused", "pending")
+
+
+@dataclass(frozen=True, slots=True)
+class CaseResult:
+    """A test case with its actual outcome."""
+
+    case: Case
+    actual: Outcome
+    seconds: float
+
+    @property
+    def passed(self) -> bool:
+        """Whether the actual outcome agrees with the expected outcome."""
+        return agrees(self.case.expected, self.actual)
 
 
 def sending(
