@@ -85,19 +85,14 @@ class Client:
     def apply(self, document: Object, *, dry_run: bool = False, manager: str = FIELD_MANAGER) -> Object:
         """Applies an object on the server with strict field validation. A field of another manager is a conflict.
 
-        Raises:
-            ApiError: if the server, a policy or a webhook refuses the request.
+        Raises ApiError if the server, a policy or a webhook refuses the request, as all other methods do.
         """
         api, kind, name, namespace = address_of(document)
         query = {"fieldManager": manager, **_strict(dry_run)}
         return self.request("PATCH", self.path(api, kind, namespace, name), document, query, APPLY_PATCH)
 
     def create(self, document: Object, *, dry_run: bool = False) -> Object:
-        """Creates an object; metadata.generateName is allowed.
-
-        Raises:
-            ApiError: if the server, a policy or a webhook refuses the request.
-        """
+        """Creates an object; metadata.generateName is allowed."""
         query = {"fieldManager": FIELD_MANAGER, **_strict(dry_run)}
         path = self.path(document["apiVersion"], document["kind"], document["metadata"].get("namespace", ""))
         for _ in range(CONFLICTS):
@@ -139,11 +134,7 @@ class Client:
     def patch_object(
         self, document: Object, changes: Object, subresource: str = "", *, dry_run: bool = False
     ) -> Object:
-        """Sends a JSON merge patch for an object.
-
-        Raises:
-            ApiError: if the server, a policy or a webhook refuses the request.
-        """
+        """Sends a JSON merge patch for an object."""
         api, kind, name, namespace = address_of(document)
         path = self.path(api, kind, namespace, name, subresource)
         return self.request("PATCH", path, changes, _strict(dry_run), MERGE_PATCH)

@@ -74,7 +74,7 @@ class Result:
     @property
     def refusals(self) -> int:
         """Number of test cases that expect a refusal."""
-        return sum(located.result.case.is_refusal for located in self.cases)
+        return sum(result.case.is_refusal for _, result in self.cases)
 
     @property
     def distinct(self) -> int:
@@ -196,12 +196,8 @@ def _case(located: LocatedResult) -> dict[str, Any]:
     }
 
 
-REPORT = Report(
-    "clusters",
-    2,
-    lambda result: f"Rehearsal of {result.cluster} ({result.file})",
-    _blocks,
-    summary,
-    _data,
-    lambda result: result.is_good,
-)
+def _title(result: Result) -> str:
+    return f"Rehearsal of {result.cluster} ({result.file})"
+
+
+REPORT = Report("clusters", 2, _title, _blocks, summary, _data, lambda result: result.is_good)

@@ -50,10 +50,8 @@ Source: kueue v0.19.2 config/components/webhook/kustomization.yaml
 GATEKEEPER_NAMESPACE = "gatekeeper-system"
 GATEKEEPER_SERVICE = "gatekeeper-webhook-service"
 POD = "gatekeeper"
-
 SERVICE_ACCOUNT_SECONDS = 60
 """Maximum wait until the controller manager creates the default ServiceAccount of a namespace."""
-OWN_GROUPS = ("templates.gatekeeper.sh", "constraints.gatekeeper.sh", "config.gatekeeper.sh", "expansion.gatekeeper.sh")
 SUBRESOURCES = {"pods": ("ephemeralcontainers", "exec", "attach")}
 """Subresources by resource, as in the webhook configuration of Gatekeeper's chart."""
 
@@ -119,13 +117,9 @@ def without_replacement(configuration: Mapping[str, Any]) -> dict[str, Any]:
 def local_configuration(
     installed: Mapping[str, Any], host: str, port: int, health: int, certificates: Path
 ) -> dict[str, Any]:
-    """Returns Kueue's configuration for a process on this machine.
+    """Returns the configuration of a cluster's Kueue, adapted to a process on this machine.
 
-    Args:
-        installed: the configuration of a cluster.
-        host, port: the address of the webhooks.
-        health: the port of the health checks.
-        certificates: the folder with the certificate of the webhooks.
+    host, port, certificates: address of the webhooks, and the folder with their certificate. health: a port.
     """
     return {
         **installed,
@@ -152,8 +146,7 @@ def _webhooks(site: Site, port: int) -> list[Object]:
 
 def start_gatekeeper(site: Site, port: int) -> Process:
     """Starts Gatekeeper without mutation. port is the port of the webhook."""
-    health = site.port()
-    certificates = site.subfolder("gatekeeper-certificates")
+    health, certificates = site.port(), site.subfolder("gatekeeper-certificates")
     hosts = (f"{GATEKEEPER_SERVICE}.{GATEKEEPER_NAMESPACE}.svc", "localhost")
     certificate, key = site.authority.issue("gatekeeper", GATEKEEPER_SERVICE, hosts=hosts)
     certificate.rename(certificates / "tls.crt")
@@ -174,15 +167,11 @@ def prepare_webhook(site: Site, client: Client, settings: Settings, port: int) -
     (webhook,) = configuration["webhooks"]
     webhook["clientConfig"]["service"]["port"] = port
     webhook["clientConfig"]["caBundle"] = base64.b64encode(site.authority.file.read_bytes()).decode()
-    webhook["rules"] = [
-        {
-            "apiGroups": [group],
-            "apiVersions": ["*"],
-            "operations": ["CREATE", "UPDATE"],
-            "resources": [resource, *(f"{resource}/{name}" for name in SUBRESOURCES.get(resource, ()))],
-            "scope": "*",
-        }
-        for group, resource in (*settings.policy_resources, *((group, "*") for group in OWN_GROUPS))
-    ]
+    own = webhook["rules"]
+    webhook["rules"] = []
+    for group, resource in settings.policy_resources:
+        resources = [resource, *(f"{resource}/{name}" for name in SUBRESOURCES.get(resource, ()))]
+        webhook["rules"].append({**own[0], "apiGroups": [group], "resources": resources})
+    webhook["rules"] += own
     client.create(pod)
     client.create(configuration)
