@@ -23,10 +23,6 @@ Source: k8s.io/apiserver v0.35.4 pkg/admission/plugin/policy/generic/policy_sour
 """
 
 
-_Answer = tuple[int, bytes, float | None]
-"""The status code, the body, and the seconds after which the request should be sent again."""
-
-
 class Connection:
     """A connection to one API server for each thread."""
 
@@ -49,20 +45,20 @@ class Connection:
             TimeoutError: if no response arrives in time.
         """
         for attempt in range(ATTEMPTS):
-            code, body, seconds = self._exchange(verb, address, data, headers)
+            try:
+                code, body, seconds = self._send(verb, address, data, headers)
+            except (http.client.RemoteDisconnected, ConnectionError, ssl.SSLEOFError):
+                self._thread.connection.close()  # the server closed the idle connection; all requests are safe to retry
+                code, body, seconds = self._send(verb, address, data, headers)
             if seconds is None or attempt == ATTEMPTS - 1:
                 break
             time.sleep(seconds)
         return code, body
 
-    def _exchange(self, verb: str, address: str, data: bytes | None, headers: dict[str, str]) -> _Answer:
-        try:
-            return self._send(verb, address, data, headers)
-        except (http.client.RemoteDisconnected, ConnectionError, ssl.SSLEOFError):
-            self._thread.connection.close()  # the server closed the idle connection; all requests are safe to retry
-            return self._send(verb, address, data, headers)
-
-    def _send(self, verb: str, address: str, data: bytes | None, headers: dict[str, str]) -> _Answer:
+    def _send(
+        self, verb: str, address: str, data: bytes | None, headers: dict[str, str]
+    ) -> tuple[int, bytes, float | None]:
+        """Returns the status code, the body, and the seconds after which the request should be sent again."""
         if not hasattr(self._thread, "connection"):
             new = http.client.HTTPSConnection(self._address, timeout=REQUEST_TIMEOUT_SECONDS, context=self._context)
             self._thread.connection = new

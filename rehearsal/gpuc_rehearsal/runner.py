@@ -36,7 +36,6 @@ from gpuc_rehearsal.suites import Case, CaseResult, all_cases
 
 Progress = Callable[[str], None]
 STATIC_NODES_SECONDS = 60
-HALF = 0.5
 MAX_PARALLEL = 200
 """Maximum number of test cases that run at the same time."""
 
@@ -115,7 +114,7 @@ def _max_nodes(pool: Pool, work: Iterable[Request]) -> int:
     the small pods may need one more node, because the autoscaler starts nodes as the pods arrive.
     """
     requests = list(work)
-    large = [request for request in requests if _node_fraction(pool, request.pod) > HALF]
+    large = [request for request in requests if _node_fraction(pool, request.pod) > 0.5]
     small = total(request.total for request in requests if request not in large)
     extra_node = 1 if large and small else 0
     return sum(request.pods for request in large) + ceil(_node_fraction(pool, small)) + extra_node

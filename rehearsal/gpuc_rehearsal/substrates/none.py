@@ -82,4 +82,4 @@ def _follow(client: Client, cluster: Cluster) -> None:
             client.create(node)
 
 
-NODES = ExistingNodes(pool_kind=_RULE, nodes=_nodes, pods=_pods, follow=_follow)
+NODES = ExistingNodes(pool=_RULE, nodes=_nodes, pods=_pods, follow=_follow)

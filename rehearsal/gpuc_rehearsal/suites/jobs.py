@@ -26,10 +26,7 @@ from gpuc_rehearsal.suites import NODES_BATCH, Case
 SMALL: Amounts = {CPU: 100, MEMORY: 256 * MIB, EPHEMERAL_STORAGE: 64 * MIB}
 """Requests of a pod for cpu, memory and ephemeral storage if the test case tests another resource."""
 NO_CONTROLLER = LABEL
-"""Value of spec.managedBy for Jobs without pods: no controller has this name, so no controller creates pods.
-
-Test cases for quota use this value, because Kueue decides about a Job before it has pods.
-"""
+"""spec.managedBy of Jobs without pods: no controller has this name. Kueue decides about a Job before it has pods."""
 KUEUE_REFUSAL = "Pending"
 """Reason of Kueue's events about a Workload that Kueue does not admit."""
 EVENT_SECONDS = 5
