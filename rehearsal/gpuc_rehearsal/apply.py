@@ -8,14 +8,14 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import groupby
+from itertools import chain, groupby
 from typing import Any
 
 from gpuc.cluster.application import application_in, applications, is_application, wave_of
 from gpuc.kubernetes.api_groups import is_custom
 from gpuc.kubernetes.quantity import quantity
 from gpuc.manifest.manifest import Manifest
-from gpuc_rehearsal.client import ApiError, Client, Object
+from gpuc_rehearsal.client import ApiError, Client, Object, address_of, new_object
 from gpuc_rehearsal.health import ObjectProblem, wait_healthy
 from gpuc_rehearsal.substitute import simulated_document
 
@@ -51,14 +51,18 @@ def steps(synced: Iterable[Manifest]) -> list[Step]:
     Raises:
         ValueError: if no Application or more than one Application syncs an object.
     """
-    objects = tuple(synced)
-    applications = [manifest for manifest in objects if APPLICATIONS in manifest.file]
-    ordered: list[Step] = []
-    for application in sorted(applications, key=wave_of):
+    objects, ordered = tuple(synced), list[Step]()
+    for application in sorted((manifest for manifest in objects if APPLICATIONS in manifest.file), key=wave_of):
         ordered.append(Step(application.name, wave_of(application), (application,)))
-        synced_objects = sorted((manifest for manifest in objects if _syncs(application, manifest)), key=_rank)
-        ordered += [Step(application.name, wave, tuple(group)) for wave, group in groupby(synced_objects, wave_of)]
-    _require_exactly_once(objects, ordered)
+        sources = application_in(application).sources if is_application(application) else ()
+        own = [manifest for manifest in objects if any(source.syncs(manifest.file) for source in sources)]
+        waves = groupby(sorted(own, key=_rank), wave_of)
+        ordered += [Step(application.name, wave, tuple(group)) for wave, group in waves]
+    applied = [id(manifest) for step in ordered for manifest in step.manifests]
+    if lost := sorted({manifest.file for manifest in objects if id(manifest) not in applied}):
+        raise ValueError(f"no Application syncs {', '.join(lost)}")
+    if len(applied) != len(set(applied)):
+        raise ValueError("two Applications sync the same object")
     return ordered
 
 
@@ -69,21 +73,7 @@ def namespaces(synced: Iterable[Manifest]) -> Iterator[Object]:
         labels.setdefault(application.destination.namespace, {}).update(application.namespace_labels)
         labels.setdefault(application.manifest.namespace, {})
     for name, namespace_labels in sorted(labels.items()):
-        yield {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": namespace_labels}}
-
-
-def _require_exactly_once(objects: tuple[Manifest, ...], ordered: list[Step]) -> None:
-    applied = [id(manifest) for step in ordered for manifest in step.manifests]
-    not_applied = sorted({manifest.file for manifest in objects if id(manifest) not in applied})
-    if not_applied:
-        raise ValueError(f"no Application syncs {', '.join(not_applied)}")
-    if len(applied) != len(set(applied)):
-        raise ValueError("two Applications sync the same object")
-
-
-def _syncs(application: Manifest, manifest: Manifest) -> bool:
-    sources = application_in(application).sources if is_application(application) else ()
-    return any(source.syncs(manifest.file) for source in sources)
+        yield new_object("v1", "Namespace", name, metadata={"labels": namespace_labels})
 
 
 def _rank(manifest: Manifest) -> tuple[int, int]:
@@ -105,9 +95,8 @@ class FieldDifference:
     def __str__(self) -> str:
         if self.kind == "defaulted":
             return f"{self.path} was not written and is {self.stored!r} by default"
-        return f"{self.path} was written as {self.written!r} and is " + (
-            "missing in the stored object" if self.kind == "dropped" else repr(self.stored)
-        )
+        stored = "missing in the stored object" if self.kind == "dropped" else repr(self.stored)
+        return f"{self.path} was written as {self.written!r} and is {stored}"
 
 
 def differences(written: Object, stored: Object) -> list[FieldDifference]:
@@ -151,9 +140,9 @@ class ApplyResult:
     """Duration by step: apply (including the waits for health), second apply, read back."""
     refusals: list[ObjectProblem] = field(default_factory=list)
     unhealthy: list[ObjectProblem] = field(default_factory=list)
-    unstable: list[Manifest] = field(default_factory=list)
+    unstable: list[ObjectProblem] = field(default_factory=list)
     """Objects that every attempt of the second apply changed."""
-    differences: list[tuple[Manifest, FieldDifference]] = field(default_factory=list)
+    differences: list[ObjectProblem] = field(default_factory=list)
     """Values that the API server changed or dropped, and defaults from the API server in lists of custom resources."""
 
 
@@ -185,11 +174,9 @@ def apply_objects(
     stored = [manifest for manifest in synced if id(manifest) not in refused]
     with ThreadPoolExecutor(THREADS) as pool:
         with measured(result.seconds, "second apply"):
-            unchanged = pool.map(partial(_stays_unchanged, client), stored)
-            result.unstable += [manifest for manifest, same in zip(stored, unchanged, strict=True) if not same]
+            result.unstable += filter(None, pool.map(partial(_instability, client), stored))
         with measured(result.seconds, "read back"):
-            for manifest, found in zip(stored, pool.map(partial(_differences, client), stored), strict=True):
-                result.differences += [(manifest, difference) for difference in found]
+            result.differences += chain.from_iterable(pool.map(partial(_differences, client), stored))
     return result
 
 
@@ -200,10 +187,7 @@ def apply_waves(
     progress: Callable[[str], None],
     health_s: float = HEALTH_SECONDS,
 ) -> Iterator[tuple[list[Manifest], list[ObjectProblem], list[ObjectProblem]]]:
-    """Applies all objects once; yields the accepted, the refused and the unhealthy objects of each wave.
-
-    The arguments and the errors are those of `apply_objects`.
-    """
+    """Applies all objects once as `apply_objects` does; yields accepted, refused and unhealthy objects of each wave."""
     sync_steps = steps(synced)
     for document in (*namespaces(synced), *replacements):
         client.apply(document, manager=ARGO_CD)
@@ -225,20 +209,19 @@ def apply_object(client: Client, manifest: Manifest) -> ObjectProblem | None:
     return None
 
 
-def _stays_unchanged(client: Client, manifest: Manifest) -> bool:
+def _instability(client: Client, manifest: Manifest) -> ObjectProblem | None:
     document = simulated_document(manifest)
     for _ in range(ATTEMPTS):
-        before = client.get(manifest.api, manifest.kind, manifest.name, manifest.namespace)["metadata"]
-        after = client.apply(document)["metadata"]
-        if before["resourceVersion"] == after["resourceVersion"]:
-            return True
-    return False
+        before, after = client.get(*address_of(document)), client.apply(document)
+        if before["metadata"]["resourceVersion"] == after["metadata"]["resourceVersion"]:
+            return None
+    return ObjectProblem(manifest, "a second apply changed the object")
 
 
-def _differences(client: Client, manifest: Manifest) -> list[FieldDifference]:
-    stored = client.get(manifest.api, manifest.kind, manifest.name, manifest.namespace)
-    found = differences(simulated_document(manifest), stored)
-    return [difference for difference in found if not _is_harmless(difference, manifest)]
+def _differences(client: Client, manifest: Manifest) -> list[ObjectProblem]:
+    document = simulated_document(manifest)
+    found = differences(document, client.get(*address_of(document)))
+    return [ObjectProblem(manifest, str(row)) for row in found if not _is_harmless(row, manifest)]
 
 
 def _is_harmless(difference: FieldDifference, manifest: Manifest) -> bool:

@@ -69,7 +69,6 @@ class Autoscaler:
     sentences: Mapping[str, Mapping[str, Sequence[str]]]
     """Sentences of the report, by section and fact, as in sentences.yaml."""
     start: Callable[[Site, Settings], Process]
-    """Starts the program."""
     instance_types: Callable[[Cluster, Iterable[str]], list[Body]]
     """Returns the instance types of the simulated provider, with offerings in the given zones."""
     gates: Callable[[CompiledSpec], dict[str, bool]]

@@ -7,14 +7,14 @@ import json
 import ssl
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from copy import copy
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode, urlsplit
 
 from gpuc_rehearsal.connection import REQUEST_TIMEOUT_SECONDS, Connection
+from gpuc_rehearsal.process import poll
 
 Object = dict[str, Any]
 
@@ -47,8 +47,7 @@ class WaitError(Exception):
     """A wait that took too long. The message describes the last state of the object."""
 
 
-@dataclass(frozen=True, slots=True)
-class Resource:
+class Resource(NamedTuple):
     """The resource of a kind, as the API server lists it."""
 
     plural: str
@@ -86,33 +85,28 @@ class Client:
     def apply(self, document: Object, *, dry_run: bool = False, manager: str = FIELD_MANAGER) -> Object:
         """Applies an object on the server with strict field validation. A field of another manager is a conflict.
 
-        Raises:
-            ApiError: if the server, a policy or a webhook refuses the request.
+        Raises ApiError if the server, a policy or a webhook refuses the request, as all other methods do.
         """
         api, kind, name, namespace = address_of(document)
         query = {"fieldManager": manager, **_strict(dry_run)}
-        return self._request("PATCH", self.path(api, kind, namespace, name), document, query, APPLY_PATCH)
+        return self.request("PATCH", self.path(api, kind, namespace, name), document, query, APPLY_PATCH)
 
     def create(self, document: Object, *, dry_run: bool = False) -> Object:
-        """Creates an object; metadata.generateName is allowed.
-
-        Raises:
-            ApiError: if the server, a policy or a webhook refuses the request.
-        """
+        """Creates an object; metadata.generateName is allowed."""
         query = {"fieldManager": FIELD_MANAGER, **_strict(dry_run)}
         path = self.path(document["apiVersion"], document["kind"], document["metadata"].get("namespace", ""))
         for _ in range(CONFLICTS):
             try:
-                return self._request("POST", path, document, query)
+                return self.request("POST", path, document, query)
             except ApiError as error:
                 # Another request updated the same ResourceQuota at the same time, so the API server asks for a retry.
                 if error.reason != "Conflict":
                     raise
-        return self._request("POST", path, document, query)
+        return self.request("POST", path, document, query)
 
     def get(self, api: str, kind: str, name: str, namespace: str = "") -> Object:
         """Returns an object. Raises ApiError, with code 404 if the object does not exist."""
-        return self._request("GET", self.path(api, kind, namespace, name))
+        return self.request("GET", self.path(api, kind, namespace, name))
 
     def find(self, api: str, kind: str, name: str, namespace: str = "") -> Object | None:
         """Returns an object, or None if the object does not exist."""
@@ -123,45 +117,33 @@ class Client:
     def list_all(self, api: str, kind: str, namespace: str = "", labels: str = "", fields: str = "") -> list[Object]:
         """Lists the objects of a kind in a namespace, or in all namespaces. labels, fields: selectors."""
         query = {"labelSelector": labels, "fieldSelector": fields}
-        items: list[Object] = self._request("GET", self.path(api, kind, namespace), query=query)["items"]
+        items: list[Object] = self.request("GET", self.path(api, kind, namespace), query=query)["items"]
         return [{"apiVersion": api, "kind": kind, **item} for item in items]
 
     def list_with_version(self, api: str, kind: str, namespace: str) -> tuple[list[Object], str]:
         """Lists the objects of a kind in a namespace, and returns the resource version from which to watch."""
-        response = self._request("GET", self.path(api, kind, namespace))
+        response = self.request("GET", self.path(api, kind, namespace))
         return response["items"], response["metadata"]["resourceVersion"]
 
     def patch(
-        self,
-        api: str,
-        kind: str,
-        name: str,
-        changes: Object,
-        namespace: str = "",
-        subresource: str = "",
-        *,
-        dry_run: bool = False,
+        self, api: str, kind: str, name: str, changes: Object, namespace: str = "", subresource: str = ""
     ) -> Object:
-        """Sends a JSON merge patch.
-
-        Raises:
-            ApiError: if the server, a policy or a webhook refuses the request.
-        """
-        path = self.path(api, kind, namespace, name, subresource)
-        return self._request("PATCH", path, changes, _strict(dry_run), MERGE_PATCH)
+        """Sends a JSON merge patch as `patch_object` does."""
+        return self.patch_object(new_object(api, kind, name, namespace), changes, subresource)
 
     def patch_object(
         self, document: Object, changes: Object, subresource: str = "", *, dry_run: bool = False
     ) -> Object:
-        """Patches an object as `patch` does."""
+        """Sends a JSON merge patch for an object."""
         api, kind, name, namespace = address_of(document)
-        return self.patch(api, kind, name, changes, namespace, subresource, dry_run=dry_run)
+        path = self.path(api, kind, namespace, name, subresource)
+        return self.request("PATCH", path, changes, _strict(dry_run), MERGE_PATCH)
 
     def delete(self, api: str, kind: str, name: str, namespace: str = "", *, now: bool = True) -> None:
         """Deletes an object and its dependents if the object exists. now: without a grace period."""
         options = {"propagationPolicy": "Background"} | ({"gracePeriodSeconds": 0} if now else {})
         with _missing_ignored():
-            self._request("DELETE", self.path(api, kind, namespace, name), options)
+            self.request("DELETE", self.path(api, kind, namespace, name), options)
 
     def delete_object(self, document: Object) -> None:
         """Deletes an object as `delete` does."""
@@ -170,7 +152,7 @@ class Client:
     def delete_all(self, api: str, kind: str, namespace: str = "", labels: str = "") -> None:
         """Deletes all objects of a kind and their dependents, without a grace period."""
         options = {"propagationPolicy": "Background", "gracePeriodSeconds": 0}
-        self._request("DELETE", self.path(api, kind, namespace), options, {"labelSelector": labels})
+        self.request("DELETE", self.path(api, kind, namespace), options, {"labelSelector": labels})
 
     def remove_finalizers(self, document: Object) -> None:
         """Removes all finalizers of an object if the object exists."""
@@ -187,10 +169,8 @@ class Client:
         """
         query = {"watch": "1", "resourceVersion": since, "timeoutSeconds": timeout_s, "allowWatchBookmarks": "true"}
         address = f"{self.path(api, kind, namespace)}?{urlencode(query)}"
-        connection = http.client.HTTPSConnection(
-            self._address, timeout=timeout_s + REQUEST_TIMEOUT_SECONDS, context=self._context
-        )
-        try:
+        patience = timeout_s + REQUEST_TIMEOUT_SECONDS
+        with closing(http.client.HTTPSConnection(self._address, timeout=patience, context=self._context)) as connection:
             connection.request("GET", address, headers={"Accept": "application/json", **self._impersonation})
             response = connection.getresponse()
             if response.status >= 300:
@@ -200,8 +180,6 @@ class Client:
                 if event.get("type") == "ERROR":
                     raise _refusal(event.get("object", {}).get("code", 500), event.get("object", {}))
                 yield event["type"], event["object"]
-        finally:
-            connection.close()
 
     def wait_for(
         self, api: str, kind: str, name: str, predicate: Callable[[Object], bool], timeout_s: float, namespace: str = ""
@@ -211,17 +189,19 @@ class Client:
         Raises:
             WaitError: if the predicate is not true in time; the message contains the conditions of the object.
         """
-        deadline = time.monotonic() + timeout_s
-        while True:
+        document: Object | None = None
+
+        def is_there() -> bool:
+            nonlocal document
             document = self.find(api, kind, name, namespace)
-            if document is not None and predicate(document):
+            return document is not None and predicate(document)
+
+        is_found, state = poll(is_there, timeout_s, POLL_SECONDS), "does not exist"
+        if document is not None:
+            if is_found:
                 return document
-            if time.monotonic() > deadline:
-                state = "does not exist"
-                if document is not None:
-                    state = f"{conditions_text(document)}; {json.dumps(document.get('status', {}))}"
-                raise WaitError(f"{kind} {name} after {timeout_s:.0f} s: {state}")
-            time.sleep(POLL_SECONDS)
+            state = f"{conditions_text(document)}; {json.dumps(document.get('status', {}))}"
+        raise WaitError(f"{kind} {name} after {timeout_s:.0f} s: {state}")
 
     def serves(self, api: str, kind: str) -> bool:
         """Returns whether the API server serves the kind."""
@@ -246,16 +226,15 @@ class Client:
 
     def _resource(self, api: str, kind: str) -> Resource:
         if kind not in self._resources.get(api, {}):
-            listed = self._request("GET", _api_root(api))["resources"]
-            self._resources[api] = {
-                row["kind"]: Resource(row["name"], row["namespaced"]) for row in listed if "/" not in row["name"]
-            }
+            listed = self.request("GET", _api_root(api))["resources"]
+            found = {row["kind"]: Resource(row["name"], row["namespaced"]) for row in listed if "/" not in row["name"]}
+            self._resources[api] = found
         try:
             return self._resources[api][kind]
         except KeyError:
             raise ApiError(404, f"the API server does not serve the kind {kind} of {api}", "NotFound") from None
 
-    def _request(
+    def request(
         self,
         verb: str,
         path: str,
@@ -263,6 +242,7 @@ class Client:
         query: Mapping[str, str] | None = None,
         content_type: str = "application/json",
     ) -> Object:
+        """Sends a request with an object as `send` does. Query parameters without a value are omitted."""
         data = None if body is None else json.dumps(body).encode()
         given = urlencode({key: value for key, value in (query or {}).items() if value})
         return self.send(verb, f"{path}?{given}" if given else path, data, content_type)

@@ -23,10 +23,6 @@ Source: k8s.io/apiserver v0.35.4 pkg/admission/plugin/policy/generic/policy_sour
 """
 
 
-_Answer = tuple[int, bytes, float | None]
-"""The status code, the body, and the seconds after which the request should be sent again."""
-
-
 class Connection:
     """A connection to one API server for each thread."""
 
@@ -48,33 +44,31 @@ class Connection:
         Raises:
             TimeoutError: if no response arrives in time.
         """
-        for _ in range(ATTEMPTS - 1):
-            code, body, seconds = self._exchange(verb, address, data, headers)
-            if seconds is None:
-                return code, body
+        for attempt in range(ATTEMPTS):
+            try:
+                code, body, seconds = self._send(verb, address, data, headers)
+            except (http.client.RemoteDisconnected, ConnectionError, ssl.SSLEOFError):
+                self._thread.connection.close()  # the server closed the idle connection; all requests are safe to retry
+                code, body, seconds = self._send(verb, address, data, headers)
+            if seconds is None or attempt == ATTEMPTS - 1:
+                break
             time.sleep(seconds)
-        code, body, _ = self._exchange(verb, address, data, headers)
         return code, body
 
-    def _exchange(self, verb: str, address: str, data: bytes | None, headers: dict[str, str]) -> _Answer:
-        try:
-            return self._send(verb, address, data, headers)
-        except (http.client.RemoteDisconnected, ConnectionError, ssl.SSLEOFError):
-            self._thread.connection.close()  # the server closed the idle connection; all requests are safe to retry
-            return self._send(verb, address, data, headers)
-
-    def _send(self, verb: str, address: str, data: bytes | None, headers: dict[str, str]) -> _Answer:
-        connection: http.client.HTTPSConnection | None = getattr(self._thread, "connection", None)
-        if connection is None:
-            connection = http.client.HTTPSConnection(
-                self._address, timeout=REQUEST_TIMEOUT_SECONDS, context=self._context
-            )
-            self._thread.connection = connection
+    def _send(
+        self, verb: str, address: str, data: bytes | None, headers: dict[str, str]
+    ) -> tuple[int, bytes, float | None]:
+        """Returns the status code, the body, and the seconds after which the request should be sent again."""
+        if not hasattr(self._thread, "connection"):
+            new = http.client.HTTPSConnection(self._address, timeout=REQUEST_TIMEOUT_SECONDS, context=self._context)
+            self._thread.connection = new
+        connection: http.client.HTTPSConnection = self._thread.connection
         try:
             connection.request(verb, address, data, headers)
             response = connection.getresponse()
-            headers_of_warnings = response.headers.get_all("Warning") or ()
-            self._thread.warnings = tuple(_warning_text(header) for header in headers_of_warnings)
+            # A header is for example `299 - "unknown field"`.
+            texts = (row.partition('"')[2].rpartition('"')[0] for row in response.headers.get_all("Warning") or ())
+            self._thread.warnings = tuple(text.replace('\\"', '"') for text in texts)
             body = response.read()
             return response.status, body, _wait_s(response, body)
         except BaseException:
@@ -95,8 +89,3 @@ def _wait_s(response: http.client.HTTPResponse, body: bytes) -> float | None:
     if is_refusal and value.isdigit():
         return float(value)
     return 1 if response.status >= 400 and _UNKNOWN_PARAMETER_KIND in body else None
-
-
-def _warning_text(header: str) -> str:
-    """Returns the text of a Warning header, for example of `299 - "unknown field"`."""
-    return header.partition('"')[2].rpartition('"')[0].replace('\\"', '"')

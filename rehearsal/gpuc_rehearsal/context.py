@@ -11,11 +11,12 @@ from typing import TypeVar
 from gpuc.kubernetes.kueue import KUEUE_API
 from gpuc.kubernetes.node_pool import INSTANCE_TYPE, NODE_POOL
 from gpuc.model import Cluster
-from gpuc.model.names import SERVER_LABEL
+from gpuc.model.names import POOL_LABEL, SERVER_LABEL
 from gpuc.parts.workload_kinds import spec_frameworks, workload_kinds
 from gpuc.pipeline.stages import CompiledSpec
 from gpuc_rehearsal.autoscaler import autoscaler_of
 from gpuc_rehearsal.client import POLL_SECONDS, Client, Object, WaitError
+from gpuc_rehearsal.process import poll
 
 HOLD = {"gpuc.dev/rehearsal": "hold"}
 """Annotation of a pod that must run until its deletion. A Job's pod without this annotation completes immediately."""
@@ -87,7 +88,6 @@ class RehearsalContext:
     client: Client
     timeouts: Timeouts = field(default_factory=Timeouts)
     poll_s: float = POLL_SECONDS
-    """Seconds between two polls."""
     _cache: _ListCache = field(default_factory=_ListCache, repr=False, compare=False)
 
     @property
@@ -114,6 +114,10 @@ class RehearsalContext:
         nodes = self._cache.find(self.client, NODE, "", lambda node: "")
         return [node["metadata"]["labels"] for node in nodes if node["metadata"]["name"] in names]
 
+    def pools_of(self, pods: list[Object]) -> str:
+        """Returns the pools of the nodes on which pods run. Several names are joined with +."""
+        return "+".join(sorted({labels.get(POOL_LABEL, "") for labels in self.node_labels(pods)}))
+
     def types_of(self, pods: list[Object]) -> tuple[str, ...]:
         """Returns the types of the nodes on which pods run. Existing nodes have the type of their server."""
         found = (labels.get(INSTANCE_TYPE) or labels.get(SERVER_LABEL, "") for labels in self.node_labels(pods))
@@ -131,11 +135,8 @@ class RehearsalContext:
         Raises:
             WaitError: if there is no such value in time; the message contains the description.
         """
-        deadline = time.monotonic() + timeout_s
-        while not (found := find()):
-            if time.monotonic() > deadline:
-                raise WaitError(f"timeout after {timeout_s:.0f} s: {description}")
-            time.sleep(self.poll_s)
+        if not (found := poll(find, timeout_s, self.poll_s)):
+            raise WaitError(f"timeout after {timeout_s:.0f} s: {description}")
         return found
 
     def clear(self, *, nodes: bool = True) -> None:
@@ -166,11 +167,8 @@ class RehearsalContext:
 
     def _remove_nodes(self) -> None:
         """Deletes nodes without draining, which takes time and has no effect on nodes without pods."""
-        static = ",".join(
-            sorted(filter(None, (pool.scaling.static_node_pool for pool in self.cluster.pools if pool.scaling)))
-        )
-        selector = NODE_POOL + (f",{NODE_POOL} notin ({static})" if static else "")
-
+        static = {pool.scaling.static_node_pool for pool in self.cluster.pools if pool.scaling} - {None, ""}
+        selector = NODE_POOL + (f",{NODE_POOL} notin ({','.join(sorted(map(str, static)))})" if static else "")
         autoscaler = autoscaler_of(self.cluster)
         kinds = (autoscaler.claim, NODE) if autoscaler else (NODE,)
 

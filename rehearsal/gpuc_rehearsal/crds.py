@@ -61,29 +61,21 @@ def definitions(
     without_controller = chain.from_iterable(of_charts.get(name, ()) for name in not_run)
     groups = {*_OF_PLATFORM, *without_controller, *framework_groups(frameworks)}
     rows = rehearsals(substrates)
-    bundled = dict(_files(path for row in rows for path in _yaml_below(programs.data(row.definitions))))
-    folders = (name for row in rows for name in row.data if name.endswith("-crds"))
-    simulated = dict(_files(path for name in folders for path in _yaml_below(programs.data(name))))
-    from_tables = {name: definition for name, definition in _from_tables() if name in bundled or _group(name) in groups}
-    from_folder = dict(_files(_yaml_below(folder))) if folder else {}
+    bundled = _files(programs.data(row.definitions) for row in rows)
+    simulated = _files(programs.data(name) for row in rows for name in row.data if name.endswith("-crds"))
+    from_tables = {name: row for name, row in _from_tables() if name in bundled or _group(name) in groups}
     selected: dict[str, bytes | Body] = {**from_tables, **bundled}
     without_schema = {f"{schema_table.plural}.{schema_table.group}" for schema_table in _WITHOUT_SCHEMA}
-    selected |= {name: text for name, text in from_folder.items() if name in selected and name not in without_schema}
+    given = _files([folder]) if folder else {}
+    selected |= {name: text for name, text in given.items() if name in selected and name not in without_schema}
     unused = {group for row in rows for group in row.unused_groups}
-    installed = {
-        name: definition for name, definition in {**selected, **simulated}.items() if _group(name) not in unused
-    }
+    installed = {name: row for name, row in {**selected, **simulated}.items() if _group(name) not in unused}
     if outside_charts:
-        groups_of_charts = {ARGO, *chain.from_iterable(load().chart_groups.values())}
-        installed = {
-            name: definition
-            for name, definition in installed.items()
-            if name in simulated or not (name in bundled or _group(name) in groups_of_charts)
-        }
-    structural = tuple(
-        name for name, definition in installed.items() if isinstance(definition, dict) and name not in without_schema
-    )
-    return Definitions(tuple(installed.values()), structural)
+        of_charts_too = {ARGO, *chain.from_iterable(load().chart_groups.values())}
+        left_out = {name for name in installed if name in bundled or _group(name) in of_charts_too} - simulated.keys()
+        installed = {name: row for name, row in installed.items() if name not in left_out}
+    structural = (name for name, row in installed.items() if isinstance(row, dict) and name not in without_schema)
+    return Definitions(tuple(installed.values()), tuple(structural))
 
 
 def framework_groups(frameworks: Iterable[str]) -> set[str]:
@@ -96,25 +88,15 @@ def structural_definition(schema_table: Table) -> Body:
     """Returns a CustomResourceDefinition with the typed fields of a schema table and a status without a schema."""
     open_object = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
     schema = _structural(schema_table.schema, schema_table.schema.get("$defs", {}))
-    schema["properties"] = schema.get("properties", {}) | {
-        "apiVersion": {"type": "string"},
-        "kind": {"type": "string"},
-        "metadata": {"type": "object"},
-        "status": open_object,
-    }
-    version = {
-        "name": schema_table.version,
-        "served": True,
-        "storage": True,
-        "schema": {"openAPIV3Schema": schema},
-        "subresources": {"status": {}},
-    }
-    names = {"kind": schema_table.kind, "plural": schema_table.plural}
+    text = {"type": "string"}
+    own = {"apiVersion": text, "kind": text, "metadata": {"type": "object"}, "status": open_object}
+    schema["properties"] = schema.get("properties", {}) | own
+    version = {"name": schema_table.version, "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
     spec = {
         "group": schema_table.group,
-        "names": names,
+        "names": {"kind": schema_table.kind, "plural": schema_table.plural},
         "scope": "Namespaced" if schema_table.namespaced else "Cluster",
-        "versions": [version],
+        "versions": [version | {"subresources": {"status": {}}}],
     }
     return new_object(*DEFINITION, f"{schema_table.plural}.{schema_table.group}", spec=spec)
 
@@ -156,17 +138,15 @@ def _structural(schema: Schema, defs: Mapping[str, Schema]) -> Schema:
     return structural
 
 
-def _files(paths: Iterable[Path]) -> Iterator[tuple[str, bytes]]:
-    """Yields (name, content) of every file that is a CustomResourceDefinition."""
-    for path in paths:
+def _files(folders: Iterable[Path]) -> dict[str, bytes]:
+    """Returns the content of every file below folders that is a CustomResourceDefinition, by name."""
+    found = {}
+    for path in (path for folder in folders for path in sorted(folder.rglob("*.yaml"))):
         text = path.read_bytes()
         name_line = _NAME.search(text)
         if b"\nkind: CustomResourceDefinition\n" in b"\n" + text and name_line:
-            yield name_line[1].decode(), text
-
-
-def _yaml_below(folder: Path) -> list[Path]:
-    return sorted(folder.rglob("*.yaml"))
+            found[name_line[1].decode()] = text
+    return found
 
 
 def _group(name: str) -> str:

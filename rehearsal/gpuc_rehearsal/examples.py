@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass, replace
@@ -66,35 +67,28 @@ def examples(policy: Policy) -> list[Example]:
     """
     usable = []
     for verdict in VERDICTS:
-        titles: dict[str, int] = {}
+        titles: Counter[str] = Counter()
         for row in example_texts(policy.example_text(verdict)):
             document = load_yaml(row.text)
             example = _example(policy.name, row.title, verdict == "denied", document)
             title = row.title or f"{example.document['kind']} {example.document['metadata'].get('name')}"
-            titles[title] = titles.get(title, 0) + 1
+            titles[title] += 1
             if titles[title] > 1:
                 title = f"{title} ({titles[title]})"
-            if not _REWRITTEN_QUANTITY.search(row.text) and not _is_running_pod(document) and AUDIT not in title:
+            # Only Gatekeeper's audit checks pods on nodes.
+            is_of_audit = AUDIT in title or (document["kind"] == "Pod" and document.get("spec", {}).get("nodeName"))
+            if not is_of_audit and not _REWRITTEN_QUANTITY.search(row.text) and _is_possible(example):
                 usable.append(replace(example, title=title))
-    return [example for example in usable if not (_lacks_owner(example) or _updates_running_workload(example))]
+    return usable
 
 
-def _lacks_owner(example: Example) -> bool:
-    """Returns whether an owner does not exist. The rehearsal creates only some owners of new objects."""
-    old = example.before["metadata"].get("ownerReferences", ()) if example.before else ()
-    new = example.document["metadata"].get("ownerReferences", ())
-    return bool(old) or any(reference["kind"] not in _of_families("OWNERS") for reference in new)
-
-
-def _updates_running_workload(example: Example) -> bool:
-    """Returns whether the example updates a Job, or another workload of Kueue, that is not suspended."""
-    spec = example.before.get("spec", {}) if example.before else {}
-    return spec.get("suspend") is False or spec.get("runPolicy", {}).get("suspend") is False
-
-
-def _is_running_pod(document: Object) -> bool:
-    """Returns whether the example is a pod on a node; only Gatekeeper's audit checks such pods."""
-    return document["kind"] == "Pod" and bool(document.get("spec", {}).get("nodeName"))
+def _is_possible(example: Example) -> bool:
+    """Returns whether the owners exist, of which the rehearsal creates only some, and no running workload changes."""
+    before = example.before or {"metadata": {}}
+    old, new = (row["metadata"].get("ownerReferences", ()) for row in (before, example.document))
+    has_owners = not old and all(reference["kind"] in _of_families("OWNERS") for reference in new)
+    spec = before.get("spec", {})
+    return has_owners and False not in (spec.get("suspend"), spec.get("runPolicy", {}).get("suspend"))
 
 
 def with_namespaces(value: Any, namespaces: dict[str, str]) -> Any:
@@ -122,8 +116,7 @@ def merge_patch(before: Object, after: Object) -> Object:
 def _example(policy: str, title: str, denied: bool, document: Object) -> Example:
     if document["kind"] != "AdmissionReview":
         return Example(policy, title, denied, _completed(document))
-    request = document["request"]
-    before = None
+    request, before = document["request"], None
     if request["operation"] == "UPDATE":
         for pod in (request["oldObject"], request["object"]):
             pod.get("spec", {}).pop("nodeName", None)  # Kubernetes deletes pods on nodes that do not exist
@@ -150,23 +143,16 @@ def _of_families(name: str) -> dict[str, Callable[[Object], None]]:
 
 def _complete_pod(spec: Object) -> None:
     spec.setdefault("containers", [{"name": "main", "image": IMAGE}])
-    for container in (*spec["containers"], *spec.get("initContainers", ())):
+    containers = (*spec["containers"], *spec.get("initContainers", ()))
+    for container in containers:
         resources = container.get("resources", {})
-        devices = {name: amount for name, amount in resources.get("requests", {}).items() if "/" in name}
-        if devices:
+        if devices := {name: amount for name, amount in resources.get("requests", {}).items() if "/" in name}:
             resources["limits"] = devices | resources.get("limits", {})
-    _complete_volumes(spec)
+    mounted = {mount["name"] for container in containers for mount in container.get("volumeMounts", ())}
+    if missing := mounted - {volume["name"] for volume in spec.get("volumes", ())}:
+        spec["volumes"] = [*spec.get("volumes", ()), *({"name": name, "emptyDir": {}} for name in sorted(missing))]
     if not spec.get("nodeName"):
         spec["schedulingGates"] = [*spec.get("schedulingGates", ()), dict(GATE)]
-
-
-def _complete_volumes(spec: Object) -> None:
-    """Adds an empty volume for every mount without a volume."""
-    containers = (*spec["containers"], *spec.get("initContainers", ()))
-    mounted = {mount["name"] for container in containers for mount in container.get("volumeMounts", ())}
-    missing = mounted - {volume["name"] for volume in spec.get("volumes", ())}
-    if missing:
-        spec["volumes"] = [*spec.get("volumes", ()), *({"name": name, "emptyDir": {}} for name in sorted(missing))]
 
 
 def complete_job(spec: Object) -> None:

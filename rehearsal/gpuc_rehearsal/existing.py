@@ -19,9 +19,7 @@ from gpuc_rehearsal.parts import substrate_module
 class ExistingNodes:
     """The nodes of a substrate without a provider."""
 
-    sections: Sections
-    """The sections of the spec."""
-    pool_kind: tuple[str, str]
+    pool: tuple[str, str]
     """apiVersion and kind of the object of a pool, which has the name of the pool."""
     nodes: Callable[[Cluster], list[Object]]
     """Returns the nodes of all pools, with the labels and taints that the objects of the pools give them."""
@@ -39,8 +37,6 @@ def existing_nodes(substrate: Sections) -> ExistingNodes | None:
 
 def pool_kind(cluster: Cluster) -> tuple[str, str]:
     """Returns apiVersion and kind of the object of a pool, which has the name of the pool."""
-    autoscaler, existing = autoscaler_of(cluster), existing_nodes(cluster.spec.cloud.substrate)
-    if autoscaler is not None:
-        return autoscaler.pool
-    assert existing is not None, "a substrate has an autoscaler, or nodes that exist"
-    return existing.pool_kind
+    row = autoscaler_of(cluster) or existing_nodes(cluster.spec.cloud.substrate)
+    assert row is not None, "a substrate has an autoscaler, or nodes that exist"
+    return row.pool

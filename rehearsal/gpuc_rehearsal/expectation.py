@@ -64,19 +64,10 @@ def predict(spec: CompiledSpec, document: Object, usage: Usage = NOTHING, *, pol
     flavor, borrowed = "".join(placement.flavors[:1]), tuple(texts(placement.borrowed).items())
     if result.verdict == "pending":
         return Outcome("pending", by=result.by, flavor=flavor, borrowed=borrowed)
-    pools = (
-        pool.name
-        for pool in spec.cluster.pools
-        if set(pool.scaling.node_pools if pool.scaling else (pool.name,)) & set(placement.pools)
-    )
-    return Outcome(
-        "admitted",
-        flavor=flavor,
-        pool=next(pools, ""),
-        instance_types=placement.instance_types,
-        nodes=placement.nodes,
-        borrowed=borrowed,
-    )
+    node_pools = {pool.name: pool.scaling.node_pools if pool.scaling else (pool.name,) for pool in spec.cluster.pools}
+    pool = next((name for name, names in node_pools.items() if set(names) & set(placement.pools)), "")
+    types, nodes = placement.instance_types, placement.nodes
+    return Outcome("admitted", flavor=flavor, pool=pool, instance_types=types, nodes=nodes, borrowed=borrowed)
 
 
 def _refusal(result: TraceResult) -> str:
@@ -84,8 +75,7 @@ def _refusal(result: TraceResult) -> str:
     if result.failure is not None and result.failure.stage is Stage.TOPOLOGY:
         return result.failure.message
     attempts: Sequence[Attempt] = result.attempts.get("main", ())
-    uncovered = [attempt for attempt in attempts if attempt.refused_by == "resource"]
-    if uncovered:
+    if uncovered := [attempt for attempt in attempts if attempt.refused_by == "resource"]:
         # Kueue reports one uncovered resource at random, or the refusal of a flavor for another resource.
         fits = any(attempt.refused_by is None for attempt in attempts)
         return (uncovered[0].reasons[0] if len(uncovered) == 1 else "unavailable in ClusterQueue") if fits else ""

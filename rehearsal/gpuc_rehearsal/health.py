@@ -6,6 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from itertools import count
 
 from gpuc.kubernetes.api_groups import ADMISSION_API, CONSTRAINT_API
@@ -13,8 +14,9 @@ from gpuc.manifest.manifest import Manifest
 from gpuc.model import Cluster, Pool
 from gpuc.model.names import POOL_LABEL
 from gpuc_rehearsal.autoscaler import autoscaler_of
-from gpuc_rehearsal.client import POLL_SECONDS, Client, Object, WaitError, condition, conditions_text
+from gpuc_rehearsal.client import POLL_SECONDS, Client, Object, condition, conditions_text
 from gpuc_rehearsal.context import NODE
+from gpuc_rehearsal.process import poll
 
 BINDING = "ValidatingAdmissionPolicyBinding"
 BLOCK_NODES = 8
@@ -35,22 +37,21 @@ class ObjectProblem:
 def wait_healthy(client: Client, manifests: Iterable[Manifest], timeout_s: float) -> list[ObjectProblem]:
     """Waits until every object is healthy, and returns the objects that are not healthy after the timeout."""
     deadline = time.monotonic() + timeout_s
-    results = (_wait(client, manifest, deadline - time.monotonic()) for manifest in manifests)
-    return [unhealthy for unhealthy in results if unhealthy is not None]
+    return list(filter(None, (_wait(client, manifest, deadline - time.monotonic()) for manifest in manifests)))
 
 
 def _wait(client: Client, manifest: Manifest, timeout_s: float) -> ObjectProblem | None:
     check = _constraint if manifest.api == CONSTRAINT_API else CHECKS.get(manifest.kind)
-    if check is None:
-        return None
-    address = manifest.api, manifest.kind, manifest.name
-    try:
-        client.wait_for(*address, lambda document: check(client, document) == "", timeout_s, manifest.namespace)
-    except WaitError:
-        document = client.find(*address, manifest.namespace)
-        problem = "does not exist" if document is None else check(client, document)
-        return ObjectProblem(manifest, problem or "became healthy after the timeout")
-    return None
+    problem = ""
+
+    def is_healthy() -> bool:
+        nonlocal problem
+        document = client.find(manifest.api, manifest.kind, manifest.name, manifest.namespace)
+        problem = check(client, document) if check and document else "does not exist"
+        return not problem
+
+    is_good = check is None or poll(is_healthy, timeout_s, POLL_SECONDS)
+    return None if is_good else ObjectProblem(manifest, problem)
 
 
 def _condition(kind: str) -> Callable[[Client, Object], str]:
@@ -58,9 +59,8 @@ def _condition(kind: str) -> Callable[[Client, Object], str]:
 
     def check(client: Client, document: Object) -> str:
         actual, generation = condition(document, kind), _generation(document)
-        if actual.get("status") == "True" and actual.get("observedGeneration", generation) == generation:
-            return ""
-        return conditions_text(document)
+        is_true = actual.get("status") == "True" and actual.get("observedGeneration", generation) == generation
+        return "" if is_true else conditions_text(document)
 
     return check
 
@@ -79,13 +79,11 @@ def _template(client: Client, document: Object) -> str:
     errors = [error["message"] for pod in status.get("byPod", ()) for error in pod.get("errors", ())]
     if errors:
         return "; ".join(errors)
-    name = document["metadata"]["name"]
-    kind = document["spec"]["crd"]["spec"]["names"]["kind"]
+    name, kind = document["metadata"]["name"], document["spec"]["crd"]["spec"]["names"]["kind"]
     if not status.get("created") or not client.serves(CONSTRAINT_API, kind):
         return f"the API server does not serve the kind {kind} of ConstraintTemplate {name}"
-    if not client.find(ADMISSION_API, "ValidatingAdmissionPolicy", f"gatekeeper-{name}"):
-        return f"ValidatingAdmissionPolicy gatekeeper-{name} does not exist"
-    return _type_warnings(client.get(ADMISSION_API, "ValidatingAdmissionPolicy", f"gatekeeper-{name}"))
+    policy = client.find(ADMISSION_API, "ValidatingAdmissionPolicy", f"gatekeeper-{name}")
+    return _type_warnings(policy) if policy else f"ValidatingAdmissionPolicy gatekeeper-{name} does not exist"
 
 
 def _constraint(client: Client, document: Object) -> str:
@@ -127,9 +125,7 @@ CHECKS: dict[str, Callable[[Client, Object], str]] = {
 
 
 def place_static_nodes(client: Client, cluster: Cluster, timeout_s: float) -> dict[str, str]:
-    """Waits for the nodes that always run, and labels the nodes of static pools with their block.
-
-    The labels are those of the cloud controller manager.
+    """Waits for the nodes that always run, and labels those of static pools as the cloud controller manager does.
 
     Returns an error message by pool name for every pool with too few nodes after the timeout.
     """
@@ -137,19 +133,15 @@ def place_static_nodes(client: Client, cluster: Cluster, timeout_s: float) -> di
     incomplete, autoscaler = {}, autoscaler_of(cluster)
     ready = autoscaler.ready_label if autoscaler else ""
     for pool in (pool for pool in cluster.pools if pool.always_running):
-        nodes = _wait_for_nodes(client, pool, ready, deadline)
+        selector = ",".join(filter(None, (f"{POOL_LABEL}={pool.name}", ready)))
+        list_nodes = partial(client.list_all, *NODE, labels=selector)
+        while len(nodes := list_nodes()) < pool.always_running and time.monotonic() < deadline:
+            time.sleep(POLL_SECONDS)
         if len(nodes) < pool.always_running:
             incomplete[pool.name] = f"{len(nodes)} of {pool.always_running} nodes after {timeout_s:.0f} s"
         if "block" in (pool.spec.topology or ()):
-            _label_blocks(client, pool, nodes)
+            _label_blocks(client, pool, sorted(nodes, key=lambda node: str(node["metadata"]["name"])))
     return incomplete
-
-
-def _wait_for_nodes(client: Client, pool: Pool, ready: str, deadline: float) -> list[Object]:
-    selector = ",".join(filter(None, (f"{POOL_LABEL}={pool.name}", ready)))
-    while len(nodes := client.list_all(*NODE, labels=selector)) < pool.always_running and time.monotonic() < deadline:
-        time.sleep(POLL_SECONDS)
-    return sorted(nodes, key=lambda node: str(node["metadata"]["name"]))
 
 
 def _label_blocks(client: Client, pool: Pool, nodes: list[Object]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any
 
 from gpuc.diagnostics.report.document import Block, Heading, Span, json_text
 from gpuc.diagnostics.report.markdown import page
@@ -12,32 +12,22 @@ from gpuc.diagnostics.report.printer import printed
 from gpuc.diagnostics.report.terminal import PLAIN, Style
 
 
-class Timed(Protocol):
-    """A result with the duration of each step, in the order of the run."""
-
-    @property
-    def seconds(self) -> Mapping[str, float]: ...
-
-
-R = TypeVar("R", bound=Timed)
-
-
 @dataclass(frozen=True)
-class Report(Generic[R]):
-    """The formats of a report of results."""
+class Report:
+    """The formats of a report of results of one type. A result has `seconds`: the duration of each step in order."""
 
     key: str
     """The key of the results in the JSON document."""
     version: int
     """Version of the JSON document; it increases if a key is removed or changes its meaning."""
-    title: Callable[[R], str]
-    blocks: Callable[[R], Iterable[Block]]
-    summary: Callable[[R], str]
-    data: Callable[[R], dict[str, Any]]
-    is_good: Callable[[R], bool] | None = None
+    title: Callable[[Any], str]
+    blocks: Callable[[Any], Iterable[Block]]
+    summary: Callable[[Any], str]
+    data: Callable[[Any], dict[str, Any]]
+    is_good: Callable[[Any], bool] | None = None
     """Whether a result is good; None for results that are neither good nor bad."""
 
-    def render(self, form: str, results: Sequence[R], style: Style = PLAIN) -> str:
+    def render(self, form: str, results: Sequence[Any], style: Style = PLAIN) -> str:
         """Returns the report as text, json or markdown, with a line break at the end.
 
         Raises:
@@ -49,13 +39,11 @@ class Report(Generic[R]):
             case "json":
                 return json_text({self.key: _rounded([self.data(result) for result in results])}, self.version)
             case "markdown":
-                pages = (
-                    [Heading(self.title(result)), self.summary(result), *self.blocks(result)] for result in results
-                )
+                pages = ([Heading(self.title(row)), self.summary(row), *self.blocks(row)] for row in results)
                 return "\n".join(map(page, pages))
         raise KeyError(form)
 
-    def _text(self, result: R) -> list[Block]:
+    def _text(self, result: Any) -> list[Block]:
         steps = ", ".join(f"{name} {taken:.1f} s" for name, taken in result.seconds.items())
         verdict: tuple[str | Span, ...] = ()
         if self.is_good is not None:

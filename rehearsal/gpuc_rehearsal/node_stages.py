@@ -31,12 +31,6 @@ def node_allocatable(cluster: Cluster, pool: Pool, instance: InstanceType) -> Am
     return no_devices | pods | pool.tenant_allocatable(instance)
 
 
-def node_capacity(cluster: Cluster, pool: Pool, instance: InstanceType) -> Amounts:
-    """Returns the capacity of a simulated node, which counts against the limits of a NodePool."""
-    size = {CPU: instance.vcpu * 1000, MEMORY: instance.memory_mib * MIB}
-    return node_allocatable(cluster, pool, instance) | size
-
-
 def node_stages(cluster: Cluster) -> Iterator[Body]:
     """Yields the Stages for the nodes of every pool, and for nodes without a pool."""
     for pool in cluster.pools:
@@ -50,15 +44,17 @@ def node_stages(cluster: Cluster) -> Iterator[Body]:
 
 def _ready(cluster: Cluster, pool: Pool, instance: InstanceType) -> Body:
     """Returns a Stage that makes a node ready with the capacity and the allocatable resources of its pool."""
-    allocatable = _status_map("allocatable", node_allocatable(cluster, pool, instance))
-    capacity = _status_map("capacity", node_capacity(cluster, pool, instance))
+    amounts = node_allocatable(cluster, pool, instance)
+    # The capacity counts against the limits of a NodePool.
+    size = {CPU: instance.vcpu * 1000, MEMORY: instance.memory_mib * MIB}
+    status = _status_map("allocatable", amounts) + _status_map("capacity", amounts | size)
     selector = {
         # Only a provider gives nodes the label of an instance type.
         "matchLabels": {POOL_LABEL: pool.name} | ({INSTANCE_TYPE: instance.type} if pool.scaling else {}),
         "matchExpressions": [matches(_READY_STATUS, "NotIn", "True")],
     }
     name = f"node-ready-{pool.name}-{instance.type}"
-    return stage(name, "Node", selector, {"statusTemplate": status_template("node_ready") + allocatable + capacity})
+    return stage(name, "Node", selector, {"statusTemplate": status_template("node_ready") + status})
 
 
 def _status_map(key: str, amounts: Amounts) -> str:

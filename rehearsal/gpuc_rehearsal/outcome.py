@@ -73,11 +73,10 @@ class Request:
 
 def agrees(expected: Outcome, actual: Outcome) -> bool:
     """Returns whether the actual outcome has every value that the expected outcome sets."""
+    named = ((expected.by, actual.by), (expected.flavor, actual.flavor), (expected.pool, actual.pool))
     return (
         actual.verdict == expected.verdict
-        and (not expected.by or actual.by == expected.by)
-        and (not expected.flavor or actual.flavor == expected.flavor)
-        and (not expected.pool or actual.pool == expected.pool)
+        and all(not wanted or wanted == found for wanted, found in named)
         and (not expected.instance_types or set(actual.instance_types) <= set(expected.instance_types))
         and (expected.nodes is None or actual.nodes == expected.nodes)
         and (expected.borrowed is None or set(expected.borrowed) == set(actual.borrowed or ()))
@@ -86,19 +85,16 @@ def agrees(expected: Outcome, actual: Outcome) -> bool:
 
 
 def classify_response(client: Client, request: Callable[[], object], ignored_warnings: Collection[str] = ()) -> Outcome:
-    """Sends a request and returns the outcome: admitted, or refused by a component.
+    """Sends a request with the client in the calling thread, and returns the outcome: admitted, or refused.
 
-    Args:
-        request: sends one request with the client in the calling thread.
-        ignored_warnings: texts; a warning that contains one of them does not count.
+    ignored_warnings: texts; a warning that contains one of them does not count.
     """
     try:
         with _REQUESTS:
             request()
     except ApiError as error:
         return refused(error)
-    counted = (warning for warning in client.warnings if not any(text in warning for text in ignored_warnings))
-    warnings = "; ".join(counted)
+    warnings = "; ".join(row for row in client.warnings if not any(text in row for text in ignored_warnings))
     return Outcome("admitted", by="policy" if _is_from_policy(warnings) else "", message=warnings or NO_OBJECTION)
 
 

@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import tempfile
@@ -16,13 +17,23 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import Self, TypeVar
+from urllib.request import urlopen
 
 _LOCK = "lock"
 _PIDS = "pids"
 LOOPBACK = "127.0.0.1"
 LAUNCH = Path(__file__).with_name("launch.py")
 POLL_SECONDS = 0.05
+T = TypeVar("T")
+
+
+def poll(find: Callable[[], T], timeout_s: float, poll_s: float = POLL_SECONDS) -> T:
+    """Calls `find` until it returns a value that counts as true, or the time is over; returns the last value."""
+    deadline = time.monotonic() + timeout_s
+    while not (found := find()) and time.monotonic() <= deadline:
+        time.sleep(poll_s)
+    return found
 
 
 @contextmanager
@@ -51,22 +62,18 @@ def _remove_if_abandoned(folder: Path) -> None:
     try:
         with (folder / _LOCK).open("r") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            _kill_programs(folder)
+            with suppress(FileNotFoundError):
+                for line in (folder / _PIDS).read_text(encoding="ascii").splitlines():
+                    pid, _, start_time = line.partition(" ")
+                    if start_time and start_time == _start_time(int(pid)):
+                        with suppress(ProcessLookupError, PermissionError):
+                            os.killpg(int(pid), signal.SIGKILL)
             shutil.rmtree(folder, ignore_errors=True)
     except BlockingIOError:
         return
     except OSError:
         with suppress(OSError):
             folder.rmdir()  # an empty folder of a run that was killed before it created its lock
-
-
-def _kill_programs(folder: Path) -> None:
-    with suppress(FileNotFoundError):
-        for line in (folder / _PIDS).read_text(encoding="ascii").splitlines():
-            pid, _, start_time = line.partition(" ")
-            if start_time and start_time == _start_time(int(pid)):
-                with suppress(ProcessLookupError, PermissionError):
-                    os.killpg(int(pid), signal.SIGKILL)
 
 
 def _start_time(pid: int) -> str:
@@ -100,12 +107,15 @@ class Process:
         Raises:
             ProgramError: if the program ends or is not ready in time.
         """
-        deadline = time.monotonic() + timeout_s
-        while not self.ready():
-            self.require_alive()
-            if time.monotonic() > deadline:
-                raise ProgramError(f"{self.name} was not ready after {timeout_s:.0f} s:\n{self.tail()}")
-            time.sleep(POLL_SECONDS)
+
+        def is_ready() -> bool:
+            is_ready = self.ready()
+            if not is_ready:
+                self.require_alive()
+            return is_ready
+
+        if not poll(is_ready, timeout_s):
+            raise ProgramError(f"{self.name} was not ready after {timeout_s:.0f} s:\n{self.tail()}")
 
     def require_alive(self) -> None:
         """Raises ProgramError if the program has ended."""
@@ -180,10 +190,6 @@ def stop(processes: Iterable[Process]) -> None:
 
 def http_probe(url: str) -> Callable[[], bool]:
     """Returns a probe that reports whether a URL returns status 200. The probe does not check the certificate."""
-    import ssl
-    from urllib.error import URLError
-    from urllib.request import urlopen
-
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
 
@@ -191,7 +197,7 @@ def http_probe(url: str) -> Callable[[], bool]:
         try:
             with urlopen(url, timeout=5, context=context) as response:
                 return bool(response.status == 200)
-        except (URLError, OSError):
+        except OSError:
             return False
 
     return probe

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from gpuc.diagnostics.usage import UsageError
 from gpuc.emit.component import components_on
 from gpuc.emit.component_facts import Rehearsal
 from gpuc_rehearsal.tools.selection import OTHERS, REHEARSAL, Selection
@@ -31,8 +32,8 @@ FROM_PATH = {"redis-server": "the package redis-server (Linux) or redis (Homebre
 DATA = tuple(name for rehearsal in REHEARSALS for name in (rehearsal.definitions, *rehearsal.data))
 
 
-class MissingProgramsError(Exception):
-    """Missing programs. The message names the programs and the command that builds the programs."""
+class MissingProgramsError(UsageError):
+    """Missing programs. The message names them, and the command that builds them."""
 
 
 @dataclass(frozen=True)
@@ -67,13 +68,9 @@ class ArgoPrograms(Programs):
 
 
 def find_programs(substrates: Collection[str] | None = None) -> Programs:
-    """Returns the programs of the control plane, which `gpuc tools` builds.
+    """Returns the programs of the control plane, which `gpuc tools` builds. Raises MissingProgramsError.
 
-    Args:
-        substrates: the folders of the substrates of the clusters; None for all substrates.
-
-    Raises:
-        MissingProgramsError: if a program is missing.
+    substrates: the folders of the substrates of the clusters; None for all substrates.
     """
     unused = set(REHEARSALS) - set(rehearsals(substrates))
     left_out = {name for row in unused for name in (row.program, row.definitions, *row.data)}
@@ -82,20 +79,12 @@ def find_programs(substrates: Collection[str] | None = None) -> Programs:
 
 
 def find_controller(name: str, workloads: str) -> Programs:
-    """Returns a controller of workloads, which `gpuc tools --<name>` builds for the tests of gpuc.
-
-    Raises:
-        MissingProgramsError: if the program or its data is missing.
-    """
+    """Returns a controller of workloads, which `gpuc tools --<name>` builds for tests. Raises MissingProgramsError."""
     return Programs(_find(OTHERS[name], f"{workloads} need", (name,), (f"{name}-crds", f"{name}-webhooks.yaml")))
 
 
 def find_argo_programs() -> ArgoPrograms:
-    """Returns the programs that `gpuc tools --argocd` builds, and the programs on PATH.
-
-    Raises:
-        MissingProgramsError: if a program is missing. The message explains how to install the program.
-    """
+    """Returns the programs that `gpuc tools --argocd` builds, and those on PATH. Raises MissingProgramsError."""
     folder = _find(OTHERS["argocd"], "--argocd needs", ARGO_NAMES, ARGO_DATA)
     found = {name: shutil.which(name) for name in FROM_PATH}
     for name, path in found.items():

@@ -2,41 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, NamedTuple
 
 from gpuc.diagnostics.finding import Mark
 from gpuc.diagnostics.report.document import Block, Item, Span, Table, picked, position, section
-from gpuc.manifest.manifest import Manifest
 from gpuc.pipeline.stages import CompiledSpec
 from gpuc_rehearsal.apply import ApplyResult
 from gpuc_rehearsal.layout import Report
 from gpuc_rehearsal.outcome import Outcome
-from gpuc_rehearsal.runner import CaseResult
+from gpuc_rehearsal.suites import CaseResult
 
-ProblemKind = Literal["refused", "unhealthy", "unstable", "differs"]
 LISTED = 40
 """Maximum number of test cases that the text report lists. With more, it counts by line of the spec and suite."""
 _LONGEST_CELL = 120
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(NamedTuple):
     """An object that the control plane refused or changed, or that is not healthy."""
 
-    kind: ProblemKind
-    """Refused by the API server; not healthy after the timeout; changed by a second apply; stored with other values."""
+    kind: str
+    """refused by the API server; unhealthy after the timeout; unstable: changed by a second apply; differs: stored with
+    other values."""
     mark: Mark
     object: str
     """Kind, namespace and name."""
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class LocatedResult:
+class LocatedResult(NamedTuple):
     """The result of a test case, with the tested line of the spec."""
 
     mark: Mark
@@ -48,7 +45,6 @@ class Result:
     """The result of a rehearsal."""
 
     cluster: str
-    """Name of the cluster."""
     file: str
     """Path of the spec."""
     objects: int
@@ -78,34 +74,35 @@ class Result:
     @property
     def refusals(self) -> int:
         """Number of test cases that expect a refusal."""
-        return sum(located.result.case.is_refusal for located in self.cases)
+        return sum(result.case.is_refusal for _, result in self.cases)
 
     @property
     def distinct(self) -> int:
         """Number of test cases that differ in suite, queue, pool or request."""
-        cases = (located.result.case for located in self.cases)
-        return len({(case.suite, case.queue, case.pool, case.request or case.name) for case in cases})
+        cases = (result.case for _, result in self.cases)
+        return len({(case.suite, case.queue, case.pool, case.request) for case in cases})
 
 
 def find_problems(spec: CompiledSpec, applied: ApplyResult) -> tuple[Problem, ...]:
     """Returns the problems of all applied objects, sorted by the lines of the spec that produce the objects."""
-
-    def problem(kind: ProblemKind, manifest: Manifest, message: str) -> Problem:
-        return Problem(kind, spec.locate(manifest), str(manifest), message)
-
-    problems = [
-        *(problem("refused", refused.manifest, refused.message) for refused in applied.refusals),
-        *(problem("unhealthy", unhealthy.manifest, unhealthy.message) for unhealthy in applied.unhealthy),
-        *(problem("unstable", manifest, "a second apply changed the object") for manifest in applied.unstable),
-        *(problem("differs", manifest, str(difference)) for manifest, difference in applied.differences),
-    ]
+    found = {
+        "refused": applied.refusals,
+        "unhealthy": applied.unhealthy,
+        "unstable": applied.unstable,
+        "differs": applied.differences,
+    }
+    problems = (
+        Problem(kind, spec.locate(row.manifest), str(row.manifest), row.message)
+        for kind, rows in found.items()
+        for row in rows
+    )
     return tuple(sorted(problems, key=lambda problem: (problem.mark.file, problem.mark.line, problem.object)))
 
 
-def locate_results(spec: CompiledSpec, results: list[CaseResult]) -> tuple[LocatedResult, ...]:
+def locate_results(spec: CompiledSpec, results: Iterable[CaseResult]) -> tuple[LocatedResult, ...]:
     """Returns the results of test cases with the tested lines of the spec, sorted by line."""
-    located = [LocatedResult(spec.source.locate(result.case.origin), result) for result in results]
-    return tuple(sorted(located, key=lambda case: (case.mark.file, case.mark.line, case.result.case.suite)))
+    located = (LocatedResult(spec.source.locate(result.case.origin), result) for result in results)
+    return tuple(sorted(located, key=_line_and_suite))
 
 
 def outcome_text(outcome: Outcome) -> str:
@@ -155,18 +152,16 @@ def _rows(result: Result) -> Iterator[tuple[str, ...]]:
     """Yields the heading, then a row per test case; for more than LISTED cases, one per line of the spec and suite."""
     if len(result.cases) <= LISTED:
         yield "spec", "test case", "outcome", "s"
-        for located in result.cases:
-            case, actual = located.result.case, outcome_text(located.result.actual)
-            place = f"{located.mark.file}:{located.mark.line}"
-            yield place, f"{case.suite}/{case.name}", actual, f"{located.result.seconds:.1f}"
+        for mark, row in result.cases:
+            case, actual = row.case, outcome_text(row.actual)
+            yield f"{mark.file}:{mark.line}", f"{case.suite}/{case.name}", actual, f"{row.seconds:.1f}"
         return
     yield "spec", "suite", "cases", "refusals", "as expected", "s"
     for (file, line, suite), group in groupby(result.cases, _line_and_suite):
-        results = [located.result for located in group]
-        passed = sum(case_result.passed for case_result in results)
-        refusals = sum(case_result.case.is_refusal for case_result in results)
-        longest = max(case_result.seconds for case_result in results)
-        yield f"{file}:{line}", suite, str(len(results)), str(refusals), str(passed), f"{longest:.1f}"
+        rows = [row for _, row in group]
+        passed, refusals = sum(row.passed for row in rows), sum(row.case.is_refusal for row in rows)
+        longest = f"{max(row.seconds for row in rows):.1f}"
+        yield f"{file}:{line}", suite, str(len(rows)), str(refusals), str(passed), longest
 
 
 def _line_and_suite(located: LocatedResult) -> tuple[str, int, str]:
@@ -201,12 +196,8 @@ def _case(located: LocatedResult) -> dict[str, Any]:
     }
 
 
-REPORT = Report(
-    "clusters",
-    2,
-    lambda result: f"Rehearsal of {result.cluster} ({result.file})",
-    _blocks,
-    summary,
-    _data,
-    lambda result: result.is_good,
-)
+def _title(result: Result) -> str:
+    return f"Rehearsal of {result.cluster} ({result.file})"
+
+
+REPORT = Report("clusters", 2, _title, _blocks, summary, _data, lambda result: result.is_good)

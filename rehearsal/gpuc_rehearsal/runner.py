@@ -1,25 +1,41 @@
-"""Runs test cases batch by batch, and compares the actual outcomes with the expected outcomes."""
+"""Rehearses one spec: applies the output to a control plane, and runs the test cases batch by batch."""
 
 from __future__ import annotations
 
+import signal
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from math import ceil
+from pathlib import Path
 
+from gpuc.diagnostics.usage import UsageError
 from gpuc.kubernetes.amounts import Amounts, total
 from gpuc.kubernetes.node_pool import NODE_POOL
+from gpuc.manifest.manifest import Manifest
 from gpuc.model import ClusterQueue, Pool
-from gpuc.pipeline.stages import CompiledSpec
+from gpuc.pipeline.stages import CompiledSpec, compiled_spec
+from gpuc.trace.node_agents import without_agent_requests
+from gpuc_rehearsal.apply import ApplyResult, apply_objects, measured
 from gpuc_rehearsal.autoscaler import autoscaler_of
 from gpuc_rehearsal.client import ApiError, WaitError
 from gpuc_rehearsal.context import CACHE_SECONDS, RehearsalContext
+from gpuc_rehearsal.crds import definitions
+from gpuc_rehearsal.existing import pool_kind
 from gpuc_rehearsal.expectation import Quota, cluster_queues, expect, owner
-from gpuc_rehearsal.outcome import Outcome, Request, agrees, refused
-from gpuc_rehearsal.suites import Case
+from gpuc_rehearsal.health import ObjectProblem, place_static_nodes
+from gpuc_rehearsal.outcome import Outcome, Request, refused
+from gpuc_rehearsal.plane import ControlPlane
+from gpuc_rehearsal.programs import Programs
+from gpuc_rehearsal.result import Result, find_problems, locate_results
+from gpuc_rehearsal.substitute import not_tested, replacement_objects, settings, split_by_kind, substitutions
+from gpuc_rehearsal.suites import Case, CaseResult, all_cases
 
-HALF = 0.5
+Progress = Callable[[str], None]
+STATIC_NODES_SECONDS = 60
 MAX_PARALLEL = 200
 """Maximum number of test cases that run at the same time."""
 
@@ -37,21 +53,18 @@ class Batch:
     blocked_queues: set[str] = field(default_factory=set)
     """ClusterQueues with StrictFIFO and a refused request: Kueue admits no later request of these ClusterQueues."""
     queues_with_requests: set[str] = field(default_factory=set)
-    """ClusterQueues with a request in this batch."""
 
     def add(self, case: Case) -> bool:
         """Adds a test case unless an outcome would change; returns whether the test case was added."""
-        if case.demand is not None:
-            queues = cluster_queues(self.quota.spec.cluster)
-            queue = next(queue for queue in queues if queue.name == case.queue)
-            if not self._reserve(queue, case.demand):
-                return False
-        self.cases.append(case)
-        return True
+        is_added = case.demand is None or self._reserve(case.queue, case.demand)
+        if is_added:
+            self.cases.append(case)
+        return is_added
 
-    def _reserve(self, queue: ClusterQueue, request: Request) -> bool:
+    def _reserve(self, name: str, request: Request) -> bool:
         """Adds a request to the demand unless an outcome would change; returns whether the request was added."""
         spec = self.quota.spec
+        queue = next(queue for queue in cluster_queues(spec.cluster) if queue.name == name)
         expected = expect(spec, queue, request)
         refused = expected.verdict == "refused"
         strict = owner(spec.cluster, queue).spec.strategy == "strict"
@@ -87,11 +100,11 @@ def schedule(spec: CompiledSpec, cases: Iterable[Case]) -> list[list[Case]]:
     """
     batches: dict[str, list[Batch]] = {}
     for case in cases:
-        same_name_batches = batches.setdefault(case.batch or case.suite, [])
-        if not any(batch.add(case) for batch in same_name_batches):
-            same_name_batches.append(Batch(Quota(spec)))
-            same_name_batches[-1].add(case)
-    return [batch.cases for same_name_batches in batches.values() for batch in same_name_batches]
+        of_name = batches.setdefault(case.batch or case.suite, [])
+        if not any(batch.add(case) for batch in of_name):
+            of_name.append(Batch(Quota(spec)))
+            of_name[-1].add(case)
+    return [batch.cases for of_name in batches.values() for batch in of_name]
 
 
 def _max_nodes(pool: Pool, work: Iterable[Request]) -> int:
@@ -101,7 +114,7 @@ def _max_nodes(pool: Pool, work: Iterable[Request]) -> int:
     the small pods may need one more node, because the autoscaler starts nodes as the pods arrive.
     """
     requests = list(work)
-    large = [request for request in requests if _node_fraction(pool, request.pod) > HALF]
+    large = [request for request in requests if _node_fraction(pool, request.pod) > 0.5]
     small = total(request.total for request in requests if request not in large)
     extra_node = 1 if large and small else 0
     return sum(request.pods for request in large) + ceil(_node_fraction(pool, small)) + extra_node
@@ -110,20 +123,6 @@ def _max_nodes(pool: Pool, work: Iterable[Request]) -> int:
 def _node_fraction(pool: Pool, amounts: Amounts) -> float:
     """Returns the fraction of a node that the amounts use: the maximum over all resources."""
     return max((amount / pool.node[name] for name, amount in amounts.items() if pool.node.get(name)), default=0)
-
-
-@dataclass(frozen=True, slots=True)
-class CaseResult:
-    """A test case with its actual outcome."""
-
-    case: Case
-    actual: Outcome
-    seconds: float
-
-    @property
-    def passed(self) -> bool:
-        """Whether the actual outcome agrees with the expected outcome."""
-        return agrees(self.case.expected, self.actual)
 
 
 def run_cases(
@@ -157,3 +156,101 @@ def _run(context: RehearsalContext, case: Case, progress: Callable[[CaseResult],
     result = CaseResult(case, actual, time.monotonic() - started)
     progress(result)
     return result
+
+
+@contextmanager
+def rehearsal(
+    root: Path, file: str, patterns: Sequence[str], programs: Programs, crds: Path | None, progress: Progress
+) -> Iterator[list[Result]]:
+    """Rehearses one spec and yields a list with the result. The control plane ends with the `with` block.
+
+    Args:
+        patterns: select the test cases; empty for all test cases.
+        crds: a folder of CustomResourceDefinitions that replace those of the components.
+
+    Raises:
+        UsageError: when the patterns match no test case.
+    """
+    spec = compiled_spec(root, file, for_rehearsal=True)
+    cases = [case for case in all_cases(spec) if not patterns or any(matches(case, pattern) for pattern in patterns)]
+    if not cases:
+        raise UsageError(f"no test case of {spec.cluster.name} matches {' or '.join(patterns)}")
+    definitions_used = definitions(programs, crds, spec.cluster.frameworks, [spec.cluster.spec.cloud.substrate.folder])
+    name = spec.cluster.name
+
+    def report_step(step: str) -> None:
+        progress(f"{name}: {step}")
+
+    started = time.monotonic()
+    report_step("starting the control plane")
+    with ControlPlane(programs, settings(spec, definitions_used), report_step) as plane, _interruptible(plane):
+        seconds = {"start": time.monotonic() - started}
+        served, unserved = split_by_kind(plane.client, spec.synced)
+        applied = _apply_objects(plane, spec, served, report_step)
+        seconds |= applied.seconds
+        with measured(seconds, "test cases"):
+            results = _counted_cases(RehearsalContext(spec, plane.client), cases, report_step)
+        plane.require_alive()
+        result = Result(
+            cluster=name,
+            file=file,
+            objects=applied.objects,
+            problems=find_problems(spec, applied),
+            cases=locate_results(spec, results),
+            substitutions=tuple(substitutions(spec, definitions_used)),
+            not_tested=not_tested(spec.cluster, unserved),
+            seconds=seconds,
+            memory_mib=plane.memory_mib(),
+            kubeconfig=plane.site.kubeconfig,
+        )
+        yield [result]
+
+
+def _counted_cases(context: RehearsalContext, cases: list[Case], report_step: Progress) -> list[CaseResult]:
+    """Runs the test cases, and reports after each test case how many have finished and how many have failed."""
+    finished = failed = 0
+
+    def count(result: CaseResult) -> None:
+        nonlocal finished, failed
+        finished, failed = finished + 1, failed + (not result.passed)
+        case = result.case
+        report_step(f"{finished} of {len(cases)} test cases, {failed} different: {case.suite}/{case.name}")
+
+    return run_cases(context, cases, count)
+
+
+def _apply_objects(
+    plane: ControlPlane, spec: CompiledSpec, objects: list[Manifest], report_step: Progress
+) -> ApplyResult:
+    """Applies objects and waits for the nodes of static pools. A pool whose nodes are missing is unhealthy."""
+    simulated = without_agent_requests(spec.cluster, objects)
+    applied = apply_objects(plane.client, simulated, replacement_objects(spec.cluster), report_step)
+    report_step("nodes of static pools")
+    with measured(applied.seconds, "static nodes"):
+        incomplete = place_static_nodes(plane.client, spec.cluster, STATIC_NODES_SECONDS)
+    _, kind = pool_kind(spec.cluster)
+    pools = (manifest for manifest in spec.synced if manifest.kind == kind and manifest.name in incomplete)
+    applied.unhealthy += [ObjectProblem(pool, incomplete[pool.name]) for pool in pools]
+    return applied
+
+
+def matches(case: Case, pattern: str) -> bool:
+    """Returns whether a pattern matches a test case: a glob for "suite/name", or a text that "suite/name" contains."""
+    glob = pattern if any(character in pattern for character in "*?[") else f"*{pattern}*"
+    return fnmatchcase(f"{case.suite}/{case.name}", glob)
+
+
+@contextmanager
+def _interruptible(plane: ControlPlane) -> Iterator[None]:
+    """Stops the control plane at once after Ctrl-C or SIGTERM, so that test cases do not wait any longer."""
+
+    def interrupted(number: int, frame: object) -> None:
+        plane.__exit__(None, None, None)
+        raise KeyboardInterrupt
+
+    handlers = {number: signal.signal(number, interrupted) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)

@@ -30,10 +30,8 @@ class SampleNamespaces:
     """The namespaces of all policies. The first test case that needs a namespace creates all namespaces."""
 
     def __init__(self, cluster: Cluster) -> None:
-        self._cluster = cluster
-        self._lock = Lock()
-        self._ready = False
-        self._failure = ""
+        self._cluster, self._lock = cluster, Lock()
+        self._ready, self._failure = False, ""
 
     @property
     def emitted(self) -> list[str]:
@@ -51,12 +49,8 @@ class SampleNamespaces:
         Policies without a denied example of a new object are omitted: the first refusal of such an example shows that
         the API server enforces the policy.
         """
-        found: dict[str, list[Example]] = {}
-        for name in self.emitted:
-            served = [example for example in examples(self._cluster.policies[name]) if self.serves(example)]
-            if any(_is_probe(example) for example in served):
-                found[name] = served
-        return found
+        found = {name: list(filter(self.serves, examples(self._cluster.policies[name]))) for name in self.emitted}
+        return {name: served for name, served in found.items() if any(map(_is_probe, served))}
 
     def serves(self, example: Example) -> bool:
         """Returns whether the API server has the kinds of the example and of its owners."""
@@ -82,7 +76,7 @@ class SampleNamespaces:
         if self._failure:
             raise WaitError(self._failure)
 
-    def send(self, client: Client, example: Example) -> None:
+    def send(self, example: Example, client: Client) -> None:
         """Sends an example as a dry run.
 
         Raises:
@@ -91,9 +85,9 @@ class SampleNamespaces:
         after = _in_test_namespace(example, example.document)
         if example.before is None:
             client.create(after, dry_run=True)
-            return
-        before = _in_test_namespace(example, example.before)
-        client.patch_object(after, merge_patch(before, after), example.subresource, dry_run=True)
+        else:
+            changes = merge_patch(_in_test_namespace(example, example.before), after)
+            client.patch_object(after, changes, example.subresource, dry_run=True)
 
     def _create(self, context: RehearsalContext) -> None:
         """Creates the namespaces, their objects and their constraints, and waits until all constraints are enforced."""
@@ -127,13 +121,10 @@ def _create_namespaces(client: Client, policy: Policy, served: list[Example]) ->
     # The constraint selects the label, so the label comes after the existing objects, which the policy may deny.
     for name in names:
         client.apply(new_object("v1", "Namespace", name, metadata={"labels": {LABEL: policy.name}}))
-    client.apply(_constraint(policy, _namespaces(policy.name, served)))
-
-
-def _constraint(policy: Policy, namespaces: dict[str, str]) -> Object:
+    parameters = with_namespaces(policy.sample, _namespaces(policy.name, served))
     match = policy.match({"matchLabels": {LABEL: policy.name}})
-    spec = {"enforcementAction": "deny", "match": match, "parameters": with_namespaces(policy.sample, namespaces)}
-    return new_object(CONSTRAINT_API, policy.kind, constraint_name(policy.name), spec=spec)
+    spec = {"enforcementAction": "deny", "match": match, "parameters": parameters}
+    client.apply(new_object(CONSTRAINT_API, policy.kind, constraint_name(policy.name), spec=spec))
 
 
 def _wait_until_enforced(context: RehearsalContext, policy: str, served: list[Example]) -> None:
@@ -147,17 +138,12 @@ def _wait_until_enforced(context: RehearsalContext, policy: str, served: list[Ex
 
 def _wait_for_bindings(client: Client) -> None:
     """Waits until every constraint has a ValidatingAdmissionPolicyBinding, and the API server has read all bindings."""
-    expected = set()
-    for policy in client.list_all(ADMISSION_API, "ValidatingAdmissionPolicy"):
-        if "paramKind" not in policy["spec"]:
-            continue  # a policy of gpuc that Gatekeeper did not generate
-        kind = policy["spec"]["paramKind"]["kind"]
-        expected |= {
-            f"gatekeeper-{kind.lower()}-{constraint['metadata']['name']}"
-            for constraint in client.list_all(CONSTRAINT_API, kind)
-        }
-    for name in sorted(expected):
-        client.wait_for(ADMISSION_API, BINDING, name, lambda _: True, ENFORCED_SECONDS)
+    policies = client.list_all(ADMISSION_API, "ValidatingAdmissionPolicy")
+    # A policy of gpuc that Gatekeeper did not generate has no kind of parameters.
+    for kind in {policy["spec"]["paramKind"]["kind"] for policy in policies if "paramKind" in policy["spec"]}:
+        for constraint in client.list_all(CONSTRAINT_API, kind):
+            name = f"gatekeeper-{kind.lower()}-{constraint['metadata']['name']}"
+            client.wait_for(ADMISSION_API, BINDING, name, lambda _: True, ENFORCED_SECONDS)
     time.sleep(REFRESH_SECONDS)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass, field
 
@@ -46,12 +46,12 @@ class WorkloadFactory:
 
     @property
     def gpu_pools(self) -> tuple[Pool, ...]:
-        """GPU pools that the namespace may use: the pools of its queues, and the pools of its ResourceQuota."""
+        """GPU pools that the namespace may use."""
         return tuple(pool for pool in self.pools if pool.is_gpu)
 
     @property
     def pools(self) -> tuple[Pool, ...]:
-        """Pools that the namespace may use, without duplicates."""
+        """Pools that the namespace may use, without duplicates: those of its queues, and those of its ResourceQuota."""
         own = [quota.pool for quota in self.namespace.quotas]
         return tuple({pool.name: pool for pool in (*self.queued_pools, *own)}.values())
 
@@ -64,10 +64,7 @@ class WorkloadFactory:
     @property
     def queues(self) -> dict[str, bool]:
         """Names of the LocalQueues of the namespace. The value is whether the queue has GPU pools."""
-        return {
-            cluster_queue.name: any(pool.is_gpu for pool in cluster_queue.pools)
-            for cluster_queue in self.namespace.cluster_queues
-        }
+        return {part.name: any(pool.is_gpu for pool in part.pools) for part in self.namespace.cluster_queues}
 
     @property
     def other_queues(self) -> list[str]:
@@ -78,8 +75,7 @@ class WorkloadFactory:
     @property
     def registry(self) -> str:
         """An image prefix that the policy images allows."""
-        registries = self.cluster.policy_settings("images").get("registries", ["registry.example.com/"])
-        return str(registries[0])
+        return str(self.cluster.policy_settings("images").get("registries", ["registry.example.com/"])[0])
 
     def pod(self, name: str, pool: Pool | None = None, devices: dict[str, int] | None = None) -> Object:
         """Returns a pod that passes every policy and every Pod Security level.
@@ -116,24 +112,17 @@ class WorkloadFactory:
 
     def queued_job(self, name: str, queue: str) -> Object:
         """Returns a Job in a queue. The pod requests one GPU of the queue's first GPU pool, if the queue has one."""
-        pools = [
-            pool
-            for cluster_queue in self.namespace.cluster_queues
-            for pool in cluster_queue.pools
-            if cluster_queue.name == queue and pool.is_gpu
-        ]
-        pod = self.pod(name, pools[0], {pools[0].gpu_resource_names[0]: 1}) if pools else self.pod(name)
-        return self.job(pod, queue)
+        pools = (pool for part in self.namespace.cluster_queues if part.name == queue for pool in part.pools)
+        return self.job(self.default_pod(name, pools), queue)
 
     def metadata(self, name: str) -> Object:
         """Returns the metadata of an object in the tenant namespace."""
         return {"name": f"rehearsal-{name}", "namespace": self.namespace.name}
 
-    def default_pod(self, name: str) -> Object:
-        """Returns a pod with one GPU of the first GPU pool, or without a GPU if the tenant has no GPU pool."""
-        for pool in self.gpu_pools:
-            return self.pod(name, pool, {pool.gpu_resource_names[0]: 1})
-        return self.pod(name)
+    def default_pod(self, name: str, pools: Iterable[Pool] | None = None) -> Object:
+        """Returns a pod with one GPU of the first GPU pool, by default of the namespace; without GPU if none exists."""
+        pool = next((pool for pool in (self.pools if pools is None else pools) if pool.is_gpu), None)
+        return self.pod(name, pool, {pool.gpu_resource_names[0]: 1}) if pool else self.pod(name)
 
 
 def factories(cluster: Cluster) -> list[WorkloadFactory]:
@@ -145,8 +134,7 @@ def distinct_factories(cluster: Cluster) -> list[WorkloadFactory]:
     """Returns for each tenant the first namespace of those with the same queues and the same quota."""
     distinct: dict[tuple[object, ...], WorkloadFactory] = {}
     for factory in factories(cluster):
-        namespace = factory.namespace
-        key = factory.tenant.name, namespace.local_queues, tuple(namespace.hard.items())
+        key = factory.tenant.name, factory.namespace.local_queues, tuple(factory.namespace.hard.items())
         distinct.setdefault(key, factory)
     return list(distinct.values())
 

@@ -52,21 +52,19 @@ def policy_resources(synced: Iterable[Manifest]) -> tuple[tuple[str, str], ...]:
     """Returns (API group, resource) of every kind that a constraint or an ExpansionTemplate matches, sorted."""
     kinds = set()
     for manifest in synced:
+        key, rules = "apiGroups", []
         if manifest.api.startswith("constraints.gatekeeper.sh/"):
             rules = manifest.body["spec"]["match"]["kinds"]
-            kinds |= {(group, kind) for rule in rules for group in rule["apiGroups"] for kind in rule["kinds"]}
         elif manifest.kind == "ExpansionTemplate":
-            rules = manifest.body["spec"]["applyTo"]
-            kinds |= {(group, kind) for rule in rules for group in rule["groups"] for kind in rule["kinds"]}
+            key, rules = "groups", manifest.body["spec"]["applyTo"]
+        kinds |= {(group, kind) for rule in rules for group in rule[key] for kind in rule["kinds"]}
     return tuple((group, plural(group, kind)) for group, kind in sorted(kinds))
 
 
 def simulated_document(manifest: Manifest) -> Object:
     """Returns the object that the rehearsal applies: a pool refers to the simulated provider."""
-    for autoscaler in autoscalers():
-        if (manifest.api, manifest.kind) == autoscaler.pool:
-            return autoscaler.simulated(manifest)
-    return manifest.document()
+    row = next((row for row in autoscalers() if row.pool == (manifest.api, manifest.kind)), None)
+    return row.simulated(manifest) if row else manifest.document()
 
 
 def replacement_objects(cluster: Cluster) -> list[Object]:
@@ -109,12 +107,10 @@ def split_by_kind(client: Client, synced: Iterable[Manifest]) -> tuple[list[Mani
 
     A chart that is not installed defines these kinds, or a CustomResourceDefinition among the objects of users.
     """
-    served: list[Manifest] = []
-    unserved: list[Manifest] = []
+    groups: tuple[list[Manifest], list[Manifest]] = [], []
     for manifest in synced:
-        is_served = manifest.written is None or client.serves(manifest.api, manifest.kind)
-        (served if is_served else unserved).append(manifest)
-    return served, unserved
+        groups[manifest.written is not None and not client.serves(manifest.api, manifest.kind)].append(manifest)
+    return groups
 
 
 def not_tested(cluster: Cluster, unserved: Iterable[Manifest] = ()) -> tuple[str, ...]:

@@ -28,11 +28,10 @@ def violations(factory: WorkloadFactory) -> Iterator[SampleObject]:
     for policy in factory.cluster.policies.values():
         usable = examples(policy) if policy.violations else ()
         denied = {example.title: example for example in usable if example.denied and example.before is None}
-        for violation in policy.violations:
-            if example := denied.get(violation["example"]):
-                breaks_baseline = violation.get("podSecurity") == "baseline"
-                document = _in_namespace(factory, example)
-                yield SampleObject(example.title, document, breaks_baseline, policy=policy.name)
+        for violation in (row for row in policy.violations if row["example"] in denied):
+            document = _in_namespace(factory, denied[violation["example"]])
+            breaks_baseline = violation.get("podSecurity") == "baseline"
+            yield SampleObject(violation["example"], document, breaks_baseline, policy=policy.name)
         if policy.name in _GENERATED and policies().get(policy.name) == policy:
             yield from (replace(sample, policy=policy.name) for sample in _GENERATED[policy.name](factory))
 
@@ -53,10 +52,9 @@ def _in_namespace(factory: WorkloadFactory, example: Example) -> Object:
 def _pod_spec(factory: WorkloadFactory, spec: Object) -> Object:
     permitted = factory.default_pod("any")["spec"]
     main = permitted["containers"][0]
-    for key in ("containers", "initContainers"):
-        for container in spec.get(key, ()):
-            if container.get("image") == IMAGE:
-                container["image"] = main["image"]
+    for container in (*spec["containers"], *spec.get("initContainers", ())):
+        if container.get("image") == IMAGE:
+            container["image"] = main["image"]
     first, *other_containers = spec["containers"]
     return {**permitted, **spec, "containers": [{**main, **first}, *other_containers]}
 
@@ -67,12 +65,8 @@ def _gpu_limits(factory: WorkloadFactory) -> Iterator[SampleObject]:
             maximum = max_per_pod(pool, resource)
             devices = {resource: maximum + 1}
             yield factory.sample(f"{maximum + 1} {resource} of pool {pool.name}", "many", pool, devices)
-            pod = factory.pod("together", pool, {resource: maximum})
-            second = deepcopy(pod["spec"]["containers"][0]) | {"name": "second"}
-            second["resources"] = deepcopy(second["resources"])
-            for field in ("requests", "limits"):
-                second["resources"][field][resource] = "1"
-            pod["spec"]["containers"].append(second)
+            pod, other = (factory.pod("together", pool, {resource: amount}) for amount in (maximum, 1))
+            pod["spec"]["containers"].append(other["spec"]["containers"][0] | {"name": "second"})
             name = f"{maximum} and 1 {resource} of pool {pool.name} in two containers"
             yield SampleObject(name, pod, devices=devices, pool=pool.name)
 
@@ -140,10 +134,9 @@ def _other_tenant(factory: WorkloadFactory) -> str:
 
 
 def _pool_selector(factory: WorkloadFactory) -> Iterator[SampleObject]:
-    queues = [cluster_queue for queue in factory.tenant.queues for cluster_queue in queue.cluster_queues]
     ambiguous: set[str] = set()
-    for queue in queues:
-        offers = Counter(name for pool in queue.pools for name in set(pool.gpu_resource_names))
+    for part in (part for queue in factory.tenant.queues for part in queue.cluster_queues):
+        offers = Counter(name for pool in part.pools for name in set(pool.gpu_resource_names))
         ambiguous |= {name for name, pools in offers.items() if pools > 1}
     for resource in sorted(ambiguous):
         yield factory.sample(f"{resource} without a pool", "open", None, {resource: 1})
@@ -158,16 +151,13 @@ def _queue_required(factory: WorkloadFactory) -> Iterator[SampleObject]:
     for queue in factory.other_queues[:1]:
         document = factory.job(factory.default_pod("stray"), queue)
         yield SampleObject(f"Job in queue {queue}, which the namespace does not have", document)
-    for pool in (pool for queue in factory.namespace.queues for pool in queue.pools if pool.is_gpu):
-        document = _deployment(factory.pod("service", pool, {pool.gpu_resource_names[0]: 1}))
-        yield SampleObject(f"Deployment without a queue on pool {pool.name}", document)
-
-
-def _deployment(pod: Object) -> Object:
     labels = {"app": "rehearsal"}
-    template = {"metadata": {"labels": labels}, "spec": pod["spec"] | {"restartPolicy": "Always"}}
-    spec = {"replicas": 0, "selector": {"matchLabels": labels}, "template": template}
-    return pod | {"apiVersion": "apps/v1", "kind": "Deployment", "spec": spec}
+    for pool in (pool for queue in factory.namespace.queues for pool in queue.pools if pool.is_gpu):
+        pod = factory.pod("service", pool, {pool.gpu_resource_names[0]: 1})
+        template = {"metadata": {"labels": labels}, "spec": pod["spec"] | {"restartPolicy": "Always"}}
+        spec = {"replicas": 0, "selector": {"matchLabels": labels}, "template": template}
+        document = pod | {"apiVersion": "apps/v1", "kind": "Deployment", "spec": spec}
+        yield SampleObject(f"Deployment without a queue on pool {pool.name}", document)
 
 
 def _owned_workloads(factory: WorkloadFactory) -> Iterator[SampleObject]:

@@ -14,7 +14,7 @@ import pytest
 from gpuc.diagnostics.report.output import ReportFile
 from gpuc.diagnostics.report.progress import Progress
 from gpuc.diagnostics.usage import UsageError
-from gpuc_rehearsal.cli.rehearsal import RehearsalOptions, Reports, report_runs
+from gpuc_rehearsal.cli.rehearse_command import RehearsalOptions, report_runs
 from gpuc_rehearsal.cli.transition_command import transitions
 from gpuc_rehearsal.process import ProgramError
 from gpuc_rehearsal.transition import run
@@ -45,8 +45,8 @@ def run_from(before: Path, root: Path, report: Path) -> None:
     options = RehearsalOptions(before=str(before))
     output = ReportFile("json", str(report))
     try:
-        runs, render = transitions(root, FILES, None, options, lambda step: None)  # type: ignore[arg-type]
-        report_runs(runs, options, Reports(render, "text", [output]), Progress(None))
+        runs = transitions(root, FILES, None, options, lambda step: None)  # type: ignore[arg-type]
+        report_runs(runs, options, "text", [output], Progress(None))
     finally:
         output.discard()
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from gpuc.manifest.cache_folder import cache_folder
 from gpuc_rehearsal.client import ApiError, Client, Object
-from gpuc_rehearsal.plane.kubernetes import start_api_server, start_etcd
+from gpuc_rehearsal.plane import start_api_server, start_etcd
 from gpuc_rehearsal.plane.site import Site
 from gpuc_rehearsal.process import run_folder, stop
 from gpuc_rehearsal.programs import Programs

@@ -32,7 +32,7 @@ from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet, dig, items
 from gpuc.objects.pod_resources import Side, of_pod
 from gpuc_rehearsal.client import ApiError, Client
-from gpuc_rehearsal.plane.kubernetes import start_api_server, start_etcd
+from gpuc_rehearsal.plane import start_api_server, start_etcd
 from gpuc_rehearsal.plane.site import Site
 from gpuc_rehearsal.process import run_folder, stop
 from gpuc_rehearsal.programs import find_programs

@@ -20,9 +20,9 @@ from gpuc_rehearsal.apply import apply_objects
 from gpuc_rehearsal.client import ApiError
 from gpuc_rehearsal.context import RehearsalContext, Timeouts
 from gpuc_rehearsal.health import wait_healthy
-from gpuc_rehearsal.runner import CaseResult, run_cases
+from gpuc_rehearsal.runner import run_cases
 from gpuc_rehearsal.substitute import replacement_objects, simulated_document
-from gpuc_rehearsal.suites import Case, all_cases
+from gpuc_rehearsal.suites import Case, CaseResult, all_cases
 from tests.conformance.check_result import CheckResult
 from tests.conformance.mistakes import MISTAKES, NOT_DETECTED, Mistake
 from tests.conformance.object_edits import Documents, Key

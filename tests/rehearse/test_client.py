@@ -56,15 +56,9 @@ def test_a_request_that_the_server_wants_later_is_sent_again(tmp_path: Path) -> 
     assert answers == []
 
 
-def test_a_request_is_not_sent_for_ever(tmp_path: Path) -> None:
-    answers = [LATER] * (ATTEMPTS + 1)
-    with server(tmp_path, answers) as client, pytest.raises(ApiError, match="initializing"):
+@pytest.mark.parametrize("answers", [[LATER] * ATTEMPTS, [REFUSED]], ids=["later", "refused"])
+def test_a_request_is_not_sent_for_ever_and_a_refused_one_not_again(answers: Answers, tmp_path: Path) -> None:
+    left = [*answers, FOUND]
+    with server(tmp_path, left) as client, pytest.raises(ApiError, match=r"initializing|disruption budget"):
         client.send("GET", "/api", None, "application/json")
-    assert len(answers) == 1
-
-
-def test_a_refusal_is_not_sent_again(tmp_path: Path) -> None:
-    answers = [REFUSED, FOUND]
-    with server(tmp_path, answers) as client, pytest.raises(ApiError, match="disruption budget"):
-        client.send("GET", "/api", None, "application/json")
-    assert answers == [FOUND]
+    assert left == [FOUND]

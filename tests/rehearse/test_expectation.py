@@ -10,7 +10,7 @@ import pytest
 from gpuc.model import ClusterQueue
 from gpuc.model.names import EFA, GPU
 from gpuc.pipeline.stages import CompiledSpec
-from gpuc_rehearsal.expectation import Quota, cluster_queues, expect, predict
+from gpuc_rehearsal.expectation import cluster_queues, expect, predict
 from gpuc_rehearsal.outcome import Outcome, Request, agrees
 from gpuc_rehearsal.suites import Case, all_cases
 from gpuc_rehearsal.suites.jobs import Work, job_of
@@ -19,6 +19,7 @@ from tests.conftest import EXAMPLES, compiled_example
 from .conftest import Variant
 
 SUITES = ("smallest", "full_node", "efa", "shares", "gangs", "borrowing", "preemption", "reclaim", "topology")
+OTHERS = ("policies", "boundaries")
 
 
 @pytest.fixture
@@ -55,42 +56,6 @@ def test_a_gang_above_the_nominal_quota_borrows_exactly_the_rest(prod: CompiledS
     assert {(GPU, "48"), (EFA, "192")} <= set(actual.borrowed)
 
 
-@pytest.mark.parametrize(("queue", "most"), [("research", 128), ("search", 80)])
-def test_the_maximum_depends_on_borrowing_and_lending_limits(prod: CompiledSpec, queue: str, most: int) -> None:
-    """Search has six nodes and may borrow four, which research lends. Research has ten and borrows six from search."""
-    actual = expect(prod, queue_of(prod, queue), gpus(1, most + 1, "train-h100"))
-    assert (actual.verdict, actual.by) == ("refused", "Kueue")
-    assert f"current podset request ({most + 1}) > maximum capacity ({most})" in actual.message
-
-
-def test_a_later_flavor_is_chosen_before_borrowing(prod: CompiledSpec) -> None:
-    queue = queue_of(prod, "research")
-    quota = Quota(prod)
-    quota.add_usage("research", "train-h100", {GPU: 80})
-    assert expect(prod, queue, gpus(8), quota.usage).flavor == "batch-a100"
-    quota.add_usage("research", "batch-a100", {GPU: 32})
-    assert expect(prod, queue, gpus(4), quota.usage).flavor == "lab-h100"
-    quota.add_usage("research", "lab-h100", {GPU: 4})
-    assert expect(prod, queue, gpus(8), quota.usage).borrowed == ((GPU, "8"),)
-
-
-def test_used_quota_of_other_queues_cannot_be_borrowed(prod: CompiledSpec) -> None:
-    quota = Quota(prod)
-    quota.add_usage("search", "train-h100", {GPU: 40})
-    actual = expect(prod, queue_of(prod, "research"), gpus(8, 12, "train-h100"), quota.usage)
-    assert actual.message == "insufficient unused quota for nvidia.com/gpu in flavor train-h100, 8 more needed"
-    assert expect(prod, queue_of(prod, "research"), gpus(8, 11, "train-h100"), quota.usage).verdict == "admitted"
-
-
-def test_the_lending_limit_protects_only_unused_quota(prod: CompiledSpec) -> None:
-    """Research does not lend six of its ten nodes. While it uses only those, search may borrow the other four."""
-    quota = Quota(prod)
-    quota.add_usage("research", "train-h100", {GPU: 48})
-    assert quota.available(queue_of(prod, "search"), "train-h100", GPU) == 80
-    quota.add_usage("research", "train-h100", {GPU: 8})
-    assert quota.available(queue_of(prod, "search"), "train-h100", GPU) == 72
-
-
 def test_a_pod_larger_than_a_node_is_admitted_and_pending_forever(prod: CompiledSpec) -> None:
     actual = expect(prod, queue_of(prod, "research"), gpus(4, 1, "lab-h100"))
     assert (actual.verdict, actual.by, actual.flavor) == ("pending", "Karpenter", "lab-h100")
@@ -114,25 +79,6 @@ def test_flavors_without_quota_for_the_slice_are_skipped(prod: CompiledSpec) -> 
 
 def test_missing_memory_requests_count_with_the_default_of_the_namespace() -> None:
     assert Request({GPU: 1}, 3).total == {"cpu": 300, "memory": 3 * 2**28, "ephemeral-storage": 3 * 2**30, GPU: 3}
-
-
-def test_the_nearest_cohort_lends_first(variant: Variant) -> None:
-    """Research needs one more node: the same cohort lends batch-a100, only the other cohort lends train-h100."""
-
-    def change(spec: dict[str, object]) -> None:
-        spec["cohorts"] = {"company": {}, "left": {"parent": "company"}, "right": {"parent": "company"}}
-        queues = spec["queues"]
-        assert isinstance(queues, dict)
-        queues["research"]["cohort"], queues["search"]["cohort"] = "left", "right"
-        queues["sibling"] = {"tenants": ["search"], "cohort": "left", "quota": {"batch-a100": {"nodes": 1}}}
-
-    spec = variant(change)
-    queue = queue_of(spec, "research")
-    quota = Quota(spec)
-    assert quota.available(queue, "train-h100", GPU) == 128
-    for pool, held in (("train-h100", 80), ("batch-a100", 32), ("lab-h100", 4)):
-        quota.add_usage("research", pool, {GPU: held})
-    assert expect(spec, queue, gpus(8), quota.usage).flavor == "batch-a100"
 
 
 @pytest.mark.share(3)
@@ -172,10 +118,10 @@ def test_the_policies_admit_every_request_that_kueue_decides_about(name: str) ->
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_cases_are_distinct_and_a_third_are_refusals(name: str) -> None:
-    spec = compiled_example(name)
-    cases = list(all_cases(spec, SUITES))
-    assert len({(case.suite, case.queue, case.pool, case.request) for case in cases}) == len(cases)
-    assert sum(case.is_refusal for case in cases) * 3 >= len(cases)
+    work, others = list(all_cases(compiled_example(name), SUITES)), list(all_cases(compiled_example(name), OTHERS))
+    assert len({(case.suite, case.queue, case.pool, case.request) for case in work}) == len(work)
+    assert len({(case.suite, case.name) for case in others}) == len(others)
+    assert all(sum(case.is_refusal for case in cases) * 3 >= len(cases) for cases in (work, others))
 
 
 def test_the_expected_flavor_is_the_pool_of_the_case(prod: CompiledSpec) -> None:
@@ -185,9 +131,7 @@ def test_the_expected_flavor_is_the_pool_of_the_case(prod: CompiledSpec) -> None
 
 
 def test_only_values_of_the_expected_outcome_are_compared() -> None:
-    actual = Outcome(
-        "bound", flavor="a", pool="a", instance_types=("x",), nodes=2, message="long message of a controller"
-    )
+    actual = Outcome("bound", flavor="a", pool="a", instance_types=("x",), nodes=2, message="message of a controller")
     assert agrees(Outcome("bound", instance_types=("x", "y"), message="message of"), actual)
     assert not agrees(Outcome("bound", nodes=1), actual)
     assert not agrees(Outcome("complete"), actual)

@@ -23,24 +23,16 @@ def milli(text: str) -> int:
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_capacity_without_overhead_and_daemonsets_is_the_allocatable_cpu(name: str) -> None:
     cluster = example(name)
-    capacity = {
-        offered["name"]: milli(offered["resources"]["cpu"]) for offered in instance_types(cluster, zones_of(cluster))
-    }
-    reserve = {
-        daemon_set["metadata"]["name"]: daemon_set["spec"]["template"]["spec"]
-        for daemon_set in reserve_daemon_sets(cluster)
-    }
+    offered = instance_types(cluster, zones_of(cluster))
+    capacity = {row["name"]: milli(row["resources"]["cpu"]) for row in offered}
+    reserve = {row["metadata"]["name"]: row["spec"]["template"]["spec"] for row in reserve_daemon_sets(cluster)}
 
     def own(pool: Pool) -> int:
         """CPU requests of the emitted DaemonSets on a node of the pool."""
-        requested = 0
-        for emitted in emit(cluster):
-            if isinstance(emitted, Manifest) and emitted.kind == "DaemonSet":
-                spec = emitted.body["spec"]["template"]["spec"]
-                if spec["nodeSelector"].get(POOL_LABEL) == pool.name:
-                    containers = spec["containers"]
-                    requested += max(milli(container["resources"]["requests"]["cpu"]) for container in containers)
-        return requested
+        emitted = (row for row in emit(cluster) if isinstance(row, Manifest) and row.kind == "DaemonSet")
+        specs = (row.body["spec"]["template"]["spec"] for row in emitted)
+        containers = (spec["containers"] for spec in specs if spec["nodeSelector"].get(POOL_LABEL) == pool.name)
+        return sum(max(milli(row["resources"]["requests"]["cpu"]) for row in rows) for rows in containers)
 
     for pool in cluster.pools:
         for instance in pool.instances:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -17,12 +18,16 @@ def test_an_empty_folder_misses_all_programs(tmp_path: Path, monkeypatch: pytest
     assert all(name in str(refusal.value) for name in (*NAMES, *DATA))
 
 
+def complete(folder: Path, names: Iterable[str], data: Iterable[str]) -> None:
+    for name in names:
+        (folder / "bin").mkdir(parents=True, exist_ok=True)
+        (folder / "bin" / name).touch(mode=0o755)
+    for name in data:
+        (folder / "data" / name).mkdir(parents=True)
+
+
 def test_a_complete_folder_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in NAMES:
-        (tmp_path / "bin").mkdir(exist_ok=True)
-        (tmp_path / "bin" / name).touch(mode=0o755)
-    for name in DATA:
-        (tmp_path / "data" / name).mkdir(parents=True)
+    complete(tmp_path, NAMES, DATA)
     monkeypatch.setenv("GPUC_TOOLS", str(tmp_path))
     assert find_programs().path("etcd") == tmp_path / "bin" / "etcd"
 
@@ -36,10 +41,7 @@ def test_controllers_of_workloads_have_their_own_folders(
     with pytest.raises(MissingProgramsError, match=f"`gpuc tools --{name}`") as refusal:
         find_controller(name, "Jobs")
     assert all(part in str(refusal.value) for part in (name, *data))
-    (tmp_path / name / "bin").mkdir(parents=True)
-    (tmp_path / name / "bin" / name).touch(mode=0o755)
-    for part in data:
-        (tmp_path / name / "data" / part).mkdir(parents=True)
+    complete(tmp_path / name, [name], data)
     assert find_controller(name, "Jobs").path(name) == tmp_path / name / "bin" / name
 
 

@@ -14,9 +14,8 @@ from gpuc.diagnostics.finding import Mark
 from gpuc.diagnostics.usage import UsageError
 from gpuc_rehearsal.outcome import Outcome
 from gpuc_rehearsal.result import LISTED, REPORT, LocatedResult, Problem, Result, outcome_text, summary
-from gpuc_rehearsal.run import matches
-from gpuc_rehearsal.runner import CaseResult
-from gpuc_rehearsal.suites import Case
+from gpuc_rehearsal.runner import matches
+from gpuc_rehearsal.suites import Case, CaseResult
 from tests.conftest import ROOT
 
 REFUSED = Outcome("refused", by="Kueue", message="insufficient quota")
@@ -50,8 +49,7 @@ UNHEALTHY = Problem("unhealthy", Mark("specs/prod.yaml", 4, 1), "NodePool h100",
 
 def test_a_rehearsal_is_good_only_without_differences_and_problems() -> None:
     assert result(GOOD).is_good
-    assert not result(GOOD, BAD).is_good
-    assert not result(GOOD, problems=(UNHEALTHY,)).is_good
+    assert not result(GOOD, BAD).is_good and not result(GOOD, problems=(UNHEALTHY,)).is_good
 
 
 def test_cases_with_the_same_request_to_the_same_queue_count_once() -> None:

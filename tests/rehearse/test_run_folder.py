@@ -1,4 +1,4 @@
-"""Programs end with their run, and the next run cleans up after a killed run."""
+"""Programs end with their run, in reverse order; the next run cleans up after a killed run."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
-from gpuc_rehearsal.process import ProgramError, record_process, run_folder, start, stop
+from gpuc_rehearsal.process import ProgramError, Started, record_process, run_folder, start, stop
 
 RUN = """
 import sys
@@ -40,6 +41,15 @@ def _runs(pid: int) -> bool:
         return False
 
 
+@pytest.fixture
+def left(tmp_path: Path) -> Path:
+    """The folder of a killed run."""
+    folder = tmp_path / "left"
+    folder.mkdir()
+    (folder / "lock").touch()
+    return folder
+
+
 linux = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc and the parent-death signal of Linux")
 
 
@@ -54,10 +64,7 @@ def test_programs_end_with_a_run_that_is_killed(tmp_path: Path) -> None:
 
 
 @linux
-def test_the_next_run_ends_programs_of_a_killed_run_and_removes_its_folder(tmp_path: Path) -> None:
-    left = tmp_path / "left"
-    left.mkdir()
-    (left / "lock").touch()
+def test_the_next_run_ends_programs_of_a_killed_run_and_removes_its_folder(tmp_path: Path, left: Path) -> None:
     with subprocess.Popen(["/bin/sleep", "infinity"], start_new_session=True) as program:
         record_process(left, program.pid)
         with run_folder(tmp_path) as folder:
@@ -68,10 +75,7 @@ def test_the_next_run_ends_programs_of_a_killed_run_and_removes_its_folder(tmp_p
 
 
 @linux
-def test_another_program_with_the_same_process_id_is_not_killed(tmp_path: Path) -> None:
-    left = tmp_path / "left"
-    left.mkdir()
-    (left / "lock").touch()
+def test_another_program_with_the_same_process_id_is_not_killed(tmp_path: Path, left: Path) -> None:
     (left / "pids").write_text(f"{os.getpid()} 1\n")
     with run_folder(tmp_path):
         assert not left.exists()
@@ -93,3 +97,30 @@ def test_stopping_ends_a_program(tmp_path: Path) -> None:
     process = start(Path("/bin/sleep"), ["infinity"], tmp_path / "log", lambda: True, {})
     stop([process])
     assert process.child.returncode == -signal.SIGKILL
+
+
+class Programs(Started):
+    """Three programs; one of them may fail to start."""
+
+    def __init__(self, broken: str = "") -> None:
+        self.broken, self.ended = broken, list[str]()
+
+    def start(self, stack: ExitStack) -> None:
+        """Starts the programs."""
+        for name in ("etcd", "API server", "scheduler"):
+            if name == self.broken:
+                raise RuntimeError(name)
+            stack.callback(self.ended.append, name)
+
+
+def test_programs_stop_in_reverse_order_after_the_block() -> None:
+    with Programs() as programs:
+        assert programs.ended == []
+    assert programs.ended == ["scheduler", "API server", "etcd"]
+
+
+def test_a_failed_start_stops_the_started_programs() -> None:
+    programs = Programs("scheduler")
+    with pytest.raises(RuntimeError), programs:
+        raise AssertionError("the block is not entered")
+    assert programs.ended == ["API server", "etcd"]

@@ -1,4 +1,4 @@
-"""Objects are applied in the order of the sync waves of the emitted Applications."""
+"""Objects are applied in the order of the sync waves of the Applications, and differ from stored objects."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import pytest
 from gpuc.kubernetes.argocd import WAVE
 from gpuc.pipeline.stages import CompiledSpec
 from gpuc.source import read
-from gpuc_rehearsal.apply import namespaces, steps
+from gpuc_rehearsal.apply import differences, namespaces, steps
+from gpuc_rehearsal.client import Object
 from gpuc_rehearsal.transition.run import compiled_from
 from tests.conftest import EXAMPLES, ROOT, compiled_example
 
@@ -80,3 +81,33 @@ def test_namespaces_of_applications_have_the_labels_that_argo_cd_gives_them(spec
     made = {namespace["metadata"]["name"]: namespace["metadata"]["labels"] for namespace in namespaces(spec.synced)}
     assert made["gpu-operator"]["pod-security.kubernetes.io/enforce"] == "privileged"
     assert made["argocd"] == {}
+
+
+@pytest.mark.parametrize(
+    ("written", "stored", "text"),
+    [
+        ({"spec": {"cpu": "1000m"}}, {"spec": {"cpu": "1"}}, "spec.cpu was written as '1000m' and is '1'"),
+        ({"spec": {"typo": 1}}, {"spec": {}}, "spec.typo was written as 1 and is missing in the stored object"),
+        (
+            {"spec": {"a": [{"b": 1}]}},
+            {"spec": {"a": [{"b": 1, "c": 2}]}},
+            "spec.a[0].c was not written and is 2 by default",
+        ),
+        ({"spec": {"a": [1, 2]}}, {"spec": {"a": [2, 1]}}, "spec.a[0] was written as 1 and is 2"),
+        ({"spec": {"a": [1]}}, {"spec": {"a": [1, 2]}}, "spec.a was written as [1] and is [1, 2]"),
+    ],
+)
+def test_differences_have_a_path_and_both_values(written: Object, stored: Object, text: str) -> None:
+    assert text in [str(difference) for difference in differences(written, stored)]
+
+
+@pytest.mark.parametrize(
+    ("written", "stored"),
+    [
+        ({"spec": {"a": 1}}, {"spec": {"a": 1, "policy": "None"}, "status": {}}),
+        ({"spec": {"selector": {}}}, {"spec": {}}),
+        ({"spec": {"a": [{"b": {"c": "1"}}]}}, {"spec": {"a": [{"b": {"c": "1"}}]}}),
+    ],
+)
+def test_defaults_outside_lists_are_no_differences(written: Object, stored: Object) -> None:
+    assert differences(written, stored) == []

@@ -13,7 +13,7 @@ from gpuc_rehearsal.argocd.hub import ArgoCD, workload_destination
 from gpuc_rehearsal.argocd.repository import RepositoryError
 from gpuc_rehearsal.argocd.result import REPORT, SyncResult
 from gpuc_rehearsal.argocd.run import rehearse
-from gpuc_rehearsal.cli.rehearsal import RehearsalOptions, Runs, required
+from gpuc_rehearsal.cli.rehearse_command import RehearsalOptions, Runs
 from gpuc_rehearsal.programs import ArgoPrograms, Programs, find_argo_programs
 
 
@@ -25,7 +25,7 @@ def argocd_runs(
     Raises:
         UsageError: for missing programs and unsupported destinations; in a run, for invalid charts.
     """
-    argo = required(find_argo_programs)
+    argo = find_argo_programs()
     found = groups([compiled_spec(root, file) for file in files])
     return [_running(root, group, programs, argo, options, progress) for group in found], REPORT.render
 

@@ -1,26 +1,64 @@
-"""`gpuc rehearse`: checks the specs, starts the runs, and writes the reports."""
+"""`gpuc rehearse`: checks the options and the specs, starts the runs, and writes the reports."""
 
 from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from gpuc.cli.reports import errors_of
 from gpuc.cli.specs import selected
-from gpuc.diagnostics.report.console import write_message
+from gpuc.diagnostics.report.console import stdout_style, write_message, write_stdout
 from gpuc.diagnostics.report.output import ReportFile
 from gpuc.diagnostics.report.progress import Progress
 from gpuc.diagnostics.usage import UsageError
 from gpuc.source import read
 from gpuc.spec.parse import parse
-from gpuc_rehearsal.cli.rehearsal import RehearsalOptions, Reports, Runs, report_runs, required
 from gpuc_rehearsal.existing import existing_nodes
 from gpuc_rehearsal.process import ProgramError
 from gpuc_rehearsal.programs import Programs, find_programs
+
+Runs = tuple[Sequence[AbstractContextManager[Sequence[Any]]], Callable[..., str]]
+"""Runs that yield results and end with the `with` block, and the function that renders a report of results."""
+
+
+class RehearsalOptions(NamedTuple):
+    """The options of rehearse; commands.toml explains them."""
+
+    specs: Sequence[str] = ()
+    case: Sequence[str] = ()
+    crds: Path | None = None
+    charts: Path | None = None
+    keep: bool = False
+    argocd: bool = False
+    before: str | None = None
+    """The revision or the folder of the state before; None to rehearse one state with test cases."""
+    workloads: Path | None = None
+    edit: Callable[..., None] | None = None
+    """With argocd, edits a cluster after its first sync; the tests of gpuc do so."""
+
+    def require_compatible(self) -> None:
+        """Checks that no option lacks an option that it needs, and that no option excludes another option.
+
+        Raises:
+            UsageError: for options that do not go together.
+        """
+        has_before, observes = self.before is not None, "--from observes a change instead of test cases: remove"
+        for is_wrong, message in (
+            (self.charts and not self.argocd, "--charts needs --argocd: only Argo CD renders charts"),
+            (self.argocd and self.case, "--argocd waits for Applications instead of test cases: remove --case"),
+            (
+                self.workloads and not has_before,
+                "--workloads needs --from: it names the work that runs before the change",
+            ),
+            (has_before and self.case, f"{observes} --case"),
+            (has_before and self.argocd, f"{observes} --argocd"),
+        ):
+            if is_wrong:
+                raise UsageError(message)
 
 
 def run_rehearsal(form: str = "text", outputs: Sequence[ReportFile] = (), **given: Any) -> int:
@@ -42,13 +80,11 @@ def run_rehearsal(form: str = "text", outputs: Sequence[ReportFile] = (), **give
     substrates = {file: parse(read(root, file)).spec.cloud.substrate for file in files}
     if options.argocd and (file := next((name for name, row in substrates.items() if existing_nodes(row)), "")):
         raise UsageError(f"--argocd rehearses nodes that start and end, and {file} has {substrates[file].title}")
-    programs = required(partial(find_programs, {substrate.folder for substrate in substrates.values()}))
+    programs = find_programs({substrate.folder for substrate in substrates.values()})
     progress = Progress(sys.stderr, first_line_after=0)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        runs, render_results = _runs(root, files, programs, options, progress)
-        reports = Reports(render_results, form, outputs)
-        report_runs(runs, options, reports, progress)
+        results = report_runs(_runs(root, files, programs, options, progress), options, form, outputs, progress)
     except ProgramError as error:
         progress.close()
         sys.stderr.write(f"{error}\n")
@@ -56,7 +92,7 @@ def run_rehearsal(form: str = "text", outputs: Sequence[ReportFile] = (), **give
         return 3
     finally:
         progress.close()
-    return int(options.before is None and not all(result.is_good for result in reports.results))
+    return int(options.before is None and not all(result.is_good for result in results))
 
 
 def _runs(root: Path, files: list[str], programs: Programs, options: RehearsalOptions, progress: Progress) -> Runs:
@@ -70,6 +106,47 @@ def _runs(root: Path, files: list[str], programs: Programs, options: RehearsalOp
 
         return transitions(root, files, programs, options, progress)
     from gpuc_rehearsal.result import REPORT
-    from gpuc_rehearsal.run import rehearsal
+    from gpuc_rehearsal.runner import rehearsal
 
     return [rehearsal(root, file, options.case, programs, options.crds, progress) for file in files], REPORT.render
+
+
+def report_runs(
+    started: Runs, options: RehearsalOptions, form: str, outputs: Iterable[ReportFile], progress: Progress
+) -> list[Any]:
+    """Starts each run, writes the reports, and returns the results. With --keep, waits for Ctrl-C before the next run.
+
+    Text is printed after each run, other formats and the files of --output once for all runs. If a program fails, a
+    report of observed changes has the runs before the failure. Other reports are not written.
+    """
+    (runs, render), results, is_written = started, list[Any](), False
+
+    def write() -> None:
+        nonlocal is_written
+        if results and not is_written:
+            is_written = True
+            if form != "text":
+                write_stdout(render(form, results))
+            for output in outputs:
+                output.write(render(output.format, results))
+
+    try:
+        for number, run in enumerate(runs, 1):
+            with run as added:
+                progress.close()
+                results += added
+                if form == "text":
+                    write_stdout(render("text", added, stdout_style()))
+                if options.keep:
+                    if number == len(runs):
+                        write()
+                    cluster = f"The control plane of {added[0].cluster} runs"
+                    what = "Argo CD and its clusters run" if options.argocd else cluster
+                    write_stdout(f"export KUBECONFIG={added[0].kubeconfig}\n{what} until Ctrl-C.\n")
+                    with suppress(KeyboardInterrupt):
+                        signal.pause()
+        write()
+    finally:
+        if options.before is not None:
+            write()
+    return results

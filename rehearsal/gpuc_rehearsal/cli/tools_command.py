@@ -6,7 +6,7 @@ import signal
 
 from gpuc.diagnostics.report.console import write_message, write_stderr, write_stdout
 from gpuc_rehearsal.tools.build import build_programs, state_of
-from gpuc_rehearsal.tools.selection import OTHERS, REHEARSAL, BuildError, Selection
+from gpuc_rehearsal.tools.selection import OTHERS, REHEARSAL, BuildError
 
 
 def run_tools(selection: str = "", is_list: bool = False, where: bool = False) -> int:
@@ -23,24 +23,22 @@ def run_tools(selection: str = "", is_list: bool = False, where: bool = False) -
         write_stdout(f"{programs.home()}\n")
         return 0
     try:
-        if not is_list:
-            _build(programs)
         for program in programs.programs if is_list else ():
             write_stdout(f"{program.name:24} {program.version():10} {state_of(program, programs.home())}\n")
+        if not is_list:
+            signal.signal(signal.SIGTERM, signal.default_int_handler)
+            build_programs(programs)
+    except KeyboardInterrupt:
+        write_stdout("stopped; the next run continues with the missing programs\n")
+        raise
+    except OSError as error:
+        if is_list:
+            raise
+        write_message(f"the programs cannot be written: {error}")
+        return 1
     except BuildError as error:
         *details, reason = str(error).splitlines()
         write_stderr("".join(f"{line}\n" for line in details))
         write_message(reason)
         return 1
     return 0
-
-
-def _build(selection: Selection) -> None:
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        build_programs(selection)
-    except KeyboardInterrupt:
-        write_stdout("stopped; the next run continues with the missing programs\n")
-        raise
-    except OSError as error:
-        raise BuildError(f"the programs cannot be written: {error}") from None

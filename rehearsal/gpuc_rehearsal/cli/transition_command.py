@@ -15,7 +15,7 @@ from gpuc.pipeline.pipeline import located_errors
 from gpuc.pipeline.stages import CompiledSpec
 from gpuc.plan.revision import revision_root
 from gpuc.source import read
-from gpuc_rehearsal.cli.rehearsal import RehearsalOptions, Runs
+from gpuc_rehearsal.cli.rehearse_command import RehearsalOptions, Runs
 from gpuc_rehearsal.programs import Programs
 from gpuc_rehearsal.transition import run
 from gpuc_rehearsal.transition.result import REPORT, TransitionResult

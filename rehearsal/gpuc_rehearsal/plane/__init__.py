@@ -12,22 +12,19 @@ from pathlib import Path
 
 from gpuc.manifest.cache_folder import cache_folder
 from gpuc.manifest.manifest import Body
+from gpuc_rehearsal.certificates import write_service_account_key
 from gpuc_rehearsal.client import DEFINITION, Client, is_true
-from gpuc_rehearsal.plane.kubernetes import start_api_server, start_controller_manager, start_etcd, start_scheduler
-from gpuc_rehearsal.plane.kueue import (
-    mount_certificate,
-    prepare_webhook,
-    prepare_webhooks,
-    start_gatekeeper,
-    start_kueue,
-)
+from gpuc_rehearsal.plane import kueue as charts
 from gpuc_rehearsal.plane.kwok import start_kwok
-from gpuc_rehearsal.plane.site import Settings, Site
-from gpuc_rehearsal.process import Process, Started, run_folder, stop
+from gpuc_rehearsal.plane.site import SERVICE_RANGE, Settings, Site, flags
+from gpuc_rehearsal.process import LOOPBACK, Process, Started, run_folder, stop
 from gpuc_rehearsal.programs import Programs
 
 READY_SECONDS = 120
 CRD_THREADS = 4
+GARBAGE_COLLECTION = {"GOGC": "400", "GOMEMLIMIT": "850MiB"}
+"""Environment variables for less frequent garbage collection. With the defaults of Go, garbage collection takes a fifth
+of the API server's CPU time."""
 
 
 class ControlPlane(Started):
@@ -76,19 +73,22 @@ class ControlPlane(Started):
         kueue = None if settings.from_charts else settings.kueue_configuration
         has_gatekeeper = settings.has_gatekeeper and not settings.from_charts
         if has_gatekeeper:
-            prepare_webhook(site, self.client, settings, gatekeeper_port)
+            charts.prepare_webhook(site, self.client, settings, gatekeeper_port)
         if kueue is not None:
-            prepare_webhooks(site, self.client, kueue_port)
-        _wait_until_established(self.client)
+            charts.prepare_webhooks(site, self.client, kueue_port)
+        is_established = partial(is_true, kind="Established")
+        for definition in self.client.list_all(*DEFINITION):
+            if not is_established(definition):
+                self.client.wait_for(*DEFINITION, definition["metadata"]["name"], is_established, READY_SECONDS)
         self._report(f"{len(settings.crds)} CustomResourceDefinitions", started)
-        controllers = [start_kueue(site, kueue, kueue_port)] if kueue is not None else []
+        controllers = [charts.start_kueue(site, kueue, kueue_port)] if kueue is not None else []
         if has_gatekeeper:
-            controllers.append(start_gatekeeper(site, gatekeeper_port))
+            controllers.append(charts.start_gatekeeper(site, gatekeeper_port))
         if not settings.from_charts and settings.autoscaler:
             controllers.append(settings.autoscaler.start(site, settings))
         if kueue is not None:
             started = time.monotonic()
-            mount_certificate(site, self.client, controllers[0])
+            charts.mount_certificate(site, self.client, controllers[0])
             self._report("certificate of Kueue", started)
         self._wait_ready("controllers", [*core, *controllers])
 
@@ -115,8 +115,49 @@ def _create_definitions(client: Client, crds: Iterable[bytes | Body]) -> None:
         list(pool.map(post, crds))
 
 
-def _wait_until_established(client: Client) -> None:
-    is_established = partial(is_true, kind="Established")
-    for definition in client.list_all(*DEFINITION):
-        if not is_established(definition):
-            client.wait_for(*DEFINITION, definition["metadata"]["name"], is_established, READY_SECONDS)
+def start_etcd(site: Site) -> tuple[Process, str]:
+    """Starts etcd and returns (process, URL for clients)."""
+    client, peer = (f"http://{LOOPBACK}:{site.port()}" for _ in range(2))
+    return site.run("etcd", flags("etcd", site=site, client=client, peer=peer), f"{client}/health"), client
+
+
+def start_api_server(
+    site: Site, etcd_url: str, service_range: str = SERVICE_RANGE, *, service_accounts: bool = False
+) -> Process:
+    """Starts the API server with RBAC, the default plugins except ServiceAccount, and ExtendedResourceToleration.
+
+    service_accounts enables the admission plugin ServiceAccount, too.
+    """
+    hosts = (LOOPBACK, "localhost", "kubernetes.default.svc")
+    certificate, key = site.authority.issue("apiserver", "kube-apiserver", hosts=hosts)
+    proxy_certificate, proxy_key = site.authority.issue("front-proxy", "front-proxy-client")
+    accounts = site.certificates / "service-accounts.key"
+    write_service_account_key(accounts)
+    arguments = flags(
+        "kube-apiserver", site=site, etcd=etcd_url, service_range=service_range, accounts=accounts,
+        certificate=certificate, key=key, proxy_certificate=proxy_certificate, proxy_key=proxy_key,
+    )  # fmt: skip
+    if not service_accounts:
+        # The plugin ServiceAccount refuses pods until the namespace has its default ServiceAccount.
+        arguments.append("--disable-admission-plugins=ServiceAccount")
+    return site.run("kube-apiserver", arguments, f"{site.url}/readyz", GARBAGE_COLLECTION)
+
+
+def start_scheduler(site: Site) -> Process:
+    """Starts the scheduler, which marks pods as unschedulable; an autoscaler starts nodes for such pods."""
+    port = site.port()
+    return site.run("kube-scheduler", flags("controllers", site=site, port=port), f"https://{LOOPBACK}:{port}/healthz")
+
+
+def start_controller_manager(site: Site, *, daemon_sets: bool = False) -> Process:
+    """Starts the controller manager.
+
+    daemon_sets runs the DaemonSet controller too.
+    """
+    port = site.port()
+    # The allocatable resources of simulated nodes already exclude the requests of DaemonSet pods, and these pods
+    # would start too late.
+    controllers = "*" if daemon_sets else "*,-daemonset-controller"
+    own = flags("kube-controller-manager", site=site, controllers=controllers)
+    arguments = [*flags("controllers", site=site, port=port), *own]
+    return site.run("kube-controller-manager", arguments, f"https://{LOOPBACK}:{port}/healthz")

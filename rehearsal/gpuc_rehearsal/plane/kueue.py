@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import base64
 import json
-import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from gpuc.admission.gatekeeper_scope import IGNORE_LABEL
 from gpuc.documents.reader import load_all_yaml
-from gpuc.kubernetes.api_groups import ADMISSION_API
 from gpuc.kubernetes.kueue import GROUP
-from gpuc.manifest.manifest import Body
 from gpuc_rehearsal.client import DEFINITION, Client, Object, new_object
 from gpuc_rehearsal.plane.site import Settings, Site, flags
-from gpuc_rehearsal.process import LOOPBACK, POLL_SECONDS, Process, ProgramError
+from gpuc_rehearsal.process import LOOPBACK, Process, ProgramError, poll
 
 NAMESPACE = "kueue-system"
 SERVICE = "kueue-webhook-service"
@@ -54,20 +50,14 @@ Source: kueue v0.19.2 config/components/webhook/kustomization.yaml
 GATEKEEPER_NAMESPACE = "gatekeeper-system"
 GATEKEEPER_SERVICE = "gatekeeper-webhook-service"
 POD = "gatekeeper"
-
-WEBHOOK_TIMEOUT_SECONDS = 10
 SERVICE_ACCOUNT_SECONDS = 60
 """Maximum wait until the controller manager creates the default ServiceAccount of a namespace."""
-OWN_GROUPS = ("templates.gatekeeper.sh", "constraints.gatekeeper.sh", "config.gatekeeper.sh", "expansion.gatekeeper.sh")
 SUBRESOURCES = {"pods": ("ephemeralcontainers", "exec", "attach")}
 """Subresources by resource, as in the webhook configuration of Gatekeeper's chart."""
 
 
 def prepare_webhooks(site: Site, client: Client, port: int) -> None:
-    """Creates Kueue's webhook configurations and conversion webhooks. Kueue adds the CA certificate to these objects.
-
-    port is the port of the webhooks.
-    """
+    """Creates Kueue's webhook configurations and conversion webhooks with a port. Kueue adds the CA certificate."""
     _create_service(client, SERVICE, NAMESPACE)
     client.create(new_object("v1", "Secret", SECRET, NAMESPACE))
     for configuration in _webhooks(site, port):
@@ -94,10 +84,8 @@ def start_kueue(site: Site, emitted: Mapping[str, Any], port: int) -> Process:
 
     Kueue has the user name of its ServiceAccount, because policies decide by the user who may start a gated pod.
     """
-    health = site.port()
-    certificates = site.subfolder("kueue-certificates")
-    file = site.folder / "kueue.json"
-    configuration = local_configuration(emitted, LOOPBACK, port, health, certificates)
+    health, file = site.port(), site.folder / "kueue.json"
+    configuration = local_configuration(emitted, LOOPBACK, port, health, site.subfolder("kueue-certificates"))
     file.write_text(json.dumps(configuration))
     environment = {"KUBECONFIG": str(site.kubeconfig_of("kueue", USER))}
     return site.run("kueue", [f"--config={file}"], f"http://{LOOPBACK}:{health}/readyz", environment)
@@ -109,15 +97,15 @@ def mount_certificate(site: Site, client: Client, process: Process) -> None:
     Raises:
         ProgramError: if Kueue creates no certificate in time.
     """
-    folder = site.subfolder("kueue-certificates")
-    deadline = time.monotonic() + CERTIFICATE_SECONDS
-    while not (data := client.get("v1", "Secret", SECRET, NAMESPACE).get("data")):
+
+    def data() -> dict[str, str]:
         process.require_alive()
-        if time.monotonic() > deadline:
-            raise ProgramError(f"Kueue created no certificate in {CERTIFICATE_SECONDS} s:\n{process.tail()}")
-        time.sleep(POLL_SECONDS)
-    for name, content in data.items():
-        (folder / name).write_bytes(base64.b64decode(content))
+        return client.get("v1", "Secret", SECRET, NAMESPACE).get("data") or {}
+
+    if not (files := poll(data, CERTIFICATE_SECONDS)):
+        raise ProgramError(f"Kueue created no certificate in {CERTIFICATE_SECONDS} s:\n{process.tail()}")
+    for name, content in files.items():
+        (site.subfolder("kueue-certificates") / name).write_bytes(base64.b64decode(content))
 
 
 def without_replacement(configuration: Mapping[str, Any]) -> dict[str, Any]:
@@ -129,13 +117,9 @@ def without_replacement(configuration: Mapping[str, Any]) -> dict[str, Any]:
 def local_configuration(
     installed: Mapping[str, Any], host: str, port: int, health: int, certificates: Path
 ) -> dict[str, Any]:
-    """Returns Kueue's configuration for a process on this machine.
+    """Returns the configuration of a cluster's Kueue, adapted to a process on this machine.
 
-    Args:
-        installed: the configuration of a cluster.
-        host, port: the address of the webhooks.
-        health: the port of the health checks.
-        certificates: the folder with the certificate of the webhooks.
+    host, port, certificates: address of the webhooks, and the folder with their certificate. health: a port.
     """
     return {
         **installed,
@@ -161,12 +145,8 @@ def _webhooks(site: Site, port: int) -> list[Object]:
 
 
 def start_gatekeeper(site: Site, port: int) -> Process:
-    """Starts Gatekeeper without mutation.
-
-    port is the port of the webhook.
-    """
-    health = site.port()
-    certificates = site.subfolder("gatekeeper-certificates")
+    """Starts Gatekeeper without mutation. port is the port of the webhook."""
+    health, certificates = site.port(), site.subfolder("gatekeeper-certificates")
     hosts = (f"{GATEKEEPER_SERVICE}.{GATEKEEPER_NAMESPACE}.svc", "localhost")
     certificate, key = site.authority.issue("gatekeeper", GATEKEEPER_SERVICE, hosts=hosts)
     certificate.rename(certificates / "tls.crt")
@@ -178,54 +158,20 @@ def start_gatekeeper(site: Site, port: int) -> Process:
 
 
 def prepare_webhook(site: Site, client: Client, settings: Settings, port: int) -> None:
-    """Creates the webhook configuration of Gatekeeper's chart.
-
-    The webhook receives only the kinds that policies check and Gatekeeper's own kinds. The webhook of the chart
-    receives all kinds, which takes a third of the CPU time on two cores.
-    """
+    """Creates Gatekeeper's objects. The webhook receives only the kinds that policies check, and Gatekeeper's own."""
     _create_service(client, GATEKEEPER_SERVICE, GATEKEEPER_NAMESPACE)
     if settings.service_accounts:
-        client.wait_for(
-            "v1", "ServiceAccount", "default", lambda _: True, SERVICE_ACCOUNT_SECONDS, GATEKEEPER_NAMESPACE
-        )
-    # The owner of Gatekeeper's status objects. Without this pod, the garbage collector deletes the objects.
-    spec = {"schedulerName": "none", "containers": [{"name": "manager", "image": "gatekeeper"}]}
-    client.create(new_object("v1", "Pod", POD, GATEKEEPER_NAMESPACE, spec=spec))
-    name = "gatekeeper-validating-webhook-configuration"
-    webhooks = [_webhook(site, settings.policy_resources, port)]
-    client.create(new_object(ADMISSION_API, "ValidatingWebhookConfiguration", name, webhooks=webhooks))
-
-
-def _webhook(site: Site, policy_resources: Iterable[tuple[str, str]], port: int) -> Body:
-    """Returns the webhook with the default failure policy of Gatekeeper's chart.
-
-    Source: gatekeeper v3.23.0 charts/gatekeeper/templates
-    """
-    authority = base64.b64encode(site.authority.file.read_bytes()).decode()
-    service = {"name": GATEKEEPER_SERVICE, "namespace": GATEKEEPER_NAMESPACE, "path": "/v1/admit", "port": port}
-    own = ((group, "*") for group in OWN_GROUPS)
-    rules = [
-        {
-            "apiGroups": [group],
-            "apiVersions": ["*"],
-            "operations": ["CREATE", "UPDATE"],
-            "resources": [resource, *(f"{resource}/{name}" for name in SUBRESOURCES.get(resource, ()))],
-            "scope": "*",
-        }
-        for group, resource in (*policy_resources, *own)
-    ]
-    selected = [
-        {"key": IGNORE_LABEL, "operator": "DoesNotExist"},
-        {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": [GATEKEEPER_NAMESPACE]},
-    ]
-    return {
-        "name": "validation.gatekeeper.sh",
-        "admissionReviewVersions": ["v1", "v1beta1"],
-        "clientConfig": {"service": service, "caBundle": authority},
-        "failurePolicy": "Ignore",
-        "matchPolicy": "Exact",
-        "namespaceSelector": {"matchExpressions": selected},
-        "rules": rules,
-        "sideEffects": "None",
-        "timeoutSeconds": WEBHOOK_TIMEOUT_SECONDS,
-    }
+        account = ("v1", "ServiceAccount", "default")
+        client.wait_for(*account, lambda _: True, SERVICE_ACCOUNT_SECONDS, GATEKEEPER_NAMESPACE)
+    pod, configuration = load_all_yaml(Path(__file__).with_name("gatekeeper.yaml").read_text(encoding="utf-8"))
+    (webhook,) = configuration["webhooks"]
+    webhook["clientConfig"]["service"]["port"] = port
+    webhook["clientConfig"]["caBundle"] = base64.b64encode(site.authority.file.read_bytes()).decode()
+    own = webhook["rules"]
+    webhook["rules"] = []
+    for group, resource in settings.policy_resources:
+        resources = [resource, *(f"{resource}/{name}" for name in SUBRESOURCES.get(resource, ()))]
+        webhook["rules"].append({**own[0], "apiGroups": [group], "resources": resources})
+    webhook["rules"] += own
+    client.create(pod)
+    client.create(configuration)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
+from gpuc.documents.reader import load_all_yaml
 from gpuc.manifest.manifest import Body
 from gpuc_rehearsal.client import new_object
-from gpuc_rehearsal.context import HOLD
 from gpuc_rehearsal.plane.site import Settings, Site, flags
 from gpuc_rehearsal.process import LOOPBACK, Process
 
@@ -23,13 +22,16 @@ Source: kwok v0.7.0 pkg/apis/v1alpha1/stage_types.go, StageDelay
 
 
 def start_kwok(site: Site, settings: Settings) -> Process:
-    """Starts kwok with Stages for pods and with the settings' Stages for nodes. A Stage is one rule of kwok."""
+    """Starts kwok with the Stages of stages.yaml and of the settings. A Stage is one rule of kwok."""
     port = site.port()
     config = site.folder / "kwok.yaml"
-    ignored = settings.ignored_namespaces
-    managed = [matches(".metadata.namespace", "NotIn", *ignored)] if ignored else []
-    stages = [*settings.node_stages, *_other_stages(managed)]
-    config.write_text("".join(f"---\n{json.dumps(stage)}\n" for stage in stages), encoding="utf-8")
+    stages: list[Body] = load_all_yaml(Path(__file__).with_name("stages.yaml").read_text(encoding="utf-8"))
+    for row in stages if settings.ignored_namespaces else ():
+        if row["metadata"]["name"] in ("pod-running", "pod-completed"):
+            ignores = matches(".metadata.namespace", "NotIn", *settings.ignored_namespaces)
+            row["spec"]["selector"]["matchExpressions"].insert(0, ignores)
+    documents = (json.dumps(row) for row in (*settings.node_stages, *stages))
+    config.write_text("".join(f"---\n{document}\n" for document in documents), encoding="utf-8")
     arguments = flags("kwok", site=site, config=config, fake_node=FAKE_NODE, port=port)
     return site.run("kwok", arguments, f"http://{LOOPBACK}:{port}/healthz")
 
@@ -48,29 +50,3 @@ def matches(key: str, operator: str, *values: str) -> Body:
 def status_template(name: str) -> str:
     """Returns a Go template of kwok for the status of a node or a pod."""
     return Path(__file__).with_name(f"{name}.tmpl").read_text(encoding="utf-8")
-
-
-def _other_stages(managed: list[Body]) -> Iterator[Body]:
-    """Yields the Stages that no setting changes. `managed` selects the pods that kwok manages."""
-    # This Stage matches no node, because no name is empty. kwok only renews the leases of ready nodes.
-    idle = [matches(".status.phase", "In", "Running"), matches(".metadata.name", "In", "")]
-    yield stage("node-idle", "Node", {"matchExpressions": idle}, {})
-    existing = [*managed, matches(".metadata.deletionTimestamp", "DoesNotExist")]
-    waiting = [*existing, matches(".status.podIP", "DoesNotExist")]
-    next_state = {"statusTemplate": status_template("pod_running")}
-    running = stage("pod-running", "Pod", {"matchExpressions": waiting}, next_state)
-    delay = {"durationMilliseconds": 0, "durationFrom": {"expressionFrom": f'.metadata.annotations["{READY_AFTER}"]'}}
-    running["spec"]["delay"] = delay
-    yield running
-    ending = [
-        *existing,
-        matches(".status.phase", "In", "Running"),
-        matches(".metadata.ownerReferences.[].kind", "In", "Job"),
-        *(matches(f'.metadata.annotations["{key}"]', "NotIn", value) for key, value in HOLD.items()),
-    ]
-    next_state = {"statusTemplate": status_template("pod_completed")}
-    yield stage("pod-completed", "Pod", {"matchExpressions": ending}, next_state)
-    terminating = [matches(".metadata.deletionTimestamp", "Exists")]
-    yield stage(
-        "pod-deleted", "Pod", {"matchExpressions": terminating}, {"finalizers": {"empty": True}, "delete": True}
-    )

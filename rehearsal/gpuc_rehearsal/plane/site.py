@@ -50,9 +50,7 @@ class Settings:
     policy_resources: Sequence[tuple[str, str]]
     """(API group, resource) of the objects that policies check. Gatekeeper's webhook receives no other objects."""
     autoscaler: Autoscaler | None = None
-    """The autoscaler; None for a cluster without one."""
     has_gatekeeper: bool = True
-    """Whether the control plane has Gatekeeper."""
     from_charts: bool = False
     """Whether charts install the controllers. If so, the control plane starts only Kubernetes and kwok, and
     DaemonSets create pods."""
@@ -61,10 +59,8 @@ class Settings:
     ignored_namespaces: Sequence[str] = ()
     """Namespaces whose pods kwok ignores, because another simulated kubelet runs these pods."""
     service_accounts: bool = False
-    """Whether the API server requires that the ServiceAccount of a pod exists, as in a cluster.
-
-    Without this setting, pods can be created before the controller manager creates the ServiceAccount default.
-    """
+    """Whether the API server requires that the ServiceAccount of a pod exists, as in a cluster. Otherwise pods can be
+    created before the controller manager creates the ServiceAccount default."""
 
 
 def with_nodes_of(settings: Settings, other: Settings) -> Settings:
@@ -88,18 +84,12 @@ class Site:
         self.certificates = self.subfolder("certificates")
         self.authority = Authority(self.certificates)
         self.api_server_port = self.port()
-        self.admin = self.authority.issue("admin", "gpuc-rehearsal", ADMINISTRATORS)
-        self._write_kubeconfig(self.kubeconfig, self.admin)
-
-    @property
-    def url(self) -> str:
+        self.url = f"https://{LOOPBACK}:{self.api_server_port}"
         """URL of the API server."""
-        return f"https://{LOOPBACK}:{self.api_server_port}"
-
-    @property
-    def kubeconfig(self) -> Path:
+        self.admin = self.authority.issue("admin", "gpuc-rehearsal", ADMINISTRATORS)
+        self.kubeconfig = self.folder / "kubeconfig"
         """Path of a kubeconfig with administrator credentials, for the programs and for kubectl."""
-        return self.folder / "kubeconfig"
+        self._write_kubeconfig(self.kubeconfig, self.admin)
 
     def kubeconfig_of(self, name: str, user: str) -> Path:
         """Writes a kubeconfig with administrator rights for another user name, and returns the path.
@@ -164,9 +154,8 @@ class Site:
         return process
 
     def _write_kubeconfig(self, path: Path, credentials: tuple[Path, Path]) -> None:
-        certificate, key = map(str, credentials)
         server = {"server": self.url, "certificate-authority": str(self.authority.file)}
-        user = {"client-certificate": certificate, "client-key": key}
+        user = dict(zip(("client-certificate", "client-key"), map(str, credentials), strict=True))
         name = "rehearsal"
         document = {
             "apiVersion": "v1",

@@ -11,7 +11,7 @@ from gpuc.model import Cluster
 from gpuc.objects.object_set import dig, items, labels
 from gpuc.substrates.none.output import OUTPUT, RULE_API
 from gpuc.substrates.none.reader import node_names
-from gpuc.substrates.none.section import SECTIONS, Existing, machines
+from gpuc.substrates.none.section import Existing, machines
 from gpuc_rehearsal.client import Client, Object, new_object
 from gpuc_rehearsal.context import NODE
 from gpuc_rehearsal.existing import ExistingNodes
@@ -31,10 +31,8 @@ class _Features(NamedTuple):
 
     def changes(self, old_keys: Iterable[str] = ()) -> Body:
         """Returns a merge patch that also removes the labels with the old keys."""
-        metadata = {
-            "labels": {**dict.fromkeys(old_keys), **self.labels},
-            "annotations": {_OF_RULES: ",".join(self.labels)},
-        }
+        new_labels = {**dict.fromkeys(old_keys), **self.labels}
+        metadata = {"labels": new_labels, "annotations": {_OF_RULES: ",".join(self.labels)}}
         return {"metadata": metadata, "spec": {"taints": list(self.taints.values())}}
 
 
@@ -84,4 +82,4 @@ def _follow(client: Client, cluster: Cluster) -> None:
             client.create(node)
 
 
-NODES = ExistingNodes(sections=SECTIONS, pool_kind=_RULE, nodes=_nodes, pods=_pods, follow=_follow)
+NODES = ExistingNodes(pool=_RULE, nodes=_nodes, pods=_pods, follow=_follow)

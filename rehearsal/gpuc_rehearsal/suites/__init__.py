@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 from gpuc.diagnostics.finding import Path
 from gpuc.pipeline.stages import CompiledSpec
-from gpuc_rehearsal.client import Object
+from gpuc_rehearsal.client import ADMINISTRATORS, Client, Object
 from gpuc_rehearsal.context import RehearsalContext
-from gpuc_rehearsal.outcome import Outcome, Request, dry_run
+from gpuc_rehearsal.outcome import Outcome, Request, agrees, classify_response
 
 Action = Callable[[RehearsalContext], Outcome]
 """Creates the objects of a test case, waits, and returns the actual outcome."""
@@ -57,11 +57,14 @@ class Case:
     """Name of the ClusterQueue or LocalQueue; empty for a test case without a queue."""
     pool: str = ""
     request: str = ""
-    """Description of the request. Test cases are distinct if suite, queue, pool or request differ."""
+    """The request in words; by default the name. Test cases are distinct if suite, queue, pool or request differ."""
     batch: str = ""
     """Name of the batch. Test cases with an empty name are in the batch of their suite."""
     demand: Request | None = None
     """The quota and nodes that the test case uses. Test cases that do not fit together run in separate batches."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "request", self.request or self.name)
 
     @property
     def is_refusal(self) -> bool:
@@ -69,9 +72,35 @@ class Case:
         return self.expected.verdict in ("refused", "pending")
 
 
-def creation(document: Object, user: str = "", ignored_warnings: Collection[str] = ()) -> Action:
+@dataclass(frozen=True, slots=True)
+class CaseResult:
+    """A test case with its actual outcome."""
+
+    case: Case
+    actual: Outcome
+    seconds: float
+
+    @property
+    def passed(self) -> bool:
+        """Whether the actual outcome agrees with the expected outcome."""
+        return agrees(self.case.expected, self.actual)
+
+
+def sending(
+    send: Callable[[Client], object], user: str = "", group: str = ADMINISTRATORS, ignored: Collection[str] = ()
+) -> Action:
+    """Returns an action that sends a request as a user. A warning that contains an ignored text does not count."""
+
+    def action(context: RehearsalContext) -> Outcome:
+        client = context.client.impersonate(user, group) if user else context.client
+        return classify_response(client, lambda: send(client), ignored)
+
+    return action
+
+
+def creation(document: Object, user: str = "", ignored: Collection[str] = ()) -> Action:
     """Returns an action that creates an object as a user, as a dry run."""
-    return lambda context: dry_run(context.client.with_user(user), document, ignored_warnings)
+    return sending(lambda client: client.create(document, dry_run=True), user, ignored=ignored)
 
 
 def all_cases(spec: CompiledSpec, suites: Iterable[str] = tuple(SUITES)) -> Iterator[Case]:

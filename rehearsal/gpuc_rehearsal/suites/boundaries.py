@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from functools import partial
 from threading import Lock
-from typing import Literal
+from typing import NamedTuple
 
 from gpuc.diagnostics.finding import Path
 from gpuc.emit.tenants import SYSTEM_PRIORITY_CLASSES
 from gpuc.kubernetes.api_groups import RBAC_API
 from gpuc.kubernetes.kueue import GATE as KUEUE_GATE
 from gpuc.kubernetes.resource_name import plural
-from gpuc.model import Cluster, Pool, Tenant
+from gpuc.model import Cluster, Pool
 from gpuc.model.names import TENANT_KEY
 from gpuc.parts.workload_kinds import pod_frameworks
 from gpuc.pipeline.stages import CompiledSpec
@@ -23,7 +22,7 @@ from gpuc_rehearsal.examples import GATE
 from gpuc_rehearsal.existing import pool_kind
 from gpuc_rehearsal.outcome import Outcome, classify_response
 from gpuc_rehearsal.sample_workloads import WorkloadFactory, creator, distinct_factories, factories, max_per_pod
-from gpuc_rehearsal.suites import Case, creation
+from gpuc_rehearsal.suites import Case, creation, sending
 from gpuc_rehearsal.suites.jobs import decider, scheduling_refusal
 
 SECRET = ("v1", "Secret")
@@ -33,29 +32,19 @@ FILLED_PODS = 32
 """Maximum number of pods with which a test case fills a quota. Larger quotas are not tested."""
 
 
-@dataclass(frozen=True)
-class AccessRequest:
+class AccessRequest(NamedTuple):
     """An API request of a user in a group."""
 
     name: str
     allowed: bool
     """Whether RBAC must allow the request."""
-    verb: str
-    """create, patch or list."""
     document: Object
     """The object to create or patch; for the verb list, only the kind and the namespace are used."""
-
-    @property
-    def resource(self) -> str:
-        """Plural name of the resource, for example pods. The API server's message contains this name."""
-        return plural(self.document["apiVersion"].rpartition("/")[0], self.document["kind"])
+    verb: str = "create"
+    """create, patch or list."""
 
     def send(self, client: Client) -> None:
-        """Sends the request; create and patch are dry runs.
-
-        Raises:
-            ApiError: if the API server refuses the request.
-        """
+        """Sends the request; create and patch are dry runs. Raises ApiError if the API server refuses the request."""
         api, kind, _, namespace = address_of(self.document)
         if self.verb == "create":
             client.create(self.document, dry_run=True)
@@ -76,19 +65,20 @@ def member_requests(factory: WorkloadFactory, group: str) -> Iterator[AccessRequ
     yield _listing(POD, namespace, role is not None or is_auditor)
     yield _listing(SECRET, namespace, can_edit)
     for queue in factory.queues:
-        yield AccessRequest(f"a Job in queue {queue}", can_edit, "create", factory.queued_job("member", queue))
-    yield AccessRequest("a pod", can_edit, "create", factory.pod("member"))
+        yield AccessRequest(f"a Job in queue {queue}", can_edit, factory.queued_job("member", queue))
+    yield AccessRequest("a pod", can_edit, factory.pod("member"))
     for kind, allowed in (("ConfigMap", can_edit), ("ServiceAccount", role == "admin")):
-        yield AccessRequest(f"a {kind}", allowed, "create", new_object("v1", kind, "rehearsal-member", namespace))
+        yield AccessRequest(f"a {kind}", allowed, new_object("v1", kind, "rehearsal-member", namespace))
     for document in _boundary_objects(namespace, group):
-        yield AccessRequest(f"a {document['kind']}", False, "create", document)
+        yield AccessRequest(f"a {document['kind']}", False, document)
     yield from _changes(factory)
-    for other in _other_namespaces(factory.cluster, factory.tenant):
+    others = (tenant for tenant in factory.cluster.tenants if tenant is not factory.tenant)
+    for other in (*(namespace.name for tenant in others for namespace in tenant.namespaces[:1]), PLATFORM):
         yield _listing(SECRET, other, False)
         yield _listing(POD, other, is_auditor)
         job = factory.job(factory.pod("guest"), next(iter(factory.queues), ""))
         job["metadata"]["namespace"] = other
-        yield AccessRequest(f"a Job in {other}", False, "create", job)
+        yield AccessRequest(f"a Job in {other}", False, job)
 
 
 def auditor_requests(cluster: Cluster) -> Iterator[AccessRequest]:
@@ -98,7 +88,7 @@ def auditor_requests(cluster: Cluster) -> Iterator[AccessRequest]:
         for kind in (POD, ("v1", "ResourceQuota"), (RBAC_API, "RoleBinding")):
             yield _listing(kind, name, True)
         yield _listing(SECRET, name, False)
-        yield AccessRequest(f"a pod in {name}", False, "create", factory.pod("auditor"))
+        yield AccessRequest(f"a pod in {name}", False, factory.pod("auditor"))
     yield _listing(POD, PLATFORM, True)
     yield _listing(SECRET, PLATFORM, False)
     for kind in (NODE, pool_kind(cluster), *([CLUSTER_QUEUE] if cluster.queues else [])):
@@ -107,14 +97,20 @@ def auditor_requests(cluster: Cluster) -> Iterator[AccessRequest]:
 
 
 def _listing(kind: tuple[str, str], namespace: str, allowed: bool) -> AccessRequest:
-    request = AccessRequest("", allowed, "list", new_object(*kind, "", namespace))
-    return replace(request, name=f"{request.resource} of {namespace}" if namespace else f"all {request.resource}")
+    resource = _resource(*kind)
+    name = f"{resource} of {namespace}" if namespace else f"all {resource}"
+    return AccessRequest(name, allowed, new_object(*kind, "", namespace), "list")
+
+
+def _resource(api: str, kind: str) -> str:
+    """Returns the plural name of a kind, for example pods, which messages of the API server contain."""
+    return plural(api.rpartition("/")[0], kind)
 
 
 def _labelling(api: str, kind: str, name: str, namespace: str = "", title: str = "") -> AccessRequest:
     """Returns a change of the tenant's label of an object, which RBAC must not allow."""
     document = new_object(api, kind, name, namespace, metadata={"labels": {TENANT_KEY: "another"}})
-    return AccessRequest(title or f"labels of {kind} {name}", False, "patch", document)
+    return AccessRequest(title or f"labels of {kind} {name}", False, document, "patch")
 
 
 def _boundary_objects(namespace: str, member: str) -> Iterator[Object]:
@@ -135,8 +131,7 @@ def _boundary_objects(namespace: str, member: str) -> Iterator[Object]:
 def _changes(factory: WorkloadFactory) -> Iterator[AccessRequest]:
     """Yields changes of objects that limit a tenant. RBAC must not allow a member to make the changes."""
     namespace = factory.namespace.name
-    title = f"label of another tenant on namespace {namespace}"
-    yield _labelling("v1", "Namespace", namespace, title=title)
+    yield _labelling("v1", "Namespace", namespace, title=f"label of another tenant on namespace {namespace}")
     yield _labelling("v1", "ResourceQuota", "gpuc", namespace)
     for queue in tuple(factory.queues)[:1]:
         yield _labelling(*CLUSTER_QUEUE, queue)
@@ -144,22 +139,13 @@ def _changes(factory: WorkloadFactory) -> Iterator[AccessRequest]:
         yield _labelling(*pool_kind(factory.cluster), pool.name)
 
 
-def _other_namespaces(cluster: Cluster, tenant: Tenant) -> Iterator[str]:
-    """Yields the first namespace of every other tenant, and the platform's namespace."""
-    for other in cluster.tenants:
-        if other is not tenant:
-            yield from (namespace.name for namespace in other.namespaces[:1])
-    yield PLATFORM
-
-
 def cases(spec: CompiledSpec) -> Iterator[Case]:
     """Yields test cases for RBAC in every tenant namespace, and for the rest in the namespaces that differ in pools."""
-    cluster = spec.cluster
-    for factory in factories(cluster):
+    for factory in factories(spec.cluster):
         for role, groups in factory.tenant.groups_by_role(factory.namespace).items():
             yield from _member_cases(factory, role or "no role", groups[0])
-    yield from _auditor_cases(cluster)
-    for factory in distinct_factories(cluster):
+    yield from _auditor_cases(spec.cluster)
+    for factory in distinct_factories(spec.cluster):
         yield from _quota_cases(factory)
         yield from _priority_cases(factory)
         yield from _taint_cases(factory)
@@ -171,8 +157,8 @@ def _member_cases(factory: WorkloadFactory, role: str, group: str) -> Iterator[C
     tenant = factory.tenant
     subject = f"member of {tenant.name} ({role}) in {factory.namespace.name}"
     path = next(members.path for members in tenant.members if group in members.spec.groups)
-    requests = member_requests(factory, group)
-    return (_access_case(request, subject, f"member-of-{tenant.name}", group, path) for request in requests)
+    for request in member_requests(factory, group):
+        yield _access_case(request, subject, f"member-of-{tenant.name}", group, path)
 
 
 def _auditor_cases(cluster: Cluster) -> Iterator[Case]:
@@ -184,15 +170,10 @@ def _auditor_cases(cluster: Cluster) -> Iterator[Case]:
 
 
 def _access_case(request: AccessRequest, subject: str, user: str, group: str, path: Path) -> Case:
-    message = f'cannot {request.verb} resource "{request.resource}"'
+    message = f'cannot {request.verb} resource "{_resource(*address_of(request.document)[:2])}"'
     expected = Outcome("admitted") if request.allowed else Outcome("refused", by="API server", message=message)
-
-    def action(context: RehearsalContext) -> Outcome:
-        client = context.client.impersonate(user, group)
-        return classify_response(client, lambda: request.send(client))
-
     name = f"{subject}: {request.verb} {request.name}"
-    return Case(SUITE, name, path, expected, action, request=name, batch="boundaries: members")
+    return Case(SUITE, name, path, expected, sending(request.send, user, group), batch="boundaries: members")
 
 
 def _quota_cases(factory: WorkloadFactory) -> Iterator[Case]:
@@ -206,10 +187,10 @@ def _quota_cases(factory: WorkloadFactory) -> Iterator[Case]:
             title = f"{factory.namespace.name} {quota} {resource} and one more"
             message = f"requested: requests.{resource}=1, used: requests.{resource}={quota}, limited"
             expected = Outcome("refused", by="quota", message=message)
-            amounts = [*(per_pod for _ in range(quota // per_pod)), *([quota % per_pod] if quota % per_pod else []), 1]
+            amounts = [*[per_pod] * (quota // per_pod), *filter(None, [quota % per_pod]), 1]
             pods = [_gated_pod(factory, pool, resource, number, amount) for number, amount in enumerate(amounts)]
             action, path = partial(_fill_quota, lock=lock, pods=pods), factory.tenant.path
-            yield Case(SUITE, title, path, expected, action, "", pool.name, title, "boundaries: quota")
+            yield Case(SUITE, title, path, expected, action, pool=pool.name, batch="boundaries: quota")
 
 
 def _priority_cases(factory: WorkloadFactory) -> Iterator[Case]:
@@ -223,9 +204,8 @@ def _priority_cases(factory: WorkloadFactory) -> Iterator[Case]:
     for name in SYSTEM_PRIORITY_CLASSES:
         pod = factory.default_pod(name)
         pod["spec"]["priorityClassName"] = name
-        title = f"{factory.namespace.name} pod with PriorityClass {name}"
-        action = creation(pod, creator(factory, pod))
-        yield Case(SUITE, title, factory.tenant.path, expected, action, request=title, batch="boundaries: quota")
+        title, action = f"{factory.namespace.name} pod with PriorityClass {name}", creation(pod, creator(factory, pod))
+        yield Case(SUITE, title, factory.tenant.path, expected, action, batch="boundaries: quota")
 
 
 def unfilled_quotas(cluster: Cluster) -> list[str]:
@@ -244,18 +224,20 @@ def _fill_quota(context: RehearsalContext, lock: Lock, pods: list[Object]) -> Ou
     """
     *filling, last = pods
 
+    def refusal_of(pod: Object) -> Outcome | None:
+        outcome = classify_response(context.client, partial(context.client.create, pod))
+        return outcome if outcome.verdict == "refused" else None
+
     def refused_pod() -> Outcome | None:
-        outcome = classify_response(context.client, partial(context.client.create, last))
-        if outcome.verdict == "refused":
-            return outcome
-        context.client.delete_object(last)
-        return None
+        outcome = refusal_of(last)
+        if outcome is None:
+            context.client.delete_object(last)
+        return outcome
 
     with lock:
         try:
             for pod in filling:
-                outcome = classify_response(context.client, partial(context.client.create, pod))
-                if outcome.verdict == "refused":
+                if outcome := refusal_of(pod):
                     return outcome
             return context.until("refusal of one more pod", refused_pod, context.timeouts.retry_s)
         except WaitError:
@@ -315,13 +297,12 @@ def _queue_cases(factory: WorkloadFactory) -> Iterator[Case]:
     without_queue = [] if pod_frameworks() & set(factory.cluster.frameworks) else [""]
     for queue in (*without_queue, *factory.other_queues[:1]):
         suffix = f"in queue {queue} of another tenant" if queue else "without a queue"
-        name = f"{factory.namespace.name} Job {suffix}"
+        name, path = f"{factory.namespace.name} Job {suffix}", factory.tenant.path
         expected = Outcome("pending", by="Kueue", message=f"LocalQueue {queue} doesn't exist")
         job = factory.job(factory.pod("stray"), queue)
         job["metadata"]["name"] += f"-{queue or 'none'}"
         del job["spec"]["suspend"]
-        action, path = partial(_submit_job, job=job), factory.tenant.path
-        yield Case(SUITE, name, path, expected, action, queue, "", name, "boundaries: nodes")
+        yield Case(SUITE, name, path, expected, partial(_submit_job, job=job), queue, batch="boundaries: nodes")
 
 
 def _submit_job(context: RehearsalContext, job: Object) -> Outcome:
@@ -335,5 +316,5 @@ def _submit_job(context: RehearsalContext, job: Object) -> Outcome:
         reserved = context.until(description, decision, context.timeouts.admission_s)
     finally:
         context.client.delete_object(created)
-    verdict: Literal["admitted", "pending"] = "admitted" if reserved["status"] == "True" else "pending"
-    return Outcome(verdict, by="Kueue", message=reserved["message"])
+    is_reserved = reserved["status"] == "True"
+    return Outcome("admitted" if is_reserved else "pending", by="Kueue", message=reserved["message"])

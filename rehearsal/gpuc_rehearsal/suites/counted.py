@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from functools import partial
 
 from gpuc.emit.policy_facts import kueue_user
 from gpuc.kubernetes.controllers import JOB_CONTROLLER, JOBSET, user
@@ -11,12 +11,12 @@ from gpuc.kubernetes.kueue import GATE, MANAGED_LABEL, PODSET_LABEL, QUEUE_LABEL
 from gpuc.model import Pool
 from gpuc.parts.workload_kinds import pod_frameworks
 from gpuc.pipeline.stages import CompiledSpec
-from gpuc_rehearsal.client import Object, address_of
+from gpuc_rehearsal.client import Client, Object, address_of
 from gpuc_rehearsal.context import RehearsalContext
-from gpuc_rehearsal.outcome import Outcome, Request, classify_response, dry_run
+from gpuc_rehearsal.outcome import Outcome, Request
 from gpuc_rehearsal.sample_namespaces import SampleNamespaces
 from gpuc_rehearsal.sample_workloads import WorkloadFactory, distinct_factories
-from gpuc_rehearsal.suites import Action, Case, creation
+from gpuc_rehearsal.suites import Action, Case, creation, sending
 from gpuc_rehearsal.suites.jobs import NO_CONTROLLER, kueue_decision
 from gpuc_rehearsal.suites.policies import ADMITTED, emitted_name, origin, policy_outcome
 
@@ -28,9 +28,8 @@ JOBSET_API = "jobset.x-k8s.io/v1alpha2"
 
 def cases(spec: CompiledSpec) -> Iterator[Case]:
     """Yields test cases for the namespaces that differ in pools, if the policies are emitted."""
-    cluster = spec.cluster
-    emitted = SampleNamespaces(cluster).emitted
-    for factory in distinct_factories(cluster):
+    emitted = SampleNamespaces(spec.cluster).emitted
+    for factory in distinct_factories(spec.cluster):
         pool = next((pool for pool in factory.queued_pools if pool.is_gpu), None)
         if GPU_QUOTA in emitted:
             yield from _pod_cases(factory)
@@ -52,7 +51,8 @@ def _pod_cases(factory: WorkloadFactory) -> Iterator[Case]:
     for pool in (quota.pool for quota in factory.namespace.quotas):
         pod = _pod(factory, pool)
         del pod["spec"]["nodeSelector"]
-        yield _case(factory, GPU_QUOTA, f"pod with a GPU of {pool.name} that selects no pool", creation(pod), expected)
+        name = f"pod with a GPU of {pool.name} that selects no pool"
+        yield _case(factory, GPU_QUOTA, name, creation(pod), expected, None)
     for pool in factory.tenant.pools:
         if pool.is_gpu and pool.counted == "quota" and pool not in factory.pools:
             # The ResourceQuota refuses the pod too, but the API server evaluates policies first.
@@ -81,14 +81,14 @@ def _forged_pod_case(factory: WorkloadFactory, pool: Pool) -> Case:
     """Returns a pod that claims to belong to an admitted Job, with the labels of Kueue and of the Job controller."""
     queue = _queue_of(factory, pool)
 
-    def forged(owner: Object) -> Object:
+    def create(client: Client, owner: Object) -> None:
         pod = _owned(_pod(factory, pool, "forged"), owner)
         pod["metadata"]["labels"] = {JOB_LABEL: owner["metadata"]["name"], QUEUE_LABEL: queue, MANAGED_LABEL: "true"}
-        return pod
+        client.create(pod, dry_run=True)
 
     name = "pod with a forged owner reference and Kueue's labels"
-    action = _forge(_admitted_job(factory, queue, "owner-of-pod"), forged)
-    return _job_case(factory, GPU_QUOTA, name, action, _forgery(factory, GPU_QUOTA), pool)
+    action = _after_admission(_admitted_job(factory, queue, "owner-of-pod"), create)
+    return _case(factory, GPU_QUOTA, name, action, _forgery(factory, GPU_QUOTA), pool, pods=1)
 
 
 def _forged_job_cases(factory: WorkloadFactory, pool: Pool) -> Iterator[Case]:
@@ -97,11 +97,14 @@ def _forged_job_cases(factory: WorkloadFactory, pool: Pool) -> Iterator[Case]:
     owners = {"Job": _admitted_job(factory, queue, "owner-of-job")}
     if JOBSET in factory.cluster.frameworks:
         owners["JobSet"] = _admitted_job_set(factory, queue)
+
+    def create(client: Client, owner: Object) -> None:
+        client.create(_owned(factory.job(_pod(factory, pool, "forged"), ""), owner), dry_run=True)
+
     expected = _forgery(factory, QUEUE_REQUIRED)
     for kind, owner in owners.items():
         name = f"Job with a forged owner reference to an admitted {kind}"
-        action = _forge(owner, lambda owner: _owned(factory.job(_pod(factory, pool, "forged"), ""), owner))
-        yield _job_case(factory, QUEUE_REQUIRED, name, action, expected, pool)
+        yield _case(factory, QUEUE_REQUIRED, name, _after_admission(owner, create), expected, pool, pods=1)
 
 
 def _enlarged_job_cases(factory: WorkloadFactory, pool: Pool) -> Iterator[Case]:
@@ -116,8 +119,13 @@ def _enlarged_job_cases(factory: WorkloadFactory, pool: Pool) -> Iterator[Case]:
     ):
         job = _admitted_job(factory, queue, "-".join(name.lower().split()))
         job["spec"] |= {"completionMode": "Indexed", "completions": 1, "parallelism": 1}
-        action = _change_running(job, {"spec": {"parallelism": 2, "completions": 2, **changes}})
-        yield _job_case(factory, QUEUE_REQUIRED, name, action, expected, pool, pods=2)
+        patch = {"spec": {"parallelism": 2, "completions": 2, **changes}}
+        action = _after_admission(job, partial(_change, patch), is_running=True)
+        yield _case(factory, QUEUE_REQUIRED, name, action, expected, pool, pods=2)
+
+
+def _change(patch: Object, client: Client, job: Object) -> None:
+    client.patch_object(job, patch, dry_run=True)
 
 
 def _forgery(factory: WorkloadFactory, policy: str) -> Outcome:
@@ -139,19 +147,15 @@ def _decision(factory: WorkloadFactory, policy: str) -> Outcome:
 
 
 def _case(
-    factory: WorkloadFactory, policy: str, name: str, action: Action, expected: Outcome, pool: Pool | None = None
+    factory: WorkloadFactory, policy: str, name: str, action: Action, outcome: Outcome, pool: Pool | None, pods: int = 0
 ) -> Case:
-    title = f"{factory.namespace.name} {name}"
-    pool_name = pool.name if pool else ""
-    return Case(SUITE, title, origin(factory.cluster, policy), expected, action, pool=pool_name, request=title)
-
-
-def _job_case(
-    factory: WorkloadFactory, policy: str, name: str, action: Action, expected: Outcome, pool: Pool, pods: int = 1
-) -> Case:
-    """Returns a test case with a Job that Kueue has to admit first: the Job needs quota of the pool for its pods."""
-    demand = Request({pool.gpu_resource_names[0]: 1}, pods, pool.name)
-    return replace(_case(factory, policy, name, action, expected, pool), queue=_queue_of(factory, pool), demand=demand)
+    """Returns a test case. With pods, Kueue has to admit a Job first, which needs quota of the pool for these pods."""
+    title, path = f"{factory.namespace.name} {name}", origin(factory.cluster, policy)
+    if pool is None:
+        return Case(SUITE, title, path, outcome, action)
+    demand = Request({pool.gpu_resource_names[0]: 1}, pods, pool.name) if pods else None
+    queue = _queue_of(factory, pool) if pods else ""
+    return Case(SUITE, title, path, outcome, action, queue, pool.name, demand=demand)
 
 
 def _pod(factory: WorkloadFactory, pool: Pool, name: str = "uncounted") -> Object:
@@ -186,39 +190,25 @@ def _owned(document: Object, owner: Object) -> Object:
     return document
 
 
-def _forge(owner: Object, forged: Callable[[Object], Object]) -> Action:
-    """Returns an action that waits until Kueue admits the owner, and then creates the forged object."""
+def _after_admission(owner: Object, send: Callable[[Client, Object], None], *, is_running: bool = False) -> Action:
+    """Returns an action that waits until Kueue admits an object, and then sends a request about the object.
+
+    is_running: whether Kueue must also have resumed the object, which is a Job.
+    """
 
     def action(context: RehearsalContext) -> Outcome:
         created = context.client.create(owner)
-        refused = _refused(context, created, "the owner")
-        return refused or dry_run(context.client, forged(created))
-
-    return action
-
-
-def _refused(context: RehearsalContext, job: Object, title: str) -> Outcome | None:
-    """Waits for Kueue's decision; returns None if Kueue admits the Job."""
-    decision = kueue_decision(context, job)
-    message = f"Kueue must admit {title}: {decision.message}"
-    return None if decision.verdict == "admitted" else Outcome("unanswered", message=message)
-
-
-def _change_running(job: Object, patch: Object) -> Action:
-    """Returns an action that waits until Kueue has admitted and resumed a Job, and then changes the Job."""
-
-    def action(context: RehearsalContext) -> Outcome:
-        client = context.client
-        created = client.create(job)
-        name = created["metadata"]["name"]
-        if refused := _refused(context, created, f"Job {name}"):
-            return refused
+        title = f"Job {created['metadata']['name']}" if is_running else "the owner"
+        decision = kueue_decision(context, created)
+        if decision.verdict != "admitted":
+            return Outcome("unanswered", message=f"Kueue must admit {title}: {decision.message}")
 
         def is_resumed() -> bool:
-            return client.get(*address_of(created))["spec"].get("suspend") is False
+            return context.client.get(*address_of(created))["spec"].get("suspend") is False
 
-        context.until(f"Kueue resumes Job {name}", is_resumed, context.timeouts.admission_s)
-        return classify_response(client, lambda: client.patch_object(created, patch, dry_run=True))
+        if is_running:
+            context.until(f"Kueue resumes {title}", is_resumed, context.timeouts.admission_s)
+        return sending(lambda client: send(client, created))(context)
 
     return action
 
@@ -228,8 +218,7 @@ def _remove_gate(pod: Object, sender: str, labels: dict[str, str]) -> Action:
 
     def action(context: RehearsalContext) -> Outcome:
         created = context.client.with_user(user(JOB_CONTROLLER)).create(pod)
-        client = context.client.with_user(sender)
         patch = {"metadata": {"labels": labels}, "spec": {"schedulingGates": None}}
-        return classify_response(client, lambda: client.patch_object(created, patch, dry_run=True))
+        return sending(lambda client: _change(patch, client, created), sender)(context)
 
     return action

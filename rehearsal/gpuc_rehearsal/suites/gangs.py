@@ -36,15 +36,14 @@ def cases(spec: CompiledSpec) -> Iterator[Case]:
     for queue in cluster_queues(spec.cluster):
         for pool_quota in queue.pool_quotas:
             for resource, gang in gangs(pool_quota).items():
-                name = resource or CPU
+                name, expected = resource or CPU, admission(spec, queue, gang)
                 description = f"{gang.pods} pods with {quantity_text(name, gang.pod[name])} {name}"
-                expected = admission(spec, queue, gang)
                 work = Work("", queue, gang, without_pods=True)
                 yield job_case("gangs", work, description, pool_quota.path, expected, BATCH, borrowed_amounts)
             for resource in pool_quota.nominal:
                 if (request := refused_request(spec, queue, pool_quota, resource)) is not None:
-                    size = quantity_text(resource, request.total[resource])
-                    description, expected = f"{size} {resource}, more than the maximum", expect(spec, queue, request)
+                    size, expected = quantity_text(resource, request.total[resource]), expect(spec, queue, request)
+                    description = f"{size} {resource}, more than the maximum"
                     work = Work("", queue, request, without_pods=True)
                     yield job_case("gangs", work, description, pool_quota.path, expected, BATCH, observed_admission)
 
@@ -59,12 +58,11 @@ def gangs(pool_quota: PoolQuota) -> dict[str, Request]:
         pods = {pool.gpu_resource_names[0] if pool.sharing else "": dict(pool.node)}
     else:
         pods = pool.portions
-    largest = {}
-    for resource, pod in pods.items():
-        count = min(pool_quota.nominal[name] // amount for name, amount in pod.items() if amount)
-        if count:
-            largest[resource] = Request(pod, count, pool.name)
-    return largest
+    counts = {
+        resource: min(pool_quota.nominal[name] // amount for name, amount in pod.items() if amount)
+        for resource, pod in pods.items()
+    }
+    return {resource: Request(pods[resource], count, pool.name) for resource, count in counts.items() if count}
 
 
 def refused_request(spec: CompiledSpec, queue: ClusterQueue, pool_quota: PoolQuota, resource: str) -> Request | None:
@@ -83,15 +81,14 @@ def refused_request(spec: CompiledSpec, queue: ClusterQueue, pool_quota: PoolQuo
         for per_pod in range(largest, 0, -1):
             pod = TINY | (gpu if resource == EFA else {}) | {resource: per_pod}
             pods = total // per_pod
-            if total % per_pod == 0 and _fits_other_quota(quota, queue, pool.name, resource, Request(pod, pods)):
-                return Request(pod, pods, pool.name)
+            request = Request(pod, pods, pool.name)
+            if total % per_pod == 0 and all(
+                amount <= quota.available(queue, pool.name, name)
+                for name, amount in request.total.items()
+                if name != resource
+            ):
+                return request
     return None
-
-
-def _fits_other_quota(quota: Quota, queue: ClusterQueue, flavor: str, resource: str, request: Request) -> bool:
-    """Returns whether a request is within the quota of all resources except one."""
-    others = {name: amount for name, amount in request.total.items() if name != resource}
-    return all(amount <= quota.available(queue, flavor, name) for name, amount in others.items())
 
 
 def borrowing(spec: CompiledSpec) -> Iterator[Case]:
@@ -131,10 +128,15 @@ def preemption(spec: CompiledSpec) -> Iterator[Case]:
     priorities = sorted(spec.cluster.spec.priorities, key=lambda name: spec.cluster.spec.priorities[name])
     if len(priorities) < 2:
         return
-    low, high = priorities[0], priorities[-1]
-    numbers: Counter[str] = Counter()
+    low, high, numbers = priorities[0], priorities[-1], Counter[str]()
+    available = Quota(spec).available
+
+    def borrowable(queue: ClusterQueue, pool_quota: PoolQuota) -> int:
+        pool, nominal = pool_quota.pool.name, pool_quota.nominal
+        return sum(available(queue, pool, name) - amount for name, amount in nominal.items())
+
     for queue in cluster_queues(spec.cluster):
-        pool_quota = min(queue.pool_quotas, key=lambda pool_quota: _borrowable(spec, queue, pool_quota))
+        pool_quota = min(queue.pool_quotas, key=partial(borrowable, queue))
         nominal = next(iter(gangs(pool_quota).values()), None)
         if nominal is None:
             continue
@@ -146,12 +148,6 @@ def preemption(spec: CompiledSpec) -> Iterator[Case]:
         request = f"one pod of priority {high} while priority {low} uses all quota"
         message = IN_QUEUE if preempts != "never" else ""
         yield _competing(spec, (first, second), name, message, request, f"preemption {numbers[pool]}")
-
-
-def _borrowable(spec: CompiledSpec, queue: ClusterQueue, pool_quota: PoolQuota) -> int:
-    """Returns the sum of the amounts that a ClusterQueue can borrow of a pool."""
-    available = Quota(spec).available
-    return sum(available(queue, pool_quota.pool.name, name) - amount for name, amount in pool_quota.nominal.items())
 
 
 def reclaim(spec: CompiledSpec) -> Iterator[Case]:

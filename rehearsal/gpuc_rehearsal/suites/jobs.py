@@ -26,10 +26,7 @@ from gpuc_rehearsal.suites import NODES_BATCH, Case
 SMALL: Amounts = {CPU: 100, MEMORY: 256 * MIB, EPHEMERAL_STORAGE: 64 * MIB}
 """Requests of a pod for cpu, memory and ephemeral storage if the test case tests another resource."""
 NO_CONTROLLER = LABEL
-"""Value of spec.managedBy for Jobs without pods: no controller has this name, so no controller creates pods.
-
-Test cases for quota use this value, because Kueue decides about a Job before it has pods.
-"""
+"""spec.managedBy of Jobs without pods: no controller has this name. Kueue decides about a Job before it has pods."""
 KUEUE_REFUSAL = "Pending"
 """Reason of Kueue's events about a Workload that Kueue does not admit."""
 EVENT_SECONDS = 5
@@ -54,7 +51,8 @@ class Work:
 
 def job_of(cluster: Cluster, work: Work) -> Object:
     """Returns the Job in a namespace of the queue's tenants: with an NCCL profile for EFA requests, else without."""
-    namespace = _namespace(cluster, work)
+    namespaces = [namespace for _, namespace in cluster.namespaces if work.queue.name in namespace.local_queues]
+    namespace = min(namespaces, key=lambda found: (found.nccl is not None) != (EFA in work.request.pod))
     request = work.request
     labels = {QUEUE_LABEL: work.queue.name} | ({PRIORITY_LABEL: work.priority} if work.priority else {})
     annotations = dict(HOLD) if work.keeps_running else {}
@@ -66,7 +64,7 @@ def job_of(cluster: Cluster, work: Work) -> Object:
         "backoffLimit": 0,
         **REPLACE_FAILED,
         **({"managedBy": NO_CONTROLLER} if work.without_pods else {}),
-        "template": {"metadata": {"annotations": annotations}, "spec": _pod(cluster, namespace, work)},
+        "template": {"metadata": {"annotations": annotations}, "spec": _pod(cluster, namespace, request)},
     }
     return new_object("batch/v1", "Job", object_name(work.name), namespace.name, metadata={"labels": labels}, spec=spec)
 
@@ -82,17 +80,11 @@ def object_name(name: str) -> str:
     return f"case-{hashlib.sha256(name.encode()).hexdigest()[:12]}"
 
 
-def _namespace(cluster: Cluster, work: Work) -> Namespace:
-    namespaces = [namespace for _, namespace in cluster.namespaces if work.queue.name in namespace.local_queues]
-    return min(namespaces, key=lambda namespace: (namespace.nccl is not None) != (EFA in work.request.pod))
-
-
-def _pod(cluster: Cluster, namespace: Namespace, work: Work) -> Object:
-    request = work.request
-    quantities = texts(request.pod)
+def _pod(cluster: Cluster, namespace: Namespace, request: Request) -> Object:
+    quantities, registries = texts(request.pod), cluster.policy_settings("images").get("registries")
     container: Object = {
         "name": "work",
-        "image": f"{(cluster.policy_settings('images').get('registries') or [PLACEHOLDER_REGISTRY])[0]}case:1",
+        "image": f"{(registries or [PLACEHOLDER_REGISTRY])[0]}case:1",
         "resources": {"requests": quantities, "limits": dict(quantities)},
         "securityContext": deepcopy(CONTAINER_SECURITY),
     }
@@ -167,16 +159,16 @@ def kueue_decision(context: RehearsalContext, job: Object) -> Outcome:
 def _reasons(context: RehearsalContext, workload: Object) -> str:
     """Returns all messages about a Workload: Kueue replaces the message of the condition with every new attempt."""
     message = str(condition(workload, "QuotaReserved").get("message", ""))
+
+    def refusals() -> list[str]:
+        return [message for reason, message in context.events_of(workload) if reason == KUEUE_REFUSAL]
+
     try:
-        context.until("Kueue's events", lambda: _refusal_events(context, workload), EVENT_SECONDS)
+        context.until("Kueue's events", refusals, EVENT_SECONDS)
     except WaitError:
         if not message:
             raise
-    return "; ".join(dict.fromkeys([message, *_refusal_events(context, workload)]))
-
-
-def _refusal_events(context: RehearsalContext, workload: Object) -> list[str]:
-    return [message for reason, message in context.events_of(workload) if reason == KUEUE_REFUSAL]
+    return "; ".join(dict.fromkeys([message, *refusals()]))
 
 
 def borrowed_amounts(context: RehearsalContext, work: Work) -> Outcome:
@@ -186,11 +178,7 @@ def borrowed_amounts(context: RehearsalContext, work: Work) -> Outcome:
         return actual
 
     def updated() -> list[Object] | None:
-        """Returns the resources in the status of the ClusterQueue if they include every resource of the Job.
-
-        Kueue updates the status shortly after the admission. Before, the status can contain the resources of a deleted
-        Workload.
-        """
+        # Kueue updates the status shortly after the admission; before, it can have the resources of a deleted Workload.
         status = context.client.get(*CLUSTER_QUEUE, work.queue.name).get("status", {})
         flavors = status.get("flavorsReservation", ())
         rows: list[Object] = next((row["resources"] for row in flavors if row["name"] == actual.flavor), [])
@@ -219,12 +207,10 @@ def placed(context: RehearsalContext, job: Object, work: Work, decision: Outcome
 
     def settled() -> tuple[list[Object], str] | None:
         pods = context.pods_of(job)
-        waiting = [pod for pod in pods if not pod["spec"].get("nodeName")]
         if len(pods) < work.request.pods:
             return None
-        if waiting:
-            refusal = scheduling_refusal(context, waiting[0], is_static)
-            if refusal:
+        if waiting := [pod for pod in pods if not pod["spec"].get("nodeName")]:
+            if refusal := scheduling_refusal(context, waiting[0], is_static):
                 refused_at.append(time.monotonic())
             is_final = refusal and (not is_static or refused_at[-1] - refused_at[0] >= context.timeouts.retry_s)
             return (pods, refusal) if is_final else None
@@ -241,7 +227,7 @@ def placed(context: RehearsalContext, job: Object, work: Work, decision: Outcome
     return replace(
         decision,
         verdict="bound" if work.keeps_running else "complete",
-        pool="+".join(sorted({labels[POOL_LABEL] for labels in context.node_labels(pods)})),
+        pool=context.pools_of(pods),
         instance_types=context.types_of(pods),
         nodes=len({pod["spec"]["nodeName"] for pod in pods}),
     )

@@ -36,8 +36,7 @@ def smallest(spec: CompiledSpec) -> Iterator[Case]:
     for queue in cluster_queues(spec.cluster):
         for pool_quota in queue.pool_quotas:
             for resource in pool_quota.pool.gpu_resource_names or ("",):
-                pod = SMALL | ({resource: 1} if resource else {})
-                request = Request(pod, pool=pool_quota.pool.name)
+                request = Request(SMALL | ({resource: 1} if resource else {}), pool=pool_quota.pool.name)
                 description = f"one {resource}" if resource else f"{SMALL[CPU]}m cpu"
                 expected = _completed(expect(spec, queue, request))
                 yield job_case("smallest", Work("", queue, request), description, pool_quota.path, expected)
@@ -65,9 +64,8 @@ def efa(spec: CompiledSpec) -> Iterator[Case]:
             small = SMALL | dict.fromkeys(pool.gpu_resource_names[:1], 1)
             yield _efa_case(spec, queue, pool, small | {EFA: 1}, "one EFA interface")
             if pool.has_efa and HUGEPAGES in pool.node:
-                pages = {EFA: pool.node[EFA], HUGEPAGES: pool.node[HUGEPAGES] // (4 * MIB) * 2 * MIB}
-                description = "all EFA interfaces and half of the huge pages"
-                yield _efa_case(spec, queue, pool, small | pages, description)
+                most = small | {EFA: pool.node[EFA], HUGEPAGES: pool.node[HUGEPAGES] // (4 * MIB) * 2 * MIB}
+                yield _efa_case(spec, queue, pool, most, "all EFA interfaces and half of the huge pages")
 
 
 def _efa_case(spec: CompiledSpec, queue: ClusterQueue, pool: Pool, pod: Amounts, description: str) -> Case:
@@ -88,13 +86,13 @@ def full_node(spec: CompiledSpec) -> Iterator[Case]:
     for pool in spec.cluster.pools:
         for instance in pool.instances:
             full = full_amounts(pool, instance)
-            request = Request(full, pool=pool.name)
+            request, origin = Request(full, pool=pool.name), (*pool.path, "instances")
             queues = (queue for queue in cluster_queues(spec.cluster) if pool in queue.pools)
             queue = next((part for part in queues if expect(spec, part, request).verdict == "admitted"), None)
             if queue is None:
                 continue
-            origin, work = (*pool.path, "instances"), Work("", queue, request, keeps_running=True)
-            yield job_case("full node", work, f"a full {instance.type}", origin, _bound(expect(spec, queue, request)))
+            work, expected = Work("", queue, request, keeps_running=True), _bound(expect(spec, queue, request))
+            yield job_case("full node", work, f"a full {instance.type}", origin, expected)
             if instance is largest_instance(pool):
                 yield from _too_large(spec, queue, pool, full)
 
@@ -111,9 +109,9 @@ def largest_instance(pool: Pool) -> InstanceType:
 
 def _too_large(spec: CompiledSpec, queue: ClusterQueue, pool: Pool, full: Amounts) -> Iterator[Case]:
     """Yields test cases that request more of one resource than the largest node has, and little of all others."""
+    small = SMALL | dict.fromkeys(pool.gpu_resource_names[:1], 1)
     for resource, step in STEPS.items():
-        gpu = dict.fromkeys(pool.gpu_resource_names[:1], 1)
-        request = Request(SMALL | gpu | {resource: full[resource] + step}, pool=pool.name)
+        request = Request(small | {resource: full[resource] + step}, pool=pool.name)
         expected = replace(expect(spec, queue, request), borrowed=None)
         if expected.verdict == "pending":
             expected = too_large(spec.cluster, expected)
@@ -124,7 +122,7 @@ def _too_large(spec: CompiledSpec, queue: ClusterQueue, pool: Pool, full: Amount
 def too_large(cluster: Cluster, expected: Outcome) -> Outcome:
     """Returns the outcome with the message of the autoscaler for a pod that fits no instance type of its pool."""
     autoscaler = autoscaler_of(cluster)
-    is_refused = autoscaler is not None and expected.by == autoscaler.name
+    is_refused = autoscaler and expected.by == autoscaler.name
     return replace(expected, message=autoscaler.too_large) if autoscaler and is_refused else expected
 
 
@@ -136,10 +134,8 @@ def topology(spec: CompiledSpec) -> Iterator[Case]:
             if pool.is_static and "block" in (pool.spec.topology or ()):
                 numbers[pool.name] += 1
                 block, full = min(BLOCK_NODES, pool.nodes_max), dict(pool.node)
-                requests = {
-                    f"{pods} full nodes in one block": Request(full, pods, pool.name, one_block=True)
-                    for pods in (1, block, block + 1)
-                }
+                gangs = (Request(full, pods, pool.name, one_block=True) for pods in (1, block, block + 1))
+                requests = {f"{gang.pods} full nodes in one block": gang for gang in gangs}
                 requests["1 full nodes and 1m cpu more"] = Request(full | {CPU: full[CPU] + 1}, 1, pool.name)
                 for description, request in requests.items():
                     work, origin = Work("", queue, request, keeps_running=True), (*pool.path, "topology")
@@ -193,9 +189,7 @@ def fill(context: RehearsalContext, jobs: list[Work], nodes: int | None) -> Outc
     for work in jobs:
         job = submit(context, work)
         decision = kueue_decision(context, job)
-        if decision.verdict != "admitted":
-            return decision
-        actual = placed(context, job, work, decision)
+        actual = placed(context, job, work, decision) if decision.verdict == "admitted" else decision
         if actual.verdict != "bound":
             return actual
         node_names |= {pod["spec"]["nodeName"] for pod in context.pods_of(job)}

@@ -7,9 +7,9 @@ requests are dry runs, so no object is stored.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
+from functools import partial
+from typing import NamedTuple
 
 from gpuc.diagnostics.finding import Path
 from gpuc.emit.pod_deletion import GPU_QUOTA, NAME, grace_limits
@@ -17,10 +17,10 @@ from gpuc.emit.workloads import workloads
 from gpuc.manifest.manifest import Manifest
 from gpuc.model import Cluster
 from gpuc.pipeline.stages import CompiledSpec
-from gpuc_rehearsal.client import Client, Object
-from gpuc_rehearsal.context import RehearsalContext
+from gpuc_rehearsal.client import Client, new_object
+from gpuc_rehearsal.context import POD, RehearsalContext
 from gpuc_rehearsal.examples import Example
-from gpuc_rehearsal.outcome import NO_OBJECTION, Outcome, classify_response, dry_run
+from gpuc_rehearsal.outcome import NO_OBJECTION, Outcome
 from gpuc_rehearsal.sample_namespaces import SampleNamespaces, constraint_name
 from gpuc_rehearsal.sample_workloads import (
     SampleObject,
@@ -30,7 +30,7 @@ from gpuc_rehearsal.sample_workloads import (
     factories,
     permitted_samples,
 )
-from gpuc_rehearsal.suites import Case
+from gpuc_rehearsal.suites import Action, Case, creation, sending
 from gpuc_rehearsal.violations import violations
 
 SUITE = "policies"
@@ -43,7 +43,6 @@ NODE = "gpuc-rehearsal-no-node"
 SCHEDULER = "gpuc-rehearsal-no-scheduler"
 YEAR_SECONDS = 31_536_000
 LABEL = "gpuc-rehearsal"
-JSON = "application/json"
 
 
 def cases(spec: CompiledSpec) -> Iterator[Case]:
@@ -57,7 +56,7 @@ def cases(spec: CompiledSpec) -> Iterator[Case]:
     for template in workloads(cluster):
         if isinstance(template, Manifest):
             name = f"template {template.file.rpartition('/')[2]} {template}"
-            action = _create_action(namespaces, template.document(), ignored=fleet_warnings(cluster))
+            action = _prepared(namespaces, creation(template.document(), ignored=fleet_warnings(cluster)))
             yield Case(SUITE, name, template.origin, ADMITTED, action, request=f"template {template}")
 
 
@@ -65,9 +64,9 @@ def _example_cases(cluster: Cluster, namespaces: SampleNamespaces) -> Iterator[C
     for name, served in namespaces.examples.items():
         for example in served:
             title = f"{name} {'denied' if example.denied else 'allowed'} example: {example.title}"
+            action = _prepared(namespaces, sending(partial(namespaces.send, example), example.user))
             expected = _expected_for_example(name, example)
-            action = _example_action(namespaces, example)
-            yield Case(SUITE, title, origin(cluster, name), expected, action, request=title)
+            yield Case(SUITE, title, origin(cluster, name), expected, action)
 
 
 def _expected_for_example(name: str, example: Example) -> Outcome:
@@ -80,13 +79,14 @@ def _expected_for_example(name: str, example: Example) -> Outcome:
     return ADMITTED
 
 
-def _example_action(namespaces: SampleNamespaces, example: Example) -> Callable[[RehearsalContext], Outcome]:
-    def action(context: RehearsalContext) -> Outcome:
-        namespaces.prepare(context)
-        client = context.client.with_user(example.user)
-        return classify_response(client, lambda: namespaces.send(client, example))
+def _prepared(namespaces: SampleNamespaces, action: Action) -> Action:
+    """Returns an action for which the namespaces of all examples exist."""
 
-    return action
+    def prepared(context: RehearsalContext) -> Outcome:
+        namespaces.prepare(context)
+        return action(context)
+
+    return prepared
 
 
 def _tenant_cases(factory: WorkloadFactory, namespaces: SampleNamespaces) -> Iterator[Case]:
@@ -95,13 +95,11 @@ def _tenant_cases(factory: WorkloadFactory, namespaces: SampleNamespaces) -> Ite
             continue
         name = f"{factory.namespace.name} {sample.policy or 'permitted'}: {sample.name}"
         path = origin(factory.cluster, sample.policy) if sample.policy else factory.namespace.path
-        expected = _expected(factory, sample)
-        ignored = fleet_warnings(factory.cluster, sample.policy)
         # A policy that decides by the user tests a member of the tenant instead of the creator in a cluster.
         user = "" if sample.policy in DECIDED_BY_USER else creator(factory, sample.document)
-        action = _create_action(namespaces, sample.document, user, ignored)
-        request = f"{factory.namespace.name}: {sample.name}"
-        yield Case(SUITE, name, path, expected, action, pool=sample.pool, request=request)
+        action = creation(sample.document, user, fleet_warnings(factory.cluster, sample.policy))
+        expected, request = _expected(factory, sample), f"{factory.namespace.name}: {sample.name}"
+        yield Case(SUITE, name, path, expected, _prepared(namespaces, action), pool=sample.pool, request=request)
 
 
 def _platform_cases(cluster: Cluster, namespaces: SampleNamespaces) -> Iterator[Case]:
@@ -112,7 +110,7 @@ def _platform_cases(cluster: Cluster, namespaces: SampleNamespaces) -> Iterator[
             tested.add(sample.policy)
             document = {**sample.document, "metadata": {**sample.document["metadata"], "namespace": PLATFORM}}
             name = f"{PLATFORM} {sample.policy}: {sample.name}"
-            action, request = _create_action(namespaces, document), f"{PLATFORM}: {sample.name}"
+            action, request = _prepared(namespaces, creation(document)), f"{PLATFORM}: {sample.name}"
             yield Case(SUITE, name, origin(cluster, sample.policy), ADMITTED, action, request=request)
 
 
@@ -167,30 +165,15 @@ def fleet_warnings(cluster: Cluster, tested: str = "") -> tuple[str, ...]:
     return tuple(texts)
 
 
-def _create_action(
-    namespaces: SampleNamespaces, document: Object, user: str = "", ignored: tuple[str, ...] = ()
-) -> Callable[[RehearsalContext], Outcome]:
-    def action(context: RehearsalContext) -> Outcome:
-        namespaces.prepare(context)
-        client = context.client.with_user(user)
-        return dry_run(client, document, ignored)
-
-    return action
-
-
-@dataclass(frozen=True, slots=True)
-class Deletion:
-    """A request to delete a pod, or all pods with the label of the test case."""
+class Deletion(NamedTuple):
+    """A request to delete a pod, or all pods with the label of the test case. Grace periods are in seconds."""
 
     name: str
+    """The request. The name starts with "all" if the request selects pods by label, instead of one pod by name."""
     requested: int | None
-    """Grace period of the request in seconds; None for a request without a grace period."""
-    is_above: bool = False
-    """Whether the grace period is above the limit."""
-    of_pod: int | None = None
-    """Grace period of the pod in seconds; None for the default."""
-    selects: bool = False
-    """Whether the request selects pods by label, instead of one pod by name."""
+    """Grace period of the request; None for a request without a grace period."""
+    of_pod: int = 0
+    """Grace period of the pod; 0 for the default."""
 
 
 def deletion(spec: CompiledSpec) -> Iterator[Case]:
@@ -200,59 +183,54 @@ def deletion(spec: CompiledSpec) -> Iterator[Case]:
         editors = factory.tenant.editors(factory.namespace)
         if not editors:
             continue
-        for deletion in _deletions(grace_limits(cluster)[factory.tenant.name]):
-            above = policy_outcome(cluster.policy_stage(GPU_QUOTA), NAME)
-            expected = above if deletion.is_above else ADMITTED
-            name = f"{factory.namespace.name} {deletion.name}"
-            action = _delete(factory, deletion, editors[0])
-            yield Case("deletion", name, origin(cluster, GPU_QUOTA), expected, action, request=name, batch="counted")
+        limit = grace_limits(cluster)[factory.tenant.name]
+        for deletion in _deletions(limit):
+            is_above = (deletion.requested or 0) > max(limit, deletion.of_pod)
+            expected = policy_outcome(cluster.policy_stage(GPU_QUOTA), NAME) if is_above else ADMITTED
+            name, action = f"{factory.namespace.name} {deletion.name}", _delete(factory, deletion, editors[0])
+            yield Case("deletion", name, origin(cluster, GPU_QUOTA), expected, action, batch="counted")
 
 
 def _deletions(limit: int) -> Iterator[Deletion]:
     above, slow = limit + 1, limit + 1000
-    yield Deletion("pod deleted in a year", YEAR_SECONDS, is_above=True)
-    yield Deletion("pod deleted above the limit", above, is_above=True)
+    yield Deletion("pod deleted in a year", YEAR_SECONDS)
+    yield Deletion("pod deleted above the limit", above)
     yield Deletion("pod deleted within the limit", limit)
     yield Deletion("pod deleted at once", 0)
     yield Deletion("pod deleted", None)
-    yield Deletion("slow pod deleted", None, of_pod=slow)
-    yield Deletion("slow pod deleted within its own period", slow, of_pod=slow)
-    yield Deletion("slow pod deleted above its own period", slow + 1, is_above=True, of_pod=slow)
-    yield Deletion("all pods deleted above the limit", above, is_above=True, selects=True)
-    yield Deletion("all pods deleted within the limit", limit, selects=True)
-    yield Deletion("all slow pods deleted", None, of_pod=slow, selects=True)
+    yield Deletion("slow pod deleted", None, slow)
+    yield Deletion("slow pod deleted within its own period", slow, slow)
+    yield Deletion("slow pod deleted above its own period", slow + 1, slow)
+    yield Deletion("all pods deleted above the limit", above)
+    yield Deletion("all pods deleted within the limit", limit)
+    yield Deletion("all slow pods deleted", None, slow)
 
 
-def _delete(factory: WorkloadFactory, deletion: Deletion, group: str) -> Callable[[RehearsalContext], Outcome]:
+def _delete(factory: WorkloadFactory, deletion: Deletion, group: str) -> Action:
     """Returns an action that deletes a pod with a node, as a member of a group. The deletion is a dry run."""
     pod = factory.pod(deletion.name.replace(" ", "-"))
     pod["metadata"]["labels"] = {LABEL: pod["metadata"]["name"]}
     pod["spec"]["schedulerName"] = SCHEDULER
-    if deletion.of_pod is not None:
+    if deletion.of_pod:
         pod["spec"]["terminationGracePeriodSeconds"] = deletion.of_pod
-    options: Object = {"dryRun": ["All"]}
-    if deletion.requested is not None:
-        options["gracePeriodSeconds"] = deletion.requested
-    user = f"member-of-{factory.tenant.name}"
+    requested = {} if deletion.requested is None else {"gracePeriodSeconds": deletion.requested}
+    name, namespace = pod["metadata"]["name"], factory.namespace.name
+
+    def delete(member: Client) -> None:
+        many = f"{member.path(*POD, namespace)}?labelSelector={LABEL}={name}"
+        address = many if deletion.name.startswith("all") else member.path(*POD, namespace, name)
+        member.request("DELETE", address, {"dryRun": ["All"], **requested})
 
     def action(context: RehearsalContext) -> Outcome:
-        metadata = context.client.create(pod)["metadata"]
-        name, namespace = metadata["name"], metadata["namespace"]
+        client = context.client
+        client.create(pod)
         try:
-            _bind(context.client, metadata)
-            member = context.client.impersonate(user, group)
-            one, many = member.path("v1", "Pod", namespace, name), member.path("v1", "Pod", namespace)
-            address = f"{many}?labelSelector={LABEL}={name}" if deletion.selects else one
-            return classify_response(member, lambda: member.send("DELETE", address, json.dumps(options).encode(), JSON))
+            # The API server ignores the grace period of a pod without a node.
+            target = {"apiVersion": "v1", "kind": "Node", "name": NODE}
+            binding = new_object("v1", "Binding", name, target=target)
+            client.request("POST", client.path(*POD, namespace, name, "binding"), binding)
+            return sending(delete, f"member-of-{factory.tenant.name}", group)(context)
         finally:
-            context.client.delete("v1", "Pod", name, namespace)
+            client.delete_object(pod)
 
     return action
-
-
-def _bind(client: Client, metadata: Object) -> None:
-    """Binds a pod to a node, like a scheduler. The API server ignores the grace period of a pod without a node."""
-    target = {"apiVersion": "v1", "kind": "Node", "name": NODE}
-    binding = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": metadata["name"]}, "target": target}
-    path = client.path("v1", "Pod", metadata["namespace"], metadata["name"], "binding")
-    client.send("POST", path, json.dumps(binding).encode(), JSON)

@@ -10,13 +10,13 @@ from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 
 from gpuc.emit.workloads import workloads
 from gpuc.kubernetes.amounts import CPU, MEMORY, MIB, Amounts, texts
 from gpuc.kubernetes.kueue import QUEUE_LABEL
 from gpuc.manifest.manifest import Manifest
 from gpuc.model import Cluster, ClusterQueue, Pool
-from gpuc.model.names import POOL_LABEL
 from gpuc.model.tenant import NamespaceQuota
 from gpuc.parts.workload_kinds import pod_frameworks
 from gpuc.pipeline.stages import CompiledSpec
@@ -31,6 +31,7 @@ from gpuc_rehearsal.suites.jobs import flavor_of, object_name
 from gpuc_rehearsal.suites.nodes import STEPS, full_amounts, largest_instance, too_large
 
 SUITE = "serving"
+FRAMEWORKS = ("spec", "kueue", "frameworks")
 APP_LABEL = "app"
 MAX_PODS = 128
 """Maximum number of pods with which a Deployment fills a ResourceQuota. Larger quotas are not tested."""
@@ -69,7 +70,7 @@ def _exhausting_cases(factory: WorkloadFactory, quota: NamespaceQuota) -> Iterat
         document = replicated(factory, "Deployment", pod, pods + 1)
         action = partial(_exhaust, document=document, pods=pods if runs else 0, limit=pods)
         expected = Outcome("refused", by="quota", pool=pool.name if runs else "", message=used)
-        yield Case(SUITE, name, quota.path, expected, action, "", pool.name, name, f"serving {number}")
+        yield Case(SUITE, name, quota.path, expected, action, pool=pool.name, batch=f"serving {number}")
 
 
 def _full_node_cases(spec: CompiledSpec, factory: WorkloadFactory, quota: NamespaceQuota) -> Iterator[Case]:
@@ -83,9 +84,8 @@ def _full_node_cases(spec: CompiledSpec, factory: WorkloadFactory, quota: Namesp
         name = f"{factory.namespace.name} pod as large as a {instance.type} of {pool.name}"
         expected = replace(predict(spec, pod), verdict="bound", nodes=None, borrowed=None)
         # One pod at a time in a namespace: a ResourceQuota in nodes is smaller than the sum of its complete nodes.
-        batch = f"serving nodes {number}"
-        action = partial(_bind, pod=pod)
-        yield Case(SUITE, name, quota.path, expected, action, pool=pool.name, request=name, batch=batch)
+        action, batch = partial(_bind, pod=pod), f"serving nodes {number}"
+        yield Case(SUITE, name, quota.path, expected, action, pool=pool.name, batch=batch)
     cpu = pool.tenant_allocatable(largest_instance(pool))[CPU] + 1
     if cpu <= factory.namespace.hard.get(CPU, cpu):
         size = {CPU: cpu, MEMORY: 16 * MIB, pool.gpu_resource_names[0]: 1}
@@ -93,7 +93,7 @@ def _full_node_cases(spec: CompiledSpec, factory: WorkloadFactory, quota: Namesp
         pod = _sized_pod(factory, pool, "too-large", size)
         expected, action = replace(predict(spec, pod), borrowed=None), partial(refusal, pod=pod, pool=pool)
         expected = too_large(spec.cluster, expected)
-        yield Case(SUITE, name, quota.path, expected, action, pool=pool.name, request=name, batch="serving too large")
+        yield Case(SUITE, name, quota.path, expected, action, pool=pool.name, batch="serving too large")
 
 
 def _queued_cases(spec: CompiledSpec, factory: WorkloadFactory, kind: str) -> Iterator[Case]:
@@ -106,10 +106,8 @@ def _queued_cases(spec: CompiledSpec, factory: WorkloadFactory, kind: str) -> It
         document = replicated(factory, kind, pod, REPLICAS)
         document["metadata"]["labels"] = {QUEUE_LABEL: queue.name}
         name = f"{factory.namespace.name} {kind} in queue {queue.name} with {REPLICAS} pods of one {resource}"
-        expected = Outcome("bound", flavor=pool.name, pool=pool.name)
-        action = partial(_start, document=document)
-        path = ("spec", "kueue", "frameworks")
-        yield Case(SUITE, name, path, expected, action, queue=queue.name, pool=pool.name, request=name)
+        expected, action = Outcome("bound", flavor=pool.name, pool=pool.name), partial(_start, document=document)
+        yield Case(SUITE, name, FRAMEWORKS, expected, action, queue.name, pool.name)
 
 
 def available_pool(spec: CompiledSpec, queue: ClusterQueue) -> tuple[Pool | None, str]:
@@ -129,19 +127,15 @@ def _plain_cases(factory: WorkloadFactory) -> Iterator[Case]:
     name = f"{factory.namespace.name} pod without a GPU and without a queue"
     pod = factory.pod("plain", pool)
     expected = Outcome("bound", pool=pool.name) if pool else Outcome("admitted")
-    path = ("spec", "kueue", "frameworks")
-    yield Case(SUITE, name, path, expected, partial(_bind if pool else _create, pod=pod), request=name)
+    yield Case(SUITE, name, FRAMEWORKS, expected, partial(_bind if pool else _create, pod=pod))
 
 
 def open_pools(spec: CompiledSpec) -> Iterator[Case]:
     """Yields a pod of each workload template, a pod without tolerations, and a pod that is larger than each node."""
-    cluster = spec.cluster
-    if cluster.tenants:
-        return
-    for template in workloads(cluster):
+    for template in () if spec.cluster.tenants else workloads(spec.cluster):
         if isinstance(template, Manifest) and template.kind in ("Job", "Deployment"):
-            (pool,) = (pool for pool in cluster.pools if pool.path == template.origin)
-            yield from _open_cases(cluster, pool, template)
+            (pool,) = (pool for pool in spec.cluster.pools if pool.path == template.origin)
+            yield from _open_cases(spec.cluster, pool, template)
 
 
 def _open_cases(cluster: Cluster, pool: Pool, template: Manifest) -> Iterator[Case]:
@@ -164,7 +158,7 @@ def _open_case(pool: Pool, name: str, expected: Outcome, spec: Object) -> Case:
     metadata = {"annotations": dict(HOLD)}
     pod = new_object(*POD, object_name(name), "default", metadata=metadata, spec=spec)
     action = partial(_bind, pod=pod) if expected.verdict == "bound" else partial(refusal, pod=pod, pool=pool)
-    return Case("open pools", name, pool.path, expected, action, pool=pool.name, request=name, batch=NODES_BATCH)
+    return Case("open pools", name, pool.path, expected, action, pool=pool.name, batch=NODES_BATCH)
 
 
 def replicated(factory: WorkloadFactory, kind: str, pod: Object, replicas: int) -> Object:
@@ -197,19 +191,14 @@ def _exhaust(context: RehearsalContext, document: Object, pods: int, limit: int)
 
     def settled() -> tuple[list[Object], list[str]] | None:
         found = _labelled(context, document, *POD)
-        refusals = [
-            message
-            for replica_set in _labelled(context, document, "apps/v1", "ReplicaSet")
-            for reason, message in context.events_of(replica_set)
-            if reason == FAILED_CREATE
-        ]
+        events = chain.from_iterable(map(context.events_of, _labelled(context, document, "apps/v1", "ReplicaSet")))
+        refusals = [message for reason, message in events if reason == FAILED_CREATE]
         if len(found) > limit:
             exceeded_at.append(time.monotonic())
             context.client.delete_object(max(found, key=lambda pod: pod["metadata"]["creationTimestamp"]))
             return (found, refusals) if exceeded_at[-1] - exceeded_at[0] >= context.timeouts.retry_s else None
         bound = sum(bool(pod["spec"].get("nodeName")) for pod in found)
-        is_settled = bool(refusals) and len(found) == limit and bound >= pods
-        return (found, refusals) if is_settled else None
+        return (found, refusals) if refusals and len(found) == limit and bound >= pods else None
 
     description = f"{limit} pods of Deployment {document['metadata']['name']} and a refused pod"
     seconds = context.timeouts.node_s + context.timeouts.admission_s
@@ -220,28 +209,27 @@ def _exhaust(context: RehearsalContext, document: Object, pods: int, limit: int)
     if not by_quota:
         return Outcome("refused", by="API server", message=refusals[-1])
     # While several pods are created at the same time, events mention smaller usage.
-    return Outcome("refused", by="quota", pool=_pools(context, found) if pods else "", message="; ".join(by_quota))
+    return Outcome("refused", by="quota", pool=context.pools_of(found) if pods else "", message="; ".join(by_quota))
 
 
 def _start(context: RehearsalContext, document: Object) -> Outcome:
     """Creates a workload in a queue, and waits until Kueue admits its pods and the pods have nodes."""
     created = context.client.create(document)
 
-    def bound() -> list[Object] | None:
+    def bound() -> list[Object]:
         found = _labelled(context, document, *POD)
-        is_bound = len(found) == REPLICAS and all(pod["spec"].get("nodeName") for pod in found)
-        return found if is_bound else None
+        return found if len(found) == REPLICAS and all(pod["spec"].get("nodeName") for pod in found) else []
 
     description = f"nodes for {document['kind']} {document['metadata']['name']}"
     pods = context.until(description, bound, context.timeouts.node_s + context.timeouts.admission_s)
     owners = {owner["metadata"]["uid"] for owner in (created, *pods)}
-    workloads_of_pods = [
+    workloads_of_pods = (
         workload
         for workload in context.client.list_all(*WORKLOAD, document["metadata"]["namespace"])
         if is_true(workload, "Admitted")
         and owners & {reference["uid"] for reference in workload["metadata"].get("ownerReferences", ())}
-    ]
-    return Outcome("bound", flavor=flavor_of(*workloads_of_pods), pool=_pools(context, pods))
+    )
+    return Outcome("bound", flavor=flavor_of(*workloads_of_pods), pool=context.pools_of(pods))
 
 
 def _bind(context: RehearsalContext, pod: Object) -> Outcome:
@@ -255,7 +243,7 @@ def _bind(context: RehearsalContext, pod: Object) -> Outcome:
         return found if found["spec"].get("nodeName") else None
 
     found = [context.until(f"a node for Pod {pod['metadata']['name']}", bound, context.timeouts.node_s)]
-    return Outcome("bound", pool=_pools(context, found), instance_types=context.types_of(found))
+    return Outcome("bound", pool=context.pools_of(found), instance_types=context.types_of(found))
 
 
 def _create(context: RehearsalContext, pod: Object) -> Outcome:
@@ -270,7 +258,3 @@ def _create(context: RehearsalContext, pod: Object) -> Outcome:
 def _labelled(context: RehearsalContext, document: Object, api: str, kind: str) -> list[Object]:
     metadata = document["metadata"]
     return context.client.list_all(api, kind, metadata["namespace"], f"{APP_LABEL}={metadata['name']}")
-
-
-def _pools(context: RehearsalContext, pods: list[Object]) -> str:
-    return "+".join(sorted({labels.get(POOL_LABEL, "") for labels in context.node_labels(pods)}))

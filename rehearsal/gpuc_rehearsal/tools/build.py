@@ -11,9 +11,8 @@ import subprocess
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
-from functools import partial
 from pathlib import Path
 
 from gpuc.diagnostics.report.console import write_stdout
@@ -65,16 +64,12 @@ def _build_missing(selection: Selection, target: Path) -> None:
     for program in missing:
         label = f"[{programs.index(program) + 1:2}/{len(programs)}] {program.name} {program.version()}"
         with closing(Progress(sys.stderr, first_line_after=0)) as progress:
-            built = _build(program, binaries / program.name, partial(_report, progress, label))
+            built = _build(program, binaries / program.name, label, progress)
         write_stdout(f"{label}: {built}\n")
     _write_data(selection, target)
 
 
-def _report(progress: Progress, label: str, step: str) -> None:
-    progress(f"{label}: {step}")
-
-
-def _build(program: Program, binary: Path, progress: Callable[[str], None]) -> str:
+def _build(program: Program, binary: Path, label: str, progress: Progress) -> str:
     """Builds a binary and replaces the old binary in one step. Returns the minutes and the size, as text.
 
     Raises:
@@ -92,7 +87,12 @@ def _build(program: Program, binary: Path, progress: Callable[[str], None]) -> s
         text=True,
     ) as process:
         try:
-            last_lines = _follow(process, progress, started)
+            assert process.stderr is not None
+            last_lines, packages = deque[str](maxlen=30), 0
+            for line in process.stderr:
+                last_lines.append(line.rstrip())
+                packages += not line.startswith("go: ")
+                progress(f"{label}: {packages} packages, {(time.monotonic() - started) / 60:.1f} min")
         except BaseException:
             process.terminate()
             raise
@@ -103,31 +103,19 @@ def _build(program: Program, binary: Path, progress: Callable[[str], None]) -> s
     return f"{minutes:.1f} min, {binary.stat().st_size / MIB:.0f} MiB"
 
 
-def _follow(process: subprocess.Popen[str], progress: Callable[[str], None], started: float) -> deque[str]:
-    """Shows the number of built packages and the time. Returns the last lines of the output."""
-    assert process.stderr is not None
-    last_lines: deque[str] = deque(maxlen=30)
-    packages = 0
-    for line in process.stderr:
-        last_lines.append(line.rstrip())
-        packages += not line.startswith("go: ")
-        progress(f"{packages} packages, {(time.monotonic() - started) / 60:.1f} min")
-    return last_lines
-
-
 def _write_data(selection: Selection, target: Path) -> None:
     """Writes the versions, and the manifests that the rehearsal reads, so that the rehearsal needs no Go."""
     sources = {}
-    for name, part in selection.tables.get("data", {}).items():
-        source = Path(downloaded_module(part)["Dir"]) / part["path"]
-        sources[name] = str(source)
-        for file in source.glob("*.yaml") if source.is_dir() else (source,):
-            _write(target / "data" / name / file.relative_to(source), file.read_bytes())
-    for name, part in selection.tables.get("chart", {}).items():
-        found = downloaded_module(part)
-        source = Path(found["Dir"]) / part["path"]
-        sources[name] = str(source)
-        _package(target, source, found["Version"].removeprefix("v"))
+    for key in ("data", "chart"):
+        for name, part in selection.tables.get(key, {}).items():
+            found = downloaded_module(part)
+            source = Path(found["Dir"]) / part["path"]
+            sources[name] = str(source)
+            if key == "chart":
+                _package(target, source, found["Version"].removeprefix("v"))
+                continue
+            for file in source.glob("*.yaml") if source.is_dir() else (source,):
+                _write(target / "data" / name / file.relative_to(source), file.read_bytes())
     versions = {program.name: program.version() for program in selection.programs}
     _write(target / "versions.json", json.dumps(versions, indent=2).encode() + b"\n")
     _write(target / "data.json", json.dumps(sources, indent=2).encode() + b"\n")
@@ -172,17 +160,13 @@ def go(folder: str, *arguments: str) -> str:
     Raises:
         subprocess.CalledProcessError: when go fails.
     """
-    environment = os.environ | ENVIRONMENT
-    return subprocess.run(
-        ("go", *arguments), cwd=PINS / folder, env=environment, check=True, capture_output=True, text=True
-    ).stdout
+    command, environment = ("go", *arguments), os.environ | ENVIRONMENT
+    run = subprocess.run(command, cwd=PINS / folder, env=environment, check=True, capture_output=True, text=True)
+    return run.stdout
 
 
 def downloaded_module(part: dict[str, str]) -> dict[str, str]:
-    """Downloads the module of a file, a folder or a chart.
-
-    Returns:
-        Among others, `Version`, and `Dir`, the folder of the module in Go's cache.
+    """Downloads the module of a file, a folder or a chart; returns `Version` and others, and `Dir`: its folder.
 
     Raises:
         BuildError: when Go cannot download the module.

@@ -56,10 +56,9 @@ class Program:
 
     def linker_flags(self) -> str:
         """Returns the flags of the Go linker, which write the version into the binary."""
-        version = self.version()
-        major, minor = version.removeprefix("v").split(".")[:2]
+        version, number = self.version(), self.version().removeprefix("v")
+        major, minor = number.split(".")[:2]
         stamps = (f"-X {name}={value}" for name, value in self.stamp.items())
-        number = version.removeprefix("v")
         return " ".join(("-s -w", *stamps)).format(version=version, number=number, major=major, minor=minor)
 
 
@@ -68,7 +67,6 @@ class Selection:
     """The programs of one programs.toml, which gpuc builds into one folder."""
 
     table: Path
-    """The path of programs.toml."""
     below: str
     """The subfolder of the cache, and of GPUC_TOOLS; empty for the programs of the rehearsal."""
     purpose: str

@@ -96,7 +96,7 @@ def test_sentences_name_no_provider() -> None:
     assert any("node feature discovery does not run" in sentence for sentence in sentences)
     words = ("AWS", "EC2", "Karpenter", "Startup taints", "hostname label")
     assert not [sentence for sentence in sentences if any(word in sentence for word in words)]
-    assert pool_kind(SPEC.cluster) == NODES.pool_kind == (RULES["train-h100"].api, "NodeFeatureRule")
+    assert pool_kind(SPEC.cluster) == NODES.pool == (RULES["train-h100"].api, "NodeFeatureRule")
 
 
 class RunningNodes:

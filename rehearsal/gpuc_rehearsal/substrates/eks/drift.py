@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import chain
 
 from gpuc.kubernetes.node_pool import NODE_POOL
 from gpuc.manifest.manifest import Manifest
 from gpuc.trace.steps import Component
 from gpuc_rehearsal.client import Client, Object, condition, is_true
 from gpuc_rehearsal.context import EVENT, NODE
+from gpuc_rehearsal.process import poll
 from gpuc_rehearsal.substrates.eks.provider import CLAIM, EC2_NODE_CLASS, POOL
 from gpuc_rehearsal.transition.result import NodeOutcome
 from gpuc_rehearsal.transition.snapshot import Snapshot, is_deleting, pool_of, take_snapshot
@@ -63,15 +64,10 @@ def node_outcomes(
             added[pool] -= 1
             yield NodeOutcome(node, pool, outcome, NAME, reason or "the NodeClaim was deleted")
         elif reason:
-            yield NodeOutcome(node, pool, "waiting", NAME, _waiting(after, current, reason))
+            why = "; ".join(filter(None, (reason, blocked_by(after, current))))
+            yield NodeOutcome(node, pool, "waiting", NAME, why)
         else:
             yield NodeOutcome(node, pool, "kept")
-
-
-def _waiting(after: Snapshot, claim: Object, reason: str) -> str:
-    """Returns why a node has drifted, and what keeps the node."""
-    blocked = blocked_by(after, claim)
-    return f"{reason}; {blocked}" if blocked else reason
 
 
 def blocked_by(snapshot: Snapshot, claim: Object) -> str:
@@ -85,12 +81,8 @@ def blocked_by(snapshot: Snapshot, claim: Object) -> str:
     """
     node = snapshot.find("Node", str(claim.get("status", {}).get("nodeName", "")))
     since = str(condition(claim, _DRIFTED).get("lastTransitionTime", ""))
-    messages = [
-        message
-        for document in filter(None, (claim, node))
-        for message in snapshot.events_of(document, BLOCKED, since=since)
-        if not message.lower().endswith(_OF_STARTS)
-    ]
+    found = (snapshot.events_of(document, BLOCKED, since=since) for document in filter(None, (claim, node)))
+    messages = [message for message in chain.from_iterable(found) if not message.lower().endswith(_OF_STARTS)]
     if not messages and (pool := snapshot.find("NodePool", claim["metadata"].get("labels", {}).get(NODE_POOL, ""))):
         messages = [message for message in snapshot.events_of(pool, BLOCKED) if _DRIFTED in message]
     return messages[-1] if messages else ""
@@ -125,23 +117,17 @@ def await_decisions(client: Client, before: Snapshot) -> bool:
 
     Returns whether the drifted nodes have these decisions. Nodes that had drifted before do not count.
     """
-    deadline = time.monotonic() + DISRUPTION_SECONDS
-    while True:
-        snapshot = take_snapshot(client, (CLAIM, POOL, NODE, EVENT))
-        if not _undecided(snapshot, drifted(snapshot) - drifted(before)):
-            return True
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(_POLL_SECONDS)
+    return poll(lambda: _is_decided(client, before), DISRUPTION_SECONDS, _POLL_SECONDS)
 
 
-def _undecided(snapshot: Snapshot, names: set[str]) -> bool:
-    """Returns whether Karpenter has not decided yet about the drifted nodes of a NodePool."""
-    claims = snapshot.of("NodeClaim")
+def _is_decided(client: Client, before: Snapshot) -> bool:
+    """Returns whether Karpenter has decided about the newly drifted nodes of each NodePool."""
+    snapshot = take_snapshot(client, (CLAIM, POOL, NODE, EVENT))
+    claims, names = snapshot.of("NodeClaim"), drifted(snapshot) - drifted(before)
     busy = {pool_of(claim) for claim in claims if is_deleting(claim)}
     waiting = [claim for claim in claims if claim["metadata"]["name"] in names and pool_of(claim) not in busy]
     decided = {pool_of(claim) for claim in waiting if blocked_by(snapshot, claim)}
-    return any(pool_of(claim) not in decided for claim in waiting)
+    return all(pool_of(claim) in decided for claim in waiting)
 
 
 def notes(changed: Sequence[Manifest]) -> Iterator[str]:

@@ -49,14 +49,9 @@ def reserve_daemon_sets(cluster: Cluster) -> Iterator[Body]:
     """
     for pool in cluster.pools:
         for instance in pool.instances:
-            if amounts := _reserved_amounts(cluster, pool, instance):
+            own, largest = _before_karpenter(pool, instance), _largest_allocatable(cluster, instance)
+            if amounts := {name: largest[name] - own[name] for name in largest if largest[name] > own[name]}:
                 yield _daemon_set(pool, instance, amounts)
-
-
-def _reserved_amounts(cluster: Cluster, pool: Pool, instance: InstanceType) -> Amounts:
-    """Returns the requests of the DaemonSet that reduces the provider's allocatable resources to those of the pool."""
-    largest, allocatable = _largest_allocatable(cluster, instance), _before_karpenter(pool, instance)
-    return {name: largest[name] - allocatable[name] for name in largest if largest[name] > allocatable[name]}
 
 
 def _before_karpenter(pool: Pool, instance: InstanceType) -> Amounts:
@@ -73,48 +68,40 @@ def _largest_allocatable(cluster: Cluster, instance: InstanceType) -> Amounts:
     return {name: max(allocatable[name] for allocatable in by_pool) for name in by_pool[0]}
 
 
-def _capacity(cluster: Cluster, instance: InstanceType) -> Amounts:
-    """Returns the provider's capacity: the largest allocatable amounts plus the provider's overhead."""
-    capacity = _largest_allocatable(cluster, instance)
-    capacity[CPU] += OVERHEAD_CPU_MILLI
-    capacity[MEMORY] += OVERHEAD_MEMORY_BYTES
-    devices = {GPU: instance.gpu_count, EFA: instance.efa}
-    return capacity | {name: count for name, count in devices.items() if count}
-
-
 def _instance_type(cluster: Cluster, instance: InstanceType, zones: list[str]) -> Body:
+    """Returns an instance type whose capacity is the largest allocatable amounts plus the provider's overhead."""
     known = instance_labels(cluster.catalog, instance.type)
     labels = {key: known[key] for key in _SELECTED if key in known}
+    devices = {name: count for name, count in {GPU: instance.gpu_count, EFA: instance.efa}.items() if count}
+    overhead = {CPU: OVERHEAD_CPU_MILLI, MEMORY: OVERHEAD_MEMORY_BYTES}
+    capacity = total([_largest_allocatable(cluster, instance), overhead]) | devices
+    price = cluster.catalog.price(instance.type, PRICE_REGION, "on-demand")
+    hourly = price.hourly_usd if price else instance.vcpu * USD_PER_VCPU_HOUR
     return {
         "name": instance.type,
         "architecture": instance.arch,
         "operatingSystems": ["linux"],
-        "resources": {**texts(_capacity(cluster, instance)), "pods": str(instance.pods)},
+        "resources": {**texts(capacity), "pods": str(instance.pods)},
         "offerings": [
-            _offering(cluster, instance, labels | {ZONE: zone, CAPACITY_TYPE: capacity_type})
+            {
+                "Price": round(hourly * factor, 4),
+                "Requirements": _expressions(labels | {ZONE: zone, CAPACITY_TYPE: capacity_type}),
+            }
             for zone in zones
-            for capacity_type in _PRICE_FACTORS
+            for capacity_type, factor in _PRICE_FACTORS.items()
         ],
     }
 
 
-def _offering(cluster: Cluster, instance: InstanceType, labels: dict[str, str]) -> Body:
-    price = cluster.catalog.price(instance.type, PRICE_REGION, "on-demand")
-    hourly = price.hourly_usd if price else instance.vcpu * USD_PER_VCPU_HOUR
-    return {
-        "Price": round(hourly * _PRICE_FACTORS[labels[CAPACITY_TYPE]], 4),
-        "Requirements": [{"key": key, "operator": "In", "values": [value]} for key, value in labels.items()],
-    }
+def _expressions(labels: dict[str, str]) -> list[Body]:
+    return [{"key": key, "operator": "In", "values": [value]} for key, value in labels.items()]
 
 
 def _daemon_set(pool: Pool, instance: InstanceType, amounts: Amounts) -> Body:
     name = f"node-reserve-{pool.name}-{instance.type.replace('.', '-')}"
     labels = {"app": name}
     container = {"name": "reserve", "image": "reserve", "resources": {"requests": texts(amounts)}}
-    expressions = [
-        {"key": POOL_LABEL, "operator": "In", "values": [pool.name]},
-        {"key": INSTANCE_TYPE, "operator": "In", "values": [instance.type]},
-    ]
+    expressions = _expressions({POOL_LABEL: pool.name, INSTANCE_TYPE: instance.type})
     required = {"nodeSelectorTerms": [{"matchExpressions": expressions}]}
     template = {
         "metadata": {"labels": labels},

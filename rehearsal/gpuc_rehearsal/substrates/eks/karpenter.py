@@ -10,7 +10,6 @@ from gpuc_rehearsal.plane.site import Settings, Site
 from gpuc_rehearsal.process import LOOPBACK, Process
 
 PROGRAM = "karpenter-kwok"
-_BATCH_MAX_DURATION = "2s"
 
 
 def start(run: PodRun) -> Process:
@@ -41,7 +40,7 @@ def _environment(site: Site, settings: Settings, folder: Path, health: int) -> d
         "DISABLE_LEADER_ELECTION": "true",
         "FEATURE_GATES": gates,
         # Karpenter waits until no new pods arrive, but test cases create pods continuously. So the wait is limited.
-        "BATCH_MAX_DURATION": _BATCH_MAX_DURATION,
+        "BATCH_MAX_DURATION": "2s",
         "INSTANCE_TYPES_FILE_PATH": str(types),
         "METRICS_PORT": str(site.port()),
         "HEALTH_PROBE_PORT": str(health),

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from copy import deepcopy
-from typing import Any
 
 from gpuc.manifest.manifest import Manifest
 from gpuc.model import Cluster
@@ -28,18 +26,18 @@ _NODE_CLASS = re.compile(r"(\n +nodeClassRef:\n +group: )karpenter\.k8s\.aws(\n 
 
 def gates(spec: CompiledSpec) -> dict[str, bool]:
     """Returns the feature gates of the Helm values by name, without capacity reservations."""
-    return {**_installed_gates(spec.values(COMPONENT)), RESERVED_GATE: False}
+    return {**_installed_gates(spec), RESERVED_GATE: False}
 
 
 def unsupported_gate(spec: CompiledSpec) -> str:
     """Returns the feature gate of capacity reservations if the cluster has it."""
-    return RESERVED_GATE if gates(spec) != _installed_gates(spec.values(COMPONENT)) else ""
+    return RESERVED_GATE if _installed_gates(spec)[RESERVED_GATE] else ""
 
 
-def _installed_gates(values: Mapping[str, Any]) -> dict[str, bool]:
+def _installed_gates(spec: CompiledSpec) -> dict[str, bool]:
     """Returns the feature gates of the Helm values by name. Karpenter's chart enables ReservedCapacity by default."""
-    gates = values["settings"].get("featureGates", {})
-    return {RESERVED_GATE: True} | {name[0].upper() + name[1:]: bool(enabled) for name, enabled in gates.items()}
+    given = spec.values(COMPONENT)["settings"].get("featureGates", {})
+    return {RESERVED_GATE: True} | {name[0].upper() + name[1:]: bool(enabled) for name, enabled in given.items()}
 
 
 def simulated(manifest: Manifest) -> Object:
