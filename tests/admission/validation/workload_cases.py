@@ -1,22 +1,14 @@
-"""The cases of pods and of all families of workload kinds (tests/workloads/<family>/cases.py)."""
+"""The cases of pods, and of all families of workload kinds (tests/workloads/<family>/cases.yaml)."""
 
 from __future__ import annotations
 
-from importlib import import_module
 from pathlib import Path
 
-from tests.admission.validation.bases import Case, read_cases
+from tests.admission.validation.bases import read_cases
 
-_FAMILIES = sorted(file.parent.name for file in Path(__file__).parents[2].glob("workloads/*/cases.py"))
-
-
-def _cases(name: str) -> list[Case]:
-    modules = [import_module(f"tests.workloads.{family}.cases") for family in _FAMILIES]
-    return [case for module in modules for case in getattr(module, name, ())]
-
-
-WORKLOAD_CASES = _cases("CASES")
-WEBHOOK_CASES = _cases("WEBHOOK_CASES")
-"""Objects that only webhooks refuse, which a bare API server accepts."""
-POD_CASES, UNCHECKED = read_cases("pod_cases.yaml")
-VOLCANO, UNCHECKED_QUEUE = read_cases("volcano_cases.yaml")
+_FOLDER = Path(__file__).parent
+_WORKLOADS = read_cases(*sorted(_FOLDER.parents[1].glob("workloads/*/cases.yaml")))
+_PODS, _VOLCANO = (read_cases(_FOLDER / name) for name in ("pod_cases.yaml", "volcano_cases.yaml"))
+WORKLOAD_CASES, WEBHOOK_CASES = _WORKLOADS["checked"], _WORKLOADS["webhooks"]
+POD_CASES, UNCHECKED = _PODS["checked"], _PODS["unchecked"]
+VOLCANO, UNCHECKED_QUEUE = _VOLCANO["checked"], _VOLCANO["unchecked"]
