@@ -2,42 +2,54 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 
 from gpuc.manifest.cache_folder import cache_folder
-from gpuc_rehearsal.client import ApiError, Client, Object
+from gpuc_rehearsal.client import ApiError, Client, Object, is_true
 from gpuc_rehearsal.plane import start_api_server, start_etcd
 from gpuc_rehearsal.plane.site import Site
 from gpuc_rehearsal.process import run_folder, stop
 from gpuc_rehearsal.programs import Programs
 
 READY_SECONDS = 120
+CRD = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
 
 
 @contextmanager
-def bare_api_server(programs: Programs) -> Iterator[Client]:
-    """Starts etcd and an API server, without webhooks."""
-    with bare_plane(programs) as (_, client):
-        yield client
+def bare_plane(programs: Programs, *, service_accounts: bool = False) -> Iterator[tuple[Site, Client]]:
+    """Starts etcd and an API server, without webhooks. The site has a kubeconfig.
 
-
-@contextmanager
-def bare_plane(programs: Programs) -> Iterator[tuple[Site, Client]]:
-    """Starts etcd and an API server, without webhooks. The site has a kubeconfig."""
+    service_accounts enables the admission plugin ServiceAccount, too.
+    """
     with run_folder(Path(cache_folder("rehearse"))) as folder:
         site = Site(programs, folder)
         try:
             etcd, url = start_etcd(site)
             etcd.wait_ready(READY_SECONDS)
-            start_api_server(site, url).wait_ready(READY_SECONDS)
+            start_api_server(site, url, service_accounts=service_accounts).wait_ready(READY_SECONDS)
             client = Client(site.url, site.authority.file, site.admin)
             client.wait_for("v1", "Namespace", "default", lambda _: True, READY_SECONDS)
             yield site, client
         finally:
             stop(reversed(site.processes))
+
+
+def install(client: Client, body: Object | bytes) -> None:
+    """Creates a CustomResourceDefinition, in JSON or YAML if it is text."""
+    data = body if isinstance(body, bytes) else json.dumps(body).encode()
+    client.send("POST", f"{client.path(*CRD)}?fieldManager=gpuc", data, "application/yaml")
+
+
+def wait_established(client: Client) -> None:
+    """Waits until all CustomResourceDefinitions are established and their names accepted."""
+    for definition in client.list_all(*CRD):
+        for kind in ("Established", "NamesAccepted"):
+            client.wait_for(*CRD, definition["metadata"]["name"], partial(is_true, kind=kind), READY_SECONDS)
 
 
 def dry_run(client: Client, document: Object) -> Object | ApiError:

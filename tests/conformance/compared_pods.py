@@ -13,10 +13,7 @@ import json
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -27,24 +24,20 @@ from gpuc.admission.references import reference_decisions
 from gpuc.admission.request import Decision, Request
 from gpuc.admission.resource_quotas import quota_decisions
 from gpuc.kubernetes.quantity import quantity
-from gpuc.manifest.cache_folder import cache_folder
-from gpuc.manifest.manifest import Manifest
+from gpuc.manifest.manifest import Manifest, manifest_of
 from gpuc.objects.object_set import ObjectSet, dig, items
 from gpuc.objects.pod_resources import Side, of_pod
-from gpuc_rehearsal.client import ApiError, Client
-from gpuc_rehearsal.plane import start_api_server, start_etcd
-from gpuc_rehearsal.plane.site import Site
-from gpuc_rehearsal.process import run_folder, stop
+from gpuc_rehearsal.client import ApiError, Client, new_object
 from gpuc_rehearsal.programs import find_programs
 from tests.admission.test_pod_security import BASELINE, RESTRICTED
 from tests.conformance import random_admission
-from tests.conformance.check_result import CheckResult
+from tests.conformance.bare_api_server import bare_plane
+from tests.conformance.check_result import CheckResult, report
 from tests.conformance.random_admission import Object
 
 NAMESPACES, PODS, SEED = 40, 25, 1
 COPIES = 6
 """The largest number of copies that are created of one pod."""
-_READY_SECONDS = 60
 _FIELDS = "serviceAccountName", "priority", "preemptionPolicy", "priorityClassName", "nodeSelector", "tolerations"
 """Fields of the pod spec that admission plugins set."""
 _SIDES: tuple[Side, ...] = ("requests", "limits")
@@ -70,29 +63,6 @@ class Result:
 
     outcomes: Counter[str] = field(default_factory=Counter)
     disagreements: list[str] = field(default_factory=list)
-
-
-@contextmanager
-def api_server() -> Iterator[Client]:
-    """Starts etcd and an API server, and yields a client."""
-    with ExitStack() as stack:
-        folder = stack.enter_context(run_folder(Path(cache_folder("rehearse"))))
-        site = Site(find_programs(), folder)
-        stack.callback(lambda: stop(reversed(site.processes)))
-        etcd, url = start_etcd(site)
-        etcd.wait_ready(_READY_SECONDS)
-        start_api_server(site, url, service_accounts=True).wait_ready(_READY_SECONDS)
-        yield Client(site.url, site.authority.file, site.admin)
-
-
-def manifest(document: Object) -> Manifest:
-    """Returns an object of the comparison as a manifest."""
-    metadata = document["metadata"]
-    body = {key: value for key, value in document.items() if key not in ("apiVersion", "kind", "metadata")}
-    return Manifest(
-        "f.yaml", (), document["apiVersion"], document["kind"], metadata["name"], body,
-        metadata.get("namespace", ""), metadata.get("labels", {}),
-    )  # fmt: skip
 
 
 def _create(client: Client, document: Object) -> bool:
@@ -121,7 +91,7 @@ def prepare(client: Client, random: Random, name: str) -> list[Manifest]:
             hard = quota["spec"]["hard"]
             status = {"status": {"hard": hard, "used": dict.fromkeys(hard, "0")}}
             client.patch("v1", "ResourceQuota", quota["metadata"]["name"], status, name, "status")
-    return [manifest(document) for document in created]
+    return [manifest_of(document) for document in created]
 
 
 def decisions(objects: ObjectSet, document: Object, copies: int = 1) -> tuple[Object, list[Decision]]:
@@ -222,15 +192,13 @@ def compare_checks(client: Client, result: Result) -> None:
             name = f"{level}-{number}"
             prefix = "pod-security.kubernetes.io/enforce"
             labels = {prefix: level, f"{prefix}-version": version}
-            accounts = {
-                "apiVersion": "v1",
-                "kind": "ServiceAccount",
-                "metadata": {"name": "default", "namespace": name},
-            }
-            own = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}}
-            client.create(own)
-            client.create(accounts)
-            objects = ObjectSet([*map(manifest, _CLUSTER), manifest(own), manifest(accounts)], is_complete=True)
+            own = [
+                new_object("v1", "Namespace", name, metadata={"labels": labels}),
+                new_object("v1", "ServiceAccount", "default", name),
+            ]
+            for document in own:
+                client.create(document)
+            objects = ObjectSet(map(manifest_of, (*_CLUSTER, *own)), is_complete=True)
             for passes, fails, _ in (BASELINE | RESTRICTED).values():
                 for document in (passes.document, fails.document):
                     moved = {**document, "metadata": {**document["metadata"], "namespace": name}}
@@ -240,7 +208,7 @@ def compare_checks(client: Client, result: Result) -> None:
 def run(namespaces: int, pods: int, seed: int) -> Result:
     """Compares random pods in random namespaces."""
     random, result = Random(seed), Result()
-    with api_server() as client:
+    with bare_plane(find_programs(), service_accounts=True) as (_, client):
         for document in _CLUSTER:
             client.create(document)
         time.sleep(2)  # the admission plugins read PriorityClasses from a cache
@@ -248,7 +216,7 @@ def run(namespaces: int, pods: int, seed: int) -> Result:
         prepared = [(f"ns-{number}", prepare(client, random, f"ns-{number}")) for number in range(namespaces)]
         time.sleep(3)  # and LimitRanges and ResourceQuotas
         for name, manifests in prepared:
-            objects = ObjectSet([*map(manifest, _CLUSTER), *manifests], is_complete=True)
+            objects = ObjectSet([*map(manifest_of, _CLUSTER), *manifests], is_complete=True)
             accepted = None
             for number in range(pods):
                 document = random_admission.pod(random, name, f"pod-{number}")
@@ -259,9 +227,9 @@ def run(namespaces: int, pods: int, seed: int) -> Result:
     return result
 
 
-def check() -> CheckResult:
-    """Compares the random pods of one seed, for `make conformance`."""
-    result = run(NAMESPACES, PODS, SEED)
+def check(namespaces: int = NAMESPACES, pods: int = PODS, seed: int = SEED) -> CheckResult:
+    """Compares random pods, for `make conformance` with the default numbers."""
+    result = run(namespaces, pods, seed)
     note = ", ".join(f"{count} {outcome}" for outcome, count in result.outcomes.most_common())
     name = "gpuc and the API server agree about Pod Security, LimitRanges and ResourceQuotas of random pods"
     return CheckResult(name, "\n".join(result.disagreements[:20]), note)
@@ -270,16 +238,9 @@ def check() -> CheckResult:
 def main() -> int:
     """Runs the comparison and prints the numbers and the disagreements."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--namespaces", type=int, default=NAMESPACES)
-    parser.add_argument("--pods", type=int, default=PODS)
-    parser.add_argument("--seed", type=int, default=SEED)
-    options = parser.parse_args()
-    result = run(options.namespaces, options.pods, options.seed)
-    for text in result.disagreements[:20]:
-        print(text)
-    print(json.dumps(dict(result.outcomes.most_common()), indent=1))
-    print(f"{len(result.disagreements)} disagreements")
-    return int(bool(result.disagreements))
+    for name, default in (("namespaces", NAMESPACES), ("pods", PODS), ("seed", SEED)):
+        parser.add_argument(f"--{name}", type=int, default=default)
+    return report([check(**vars(parser.parse_args()))])
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -21,9 +20,9 @@ from gpuc.lint.crds.tables import imported_tables
 from gpuc.lint.load.files import files_below
 from gpuc.lint.load.loaded_files import LoadedFiles
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc_rehearsal.client import ApiError, Client, is_true
+from gpuc_rehearsal.client import ApiError, Client
 from gpuc_rehearsal.programs import Programs
-from tests.conformance.bare_api_server import READY_SECONDS, bare_api_server, dry_run
+from tests.conformance.bare_api_server import CRD, READY_SECONDS, bare_plane, dry_run, install, wait_established
 from tests.conformance.check_result import CheckResult
 from tests.lint.definitions import GROUP, definition, fields
 from tests.lint.rule_cases import CASES
@@ -32,7 +31,6 @@ from tests.lint.rule_objects import Maker, Spot, spots
 Object = dict[str, Any]
 COUNT = 6
 """Number of objects that are made for a rule."""
-_CRD = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
 _MAX_REPORTED = 8
 """Maximal number of reported disagreements."""
 _EVALUATING = (" evaluating rule: ", " for rule: ")
@@ -63,7 +61,7 @@ def checks(
         folder: an empty folder for the imported schemas.
         count: number of objects that are made for a rule of upstream's CRDs.
     """
-    with bare_api_server(programs) as client:
+    with bare_plane(programs) as (_, client):
         small = {
             f"Case{number}": definition(fields({"it": case.schema}), f"Case{number}")
             for number, case in enumerate(CASES)
@@ -218,7 +216,7 @@ def _definitions(crds: Path) -> dict[str, Object]:
     for file in files_below(str(crds)):
         text = Path(file).read_text(encoding="utf-8-sig")
         for _, document in read(text, file).documents:
-            if isinstance(document, dict) and document.get("kind") == _CRD[1]:
+            if isinstance(document, dict) and document.get("kind") == CRD[1]:
                 document["spec"].pop("conversion", None)
                 document.pop("status", None)
                 if any(table.rules for table in imported_tables(document)):
@@ -231,7 +229,7 @@ def _installed(client: Client, definitions: Mapping[str, Object], tables: Path) 
     accepted, refused = [], []
     for name, document in definitions.items():
         try:
-            client.send("POST", client.path(*_CRD), json.dumps(document).encode(), "application/json")
+            install(client, document)
         except ApiError as error:
             refused.append(f"{name}: {error}")
             continue
@@ -245,8 +243,7 @@ def _installed(client: Client, definitions: Mapping[str, Object], tables: Path) 
 
 
 def _wait_served(client: Client, definitions: list[Object]) -> None:
-    for document in definitions:
-        client.wait_for(*_CRD, document["metadata"]["name"], partial(is_true, kind="Established"), READY_SECONDS)
+    wait_established(client)
     deadline = time.monotonic() + READY_SECONDS
     for document in definitions:
         spec = document["spec"]

@@ -28,14 +28,19 @@ from gpuc_rehearsal.programs import MissingProgramsError, Programs, find_control
 from gpuc_rehearsal.sample_workloads import WorkloadFactory, distinct_factories
 from gpuc_rehearsal.substitute import replacement_objects
 from tests.conformance.check_result import CheckResult, report
-from tests.conformance.lws_controller import FRAMEWORK, NAME_LABEL, crds, start_lws
+from tests.conformance.local_controllers import LocalController
 from tests.conformance.shared_plane import compiled, shared_control_plane
 from tests.pipeline.memory import source
 from tests.values import changed
 
 EXAMPLE, QUEUE, POOL = "infer-euw1", "retrieval", "models-a100"
 API, KIND = "leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet"
+FRAMEWORK = "leaderworkerset.x-k8s.io/leaderworkerset"
 FRAMEWORKS = ("spec", "kueue", "frameworks")
+NAME_LABEL = "leaderworkerset.sigs.k8s.io/name"
+"""The label of every pod of a LeaderWorkerSet."""
+USER = user("lws-system/lws-controller-manager")
+CONTROLLER = LocalController("lws", "config.lws.x-k8s.io/v1alpha1", "lws-system", NAME_LABEL, USER)
 WORKERS = 2
 MAX_PODS = 64
 """The quota of the queue is smaller."""
@@ -142,8 +147,8 @@ class Problems:
 def checks(lws: Programs, progress: Callable[[str], None]) -> Iterator[CheckResult]:
     """Starts a control plane with Kueue, Gatekeeper and the controller of LeaderWorkerSets, and yields the results."""
     spec = variant()
-    with shared_control_plane(spec, progress, crds(lws)) as plane:
-        process = start_lws(plane.plane.site, plane.client, lws)
+    with shared_control_plane(spec, progress, CONTROLLER.crds(lws)) as plane:
+        process = CONTROLLER.start(plane.plane.site, plane.client, lws)
         applied = apply_objects(plane.client, spec.synced, replacement_objects(spec.cluster), progress, SECONDS)
         process.wait_ready(SECONDS)
         problems = [*applied.refusals, *applied.unhealthy]

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
-
-import yaml
 
 from gpuc.trace.steps import Component
 from gpuc_rehearsal.plane.site import Settings
 from gpuc_rehearsal.suites import Case
 from tests.conformance import object_edits
-from tests.conformance.object_edits import Edit
+from tests.conformance.object_edits import Documents, Edit
 from tests.conformance.shared_plane import kueue_configuration
+from tests.tables import table
 
 
 @dataclass(frozen=True)
@@ -79,28 +77,17 @@ _SETTINGS = {
 
 def _mistake(row: dict[str, Any]) -> Mistake:
     """Returns the mistake of a row: an edit has the name of a function of object_edits and its arguments."""
-    edits = [getattr(object_edits, name)(*values) for edit in row.get("edits", ()) for name, values in edit.items()]
-    edit = object_edits.combine(*edits) if edits else None
+    edits = [(getattr(object_edits, name), values) for edit in row.get("edits", ()) for name, values in edit.items()]
+
+    def edit(documents: Documents) -> None:
+        for change, values in edits:
+            change(documents, *values)
+
     settings = _SETTINGS[row["settings"]] if "settings" in row else None
-    return Mistake(row["pitfall"], row["title"], edit=edit, settings=settings, **row["shown"])
+    return Mistake(row["pitfall"], row["title"], edit=edit if edits else None, settings=settings, **row["shown"])
 
 
-MISTAKES = tuple(map(_mistake, yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))))
+MISTAKES = tuple(map(_mistake, table(__file__, "mistakes.yaml")))
 
-NOT_DETECTED = {
-    "GKP-001": "Gatekeeper's own Config excludes the platform, so a constraint without a selector has no effect there; "
-    "both objects have to be wrong",
-    "KRP-002": "if a capacity is too high, Karpenter starts a node for too many pods, and further nodes for the pods "
-    "that do not fit; only a pod larger than a node would stay pending, and the policy gpu-limits denies that pod",
-    "KRP-005": "nodes are simulated, and no rehearsal runs for days",
-    "EFA-001, EFA-002": "simulated nodes have all devices from the start; the rehearsal has no device plugin and no "
-    "launch template",
-    "MIG-001, MIG-002, MIG-003, MIG-004, MIG-005": "no driver partitions a GPU; simulated nodes advertise the slices "
-    "of the layout",
-    "SHR-001": "the rehearsal has no device plugin",
-    "GPU-001, GPU-002, GPU-003": "the rehearsal has no GPU Operator and no container runtime; DaemonSets start no pods",
-    "NET-001, NET-002": "the rehearsal does not enforce NetworkPolicies; `gpuc isolation` analyzes them",
-    "ARG-002": "without --argocd, the rehearsal has no Argo CD, so nothing prunes objects",
-    "KUE-006": "a real node takes minutes and a simulated node takes seconds; the mistake here therefore uses 1 s",
-}
+NOT_DETECTED: dict[str, str] = table(__file__, "not_detected.yaml")
 """Pitfalls with a star that the rehearsal cannot show, with the reason."""

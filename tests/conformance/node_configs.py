@@ -16,8 +16,6 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import yaml
-
 from gpuc.substrates.eks.karpenter.user_data import user_data
 from gpuc_rehearsal.tools.selection import OTHERS
 from tests.conformance.check_result import CheckResult, report
@@ -25,26 +23,7 @@ from tests.conftest import EXAMPLES, HUB_CLUSTERS, example
 from tests.substrates.eks.karpenter.gpu_node import parts
 
 CONTENT_TYPE = "application/node.eks.aws"
-KARPENTER = {
-    "apiVersion": "node.eks.aws/v1alpha1",
-    "kind": "NodeConfig",
-    "spec": {
-        "cluster": {
-            "name": "example",
-            "apiServerEndpoint": "https://example.com",
-            "certificateAuthority": "Y2E=",
-            "cidr": "172.20.0.0/16",
-        },
-        "instance": {"localStorage": {"strategy": "RAID0"}},
-        "kubelet": {
-            "config": {
-                "registerWithTaints": [{"key": "karpenter.sh/unregistered", "effect": "NoExecute"}],
-                "systemReserved": {"cpu": "1"},
-            },
-            "flags": ["--node-labels=gpuc.dev/pool=example"],
-        },
-    },
-}
+KARPENTER = Path(__file__).with_name("node_config.yaml")
 """A NodeConfig as Karpenter writes it."""
 MISTAKES = {
     "another API version": ("node.eks.aws/v1alpha1", "node.eks.aws/v9"),
@@ -69,7 +48,7 @@ def refusal(program: Path, config: str) -> str:
     """Returns why nodeadm refuses a NodeConfig; the empty string if nodeadm accepts it."""
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "10-pool.yaml").write_text(config)
-        Path(folder, "20-karpenter.yaml").write_text(yaml.safe_dump(KARPENTER))
+        Path(folder, "20-karpenter.yaml").write_bytes(KARPENTER.read_bytes())
         command = (str(program), "config", "check", "--config-source", f"file://{folder}")
         done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     return (done.stdout + done.stderr).strip() if done.returncode else ""

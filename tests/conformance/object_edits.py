@@ -1,4 +1,4 @@
-"""Edits of the objects of prod-use1 that reproduce mistakes of users."""
+"""Edits of the objects of prod-use1 that reproduce mistakes of users. Each function changes the documents in place."""
 
 from __future__ import annotations
 
@@ -12,109 +12,66 @@ Key = tuple[str, str, str]
 """Kind, namespace and name."""
 Documents = dict[Key, Object]
 Edit = Callable[[Documents], None]
-"""Changes the documents in place."""
 
 
-def remove_object(kind: str, name: str, namespace: str = "") -> Edit:
+def remove_object(documents: Documents, kind: str, name: str, namespace: str = "") -> None:
     """Removes an object."""
-
-    def edit(documents: Documents) -> None:
-        del documents[kind, namespace, name]
-
-    return edit
+    del documents[kind, namespace, name]
 
 
-def add_object(document: Object) -> Edit:
+def add_object(documents: Documents, document: Object) -> None:
     """Adds an object."""
-
-    def edit(documents: Documents) -> None:
-        metadata = document["metadata"]
-        documents[document["kind"], metadata.get("namespace", ""), metadata["name"]] = deepcopy(document)
-
-    return edit
+    metadata = document["metadata"]
+    documents[document["kind"], metadata.get("namespace", ""), metadata["name"]] = deepcopy(document)
 
 
-def set_field(kind: str, name: str, path: str, value: Any, namespace: str = "") -> Edit:
+def set_field(documents: Documents, kind: str, name: str, path: str, value: Any, namespace: str = "") -> None:
     """Sets a field, or removes it if the value is None. Spaces separate the path's keys and list indexes."""
-
-    def edit(documents: Documents) -> None:
-        *steps, last = [int(step) if step.isdigit() else step for step in path.split()]
-        node: Any = documents[kind, namespace, name]
-        for step in steps:
-            node = node[step]
-        if value is None:
-            del node[last]
-        else:
-            node[last] = value
-
-    return edit
+    *steps, last = [int(step) if step.isdigit() else step for step in path.split()]
+    node: Any = documents[kind, namespace, name]
+    for step in steps:
+        node = node[step]
+    if value is None:
+        del node[last]
+    else:
+        node[last] = value
 
 
-def combine(*edits: Edit) -> Edit:
-    """Combines the edits of one mistake that affects several objects."""
-
-    def edit(documents: Documents) -> None:
-        for part in edits:
-            part(documents)
-
-    return edit
-
-
-def set_overlay_capacity(overlay: str, resource: str, amount: str | None) -> Edit:
+def set_overlay_capacity(documents: Documents, overlay: str, resource: str, amount: str | None) -> None:
     """Sets the capacity of a resource in a NodeOverlay, or removes the resource if the amount is None."""
-    return set_field("NodeOverlay", overlay, f"spec capacity {resource}", amount)
+    set_field(documents, "NodeOverlay", overlay, f"spec capacity {resource}", amount)
 
 
-def remove_covered_resource(queue: str, resource: str) -> Edit:
+def remove_covered_resource(documents: Documents, queue: str, resource: str) -> None:
     """Removes a resource and its quotas from a ClusterQueue."""
-
-    def edit(documents: Documents) -> None:
-        group = _resource_group(documents, queue)
-        group["coveredResources"].remove(resource)
-        for flavor in group["flavors"]:
-            flavor["resources"] = [quota for quota in flavor["resources"] if quota["name"] != resource]
-
-    return edit
+    group = _resource_group(documents, queue)
+    group["coveredResources"].remove(resource)
+    for flavor in group["flavors"]:
+        flavor["resources"] = [quota for quota in flavor["resources"] if quota["name"] != resource]
 
 
-def set_quotas(queue: str, flavor: str, limits: dict[str, str]) -> Edit:
+def set_quotas(documents: Documents, queue: str, flavor: str, limits: dict[str, str]) -> None:
     """Sets limits, such as {"lendingLimit": "0"}, for every resource of a flavor in a ClusterQueue."""
-
-    def edit(documents: Documents) -> None:
-        for quota in _flavor_quotas(documents, queue, flavor)["resources"]:
-            quota.update(limits)
-
-    return edit
+    for quota in _flavor_quotas(documents, queue, flavor)["resources"]:
+        quota.update(limits)
 
 
-def replace_flavor(queue: str, old: str, new: str) -> Edit:
+def replace_flavor(documents: Documents, queue: str, old: str, new: str) -> None:
     """Makes a ClusterQueue reference another flavor."""
-
-    def edit(documents: Documents) -> None:
-        _flavor_quotas(documents, queue, old)["name"] = new
-
-    return edit
+    _flavor_quotas(documents, queue, old)["name"] = new
 
 
-def rename_hard_limit(namespaces: Iterable[str], old: str, new: str) -> Edit:
+def rename_hard_limit(documents: Documents, namespaces: Iterable[str], old: str, new: str) -> None:
     """Renames a key below spec.hard in the ResourceQuota of namespaces."""
-
-    def edit(documents: Documents) -> None:
-        for namespace in namespaces:
-            hard = documents["ResourceQuota", namespace, "gpuc"]["spec"]["hard"]
-            hard[new] = hard.pop(old)
-
-    return edit
+    for namespace in namespaces:
+        hard = documents["ResourceQuota", namespace, "gpuc"]["spec"]["hard"]
+        hard[new] = hard.pop(old)
 
 
-def add_role_rule(namespace: str, role: str, group: str, resource: str) -> Edit:
+def add_role_rule(documents: Documents, namespace: str, role: str, group: str, resource: str) -> None:
     """Lets a Role create and patch a resource."""
-
-    def edit(documents: Documents) -> None:
-        rule = {"apiGroups": [group], "resources": [resource], "verbs": ["create", "patch"]}
-        documents["Role", namespace, role]["rules"].append(rule)
-
-    return edit
+    rule = {"apiGroups": [group], "resources": [resource], "verbs": ["create", "patch"]}
+    documents["Role", namespace, role]["rules"].append(rule)
 
 
 def _resource_group(documents: Documents, queue: str) -> Any:

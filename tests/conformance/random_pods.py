@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, GIB, MEMORY, MIB, Amounts, scale, texts
 from gpuc.kubernetes.kueue import REQUIRED_TOPOLOGY
@@ -13,6 +13,7 @@ from gpuc.model.names import EFA, GPU, HUGEPAGES, POOL_LABEL, SHARED_GPU
 from gpuc_rehearsal.client import Object
 from gpuc_rehearsal.context import HOLD
 from gpuc_rehearsal.sample_workloads import max_per_pod, security_context
+from tests.tables import table
 
 if TYPE_CHECKING:
     from tests.conformance.random_workloads import Target
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 SMALL: Amounts = {CPU: 50, MEMORY: 64 * MIB}
 """The requests of a container beside the main container."""
 HALF = 0.5
+VALUES: dict[str, Any] = table(__file__, "random_pods.yaml")
 PREFERRED_TOPOLOGY = "kueue.x-k8s.io/podset-preferred-topology"
 
 
@@ -102,7 +104,7 @@ class PodMaker:
             spec["serviceAccountName"] = "default"
         if random.random() < 0.4:
             spec["terminationGracePeriodSeconds"] = random.choice((10, 30, 60, 120))
-        for field, value in _POD_FIELDS:
+        for field, value in VALUES["fields"].items():
             if random.random() < 0.1:
                 spec[field] = value
         return spec
@@ -131,7 +133,7 @@ class PodMaker:
         if random.random() < 0.3:
             container["imagePullPolicy"] = random.choice(("Always", "IfNotPresent"))
         if random.random() < 0.2:
-            container["lifecycle"] = {"preStop": random.choice(({"sleep": {"seconds": 5}}, _COMMAND_ACTION))}
+            container["lifecycle"] = {"preStop": random.choice(({"sleep": {"seconds": 5}}, VALUES["command"]))}
         return container
 
     def _resources(self) -> Object:
@@ -161,16 +163,14 @@ class PodMaker:
 
     def _env(self) -> list[Object]:
         random = self._random
-        possible: list[Object] = [{"name": name, "value": value} for name, value in _PLAIN_ENV]
-        possible += [{"name": name, "valueFrom": source} for name, source in _ENV_SOURCES]
-        return random.sample(possible, random.randint(0, 3))
+        return random.sample(VALUES["env"], random.randint(0, 3))
 
     def _add_probes(self, container: Object, port: int) -> None:
         random = self._random
         actions: list[Object] = [
             {"httpGet": {"path": "/health", "port": "http"}},
             {"tcpSocket": {"port": port}},
-            _COMMAND_ACTION,
+            VALUES["command"],
             {"grpc": {"port": port}},
         ]
         for probe in ("startupProbe", "livenessProbe", "readinessProbe"):
@@ -205,7 +205,7 @@ class PodMaker:
         if self._pool.mps_user is None and random.random() < 0.4:
             volumes.append({"name": "shm", "emptyDir": {"medium": "Memory", "sizeLimit": "1Gi"}})
             mounts.append({"name": "shm", "mountPath": "/dev/shm"})
-        for name, source, path in _VOLUMES:
+        for name, source, path in VALUES["volumes"]:
             if random.random() < 0.12:
                 volumes.append({"name": name, **source})
                 mounts.append({"name": name, "mountPath": path})
@@ -269,34 +269,3 @@ class PodMaker:
             "whenUnsatisfiable": "ScheduleAnyway",
             "labelSelector": {"matchLabels": {"app.kubernetes.io/name": self._name}},
         }
-
-
-_COMMAND_ACTION: Object = {"exec": {"command": ["true"]}}
-_PLAIN_ENV = (("MODE", "fast"), ("OMP_NUM_THREADS", "8"), ("HF_HOME", "/cache"), ("EMPTY", ""))
-_ENV_SOURCES: tuple[tuple[str, Object], ...] = (
-    ("POD_NAME", {"fieldRef": {"fieldPath": "metadata.name"}}),
-    ("POD_IP", {"fieldRef": {"fieldPath": "status.podIP"}}),
-    ("CPUS", {"resourceFieldRef": {"resource": "limits.cpu"}}),
-    ("TOKEN", {"secretKeyRef": {"name": "token", "key": "value", "optional": True}}),
-    ("LEVEL", {"configMapKeyRef": {"name": "settings", "key": "level"}}),
-)
-_VOLUMES: tuple[tuple[str, Object, str], ...] = (
-    ("scratch", {"emptyDir": {}}, "/scratch"),
-    ("cache", {"emptyDir": {"sizeLimit": "2Gi"}}, "/cache"),
-    ("settings", {"configMap": {"name": "settings", "optional": True}}, "/etc/settings"),
-    ("keys", {"secret": {"secretName": "keys", "defaultMode": 256}}, "/etc/keys"),
-    ("info", {"downwardAPI": {"items": [{"path": "labels", "fieldRef": {"fieldPath": "metadata.labels"}}]}},
-     "/etc/info"),
-    ("token", {"projected": {"sources": [{"serviceAccountToken": {"path": "token", "expirationSeconds": 3600}}]}},
-     "/var/run/token"),
-)  # fmt: skip
-_POD_FIELDS: tuple[tuple[str, object], ...] = (
-    ("enableServiceLinks", False),
-    ("dnsPolicy", "ClusterFirst"),
-    ("hostname", "node"),
-    ("shareProcessNamespace", True),
-    ("dnsConfig", {"options": [{"name": "ndots", "value": "2"}]}),
-    ("imagePullSecrets", [{"name": "registry"}]),
-    ("schedulerName", "default-scheduler"),
-    ("preemptionPolicy", "PreemptLowerPriority"),
-)

@@ -18,7 +18,7 @@ from gpuc.model.names import COST_LABEL
 from gpuc.parts.workload_kinds import pod_frameworks
 from gpuc.spec.platform import Framework
 from gpuc_rehearsal.client import Object
-from tests.conformance.random_pods import PodMaker, Size, random_size
+from tests.conformance.random_pods import VALUES, PodMaker, Size, random_size
 from tests.conformance.workload_drafts import Draft
 from tests.conformance.workload_mutations import MUTATIONS
 
@@ -148,7 +148,7 @@ def _workload(cluster: Cluster, possible: Mapping[str, list[Target]], number: in
     size = random_size(random, target.pool, target.nodes * MAX_LOAD)
     most = max(1, int(target.nodes * MAX_LOAD / max(size.nodes, 0.001)))
     pods = random.randint(1, min(MAX_PODS, most))
-    maker = _Maker(cluster, target, random, f"w{number}-{random.choice(_NAMES)}", size, pods)
+    maker = _Maker(cluster, target, random, f"w{number}-{random.choice(VALUES['names'])}", size, pods)
     document = maker.document(kind)
     nodes = size.nodes * maker.pods
     if size.nodes > 0.5:
@@ -227,7 +227,7 @@ class _Maker:
         if random.random() < 0.4 and spec["template"]["spec"]["restartPolicy"] == "Never":
             rule = {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}
             spec["podFailurePolicy"] = {"rules": [rule]}
-        for field, values in _JOB_FIELDS.items():
+        for field, values in VALUES["job fields"].items():
             if random.random() < 0.3:
                 spec[field] = random.choice(values)
         if self.target.pool.is_gpu:  # the policy queue-required demands it
@@ -241,7 +241,7 @@ class _Maker:
             "schedule": random.choice(("0 3 * * *", "30 2 * * 1-5", "@daily", "0 0 1 * *", "15 4 * * SUN")),
             "jobTemplate": {"metadata": metadata, "spec": self._job()},
         }
-        for field, values in _CRON_FIELDS.items():
+        for field, values in VALUES["cron fields"].items():
             if random.random() < 0.4:
                 spec[field] = random.choice(values)
         return spec
@@ -284,7 +284,7 @@ class _Maker:
             spec["strategy"] = {"type": "RollingUpdate", "rollingUpdate": limits}
         elif random.random() < 0.3:
             spec["strategy"] = {"type": "Recreate"}
-        for field, values in _DEPLOYMENT_FIELDS.items():
+        for field, values in VALUES["deployment fields"].items():
             if random.random() < 0.3:
                 spec[field] = random.choice(values)
         return spec
@@ -297,24 +297,3 @@ class _Maker:
         if random.random() < 0.3:
             spec["updateStrategy"] = {"type": random.choice(("OnDelete", "RollingUpdate"))}
         return spec
-
-
-_NAMES = ("train", "eval", "serve", "embed", "preprocess", "sweep", "tokenize", "index", "finetune", "bench")
-_JOB_FIELDS: Mapping[str, tuple[object, ...]] = {
-    "activeDeadlineSeconds": (3600, 86400),
-    "ttlSecondsAfterFinished": (600, 86400),
-    "suspend": (True, False),
-    "podReplacementPolicy": ("Failed",),
-}
-_CRON_FIELDS: Mapping[str, tuple[object, ...]] = {
-    "concurrencyPolicy": ("Allow", "Forbid", "Replace"),
-    "successfulJobsHistoryLimit": (0, 3),
-    "failedJobsHistoryLimit": (1, 5),
-    "startingDeadlineSeconds": (60, 600),
-    "timeZone": ("Etc/UTC", "Europe/Dublin"),
-}
-_DEPLOYMENT_FIELDS: Mapping[str, tuple[object, ...]] = {
-    "minReadySeconds": (0, 10),
-    "progressDeadlineSeconds": (600, 3000),
-    "revisionHistoryLimit": (2, 10),
-}

@@ -18,21 +18,21 @@ import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from gpuc.pipeline.stages import CompiledSpec, compiled_spec
 from gpuc_rehearsal.apply import namespaces
-from gpuc_rehearsal.client import Client, is_true
+from gpuc_rehearsal.client import Client
 from gpuc_rehearsal.crds import definitions
 from gpuc_rehearsal.plane.site import Site
 from gpuc_rehearsal.programs import Programs, find_programs
 from gpuc_rehearsal.tools.selection import OTHERS
-from tests.conformance.bare_api_server import READY_SECONDS, bare_plane
+from tests.conformance.bare_api_server import bare_plane, install, wait_established
 from tests.conformance.check_result import CheckResult, report
 from tests.conformance.readme_fields import Fields
 from tests.conformance.readme_objects import has_cilium, objects, placeholders, running_syncs
+from tests.conformance.shared_plane import upstream_crds
 from tests.conftest import EXAMPLES, HUB_CLUSTERS, root_of
 from tests.readme.blocks import blocks, program
 from tests.readme.recording import record
@@ -44,7 +44,6 @@ CONTEXTS = ("hub", "cluster")
 FRAMEWORKS = ("jobset.x-k8s.io/jobset", "kubeflow.org/pytorchjob", "trainer.kubeflow.org/trainjob")
 THREADS = 4
 TIMEOUT_S = 300
-_CRD = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
 _HANDLER = """
 kubectl() {
   local record="$RECORD/$BASHPID.$RANDOM$RANDOM" more=() status=0
@@ -114,7 +113,7 @@ def checks(programs: Programs, crds: Path | None, clusters: Sequence[str] = CLUS
             yield CheckResult(f"kubectl follows the README of {name}", "\n".join(problems), note)
             if name == clusters[-1]:
                 yield _control(kubectl, site, spec, fields)
-            list(pool.map(lambda document: _delete(client, document), applied))
+            list(pool.map(client.delete_object, applied))
 
 
 def readme_program(name: str) -> str:
@@ -157,12 +156,8 @@ def substituted(text: str, names: dict[str, str]) -> str:
 
 
 def _create_definitions(programs: Programs, crds: Path | None, client: Client, pool: ThreadPoolExecutor) -> None:
-    address = f"{client.path(*_CRD)}?fieldManager=gpuc"
-    bodies = definitions(programs, crds, FRAMEWORKS).crds
-    data = [body if isinstance(body, bytes) else json.dumps(body).encode() for body in bodies]
-    list(pool.map(lambda body: client.send("POST", address, body, "application/yaml"), data))
-    for definition in client.list_all(*_CRD):
-        client.wait_for(*_CRD, definition["metadata"]["name"], partial(is_true, kind="Established"), READY_SECONDS)
+    list(pool.map(lambda body: install(client, body), definitions(programs, crds, FRAMEWORKS).crds))
+    wait_established(client)
 
 
 def _prepare(client: Client, spec: CompiledSpec, pool: ThreadPoolExecutor) -> list[Object]:
@@ -183,20 +178,10 @@ def _prepare(client: Client, spec: CompiledSpec, pool: ThreadPoolExecutor) -> li
     return [document for document in (*given, *others) if document["kind"] != "Namespace"]
 
 
-def _delete(client: Client, document: Object) -> None:
-    metadata = document["metadata"]
-    client.delete(document["apiVersion"], document["kind"], metadata["name"], metadata.get("namespace", ""))
-
-
 def _apply_with_status(client: Client, document: Object) -> None:
     client.apply(document)
     if "status" in document:
-        metadata = document["metadata"]
-        address = client.path(
-            document["apiVersion"], document["kind"], metadata.get("namespace", ""), metadata["name"], "status"
-        )
-        body = json.dumps({"status": document["status"]}).encode()
-        client.send("PATCH", address, body, "application/merge-patch+json")
+        client.patch_object(document, {"status": document["status"]}, "status")
 
 
 def _not_run(runs: list[Run], text: str) -> Iterator[str]:
@@ -258,9 +243,7 @@ def _kubeconfig(site: Site, folder: Path) -> Path:
 
 
 def main() -> int:
-    crds = os.environ.get("GPUC_SHARED")
-    folder = Path(crds) / "upstream" / "crds" if crds else None
-    return report(checks(find_programs(), folder, sys.argv[1:] or CLUSTERS))
+    return report(checks(find_programs(), upstream_crds(), sys.argv[1:] or CLUSTERS))
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from copy import deepcopy
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,17 +22,16 @@ from gpuc.kubernetes.controllers import JOB_NAME
 from gpuc.manifest.manifest import manifest_of
 from gpuc.plan.change import Pair
 from gpuc.plan.immutable import refused_fields
-from gpuc_rehearsal.client import ApiError, Client, is_true
+from gpuc_rehearsal.client import ApiError, Client
 from gpuc_rehearsal.programs import Programs, find_programs
 from tests.admission.validation.bases import BASES, Case, put
 from tests.admission.validation.workload_cases import POD_CASES, UNCHECKED, VOLCANO, WEBHOOK_CASES, WORKLOAD_CASES
-from tests.conformance.bare_api_server import READY_SECONDS, bare_api_server, dry_run
+from tests.conformance.bare_api_server import bare_plane, dry_run, install, wait_established
 from tests.conformance.check_result import CheckResult, report
 from tests.conformance.shared_plane import upstream_crds
 from tests.values import paths
 
 Object = dict[str, Any]
-_CRD = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
 _GENERATED = frozenset(("creationTimestamp", "generation", "managedFields", "resourceVersion", "uid", "namespace"))
 _VALUES: tuple[Any, ...] = (
     "", 0, -1, "x y", [], {}, True, 2.5, "A_b" * 30, None, "a.b/c", [""], {"a": "b"}, [{}], "0", "-1",
@@ -58,20 +56,17 @@ def checks(programs: Programs, crds: Path | None) -> Iterator[CheckResult]:
     Args:
         crds: folder of upstream's CRDs; None if the reference data is missing. Then only built-in kinds are compared.
     """
-    with bare_api_server(programs) as client:
+    with bare_plane(programs) as (_, client):
         custom = _install(client, crds) if crds else set()
-        refusals = Counter[str]()
-        differences = list(_refusal_differences(client, custom, refusals))
-        note = ", ".join(f"{count} {name}" for name, count in sorted(refusals.items()))
-        yield CheckResult("gpuc and the API server refuse the same workloads", "\n".join(differences), note)
-        counts = Counter[str]()
-        differences = list(_variant_differences(client, custom, counts))
-        note = ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
-        yield CheckResult("gpuc and the API server agree about changed values", "\n".join(differences), note)
-        counts = Counter[str]()
-        differences = list(_change_differences(client, custom, counts))
-        note = ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
-        yield CheckResult("gpuc and the API server agree about immutable fields", "\n".join(differences), note)
+        for text, compare in (
+            ("refuse the same workloads", _refusal_differences),
+            ("agree about changed values", _variant_differences),
+            ("agree about immutable fields", _change_differences),
+        ):
+            counts = Counter[str]()
+            differences = "\n".join(compare(client, custom, counts))
+            note = ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
+            yield CheckResult(f"gpuc and the API server {text}", differences, note)
         defaults = list(_default_differences(client))
         note = f"{sum(1 for _ in _accepted())} objects"
         yield CheckResult("gpuc and the API server set the same defaults", "\n".join(defaults), note)
@@ -93,14 +88,9 @@ def _install(client: Client, crds: Path) -> set[str]:
             )
             if names := [wanted[version, kind] for version in versions if (version, kind) in wanted]:
                 document["spec"].pop("conversion", None)
-                client.send("POST", client.path(*_CRD), json.dumps(document).encode(), "application/json")
-                client.wait_for(
-                    *_CRD, document["metadata"]["name"], partial(is_true, kind="Established"), READY_SECONDS
-                )
-                client.wait_for(
-                    *_CRD, document["metadata"]["name"], partial(is_true, kind="NamesAccepted"), READY_SECONDS
-                )
+                install(client, document)
                 installed.update(names)
+    wait_established(client)
     return installed
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
+
+from pydantic import TypeAdapter
 
 from tests.conformance.transition_agreement import Observation
 from tests.conformance.transition_report import Row
@@ -19,25 +20,16 @@ class Record:
     seconds: float
 
 
+_RECORDS = TypeAdapter(dict[str, Record])
+
+
 def record(file: Path, rows: Iterable[Row]) -> None:
     """Writes the observations of the edits that were made. Other edits keep their observations in the file."""
-    found = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
-    for row in rows:
-        if row.observations is not None:
-            found[row.edit.name] = asdict(Record(row.observations, row.seconds))
-    file.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    found = recorded(file) if file.exists() else {}
+    found |= {row.edit.name: Record(row.observations, row.seconds) for row in rows if row.observations is not None}
+    file.write_bytes(_RECORDS.dump_json(dict(sorted(found.items())), indent=1))
 
 
 def recorded(file: Path) -> dict[str, Record]:
     """Reads recorded observations by the name of the edit."""
-    found = json.loads(file.read_text(encoding="utf-8"))
-    return {
-        name: Record(
-            tuple(
-                Observation(**{**observation, "subjects": tuple(observation["subjects"])})
-                for observation in entry["observations"]
-            ),
-            entry["seconds"],
-        )
-        for name, entry in found.items()
-    }
+    return _RECORDS.validate_json(file.read_bytes())

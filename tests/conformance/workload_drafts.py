@@ -26,23 +26,20 @@ class Draft:
     random: Random
 
     @property
-    def spec(self) -> Object:
+    def spec(self) -> Any:
         """The spec of the workload."""
-        spec: Object = self.document["spec"]
-        return spec
+        return self.document["spec"]
 
     @property
-    def job(self) -> Object | None:
+    def job(self) -> Any:
         """The spec of the Job, of the Jobs of a CronJob, or of the first Job of a JobSet; None for other kinds."""
         match self.kind:
             case "Job":
                 return self.spec
             case "CronJob":
-                job: Object = self.spec["jobTemplate"]["spec"]
-                return job
+                return self.spec["jobTemplate"]["spec"]
             case "JobSet":
-                first: Object = self.spec["replicatedJobs"][0]["template"]["spec"]
-                return first
+                return self.spec["replicatedJobs"][0]["template"]["spec"]
         return None
 
     def update_job(self, **fields: Any) -> None:
@@ -54,29 +51,26 @@ class Draft:
             del job[name]
 
     @property
-    def template(self) -> Object:
+    def template(self) -> Any:
         """The first pod template; a Pod itself."""
         owner = self.job if self.job is not None else self.spec
-        template: Object = self.document if self.kind == "Pod" else owner["template"]
-        return template
+        return self.document if self.kind == "Pod" else owner["template"]
 
     @property
-    def pod(self) -> Object:
+    def pod(self) -> Any:
         """The first pod spec."""
-        pod: Object = self.template["spec"]
-        return pod
+        return self.template["spec"]
 
     @property
-    def main(self) -> Object:
+    def main(self) -> Any:
         """The first container."""
-        container: Object = self.pod["containers"][0]
-        return container
+        return self.pod["containers"][0]
 
     @property
-    def queue_labels(self) -> Object | None:
+    def queue_labels(self) -> Any:
         """The labels from which Kueue reads the queue; None for a workload without a queue."""
         owner = self.spec["jobTemplate"] if self.kind == "CronJob" else self.document
-        labels: Object | None = owner["metadata"].get("labels")
+        labels = owner["metadata"].get("labels")
         return labels if labels and QUEUE_LABEL in labels else None
 
     @property
@@ -90,11 +84,10 @@ class Draft:
         for part in ("requests", "limits"):
             self.main["resources"].setdefault(part, {})[name] = value
 
-    def setting(self, owner: str) -> Object:
+    def setting(self, owner: str) -> Any:
         """Returns the security context of the "pod" or of the "main" container, which a mutation changes."""
         holder = self.pod if owner == "pod" else self.main
-        context: Object = holder.setdefault("securityContext", {})
-        return context
+        return holder.setdefault("securityContext", {})
 
     def add_volume(self, name: str, source: Object, path: str = "/mnt/extra") -> None:
         """Adds a volume and its mount in the main container."""
@@ -105,9 +98,9 @@ class Draft:
         """Adds an environment variable to the main container."""
         self.main.setdefault("env", []).append(variable)
 
-    def annotate(self, key: str, value: Any) -> None:
-        """Adds an annotation to the pod template."""
-        self.template.setdefault("metadata", {}).setdefault("annotations", {})[key] = value
+    def describe(self, part: str, key: str, value: Any, owner: Object | None = None) -> None:
+        """Adds a label or an annotation (part: labels or annotations) to the pod template, or to another owner."""
+        (self.template if owner is None else owner).setdefault("metadata", {}).setdefault(part, {})[key] = value
 
 
 Mutation = Callable[[Draft], bool]

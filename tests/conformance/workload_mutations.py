@@ -9,9 +9,8 @@ from typing import Any
 
 import yaml
 
+from tests.conformance import workload_mutations_code, workload_mutations_queue
 from tests.conformance.workload_drafts import Draft, Mutation
-from tests.conformance.workload_mutations_code import BY_CODE
-from tests.conformance.workload_mutations_queue import QUEUE
 
 
 def _merge(*path: str) -> Callable[[Draft, Any], object]:
@@ -56,21 +55,21 @@ _CHANGES: dict[str, Callable[[Draft, Any], object]] = {
     "toleration": _merge("spec", "tolerations"),
     "node selector": _merge("spec", "nodeSelector"),
     "node affinity": _require,
+    **workload_mutations_code.CHANGES,
+    **workload_mutations_queue.CHANGES,
 }
 
 
 def _mutation(name: str, written: Any) -> Mutation:
     """Returns the mutation of an entry of the file."""
     if written == "by code":
-        return {**BY_CODE, **QUEUE}[name]
+        return {**workload_mutations_code.BY_CODE, **workload_mutations_queue.QUEUE}[name]
 
     def mutate(draft: Draft) -> bool:
         changes = deepcopy(written)
         if draft.kind not in changes.pop("kinds", [draft.kind]) or ("job" in changes and draft.job is None):
             return False
-        for key, value in changes.items():
-            _CHANGES[key](draft, value)
-        return True
+        return all(_CHANGES[key](draft, value) is not False for key, value in changes.items())
 
     return mutate
 

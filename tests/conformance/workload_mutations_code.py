@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, MEMORY, texts
+from gpuc.kubernetes.amounts import CPU, texts
 from gpuc.model.names import COST_LABEL, EFA, GPU, HUGEPAGES, POOL_LABEL
 from tests.conformance.workload_drafts import Draft, Mutation, for_all, other_pools, where
 
@@ -12,11 +13,10 @@ LONG = "a" * 70
 ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
 
 
-def _without_security(draft: Draft, *fields: str) -> bool:
-    """Removes fields from all security contexts; returns whether a field was removed."""
+def without_security(draft: Draft, field: str) -> bool:
+    """Removes a field from all security contexts; returns whether a field was removed."""
     owners = [draft.pod, *draft.pod["containers"], *draft.pod.get("initContainers", ())]
-    removed = [owner["securityContext"].pop(field, None) for owner in owners if "securityContext" in owner
-               for field in fields]  # fmt: skip
+    removed = [owner["securityContext"].pop(field, None) for owner in owners if "securityContext" in owner]
     return any(value is not None for value in removed)
 
 
@@ -32,10 +32,6 @@ def _without_nccl_profile(draft: Draft) -> bool:
         return False
     del draft.main["envFrom"]
     return True
-
-
-def _label(draft: Draft, value: str) -> None:
-    draft.document["metadata"].setdefault("labels", {})[COST_LABEL] = value
 
 
 def _owner(draft: Draft) -> None:
@@ -56,64 +52,49 @@ def _two_equal_paths(draft: Draft) -> None:
     draft.add_volume("two", {"emptyDir": {}}, "/data")
 
 
-def _other_kind(name: str) -> Mutation:
-    """Returns a mutation of a Deployment into another kind with the same selector and template."""
-
-    def change(draft: Draft) -> None:
-        draft.document["kind"] = name
-        kept = ("selector", "template") + (("replicas",) if name == "ReplicaSet" else ())
-        draft.document["spec"] = {field: value for field, value in draft.spec.items() if field in kept}
-
-    return where(lambda draft: draft.kind == "Deployment", change)
+def other_kind(draft: Draft, name: str) -> None:
+    """Changes a Deployment into another kind with the same selector and template."""
+    draft.document["kind"] = name
+    kept = ("selector", "template") + (("replicas",) if name == "ReplicaSet" else ())
+    draft.document["spec"] = {field: value for field, value in draft.spec.items() if field in kept}
 
 
 def _without_image(draft: Draft) -> None:
     del draft.main["image"]
 
 
-def _metadata_of_template(draft: Draft, part: str, key: str, value: Any) -> None:
-    draft.template.setdefault("metadata", {}).setdefault(part, {})[key] = value
-
-
 def _has_gpu(draft: Draft) -> bool:
     return bool(draft.devices)
 
 
-def _device(change: str) -> Mutation:
-    """Returns a mutation of the GPU amounts of the main container."""
-
-    def mutate(draft: Draft) -> bool:
-        if not draft.devices:
-            return False
-        name, resources = draft.devices[0], draft.main["resources"]
-        limits, requests = resources["limits"], resources.setdefault("requests", {})
-        amount = limits[name]
-        if change == "only requested":
+def device(draft: Draft, change: str) -> bool:
+    """Changes the GPU amounts of the main container."""
+    if not draft.devices:
+        return False
+    name, resources = draft.devices[0], draft.main["resources"]
+    limits, requests = resources["limits"], resources.setdefault("requests", {})
+    match change:
+        case "only requested":
             requests[name] = limits.pop(name)
-        elif change == "unequal":
-            requests[name], limits[name] = amount, str(int(amount) + 1)
-        elif change == "fraction":
-            draft.resources(name, "500m")
-        elif change == "none":
-            draft.resources(name, "0")
-        elif change == "another name":
+        case "unequal":
+            requests[name], limits[name] = limits[name], str(int(limits[name]) + 1)
+        case "another name":
             for part in (limits, requests):
                 if name in part:
                     part[f"{name}s"] = part.pop(name)
-        return True
+        case _:
+            draft.resources(name, {"fraction": "500m", "none": "0"}[change])
+    return True
 
-    return mutate
 
-
-def _beyond_the_node(resource: str) -> Mutation:
-    """Returns a mutation that requests a little more of a resource than a node of the pool has."""
-
-    def change(draft: Draft) -> None:
-        pool = draft.target.pool
-        most = max(pool.allocatable(instance)[resource] for instance in pool.instances)
-        draft.resources(resource, texts({resource: most + max(1, most // 50)})[resource])
-
-    return where(lambda draft: draft.target.pool.node.get(resource), change)
+def beyond_the_node(draft: Draft, resource: str) -> bool:
+    """Requests a little more of a resource than a node of the pool has."""
+    pool = draft.target.pool
+    if not pool.node.get(resource):
+        return False
+    most = max(pool.allocatable(instance)[resource] for instance in pool.instances)
+    draft.resources(resource, texts({resource: most + max(1, most // 50)})[resource])
+    return True
 
 
 def _too_many_devices(draft: Draft) -> bool:
@@ -124,7 +105,7 @@ def _too_many_devices(draft: Draft) -> bool:
     return True
 
 
-def _set_pods(draft: Draft, pods: int) -> None:
+def set_pods(draft: Draft, pods: int) -> None:
     """Sets the number of pods that run at the same time."""
     if draft.job is not None:
         draft.job.update(parallelism=pods, completions=pods)
@@ -132,10 +113,6 @@ def _set_pods(draft: Draft, pods: int) -> None:
         draft.spec["replicas"] = pods
         if draft.kind == "StatefulSet":
             draft.spec["podManagementPolicy"] = "Parallel"
-
-
-def _select(key: str, value: str) -> Mutation:
-    return for_all(lambda draft: draft.pod.setdefault("nodeSelector", {}).update({key: value}))
 
 
 def _select_pool(draft: Draft, name: str | None) -> bool:
@@ -154,10 +131,10 @@ def _more_hosts_than_nodes(draft: Draft) -> bool:
     pool = draft.target.pool
     if draft.kind in ("Pod", "JobSet") or pool.is_static:
         return False
-    draft.template.setdefault("metadata", {}).setdefault("labels", {})["example.com/spread"] = "hosts"
+    draft.describe("labels", "example.com/spread", "hosts")
     term = {"labelSelector": {"matchLabels": {"example.com/spread": "hosts"}}, "topologyKey": HOST}
     draft.pod["affinity"] = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
-    _set_pods(draft, pool.nodes_max + 1)
+    set_pods(draft, pool.nodes_max + 1)
     return True
 
 
@@ -174,15 +151,18 @@ def _other_own_pool(draft: Draft) -> bool:
     return _select_pool(draft, draft.random.choice(names) if names else None)
 
 
+CHANGES: dict[str, Callable[[Draft, Any], object]] = {
+    "without security": without_security,
+    "device": device,
+    "beyond the node": beyond_the_node,
+    "other kind": other_kind,
+    "pods": set_pods,
+}
 BY_CODE: dict[str, Mutation] = {
-    "no runAsNonRoot": lambda d: _without_security(d, "runAsNonRoot"),
-    "no seccomp profile": lambda d: _without_security(d, "seccompProfile"),
-    "no allowPrivilegeEscalation": lambda d: _without_security(d, "allowPrivilegeEscalation"),
-    "capabilities not dropped": lambda d: _without_security(d, "capabilities"),
     "init container of a foreign registry": for_all(
         lambda d: d.pod.setdefault("initContainers", []).append({**d.main, "name": "fetch", "image": "ubuntu"})
     ),
-    "cost label of another tenant": for_all(lambda d: _label(d, "CC-99999")),
+    "cost label of another tenant": for_all(lambda d: d.describe("labels", COST_LABEL, "CC-99999", d.document)),
     "shared memory of an MPS client": _shm_of_mps_clients,
     "no NCCL profile": _without_nccl_profile,
     "forged owner": for_all(_owner),
@@ -190,7 +170,7 @@ BY_CODE: dict[str, Mutation] = {
     "no image": for_all(_without_image),
     "image with a space": for_all(lambda d: d.main.update(image=" " + d.main["image"])),
     "two equal container names": for_all(_two_equal_names),
-    "long label value": for_all(lambda d: _metadata_of_template(d, "labels", "example.com/run", LONG)),
+    "long label value": for_all(lambda d: d.describe("labels", "example.com/run", LONG)),
     "name of 70 characters": for_all(lambda d: _named(d, f"{d.document['metadata']['name']}-{LONG}"[:70])),
     "name of 60 characters": for_all(lambda d: _named(d, f"{d.document['metadata']['name']}-{LONG}"[:60])),
     "name of 300 characters": for_all(lambda d: _named(d, f"{d.document['metadata']['name']}-{LONG * 5}"[:300])),
@@ -201,8 +181,6 @@ BY_CODE: dict[str, Mutation] = {
     ),
     "two mounts at one path": for_all(_two_equal_paths),
     "no selector": where(lambda d: d.kind in ("Deployment", "StatefulSet"), lambda d: d.spec.pop("selector")),
-    "ReplicaSet instead of a Deployment": _other_kind("ReplicaSet"),
-    "DaemonSet instead of a Deployment": _other_kind("DaemonSet"),
     "misspelled kind": for_all(lambda d: d.document.update(kind=d.document["kind"].lower())),
     "namespace of another tenant": for_all(
         lambda d: d.document["metadata"].update(
@@ -219,32 +197,24 @@ BY_CODE: dict[str, Mutation] = {
             limits={**d.main["resources"].get("limits", {}), CPU: "1"},
         )
     ),
-    "GPU request without a limit": _device("only requested"),
-    "GPU request below the limit": _device("unequal"),
-    "half a GPU": _device("fraction"),
-    "no GPU in a GPU pool": _device("none"),
-    "misspelled GPU resource": _device("another name"),
     "GPU without cpu and memory": where(
         _has_gpu,
         lambda d: d.main.update(resources={"limits": {d.devices[0]: d.main["resources"]["limits"][d.devices[0]]}}),
     ),
     "GPU of a pool without GPUs": where(lambda d: not d.target.pool.is_gpu, lambda d: d.resources(GPU, "1")),
     "more GPUs than a node": _too_many_devices,
-    "cpu beyond the node": _beyond_the_node(CPU),
-    "memory beyond the node": _beyond_the_node(MEMORY),
-    "ephemeral storage beyond the node": _beyond_the_node(EPHEMERAL_STORAGE),
     "EFA beyond the node": where(lambda d: d.target.pool.has_efa, lambda d: d.resources(EFA, "64")),
     "EFA in a pool without EFA": where(lambda d: not d.target.pool.has_efa, lambda d: d.resources(EFA, "1")),
     "huge pages in a pool without huge pages": where(
         lambda d: not d.target.pool.hugepages_bytes, lambda d: d.resources(HUGEPAGES, "512Mi")
     ),
-    "more pods than the quota": where(lambda d: d.kind != "Pod", lambda d: _set_pods(d, 130)),
-    "twenty pods": where(lambda d: d.kind != "Pod", lambda d: _set_pods(d, 20)),
     "pool of another tenant": _other_tenants_pool,
     "another pool of the tenant": _other_own_pool,
     "no pool selector": _unselected,
     "no tolerations": _toleration_missing,
-    "zone of the region": for_all(lambda d: _select(ZONE, d.random.choice(d.cluster.pools[0].zones))(d)),
+    "zone of the region": for_all(
+        lambda d: d.pod.setdefault("nodeSelector", {}).update({ZONE: d.random.choice(d.cluster.pools[0].zones)})
+    ),
     "NodePool of Karpenter": for_all(
         lambda d: d.pod.setdefault("nodeSelector", {}).update({"karpenter.sh/nodepool": d.target.pool.name})
     ),

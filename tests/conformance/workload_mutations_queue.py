@@ -2,47 +2,63 @@
 
 from __future__ import annotations
 
-from gpuc.kubernetes.kueue import LEVEL_LABELS, PRIORITY_LABEL, QUEUE_LABEL, REQUIRED_TOPOLOGY
+from collections.abc import Callable
+from typing import Any
+
+from gpuc.kubernetes.kueue import LEVEL_LABELS, QUEUE_LABEL, REQUIRED_TOPOLOGY
 from tests.conformance.workload_drafts import Draft, Mutation
 
 
-def _queue(draft: Draft, name: str | None) -> bool:
-    """Sets the queue, or removes the label for None. Returns whether the draft has a queue."""
-    labels = draft.queue_labels
-    if labels is None:
-        return False
-    labels.pop(QUEUE_LABEL)
-    if name is not None:
-        labels[QUEUE_LABEL] = name
-    return True
+def queue_labels(draft: Draft, labels: dict[str, str | None]) -> bool:
+    """Sets labels of a draft with a queue, beside the queue; None removes a label."""
+    found = draft.queue_labels
+    for name, value in labels.items() if found is not None else ():
+        found.pop(name, None)
+        if value is not None:
+            found[name] = value
+    return found is not None
 
 
-def _foreign_queue(draft: Draft) -> bool:
-    own = set(draft.target.namespace.local_queues)
-    names = [name for _, namespace in draft.cluster.namespaces for name in namespace.local_queues if name not in own]
-    return bool(names) and _queue(draft, draft.random.choice(names))
-
-
-def _other_queue(draft: Draft) -> bool:
-    """Sets another queue of the namespace, for example the queue of the general pools."""
-    names = [name for name in draft.target.namespace.local_queues if name != draft.target.queue]
-    return bool(names) and _queue(draft, draft.random.choice(names))
-
-
-def _relabelled(draft: Draft, old: str, new: str) -> bool:
-    labels = draft.queue_labels
+def relabelled(draft: Draft, names: tuple[str, str]) -> bool:
+    """Gives another key to a label of a draft with a queue."""
+    labels, (old, new) = draft.queue_labels, names
     if labels is None or old not in labels:
         return False
     labels[new] = labels.pop(old)
     return True
 
 
-def _priority(draft: Draft, name: str) -> bool:
-    labels = draft.queue_labels
-    if labels is None:
-        return False
-    labels[PRIORITY_LABEL] = name
-    return True
+def topology(draft: Draft, levels: dict[str, str]) -> bool:
+    """Adds annotations to the pods of a draft with a queue."""
+    for key, level in levels.items() if draft.target.queue else ():
+        draft.describe("annotations", key, level)
+    return bool(draft.target.queue)
+
+
+def job_annotations(draft: Draft, annotations: dict[str, str]) -> bool:
+    """Adds annotations to a Job with a queue."""
+    is_suitable = draft.kind == "Job" and bool(draft.target.queue)
+    for key, value in annotations.items() if is_suitable else ():
+        draft.describe("annotations", key, value, draft.document)
+    return is_suitable
+
+
+def _random_queue(names: Callable[[Draft], list[str]]) -> Mutation:
+    def mutate(draft: Draft) -> bool:
+        known = names(draft)
+        return bool(known) and queue_labels(draft, {QUEUE_LABEL: draft.random.choice(known)})
+
+    return mutate
+
+
+def _foreign_queues(draft: Draft) -> list[str]:
+    own = set(draft.target.namespace.local_queues)
+    return [name for _, namespace in draft.cluster.namespaces for name in namespace.local_queues if name not in own]
+
+
+def _other_queues(draft: Draft) -> list[str]:
+    """Returns the other queues of the namespace, for example the queue of the general pools."""
+    return [name for name in draft.target.namespace.local_queues if name != draft.target.queue]
 
 
 def _added_queue(draft: Draft) -> bool:
@@ -50,26 +66,19 @@ def _added_queue(draft: Draft) -> bool:
     names = [*draft.target.namespace.local_queues, "default"]
     if draft.queue_labels is not None:
         return False
-    draft.document["metadata"].setdefault("labels", {})[QUEUE_LABEL] = draft.random.choice(names)
+    draft.describe("labels", QUEUE_LABEL, draft.random.choice(names), draft.document)
     return True
 
 
 def _queue_as_annotation(draft: Draft) -> bool:
-    if not _queue(draft, None):
+    if not queue_labels(draft, {QUEUE_LABEL: None}):
         return False
-    draft.document["metadata"].setdefault("annotations", {})[QUEUE_LABEL] = draft.target.queue
-    return True
-
-
-def _topology(draft: Draft, key: str, level: str) -> bool:
-    if not draft.target.queue:
-        return False
-    draft.annotate(key, level)
+    draft.describe("annotations", QUEUE_LABEL, draft.target.queue, draft.document)
     return True
 
 
 def _block_without_topology(draft: Draft) -> bool:
-    return not draft.target.pool.level_labels and _topology(draft, REQUIRED_TOPOLOGY, LEVEL_LABELS["block"])
+    return not draft.target.pool.level_labels and topology(draft, {REQUIRED_TOPOLOGY: LEVEL_LABELS["block"]})
 
 
 def _one_block_for_many(draft: Draft) -> bool:
@@ -77,22 +86,7 @@ def _one_block_for_many(draft: Draft) -> bool:
     if not draft.target.pool.level_labels or draft.kind != "Job":
         return False
     draft.spec.update(parallelism=12, completions=12)
-    label = draft.target.pool.level_labels.get("block", LEVEL_LABELS["block"])
-    return _topology(draft, REQUIRED_TOPOLOGY, label)
-
-
-def _min_parallelism(draft: Draft, value: str) -> bool:
-    if draft.kind != "Job" or not draft.target.queue:
-        return False
-    draft.document["metadata"].setdefault("annotations", {})["kueue.x-k8s.io/job-min-parallelism"] = value
-    return True
-
-
-def _elastic(draft: Draft) -> bool:
-    if draft.kind != "Job" or not draft.target.queue:
-        return False
-    draft.document["metadata"].setdefault("annotations", {})["kueue.x-k8s.io/elastic-job"] = "true"
-    return True
+    return topology(draft, {REQUIRED_TOPOLOGY: draft.target.pool.level_labels.get("block", LEVEL_LABELS["block"])})
 
 
 def _early_replacement(draft: Draft) -> bool:
@@ -104,30 +98,20 @@ def _early_replacement(draft: Draft) -> bool:
     return True
 
 
+CHANGES: dict[str, Callable[[Draft, Any], bool]] = {
+    "queue labels": queue_labels,
+    "relabelled": relabelled,
+    "topology": topology,
+    "job annotations": job_annotations,
+}
 QUEUE: dict[str, Mutation] = {
-    "unknown queue": lambda d: _queue(d, "absent"),
-    "queue of another namespace": _foreign_queue,
-    "another queue of the namespace": _other_queue,
-    "no queue": lambda d: _queue(d, None),
-    "empty queue": lambda d: _queue(d, ""),
-    "queue name with a capital": lambda d: _queue(d, d.target.queue.title()),
-    "misspelled queue label": lambda d: _relabelled(d, QUEUE_LABEL, "kueue.x-k8s.io/queue"),
+    "queue of another namespace": _random_queue(_foreign_queues),
+    "another queue of the namespace": _random_queue(_other_queues),
+    "queue name with a capital": lambda d: queue_labels(d, {QUEUE_LABEL: d.target.queue.title()}),
     "queue as an annotation": _queue_as_annotation,
     "queue of a service without Kueue": _added_queue,
-    "unknown priority class": lambda d: _priority(d, "urgent"),
-    "misspelled priority label": lambda d: _relabelled(d, PRIORITY_LABEL, "kueue.x-k8s.io/priority"),
     "topology of a queue without a topology": _block_without_topology,
-    "unknown topology level": lambda d: _topology(d, REQUIRED_TOPOLOGY, "example.com/rack"),
-    "topology host": lambda d: _topology(d, REQUIRED_TOPOLOGY, "kubernetes.io/hostname"),
     "one block for twelve nodes": _one_block_for_many,
-    "required and preferred topology": lambda d: (
-        _topology(d, REQUIRED_TOPOLOGY, LEVEL_LABELS["block"])
-        and _topology(d, "kueue.x-k8s.io/podset-preferred-topology", LEVEL_LABELS["block"])
-    ),
-    "min parallelism 1": lambda d: _min_parallelism(d, "1"),
-    "min parallelism as text": lambda d: _min_parallelism(d, "one"),
-    "min parallelism above parallelism": lambda d: _min_parallelism(d, "9"),
-    "elastic Job": _elastic,
     "replacement of pods that still run": _early_replacement,
 }
 """Mutations by name."""
