@@ -22,7 +22,6 @@ class _Delete:
 DELETE = _Delete()
 """The value of a field that a change removes."""
 _TABLE = table(__file__, "bases.yaml")
-CONTAINER, _, TEMPLATE, *_ = _TABLE["parts"]
 
 BASES: dict[str, Object] = {
     name: {"apiVersion": api, "kind": kind, "metadata": {"name": "a", "namespace": "default"}, "spec": spec}
@@ -88,35 +87,19 @@ _Loader.add_constructor("!removed", lambda loader, node: DELETE)
 _Loader.add_constructor("!repeat", lambda loader, node: node.value[0].value * int(node.value[1].value))
 
 
-def read_cases(name: str) -> tuple[list[Case], list[Case]]:
-    """Returns the cases of a file beside this module, and the cases with fields that gpuc does not check.
+def read_cases(*files: Path) -> dict[str, list[Case]]:
+    """Returns the cases of files: "checked", "unchecked" (fields that gpuc does not check) and "webhooks".
 
-    Each chapter of the file has the changes of refused objects by refused field, and the changes of allowed objects.
+    Each document has a kind and chapters: the changes of refused objects by refused field, and the changes of allowed
+    objects. Only webhooks refuse the objects of the chapter "webhooks"; a bare API server accepts them.
     """
-    chapters = _read(Path(__file__).parent / name)
-    kind, unchecked = chapters.pop("kind"), chapters.pop("unchecked", {})
-    checked = [case for chapter in chapters.values() for case in _cases(kind, chapter)]
-    return checked, _cases(kind, {"refused": unchecked})
-
-
-def family_cases(lane: str) -> list[Case]:
-    """Returns the cases of all families of workload kinds, tests/workloads/<family>/cases.yaml, with chapters by kind.
-
-    lane: "checked", or "webhook" for objects that only webhooks refuse, which a bare API server accepts.
-    """
-    files = sorted(Path(__file__).parents[2].glob("workloads/*/cases.yaml"))
-    chapters = [chapter for file in files for chapter in _read(file).get(lane, {}).items()]
-    return [case for kind, chapter in chapters for case in _cases(kind, chapter)]
-
-
-def _read(file: Path) -> dict[str, Any]:
-    found: dict[str, Any] = yaml.load(file.read_text(encoding="utf-8"), Loader=_Loader)
+    found: dict[str, list[Case]] = {"checked": [], "unchecked": [], "webhooks": []}
+    for file in files:
+        for document in yaml.load_all(file.read_text(encoding="utf-8"), Loader=_Loader):
+            kind = document.pop("kind")
+            for name, chapter in document.items():
+                cases = found[name if name in found else "checked"]
+                refused = chapter.get("refused", {}).items()
+                cases += [Case(kind, changes, field) for field, rows in refused for changes in rows]
+                cases += [Case(kind, changes, None) for changes in chapter.get("allowed", ())]
     return found
-
-
-def _cases(kind: str, chapter: dict[str, Any]) -> list[Case]:
-    refused = chapter.get("refused", {}).items()
-    return [
-        *(Case(kind, changes, field) for field, rows in refused for changes in rows),
-        *(Case(kind, changes, None) for changes in chapter.get("allowed", ())),
-    ]
