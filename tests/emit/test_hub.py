@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from gpuc.emit.argocd import argocd
 from gpuc.manifest.manifest import Manifest
-from gpuc.model import Cluster
-from tests.conftest import Change
+from tests.conftest import Variant
 from tests.emit import fleet
 
 HUB = {"server": "https://kubernetes.default.svc", "namespace": "argocd"}
 OTHERS = [{"server": "https://0A1B.gr7.us-east-1.eks.amazonaws.com"}, {"name": "prod-use1"}]
 
 each_other = pytest.mark.parametrize("other", OTHERS, ids=["server", "name"])
-
-Variant = Callable[[Change], Cluster]
 
 
 def delivered(variant: Variant, **destination: str) -> tuple[dict[str, Manifest], str]:

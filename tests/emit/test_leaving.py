@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import pytest
 
 from gpuc.emit.emitters import emit
 from gpuc.manifest.manifest import Manifest, Values
 from gpuc.model import Cluster
-
-Change = Callable[[dict[str, Any]], object]
-Variant = Callable[[Change], Cluster]
+from tests.conftest import Change, Variant
 
 OPTIONS = "argocd.argoproj.io/sync-options"
 COMPARE = "argocd.argoproj.io/compare-options"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from ipaddress import ip_address, ip_network
 from itertools import combinations
 from typing import Any
@@ -13,8 +13,7 @@ from gpuc.manifest.manifest import Manifest
 from gpuc.model import Cluster, Tenant
 from gpuc.model.names import WHY
 from gpuc.substrates.eks.scaling import aws
-
-Variant = Callable[[Callable[[dict[str, Any]], object]], Cluster]
+from tests.conftest import Variant
 
 INSTANCE_METADATA = ip_address("169.254.169.254")
 RULES = {"ingress": "from", "egress": "to"}

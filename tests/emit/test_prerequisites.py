@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, get_args
 
@@ -22,13 +21,12 @@ from gpuc.model import Cluster
 from gpuc.needs import contradictions, findings, needs_of
 from gpuc.pipeline.stages import compiled_spec
 from gpuc.spec.cluster_network import ClusterNetwork
-from tests.conftest import EXAMPLES, root_of
+from tests.conftest import EXAMPLES, Variant, root_of
 from tests.conftest import compiled_example as example
 from tests.emit import fleet
 from tests.extra.fleet import SPEC, checked, compiled, write_fleet, write_manifest
 from tests.readme.check import only_reads, program_problems
 
-Variant = Callable[[Callable[[dict[str, Any]], object]], Cluster]
 CLUSTERS = (*EXAMPLES, "vega-prod", "vega-staging", "custom-euc1")
 each_cluster = pytest.mark.parametrize("name", list(dict.fromkeys(CLUSTERS)))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from gpuc.emit.workloads import workloads
@@ -10,9 +9,7 @@ from gpuc.kubernetes.kueue import QUEUE_LABEL
 from gpuc.manifest.manifest import Manifest
 from gpuc.model import Cluster
 from gpuc.model.names import EFA, HUGEPAGES
-from tests.conftest import example
-
-Variant = Callable[[Callable[[dict[str, Any]], object]], Cluster]
+from tests.conftest import Variant, example
 
 
 def deployments(cluster: Cluster) -> dict[str, Manifest]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -10,8 +9,7 @@ import pytest
 from gpuc.emit.tenants import tenants
 from gpuc.manifest.manifest import Manifest
 from gpuc.model import Cluster
-
-Variant = Callable[[Callable[[dict[str, Any]], object]], Cluster]
+from tests.conftest import Variant
 
 READING = {"get", "list", "watch"}
 NEVER_WRITTEN = {

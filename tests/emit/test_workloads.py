@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -12,12 +11,10 @@ from gpuc.emit.workloads import workloads
 from gpuc.kubernetes.amounts import CPU
 from gpuc.kubernetes.quantity import parse_quantity
 from gpuc.manifest.manifest import Manifest
-from gpuc.model import Cluster, Pool
+from gpuc.model import Pool
 from gpuc.model.names import EFA, HUGEPAGES
-from tests.conftest import EXAMPLES, example
+from tests.conftest import EXAMPLES, Variant, example
 from tests.emit import fleet
-
-Variant = Callable[[Callable[[dict[str, Any]], object]], Cluster]
 
 
 def templates(*kinds: str) -> list[Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -12,8 +11,7 @@ from gpuc.manifest.manifest import Manifest, Values
 from gpuc.model import Cluster
 from gpuc.substrates.eks.karpenter.component import karpenter
 from gpuc.substrates.eks.karpenter.node_class import efa_interfaces
-
-Variant = Callable[[Callable[[dict[str, Any]], object]], Cluster]
+from tests.conftest import Variant
 
 
 def objects(cluster: Cluster, kind: str) -> dict[str, dict[str, Any]]:

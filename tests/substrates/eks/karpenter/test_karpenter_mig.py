@@ -6,16 +6,14 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from gpuc.model import Cluster
+from tests.conftest import Variant
 from tests.substrates.eks.karpenter.gpu_node import CLIENTS, Node
-
-Variant = Callable[[Callable[[dict[str, Any]], object]], Cluster]
 
 
 def small(spec: dict[str, Any]) -> None:

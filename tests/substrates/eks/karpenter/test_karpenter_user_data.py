@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import tomllib
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -13,8 +12,7 @@ from gpuc.emit.template import shell_quoted
 from gpuc.manifest.manifest import Manifest
 from gpuc.model import Cluster
 from gpuc.substrates.eks.karpenter.component import karpenter
-
-Variant = Callable[[Callable[[dict[str, Any]], object]], Cluster]
+from tests.conftest import Variant
 
 
 def user_data(cluster: Cluster) -> dict[str, str]:

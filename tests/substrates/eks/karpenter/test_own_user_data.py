@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import tomllib
-from collections.abc import Callable
 from email import message_from_string
 from typing import Any
 
@@ -12,9 +11,8 @@ import pytest
 
 from gpuc.model import Cluster
 from gpuc.substrates.eks.karpenter.user_data import user_data
+from tests.conftest import Variant
 from tests.substrates.eks.karpenter.gpu_node import files_written
-
-Variant = Callable[[Callable[[dict[str, Any]], object]], Cluster]
 
 SCRIPT = '#!/bin/bash\n# {{ pool }} {% raw %} $(id) `id` \\ \'\necho {{ boundary }} "two words"\n'
 UBUNTU = {"family": "Ubuntu", "id": "ami-0123456789abcdef0"}

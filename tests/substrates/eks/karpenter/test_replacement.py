@@ -13,8 +13,8 @@ from gpuc.kubernetes.duration import parse_duration
 from gpuc.manifest.manifest import Manifest
 from gpuc.model import Cluster
 from gpuc.substrates.eks.karpenter.component import karpenter
+from tests.conftest import Variant
 
-Variant = Callable[[Callable[[dict[str, Any]], object]], Cluster]
 DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
 
 

@@ -10,8 +10,7 @@ import pytest
 from gpuc.manifest.manifest import Manifest, Values
 from gpuc.model import Cluster
 from gpuc.substrates.eks.karpenter.component import karpenter
-
-Variant = Callable[[Callable[[dict[str, Any]], object]], Cluster]
+from tests.conftest import Variant
 
 
 def node_pools(cluster: Cluster, pool: str) -> list[Manifest]:
