@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import tomllib
-from email import message_from_string
 from typing import Any
 
 import pytest
@@ -12,23 +11,10 @@ import pytest
 from gpuc.model import Cluster
 from gpuc.substrates.eks.karpenter.user_data import user_data
 from tests.conftest import Variant
-from tests.substrates.eks.karpenter.gpu_node import files_written
+from tests.substrates.eks.karpenter.gpu_node import all_parts, files_written
 
 SCRIPT = '#!/bin/bash\n# {{ pool }} {% raw %} $(id) `id` \\ \'\necho {{ boundary }} "two words"\n'
 UBUNTU = {"family": "Ubuntu", "id": "ami-0123456789abcdef0"}
-
-
-def archive(text: str) -> list[tuple[str, str]]:
-    """Returns the content type and the text of each part."""
-    message = message_from_string(text)
-    assert message.is_multipart() and not message.defects
-    payloads = [part.get_payload() for part in message.get_payload() if not isinstance(part, str)]
-    assert all(isinstance(payload, str) for payload in payloads)
-    return [
-        (part.get_content_type(), str(part.get_payload()))
-        for part in message.get_payload()
-        if not isinstance(part, str)
-    ]
 
 
 def text_of(cluster: Cluster, name: str) -> str:
@@ -42,8 +28,8 @@ def test_the_script_is_a_part_of_its_own_after_the_part_of_gpuc(
 ) -> None:
     cluster = variant(lambda spec: spec["cloud"]["aws"].update(userData=SCRIPT))
     before = text_of(reference, name)
-    gpuc = archive(before) if before else []
-    found = archive(text_of(cluster, name))
+    gpuc = all_parts(before) if before else []
+    found = all_parts(text_of(cluster, name))
     scripts = [text for kind, text in found if kind == "text/x-shellscript"]
     assert files_written(scripts[-1])["/usr/local/lib/gpuc/user-data"] == SCRIPT
     others = [(kind, files_written(text).keys()) for kind, text in found if text != scripts[-1]]
@@ -55,14 +41,14 @@ def test_a_pool_has_its_own_script_instead_of_the_clusters(variant: Variant) -> 
         spec["cloud"]["aws"]["userData"] = "#!/bin/sh\necho cluster\n"
         spec["pools"]["general"].setdefault("eks", {})["userData"] = "#!/bin/sh\necho pool\n"
 
-    ((_, shell),) = archive(text_of(variant(two), "general"))
+    ((_, shell),) = all_parts(text_of(variant(two), "general"))
     script = files_written(shell)["/usr/local/lib/gpuc/user-data"]
     assert subprocess.run(["sh"], input=script, text=True, capture_output=True, check=True).stdout == "pool\n"
 
 
 def test_on_ubuntu_the_script_runs_before_the_node_joins(variant: Variant) -> None:
     cluster = variant(lambda spec: spec["pools"]["dev-l4"]["eks"].update(image=UBUNTU, userData=SCRIPT))
-    (own, join) = archive(text_of(cluster, "dev-l4"))
+    (own, join) = all_parts(text_of(cluster, "dev-l4"))
     assert files_written(own[1])["/usr/local/lib/gpuc/user-data"] == SCRIPT
     assert "[[ ! -e /var/lib/gpuc/user-data-failed ]]\n/etc/eks/bootstrap.sh" in join[1]
 
