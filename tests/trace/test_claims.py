@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from typing import Any
 
@@ -66,11 +67,8 @@ def test_a_claim_needs_a_storage_class_of_the_input(claimed: Claimed, workload: 
 
 
 def test_a_claim_without_a_class_gets_the_default_class(claimed: Claimed) -> None:
-    claim = {
-        "metadata": {"name": "data"},
-        "spec": {**STATEFUL_SET["spec"]["volumeClaimTemplates"][0]["spec"], "storageClassName": None},
-    }
-    workload = {**STATEFUL_SET, "spec": {**STATEFUL_SET["spec"], "volumeClaimTemplates": [claim]}}
+    workload = copy.deepcopy(STATEFUL_SET)
+    workload["spec"]["volumeClaimTemplates"][0]["spec"]["storageClassName"] = None
     assert "the input has no default StorageClass" in claimed(workload, default_class())[1]
     annotations = {"storageclass.kubernetes.io/is-default-class": "true"}
     default = default_class(metadata={"name": "gp3", "annotations": annotations})
