@@ -35,7 +35,7 @@ each_example = pytest.mark.parametrize("name", EXAMPLES)
 
 
 def applications(name: str) -> dict[str, Manifest]:
-    found = [manifest for manifest in fleet.manifests(name) if manifest.kind == "Application"]
+    found = fleet.of_kind(fleet.artifacts(name), "Application")
     return {manifest.name.removeprefix(f"{name}-"): manifest for manifest in found}
 
 

@@ -14,6 +14,7 @@ from gpuc.model import Cluster, Tenant
 from gpuc.model.names import WHY
 from gpuc.substrates.eks.scaling import aws
 from tests.conftest import Variant
+from tests.emit.fleet import of_kind
 
 INSTANCE_METADATA = ip_address("169.254.169.254")
 RULES = {"ingress": "from", "egress": "to"}
@@ -21,12 +22,8 @@ RULES = {"ingress": "from", "egress": "to"}
 
 def policies(cluster: Cluster, namespace: str = "") -> dict[tuple[str, str], Manifest]:
     """Returns the NetworkPolicies by namespace and name."""
-    found = (
-        manifest for manifest in tenants(cluster) if isinstance(manifest, Manifest) and manifest.kind == "NetworkPolicy"
-    )
-    return {
-        (manifest.namespace, manifest.name): manifest for manifest in found if namespace in ("", manifest.namespace)
-    }
+    found = of_kind(tenants(cluster), "NetworkPolicy")
+    return {(policy.namespace, policy.name): policy for policy in found if namespace in ("", policy.namespace)}
 
 
 def rules(policy: Manifest) -> Iterator[tuple[list[dict[str, Any]], list[dict[str, Any]]]]:
@@ -155,11 +152,8 @@ def on_cilium(spec: dict[str, Any]) -> None:
 def test_c2_cilium_allows_services_on_the_node_as_entities(variant: Variant) -> None:
     """No ipBlock of a NetworkPolicy matches an address of the node."""
     cluster = variant(on_cilium)
-    found = {
-        (manifest.namespace, manifest.name): manifest.body["spec"]
-        for manifest in tenants(cluster)
-        if isinstance(manifest, Manifest) and manifest.kind == "CiliumNetworkPolicy"
-    }
+    policies = of_kind(tenants(cluster), "CiliumNetworkPolicy")
+    found = {(policy.namespace, policy.name): policy.body["spec"] for policy in policies}
     dns = [{"port": "53", "protocol": "UDP"}, {"port": "53", "protocol": "TCP"}]
     assert {namespace for namespace, _ in found} == set(cluster.tenant_namespaces)
     assert found["research-train", "allow-pod-identity"] == to_entity("host", [{"port": "80", "protocol": "TCP"}])

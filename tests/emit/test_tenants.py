@@ -10,6 +10,7 @@ from gpuc.emit.tenants import tenants
 from gpuc.manifest.manifest import Manifest
 from gpuc.model import Cluster
 from tests.conftest import Variant
+from tests.emit.fleet import of_kind
 
 READING = {"get", "list", "watch"}
 NEVER_WRITTEN = {
@@ -20,8 +21,7 @@ BEYOND_ADMIN = {"*", "bind", "escalate", "impersonate"}
 
 
 def objects(cluster: Cluster, kind: str, namespace: str = "") -> list[Manifest]:
-    found = [manifest for manifest in tenants(cluster) if isinstance(manifest, Manifest) and manifest.kind == kind]
-    return [manifest for manifest in found if namespace in ("", manifest.namespace)]
+    return [found for found in of_kind(tenants(cluster), kind) if namespace in ("", found.namespace)]
 
 
 def role_of(variant: Variant, role: str) -> list[dict[str, Any]]:

@@ -65,9 +65,5 @@ def test_a_full_set_of_slices_fits_the_node(name: str, job: Manifest) -> None:
 
 def test_c17_the_user_of_mps_clients_is_that_of_the_spec(variant: Variant) -> None:
     cluster = variant(lambda spec: spec["pools"]["embed-l40s"]["sharing"]["mps"].update(user=4711))
-    (deployment,) = (
-        manifest
-        for manifest in workloads(cluster)
-        if isinstance(manifest, Manifest) and manifest.kind == "Deployment" and manifest.name == "embed-l40s"
-    )
+    (deployment,) = (row for row in fleet.of_kind(workloads(cluster), "Deployment") if row.name == "embed-l40s")
     assert pod_of(deployment)["securityContext"]["runAsUser"] == 4711

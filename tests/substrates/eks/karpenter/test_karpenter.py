@@ -7,20 +7,17 @@ from typing import Any
 import pytest
 
 from gpuc.catalog import load
-from gpuc.manifest.manifest import Manifest, Values
+from gpuc.manifest.manifest import Values
 from gpuc.model import Cluster
 from gpuc.substrates.eks.karpenter.component import karpenter
 from gpuc.substrates.eks.karpenter.node_class import efa_interfaces
 from tests.conftest import Variant
+from tests.emit.fleet import of_kind
 
 
 def objects(cluster: Cluster, kind: str) -> dict[str, dict[str, Any]]:
     """Returns the specs of all objects of a kind, by name."""
-    return {
-        manifest.name: manifest.body["spec"]
-        for manifest in karpenter(cluster)
-        if isinstance(manifest, Manifest) and manifest.kind == kind
-    }
+    return {manifest.name: manifest.body["spec"] for manifest in of_kind(karpenter(cluster), kind)}
 
 
 def values(cluster: Cluster) -> dict[str, Any]:
