@@ -44,17 +44,14 @@ def job_set(annotations: dict[str, str], of_job: dict[str, str], replicas: int, 
     """Returns a JobSet that starts without the annotations."""
     spec = {**job()["spec"], "parallelism": pods, "completions": pods}
     template = {"metadata": {"annotations": of_job}, "spec": spec}
-    return {
-        "apiVersion": "jobset.x-k8s.io/v1alpha2",
-        "kind": "JobSet",
-        "metadata": {
-            "name": "run",
-            "namespace": "foundation-train",
-            "labels": {QUEUE: "data-cpu"},
-            "annotations": annotations,
-        },
-        "spec": {"replicatedJobs": [{"name": "w", "replicas": replicas, "template": template}]},
+    metadata = {
+        "name": "run",
+        "namespace": "foundation-train",
+        "labels": {QUEUE: "data-cpu"},
+        "annotations": annotations,
     }
+    jobs = {"replicatedJobs": [{"name": "w", "replicas": replicas, "template": template}]}
+    return {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": metadata, "spec": jobs}
 
 
 EXCLUSIVE = "alpha.jobset.sigs.k8s.io/exclusive-topology"
