@@ -67,17 +67,8 @@ def synced(name: str) -> list[Manifest]:
     ]
 
 
-def readme(name: str) -> str:
-    return fleet.readme(fleet.artifacts(name))
-
-
 def wave_of(manifest: Manifest) -> int:
     return int(manifest.annotations.get(WAVE, "0"))
-
-
-def project(name: str) -> dict[str, Any]:
-    (found,) = (manifest for manifest in fleet.manifests(name) if manifest.kind == "AppProject")
-    return dict(found.body["spec"])
 
 
 @each_example

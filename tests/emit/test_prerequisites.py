@@ -125,10 +125,8 @@ def test_s2_the_controller_may_pass_exactly_the_role_in_use(
 
 
 def test_s2_the_controller_may_read_exactly_the_queue_in_use(variant: Variant) -> None:
-    def change(spec: dict[str, Any]) -> None:
-        spec["cloud"]["aws"]["interruptionQueue"] = "spot-events"
-
-    text = chapter(readme(variant(change)), "IAM roles")
+    cluster = variant(lambda spec: spec["cloud"]["aws"].update(interruptionQueue="spot-events"))
+    text = chapter(readme(cluster), "IAM roles")
     assert "--queue-name spot-events" in text and '"sqs:ReceiveMessage"' in text
 
 
@@ -141,9 +139,7 @@ def test_each_network_policy_engine_is_a_prerequisite(engine: str, variant: Vari
 
 
 def test_b2_strict_mode_cuts_off_no_namespace_of_the_output() -> None:
-    spec = example("custom-euc1")
-    text = readme(spec.cluster)
-    (names,) = re.findall(r"for PLATFORM_NAMESPACE in (.*); do", text)
+    (names,) = re.findall(r"for PLATFORM_NAMESPACE in (.*); do", readme(example("custom-euc1").cluster))
     assert {"cert-manager", "logging"} <= set(names.split()) and "vision" not in names.split()
 
 

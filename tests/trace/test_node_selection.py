@@ -44,12 +44,8 @@ def job_set(annotations: dict[str, str], of_job: dict[str, str], replicas: int, 
     """Returns a JobSet that starts without the annotations."""
     spec = {**job()["spec"], "parallelism": pods, "completions": pods}
     template = {"metadata": {"annotations": of_job}, "spec": spec}
-    metadata = {
-        "name": "run",
-        "namespace": "foundation-train",
-        "labels": {QUEUE: "data-cpu"},
-        "annotations": annotations,
-    }
+    labels = {QUEUE: "data-cpu"}
+    metadata = {"name": "run", "namespace": "foundation-train", "labels": labels, "annotations": annotations}
     jobs = {"replicatedJobs": [{"name": "w", "replicas": replicas, "template": template}]}
     return {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": metadata, "spec": jobs}
 

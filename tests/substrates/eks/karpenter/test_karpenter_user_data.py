@@ -25,10 +25,7 @@ def bash_accepts(script: str) -> bool:
 
 
 def test_ubuntu_nodes_join_by_themselves_with_karpenters_taint(variant: Variant) -> None:
-    def ubuntu(spec: dict[str, Any]) -> None:
-        spec["pools"]["dev-l4"].setdefault("eks", {})["image"] = {"family": "Ubuntu", "id": "ami-0123456789abcdef0"}
-
-    script = text_of(variant(ubuntu), "dev-l4")
+    script = text_of(variant(lambda spec: spec["pools"]["dev-l4"]["eks"].update(image=UBUNTU)), "dev-l4")
     assert bash_accepts(script)
     traced = script.replace("/etc/eks/bootstrap.sh", "printf '%s\\n'")
     words = subprocess.run(["bash"], input=traced, text=True, capture_output=True, check=True).stdout.splitlines()
@@ -38,10 +35,8 @@ def test_ubuntu_nodes_join_by_themselves_with_karpenters_taint(variant: Variant)
 
 
 def test_bottlerocket_shares_gpus_by_its_settings(variant: Variant) -> None:
-    def bottlerocket(spec: dict[str, Any]) -> None:
-        spec["pools"]["dev-l4"].setdefault("eks", {})["image"] = "bottlerocket@v1.40.0"
-
-    plugin = tomllib.loads(text_of(variant(bottlerocket), "dev-l4"))["settings"]["kubelet-device-plugins"]["nvidia"]
+    cluster = variant(lambda spec: spec["pools"]["dev-l4"]["eks"].update(image="bottlerocket@v1.40.0"))
+    plugin = tomllib.loads(text_of(cluster, "dev-l4"))["settings"]["kubelet-device-plugins"]["nvidia"]
     assert plugin["device-sharing-strategy"] == "time-slicing"
     assert plugin["time-slicing"] == {
         "replicas": 4, "rename-by-default": True, "fail-requests-greater-than-one": True,
