@@ -45,6 +45,8 @@ def root_of(cluster: str) -> Path:
 
 Change = Callable[[dict[str, Any]], object]
 """A function that changes the value of `spec` in a merged tree, in place."""
+Variant = Callable[[Change], Cluster]
+"""The type of fixture `variant`, which resolves a changed copy of the reference spec."""
 CHECKOUT = pytest.StashKey[set[str]]()
 
 # As in `gpuc`: a search for garbage reads the objects of thousands of test items.
@@ -79,7 +81,7 @@ def reference(tree: dict[str, Any]) -> Cluster:
 
 
 @pytest.fixture
-def variant(tree: dict[str, Any]) -> Callable[[Change], Cluster]:
+def variant(tree: dict[str, Any]) -> Variant:
     def changed(change: Change) -> Cluster:
         other = copy.deepcopy(tree)
         change(other["spec"])

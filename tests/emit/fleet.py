@@ -21,6 +21,11 @@ def readme(written: Iterable[Artifact]) -> str:
     return text
 
 
+def of_kind(artifacts: Iterable[Artifact], *kinds: str) -> list[Manifest]:
+    """Returns the objects of the kinds."""
+    return [part for part in artifacts if isinstance(part, Manifest) and part.kind in kinds]
+
+
 def manifests(name: str, folder: str = "") -> list[Manifest]:
     """Returns the objects of a cluster, or of one folder below out/<cluster>/."""
     start = f"out/{name}/{folder}/" if folder else ""

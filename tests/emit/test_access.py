@@ -45,9 +45,7 @@ def tenants_with(tenant: str, **changes: Any) -> dict[str, Any]:
 
 
 def manifests(artifacts: list[Artifact], kind: str, namespace: str = "") -> list[Manifest]:
-    return [
-        part for part in artifacts if isinstance(part, Manifest) and (part.kind, part.namespace) == (kind, namespace)
-    ]
+    return [part for part in fleet.of_kind(artifacts, kind) if part.namespace == namespace]
 
 
 def groups_of(binding: Manifest) -> list[str]:
@@ -157,7 +155,7 @@ def test_the_project_permits_the_kinds_of_the_roles() -> None:
         for name in ("karpenter", "karpenter-crd", "kueue", "gatekeeper", "gpu-operator", "efa")
     }
     _, artifacts = compiled(components=unmanaged)
-    (project,) = (part for part in artifacts if isinstance(part, Manifest) and part.kind == "AppProject")
+    (project,) = fleet.of_kind(artifacts, "AppProject")
     cluster_kinds = {row["kind"] for row in project.body["spec"]["clusterResourceWhitelist"]}
     assert {"ClusterRole", "ClusterRoleBinding"} <= cluster_kinds
     assert "ServiceAccount" in {row["kind"] for row in project.body["spec"]["namespaceResourceWhitelist"]}
@@ -168,7 +166,7 @@ def test_auditors_need_no_tenants() -> None:
     others = ("tenants", "queues", "cohorts", "policies", "components")
     spec = {key: value for key, value in tree["spec"].items() if key not in others}
     _, artifacts = compile_tree(CLUSTER, {**tree, "spec": {**spec, "accept": {"QUE001": "test"}}})
-    applications = {part.name for part in artifacts if isinstance(part, Manifest) and part.kind == "Application"}
+    applications = {part.name for part in fleet.of_kind(artifacts, "Application")}
     assert auditor_objects(artifacts) and f"{CLUSTER}-tenants" in applications
 
 

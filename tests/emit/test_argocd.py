@@ -35,7 +35,7 @@ each_example = pytest.mark.parametrize("name", EXAMPLES)
 
 
 def applications(name: str) -> dict[str, Manifest]:
-    found = [manifest for manifest in fleet.manifests(name) if manifest.kind == "Application"]
+    found = fleet.of_kind(fleet.artifacts(name), "Application")
     return {manifest.name.removeprefix(f"{name}-"): manifest for manifest in found}
 
 
@@ -67,17 +67,8 @@ def synced(name: str) -> list[Manifest]:
     ]
 
 
-def readme(name: str) -> str:
-    return fleet.readme(fleet.artifacts(name))
-
-
 def wave_of(manifest: Manifest) -> int:
     return int(manifest.annotations.get(WAVE, "0"))
-
-
-def project(name: str) -> dict[str, Any]:
-    (found,) = (manifest for manifest in fleet.manifests(name) if manifest.kind == "AppProject")
-    return dict(found.body["spec"])
 
 
 @each_example

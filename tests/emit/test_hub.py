@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from gpuc.emit.argocd import argocd
 from gpuc.manifest.manifest import Manifest
-from gpuc.model import Cluster
-from tests.conftest import Change
+from tests.conftest import Variant
 from tests.emit import fleet
 
 HUB = {"server": "https://kubernetes.default.svc", "namespace": "argocd"}
 OTHERS = [{"server": "https://0A1B.gr7.us-east-1.eks.amazonaws.com"}, {"name": "prod-use1"}]
 
 each_other = pytest.mark.parametrize("other", OTHERS, ids=["server", "name"])
-
-Variant = Callable[[Change], Cluster]
 
 
 def delivered(variant: Variant, **destination: str) -> tuple[dict[str, Manifest], str]:
@@ -46,13 +42,6 @@ def test_finding_13_the_root_stays_on_the_hub_and_its_children_go_to_the_other_c
         destination = dict(child.body["spec"]["destination"])
         assert destination.pop("namespace") and destination == other
         assert child.namespace == "argocd"
-
-
-@each_other
-def test_finding_13_the_project_allows_the_namespace_of_argo_cd_on_the_hub(
-    variant: Variant, other: dict[str, str]
-) -> None:
-    objects, _ = delivered(variant, **other)
     assert spec(objects, "prod-use1")["destinations"] == [{**other, "namespace": "*"}, HUB]
 
 
@@ -82,7 +71,5 @@ def test_a_cluster_that_runs_argo_cd_needs_one_context(variant: Variant, own: di
 def test_two_clusters_of_one_hub_share_no_name(variant: Variant) -> None:
     """All Argo CD objects are in one namespace of the hub."""
     first, _ = delivered(variant, name="prod-use1")
-    from tests.emit import fleet
-
     second = {manifest.name for manifest in fleet.manifests("train-usw2") if manifest.api.startswith("argoproj.io/")}
     assert second and not second & set(first)

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import pytest
 
 from gpuc.emit.emitters import emit
 from gpuc.manifest.manifest import Manifest, Values
 from gpuc.model import Cluster
-
-Change = Callable[[dict[str, Any]], object]
-Variant = Callable[[Change], Cluster]
+from tests.conftest import Change, Variant
+from tests.emit.fleet import of_kind
 
 OPTIONS = "argocd.argoproj.io/sync-options"
 COMPARE = "argocd.argoproj.io/compare-options"
@@ -156,8 +152,8 @@ def test_new_work_is_held_where_its_tenant_namespace_or_queue_leaves(
 
 def templates(cluster: Cluster) -> dict[str, tuple[str, str]]:
     """Returns namespace and queue of all workload templates."""
-    jobs = [manifest for manifest in emit(cluster) if isinstance(manifest, Manifest) and "/workloads/" in manifest.file]
-    return {job.name: (job.namespace, job.labels["kueue.x-k8s.io/queue-name"]) for job in jobs if job.kind == "Job"}
+    jobs = [job for job in of_kind(emit(cluster), "Job") if "/workloads/" in job.file]
+    return {job.name: (job.namespace, job.labels["kueue.x-k8s.io/queue-name"]) for job in jobs}
 
 
 def test_templates_are_for_work_that_is_admitted(variant: Variant, reference: Cluster) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -16,11 +16,10 @@ from gpuc.model import Cluster
 from gpuc.pipeline.fleet_policies import fleet_policies
 from gpuc.pipeline.stages import compile_source
 from gpuc.source import read
-from tests.conftest import CUSTOM, EXAMPLES
+from tests.conftest import CUSTOM, EXAMPLES, Variant
 from tests.emit.fleet import manifests
 from tests.values import changed
 
-Variant = Callable[[Callable[[dict[str, Any]], object]], Cluster]
 OWNER = "example.com/owner"
 SECTIONS: tuple[tuple[str, ...], ...] = ((), ("pools", "embed-l40s"), ("tenants", "platform-ml"))
 

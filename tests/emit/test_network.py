@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from ipaddress import ip_address, ip_network
 from itertools import combinations
 from typing import Any
@@ -13,8 +13,8 @@ from gpuc.manifest.manifest import Manifest
 from gpuc.model import Cluster, Tenant
 from gpuc.model.names import WHY
 from gpuc.substrates.eks.scaling import aws
-
-Variant = Callable[[Callable[[dict[str, Any]], object]], Cluster]
+from tests.conftest import Variant
+from tests.emit.fleet import of_kind
 
 INSTANCE_METADATA = ip_address("169.254.169.254")
 RULES = {"ingress": "from", "egress": "to"}
@@ -22,12 +22,8 @@ RULES = {"ingress": "from", "egress": "to"}
 
 def policies(cluster: Cluster, namespace: str = "") -> dict[tuple[str, str], Manifest]:
     """Returns the NetworkPolicies by namespace and name."""
-    found = (
-        manifest for manifest in tenants(cluster) if isinstance(manifest, Manifest) and manifest.kind == "NetworkPolicy"
-    )
-    return {
-        (manifest.namespace, manifest.name): manifest for manifest in found if namespace in ("", manifest.namespace)
-    }
+    found = of_kind(tenants(cluster), "NetworkPolicy")
+    return {(policy.namespace, policy.name): policy for policy in found if namespace in ("", policy.namespace)}
 
 
 def rules(policy: Manifest) -> Iterator[tuple[list[dict[str, Any]], list[dict[str, Any]]]]:
@@ -73,10 +69,8 @@ def test_c26_an_exception_is_only_in_the_namespaces_that_need_it(reference: Clus
     found = {name for namespace, name in policies(reference) if namespace == "search-train"}
     assert {name for name in found if "gress-" in name} == {"allow-egress-10-30-0-0-24", "allow-egress-ranges-3b3f7b14"}
 
-    def for_all(spec: dict[str, Any]) -> None:
-        del spec["tenants"]["search"]["network"]["ingress"][0]["only"]
-
-    assert ("search-train", "allow-ingress-ingress-nginx") in policies(variant(for_all))
+    for_all = variant(lambda spec: spec["tenants"]["search"]["network"]["ingress"][0].pop("only"))
+    assert ("search-train", "allow-ingress-ingress-nginx") in policies(for_all)
 
 
 def test_rules_for_one_range_share_a_policy(variant: Variant) -> None:
@@ -156,11 +150,8 @@ def on_cilium(spec: dict[str, Any]) -> None:
 def test_c2_cilium_allows_services_on_the_node_as_entities(variant: Variant) -> None:
     """No ipBlock of a NetworkPolicy matches an address of the node."""
     cluster = variant(on_cilium)
-    found = {
-        (manifest.namespace, manifest.name): manifest.body["spec"]
-        for manifest in tenants(cluster)
-        if isinstance(manifest, Manifest) and manifest.kind == "CiliumNetworkPolicy"
-    }
+    policies = of_kind(tenants(cluster), "CiliumNetworkPolicy")
+    found = {(policy.namespace, policy.name): policy.body["spec"] for policy in policies}
     dns = [{"port": "53", "protocol": "UDP"}, {"port": "53", "protocol": "TCP"}]
     assert {namespace for namespace, _ in found} == set(cluster.tenant_namespaces)
     assert found["research-train", "allow-pod-identity"] == to_entity("host", [{"port": "80", "protocol": "TCP"}])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -12,10 +11,9 @@ from gpuc.emit.pod_deletion import NAME, pod_deletion
 from gpuc.emit.roles import ADMIN, EDIT, VIEW
 from gpuc.manifest.manifest import Body, Manifest
 from gpuc.model import Cluster
-from tests.conftest import EXAMPLES, example
+from tests.conftest import EXAMPLES, Variant, example
 from tests.policies.kubernetes_cel import Failed, Value, answer
 
-Variant = Callable[[Callable[[dict[str, Any]], object]], Cluster]
 POLICY, BINDING = "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"
 LIMITS = {"research": 1800, "platform-ml": 600}
 """The limits of two tenants of prod-use1: a checkpoint interval, and the minimum."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from gpuc.emit.workloads import workloads
@@ -10,17 +9,12 @@ from gpuc.kubernetes.kueue import QUEUE_LABEL
 from gpuc.manifest.manifest import Manifest
 from gpuc.model import Cluster
 from gpuc.model.names import EFA, HUGEPAGES
-from tests.conftest import example
-
-Variant = Callable[[Callable[[dict[str, Any]], object]], Cluster]
+from tests.conftest import Variant, example
+from tests.emit.fleet import of_kind
 
 
 def deployments(cluster: Cluster) -> dict[str, Manifest]:
-    return {
-        manifest.name: manifest
-        for manifest in workloads(cluster)
-        if isinstance(manifest, Manifest) and manifest.kind == "Deployment"
-    }
+    return {manifest.name: manifest for manifest in of_kind(workloads(cluster), "Deployment")}
 
 
 def pod_of(deployment: Manifest) -> dict[str, Any]:
@@ -67,11 +61,8 @@ def counted_by_kueue(spec: dict[str, Any]) -> None:
 def test_without_the_framework_a_pool_that_kueue_counts_has_a_job(variant: Variant) -> None:
     job = variant(counted_by_kueue)
     assert "embed-l40s" not in deployments(job)
-    assert [
-        (manifest.kind, manifest.labels[QUEUE_LABEL])
-        for manifest in workloads(job)
-        if isinstance(manifest, Manifest) and manifest.name == "embed-l40s"
-    ] == [("Job", "platform-ml")]
+    jobs = {manifest.name: manifest.labels[QUEUE_LABEL] for manifest in of_kind(workloads(job), "Job")}
+    assert jobs["embed-l40s"] == "platform-ml"
 
     def with_framework(spec: dict[str, Any]) -> None:
         counted_by_kueue(spec)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -10,8 +9,8 @@ import pytest
 from gpuc.emit.tenants import tenants
 from gpuc.manifest.manifest import Manifest
 from gpuc.model import Cluster
-
-Variant = Callable[[Callable[[dict[str, Any]], object]], Cluster]
+from tests.conftest import Variant
+from tests.emit.fleet import of_kind
 
 READING = {"get", "list", "watch"}
 NEVER_WRITTEN = {
@@ -22,8 +21,7 @@ BEYOND_ADMIN = {"*", "bind", "escalate", "impersonate"}
 
 
 def objects(cluster: Cluster, kind: str, namespace: str = "") -> list[Manifest]:
-    found = [manifest for manifest in tenants(cluster) if isinstance(manifest, Manifest) and manifest.kind == kind]
-    return [manifest for manifest in found if namespace in ("", manifest.namespace)]
+    return [found for found in of_kind(tenants(cluster), kind) if namespace in ("", found.namespace)]
 
 
 def role_of(variant: Variant, role: str) -> list[dict[str, Any]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -12,12 +11,10 @@ from gpuc.emit.workloads import workloads
 from gpuc.kubernetes.amounts import CPU
 from gpuc.kubernetes.quantity import parse_quantity
 from gpuc.manifest.manifest import Manifest
-from gpuc.model import Cluster, Pool
+from gpuc.model import Pool
 from gpuc.model.names import EFA, HUGEPAGES
-from tests.conftest import EXAMPLES, example
+from tests.conftest import EXAMPLES, Variant, example
 from tests.emit import fleet
-
-Variant = Callable[[Callable[[dict[str, Any]], object]], Cluster]
 
 
 def templates(*kinds: str) -> list[Any]:
@@ -68,9 +65,5 @@ def test_a_full_set_of_slices_fits_the_node(name: str, job: Manifest) -> None:
 
 def test_c17_the_user_of_mps_clients_is_that_of_the_spec(variant: Variant) -> None:
     cluster = variant(lambda spec: spec["pools"]["embed-l40s"]["sharing"]["mps"].update(user=4711))
-    (deployment,) = (
-        manifest
-        for manifest in workloads(cluster)
-        if isinstance(manifest, Manifest) and manifest.kind == "Deployment" and manifest.name == "embed-l40s"
-    )
+    (deployment,) = (row for row in fleet.of_kind(workloads(cluster), "Deployment") if row.name == "embed-l40s")
     assert pod_of(deployment)["securityContext"]["runAsUser"] == 4711

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import cache
+from typing import Any
 
 from gpuc.lint.load.loaded_files import LoadedFiles
 from gpuc.manifest.manifest import Manifest
@@ -29,6 +31,11 @@ def synced(example: str) -> tuple[Manifest, ...]:
 
 def complete(objects: Sequence[Manifest]) -> ObjectSet:
     return ObjectSet(objects, is_complete=True)
+
+
+def with_changed(objects: Iterable[Manifest], changed: Manifest, **fields: Any) -> list[Manifest]:
+    """Returns the objects, in which one object has other fields."""
+    return [replace(manifest, **fields) if manifest is changed else manifest for manifest in objects]
 
 
 def namespace(name: str, tenant: str, level: str = "restricted") -> str:

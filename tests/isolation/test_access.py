@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import deepcopy
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +13,7 @@ from gpuc.isolation.access.permissions import BUILTIN, FORBIDDEN, Grant
 from gpuc.lint.checks.isolation.tenants import shared_members
 from gpuc.manifest.manifest import Manifest
 from tests.conftest import EXAMPLES
-from tests.isolation.cases import complete, namespace, synced, tree
+from tests.isolation.cases import complete, namespace, synced, tree, with_changed
 from tests.lint.checks.sound import unsound
 from tests.tables import table
 
@@ -40,9 +38,8 @@ def ids(objects: Sequence[Manifest], *, kind: str = "", name: str = "") -> set[s
 def with_rule(
     objects: Sequence[Manifest], role: Manifest, group: str, resource: str, verb: str, **more: Any
 ) -> list[Manifest]:
-    body = deepcopy(role.body)
-    body["rules"].append({"apiGroups": [group], "resources": [resource], "verbs": [verb], **more})
-    return [replace(manifest, body=body) if manifest is role else manifest for manifest in objects]
+    rules = [*role.body["rules"], {"apiGroups": [group], "resources": [resource], "verbs": [verb], **more}]
+    return with_changed(objects, role, body={**role.body, "rules": rules})
 
 
 def roles(objects: Sequence[Manifest]) -> list[Manifest]:
@@ -129,7 +126,7 @@ def test_built_in_roles_are_known(role: str, faults: set[str]) -> None:
     objects = synced("prod-use1")
     for binding in [manifest for manifest in objects if manifest.kind == "RoleBinding"]:
         body = {**binding.body, "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": role}}
-        broken = [replace(manifest, body=body) if manifest is binding else manifest for manifest in objects]
+        broken = with_changed(objects, binding, body=body)
         assert ids(broken, kind="RoleBinding", name=binding.name) == faults
         assert {finding.path for finding in findings(complete(broken))} <= {("roleRef", "name")}
 
@@ -142,7 +139,7 @@ def test_what_aggregates_to_a_built_in_role_counts() -> None:
     for label, faults in (("view", {"RBA001"}), ("edit", set())):
         labels = {f"rbac.authorization.k8s.io/aggregate-to-{label}": "true"}
         more = Manifest("m.yaml", (), f"{RBAC}/v1", "ClusterRole", "more", rules, labels=labels)
-        broken = [replace(manifest, body=body) if manifest is binding else manifest for manifest in objects]
+        broken = with_changed(objects, binding, body=body)
         assert ids([*broken, more], kind="ClusterRole", name="more") == faults
 
 
@@ -179,14 +176,9 @@ def test_a_binding_elsewhere_is_reported_there(home: str) -> None:
 
 def test_a_group_of_two_tenants_is_told_at_both() -> None:
     objects = synced("prod-use1")
-    mine = next(
-        manifest for manifest in objects if manifest.kind == "RoleBinding" and manifest.namespace == "embeddings"
-    )
+    mine = next(row for row in objects if (row.kind, row.namespace) == ("RoleBinding", "embeddings"))
     subjects = [*mine.body["subjects"], {"apiGroup": RBAC, "kind": "Group", "name": "oidc:research"}]
-    broken = [
-        replace(manifest, body={**manifest.body, "subjects": subjects}) if manifest is mine else manifest
-        for manifest in objects
-    ]
+    broken = with_changed(objects, mine, body={**mine.body, "subjects": subjects})
     found = [
         (finding.rule.id, finding.manifest.namespace, finding.path) for finding in shared_members(complete(broken))
     ]
@@ -198,23 +190,16 @@ def test_a_group_of_two_tenants_is_told_at_both() -> None:
 
 
 def test_a_tree_without_tenants_is_not_judged() -> None:
-    text = (
-        namespace("blue", "b").replace("gpuc.dev/tenant", "team")
-        + """---
+    text = f"""{namespace("blue", "b")}---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: RoleBinding
-metadata: {name: devs, namespace: blue}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: admin}
-subjects: [{apiGroup: rbac.authorization.k8s.io, kind: Group, name: devs}]
+metadata: {{name: devs, namespace: blue}}
+roleRef: {{apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: admin}}
+subjects: [{{apiGroup: rbac.authorization.k8s.io, kind: Group, name: devs}}]
 """
-    )
-    assert list(findings(tree(text, is_complete=False))) == []
-    assert {
-        finding.rule.id for finding in findings(tree(text.replace("team", "gpuc.dev/tenant"), is_complete=False))
-    } == {
-        "RBA002",
-        "RBA005",
-    }
+    for label, faults in (("team", set()), ("gpuc.dev/tenant", {"RBA002", "RBA005"})):
+        found = findings(tree(text.replace("gpuc.dev/tenant", label), is_complete=False))
+        assert {finding.rule.id for finding in found} == faults
 
 
 @pytest.mark.parametrize(

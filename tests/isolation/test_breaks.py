@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Callable, Iterator
-from copy import deepcopy
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, permutations
 from typing import Any
 
 import pytest
@@ -19,79 +19,38 @@ from gpuc.isolation.tenancy import labelled_tenancy
 from gpuc.manifest.manifest import Body, Manifest
 from gpuc.objects.network_policies import GROUP, read_policies
 from tests.conftest import EXAMPLES
-from tests.isolation.cases import complete, synced
+from tests.isolation.cases import complete, synced, with_changed
+from tests.tables import table
+from tests.values import changed, without
 
 PEERS = {"ingress": "from", "egress": "to"}
 KINDS = ("NetworkPolicy", "CiliumNetworkPolicy")
-EVERY_POD: Body = {"podSelector": {}, "namespaceSelector": {}}
-OTHER = {"prod-use1": "search", "infer-euw1": "assistants", "train-usw2": "safety"}
+TENANT = "gpuc.dev/tenant"
+WIDE = table(__file__, "breaks.yaml")
 
 
-def places(policy: Manifest) -> Iterator[tuple[str, int]]:
-    for direction in PEERS:
-        for index in range(len(policy.body["spec"].get(direction, []))):
-            yield direction, index
+def widenings(body: Any, other: str) -> Iterator[tuple[str, Body]]:
+    """Yields bodies of the NetworkPolicy in which one rule also allows another tenant, in all usual forms."""
+    for direction, ends in PEERS.items():
+        rules = body["spec"].get(direction, [])
+        for index, rule in enumerate(rules):
+            path = ("spec", direction, index, ends)
+            yield f"{direction}[{index}] has no peers", without(body, path)
+            for what, row in WIDE.items():
+                peers = json.loads(json.dumps(row["peers"]).replace("OTHER", other))
+                own = rule[ends] if "own" in row else []
+                yield f"{direction}[{index}] {what}", changed(body, path, [*own, *peers])
+        if direction.capitalize() in body["spec"]["policyTypes"]:
+            yield f"{direction} has an empty rule", changed(body, ("spec", direction), [*rules, {}])
 
 
-def changed(policy: Manifest, change: Callable[[Body], None]) -> Manifest:
-    body = deepcopy(policy.body)
-    change(body["spec"])
-    return replace(policy, body=body)
+def namespaces(objects: Iterable[Manifest]) -> list[Manifest]:
+    return [manifest for manifest in objects if manifest.kind == "Namespace"]
 
 
-def widenings(policy: Manifest, other: str) -> Iterator[tuple[str, Manifest]]:
-    """Yields copies of the NetworkPolicy in which one rule also allows another tenant, in all usual forms."""
-    for direction, index in places(policy):
-        ends = PEERS[direction]
-
-        def with_peer(peer: Any, direction: str = direction, index: int = index, ends: str = ends) -> Manifest:
-            return changed(policy, lambda spec: spec[direction][index].__setitem__(ends, peer))
-
-        name = f"{policy.namespace}/{policy.name}: {direction}[{index}]"
-        own = policy.body["spec"][direction][index][ends]
-        yield f"{name} has no peers", changed(policy, lambda spec, d=direction, i=index, e=ends: spec[d][i].pop(e))
-        yield f"{name} has no peer in its list", with_peer([])
-        yield f"{name} takes every namespace", with_peer([{"namespaceSelector": {}}])
-        yield f"{name} takes every pod", with_peer([*own, EVERY_POD])
-        yield (
-            f"{name} selects by pod labels alone",
-            with_peer([{"namespaceSelector": {}, "podSelector": {"matchLabels": {"app": "server"}}}]),
-        )
-        yield f"{name} names a tenant", with_peer(
-            [*own, {"namespaceSelector": {"matchExpressions": [
-                {"key": "gpuc.dev/tenant", "operator": "In", "values": [other, "nobody"]}]}}]
-        )  # fmt: skip
-        yield (
-            f"{name} takes all tenants",
-            with_peer(
-                [{"namespaceSelector": {"matchExpressions": [{"key": "gpuc.dev/tenant", "operator": "Exists"}]}}]
-            ),
-        )
-        yield f"{name} takes all but one", with_peer(
-            [{"namespaceSelector": {"matchExpressions": [
-                {"key": "gpuc.dev/tenant", "operator": "NotIn", "values": ["nobody"]}]}}]
-        )  # fmt: skip
-        yield f"{name} takes all addresses", with_peer([{"ipBlock": {"cidr": "0.0.0.0/0"}}])
-        yield (
-            f"{name} takes all but the metadata",
-            with_peer([{"ipBlock": {"cidr": "0.0.0.0/0", "except": ["169.254.169.254/32"]}}]),
-        )
-    for direction in PEERS:
-        spec = policy.body["spec"]
-        if direction.capitalize() in spec["policyTypes"]:
-            name = f"{policy.namespace}/{policy.name}: {direction}"
-            yield (
-                f"{name} has an empty rule",
-                changed(policy, lambda spec, d=direction: spec.__setitem__(d, [*spec.get(d, []), {}])),
-            )
-
-
-def tenant_of(objects: tuple[Manifest, ...], namespace: str) -> str:
-    return next(
-        manifest.labels["gpuc.dev/tenant"]
-        for manifest in objects
-        if manifest.kind == "Namespace" and manifest.name == namespace
-    )
+def tenants(objects: Iterable[Manifest]) -> dict[str, str]:
+    """Returns the tenants by namespace."""
+    return {space.name: space.labels[TENANT] for space in namespaces(objects)}
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
@@ -103,24 +62,19 @@ def test_an_example_is_isolated(example: str) -> None:
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_every_widened_rule_is_reported_at_its_policy(example: str) -> None:
     objects, tried = synced(example), 0
-    for position, policy in enumerate(objects):
+    by_space = tenants(objects)
+    for policy in objects:
         if policy.kind != "NetworkPolicy" or policy.name == "default-deny":
             continue
-        other = OTHER[example]
-        if tenant_of(objects, policy.namespace) == other:
-            other = next(tenant for tenant in ("research", "retrieval", "foundation") if tenant_known(objects, tenant))
-        for what, broken in widenings(policy, other):
-            found = list(findings(complete((*objects[:position], broken, *objects[position + 1 :]))))
-            assert {finding.manifest.name for finding in found} == {policy.name}, what
-            assert {finding.manifest.namespace for finding in found} == {policy.namespace}, what
-            assert {finding.rule.id for finding in found} <= {"ISO001", "ISO002"}, what
+        other = next(tenant for tenant in by_space.values() if tenant != by_space[policy.namespace])
+        for what, body in widenings(policy.body, other):
+            found = list(findings(complete(with_changed(objects, policy, body=body))))
+            assert {(finding.manifest.namespace, finding.manifest.name) for finding in found} == {
+                (policy.namespace, policy.name)
+            }, (str(policy), what)
+            assert {finding.rule.id for finding in found} <= {"ISO001", "ISO002"}, (str(policy), what)
             tried += 1
-    print(f"{example}: {tried} widened rules")
     assert tried > 150
-
-
-def tenant_known(objects: tuple[Manifest, ...], tenant: str) -> bool:
-    return any(manifest.labels.get("gpuc.dev/tenant") == tenant for manifest in objects if manifest.kind == "Namespace")
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
@@ -128,17 +82,16 @@ def test_two_ends_that_open_are_an_error_that_names_both_rules(example: str) -> 
     """The egress of one namespace and the ingress of another tenant's, both widened: one pair on the ports of both."""
     objects = synced(example)
     own = [manifest for manifest in objects if manifest.kind == "NetworkPolicy" and manifest.name == "allow-tenant"]
-    for client in own:
-        for server in own:
-            if tenant_of(objects, client.namespace) == tenant_of(objects, server.namespace):
-                continue
+    by_space = tenants(objects)
+    for client, server in permutations(own, 2):
+        if by_space[client.namespace] != by_space[server.namespace]:
             rule_out = {"to": [{"namespaceSelector": {}}], "ports": [{"port": 8000, "endPort": 8100}]}
             rule_in = {"from": [{"namespaceSelector": {}}], "ports": [{"port": 8080}, {"port": 53, "protocol": "UDP"}]}
-            broken = {
-                id(client): changed(client, lambda spec, rule=rule_out: spec["egress"].append(rule)),
-                id(server): changed(server, lambda spec, rule=rule_in: spec["ingress"].append(rule)),
-            }
-            found = list(findings(complete([broken.get(id(manifest), manifest) for manifest in objects])))
+            broken: Sequence[Manifest] = objects
+            for policy, direction, rule in ((client, "egress", rule_out), (server, "ingress", rule_in)):
+                rules = [*policy.body["spec"][direction], rule]
+                broken = with_changed(broken, policy, body=changed(policy.body, ("spec", direction), rules))
+            found = list(findings(complete(broken)))
             errors = [finding for finding in found if finding.rule.id == "ISO001"]
             assert {(finding.manifest.namespace, finding.path) for finding in errors} == {
                 (client.namespace, ("spec", "egress", 1, "to", 0)),
@@ -152,9 +105,8 @@ def test_two_ends_that_open_are_an_error_that_names_both_rules(example: str) -> 
 
 def shared_tenants(objects: tuple[Manifest, ...]) -> list[Manifest]:
     """Namespaces of tenants that have several: a tenant with one namespace gives no comparison."""
-    spaces = [manifest for manifest in objects if manifest.kind == "Namespace"]
-    count = Counter(space.labels["gpuc.dev/tenant"] for space in spaces)
-    return [space for space in spaces if count[space.labels["gpuc.dev/tenant"]] > 1]
+    count = Counter(tenants(objects).values())
+    return [space for space in namespaces(objects) if count[space.labels[TENANT]] > 1]
 
 
 @pytest.mark.parametrize("example", EXAMPLES)
@@ -192,9 +144,10 @@ def test_dropped_policies_are_reported_exactly_where_pods_are_open(example: str)
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_a_denial_that_selects_some_pods_isolates_no_others(example: str) -> None:
     objects = synced(example)
-    for space in [manifest.name for manifest in objects if manifest.kind == "Namespace"]:
+    selector = {"matchLabels": {"app": "server"}}
+    for space in tenants(objects):
         broken = [
-            changed(manifest, lambda spec: spec.__setitem__("podSelector", {"matchLabels": {"app": "server"}}))
+            replace(manifest, body=changed(manifest.body, ("spec", "podSelector"), selector))
             if (manifest.kind, manifest.namespace) == ("NetworkPolicy", space) else manifest
             for manifest in objects
         ]  # fmt: skip
@@ -207,20 +160,13 @@ def test_a_denial_that_selects_some_pods_isolates_no_others(example: str) -> Non
 @pytest.mark.parametrize("label", [None, "nobody", "another"])
 def test_a_changed_tenant_label_is_reported_at_the_namespace(example: str, label: str | None) -> None:
     objects = synced(example)
-    for space in [manifest for manifest in objects if manifest.kind == "Namespace"]:
-        tenant = space.labels["gpuc.dev/tenant"]
-        labels = {key: value for key, value in space.labels.items() if key != "gpuc.dev/tenant"}
-        if label == "another":
-            labels["gpuc.dev/tenant"] = next(
-                manifest.labels["gpuc.dev/tenant"]
-                for manifest in objects
-                if manifest.kind == "Namespace" and manifest.labels["gpuc.dev/tenant"] != tenant
-            )
-        elif label:
-            labels["gpuc.dev/tenant"] = label
-        broken = [replace(manifest, labels=labels) if manifest is space else manifest for manifest in objects]
-        at = [finding for finding in findings(complete(broken)) if finding.manifest.name == space.name]
-        assert "ISO004" in {finding.rule.id for finding in at}
+    for space in namespaces(objects):
+        labels = {key: value for key, value in space.labels.items() if key != TENANT}
+        if label:
+            others = (tenant for tenant in tenants(objects).values() if tenant != space.labels[TENANT])
+            labels[TENANT] = next(others) if label == "another" else label
+        found = findings(complete(with_changed(objects, space, labels=labels)))
+        assert "ISO004" in {finding.rule.id for finding in found if finding.manifest.name == space.name}
 
 
 def with_privileged_namespaces() -> list[Manifest]:
@@ -267,15 +213,15 @@ def test_a_constraint_without_groups_or_kinds_has_all_of_them(kinds: dict[str, l
     """Source: gatekeeper pkg/mutation/match/match.go (kindsMatch)."""
     objects = with_privileged_namespaces()
     fence = next(manifest for manifest in objects if manifest.kind == "GpucHostNetwork")
-    changed = replace(fence, body={"spec": {**fence.body["spec"], "match": {"kinds": [kinds]}}})
-    assert list(findings(complete([changed if manifest is fence else manifest for manifest in objects]))) == []
+    body = changed(fence.body, ("spec", "match"), {"kinds": [kinds]})
+    assert list(findings(complete(with_changed(objects, fence, body=body)))) == []
 
 
 @pytest.mark.parametrize("action", ["warn", "dryrun"])
 def test_a_constraint_that_refuses_nothing_breaks_the_proof(action: str) -> None:
     """There is no finding, because policies are enabled in stages, but the assumption of the proof is false."""
     objects = [
-        replace(manifest, body={"spec": {**manifest.body["spec"], "enforcementAction": action}})
+        replace(manifest, body=changed(manifest.body, ("spec", "enforcementAction"), action))
         if manifest.kind == "GpucHostNetwork" else manifest
         for manifest in with_privileged_namespaces()
     ]  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,6 +22,7 @@ from tests.tables import table
 ENGINES = {"vpc-cni": VpcCni, "cilium": Cilium}
 NODE = "10.0.2.2"
 _TABLE = table(__file__, "flows.yaml")
+_INTERNET = {"cidr": "0.0.0.0/0", "except": ["172.16.0.0/12"]}
 TARGETS = {name: Target(**keys) for name, keys in _TABLE["targets"].items()}
 
 
@@ -87,39 +89,25 @@ def test_a_public_api_is_open_to_its_clients_only(
     assert engine.allows(SOURCES[client], "TCP", port) == allowed
 
 
-def test_an_excluded_range_is_closed_for_wider_ranges_of_other_policies_with_the_vpc_cni() -> None:
-    internet = {"to": [{"ipBlock": {"cidr": "0.0.0.0/0", "except": ["172.16.0.0/12"]}}]}
-    wider = {"to": [{"ipBlock": {"cidr": "172.0.0.0/8"}}]}
-    both = [
-        Manifest(
-            "f", (), "networking.k8s.io/v1", "NetworkPolicy", name, {"spec": {"podSelector": {}, "egress": [rule]}}
-        )
-        for name, rule in (("internet", internet), ("wider", wider))
-    ]
-    for address, allowed in (("172.17.0.1", ["cilium"]), ("172.1.0.1", ["vpc-cni", "cilium"])):
-        target = Target(address, "world")
-        assert [
-            name for name, engine in ENGINES.items() if engine(both, {}, NODE).allows(target, "TCP", 443)
-        ] == allowed
-
-
-def test_c2_an_address_of_the_node_in_a_network_policy_has_no_effect_on_cilium() -> None:
-    """The policies of the old output."""
-    block = {"to": [{"ipBlock": {"cidr": "169.254.170.23/32"}}], "ports": [{"port": 80, "protocol": "TCP"}]}
-    old = Manifest(
-        "f", (), "networking.k8s.io/v1", "NetworkPolicy", "p", {"spec": {"podSelector": {}, "egress": [block]}}, "n"
-    )
-    assert VpcCni([old], {}, NODE).allows(TARGETS["Pod Identity agent"], "TCP", 80)
-    assert not Cilium([old], {}, NODE).allows(TARGETS["Pod Identity agent"], "TCP", 80)
-
-
-def test_c3_the_addresses_of_the_api_server_do_not_open_its_service() -> None:
-    """The policies of the old output."""
-    block = {"to": [{"ipBlock": {"cidr": "10.0.250.0/28"}}], "ports": [{"port": 443, "protocol": "TCP"}]}
-    old = Manifest(
-        "f", (), "networking.k8s.io/v1", "NetworkPolicy", "p", {"spec": {"podSelector": {}, "egress": [block]}}, "n"
-    )
-    assert not VpcCni([old], {}, NODE).allows(TARGETS["API server service"], "TCP", 443)
+@pytest.mark.parametrize(
+    ("blocks", "target", "port", "allowed"),
+    [
+        # With the VPC CNI, an excluded range is closed for wider ranges of other policies.
+        ([_INTERNET, {"cidr": "172.0.0.0/8"}], Target("172.17.0.1", "world"), 443, ["cilium"]),
+        ([_INTERNET, {"cidr": "172.0.0.0/8"}], Target("172.1.0.1", "world"), 443, ["vpc-cni", "cilium"]),
+        # C2 and C3 on the old output: on Cilium, an address of the node has no effect. With the VPC CNI, the addresses
+        # of the API server do not open its Service.
+        ([{"cidr": "169.254.170.23/32"}], TARGETS["Pod Identity agent"], 80, ["vpc-cni"]),
+        ([{"cidr": "10.0.250.0/28"}], TARGETS["API server service"], 443, ["cilium"]),
+    ],
+)
+def test_the_engines_read_ranges_differently(
+    blocks: list[dict[str, Any]], target: Target, port: int, allowed: list[str]
+) -> None:
+    bodies = ({"spec": {"podSelector": {}, "egress": [{"to": [{"ipBlock": block}]}]}} for block in blocks)
+    policies = [Manifest("f", (), "networking.k8s.io/v1", "NetworkPolicy", "p", body) for body in bodies]
+    engines = {name: engine(policies, {}, NODE) for name, engine in ENGINES.items()}
+    assert [name for name, engine in engines.items() if engine.allows(target, "TCP", port)] == allowed
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -100,6 +100,17 @@ def compiled(folder: Path, text: str, manifests: Mapping[str, str] = MappingProx
     return compile_source(read(folder, "specs/case.yaml"), policies, files=files, catalog=load())
 
 
+NOTHING: Mapping[str, str] = MappingProxyType({})
+
+
+def change_between(
+    folder: Path, before: str, after: str, old: Mapping[str, str] = NOTHING, new: Mapping[str, str] = NOTHING
+) -> Change:
+    """The change between two specs without their heads, each with the manifests of users."""
+    states = (("before", before, old), ("after", after, new))
+    return Change(*(state_after(compiled(folder / name, HEAD + text, files)) for name, text, files in states))
+
+
 @lru_cache(maxsize=4)
 def state_before(text: str, manifests: tuple[tuple[str, str], ...]) -> State:
     """The state before of the cases of a file, which differ only in the marks."""

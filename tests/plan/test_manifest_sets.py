@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
+from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -22,6 +22,7 @@ from gpuc.plan.planner import plan_cluster
 from gpuc.plan.state import State, manifest_state, state_after
 from tests.lanes import drawn
 from tests.plan.cases import HEAD, compiled
+from tests.values import changed, paths
 
 QUEUE = "apiVersion: kueue.x-k8s.io/{version}\nkind: ClusterQueue\nmetadata: {{name: red}}\nspec: {spec}\n"
 OBJECT = "apiVersion: {api}\nkind: {kind}\nmetadata: {{name: {name}, namespace: red-main}}\n"
@@ -34,22 +35,8 @@ CHART = (
     "spec: {{source: {{chart: {name}, targetRevision: 1.0.0}}}}\n---\n"
 )
 WRONG: tuple[Any, ...] = (
-    None,
-    5,
-    1.5,
-    True,
-    "abc",
-    "",
-    [],
-    {},
-    ["a"],
-    [["a"]],
-    [{"a": 1}],
-    {"a": {"b": 1}},
-    [None],
-    "-1",
-    {"x": None},
-)
+    None, 5, 1.5, True, "abc", "", [], {}, ["a"], [["a"]], [{"a": 1}], {"a": {"b": 1}}, [None], "-1", {"x": None},
+)  # fmt: skip
 """Values of which at least one is wrong for each field."""
 
 
@@ -153,23 +140,17 @@ def objects() -> dict[str, Manifest]:
 def test_a_plan_of_wrong_objects_has_no_internal_error(data: st.DataObject) -> None:
     kinds = data.draw(st.lists(st.sampled_from(sorted(objects())), min_size=1, max_size=4, unique=True))
     valid = [objects()[kind] for kind in kinds]
-    wrong = [
-        replace(manifest, body=data.draw(st.sampled_from([manifest.body, *mutated(manifest.body)])))
-        for manifest in valid
-    ]
+    wrong = [replace(manifest, body=data.draw(st.sampled_from(edits(manifest.kind)))()) for manifest in valid]
     states = [State("", ObjectSet(manifests, is_complete=False)) for manifests in (valid, wrong)]
     found = [plan_cluster(Change(*pair)) for pair in (states, states[::-1])]
-    changed = {str(new) for old, new in zip(valid, wrong, strict=True) if old.document() != new.document()}
+    edited = {str(new) for old, new in zip(valid, wrong, strict=True) if old.document() != new.document()}
     for plan in found:
-        assert {str(pair.manifest) for pair in plan.objects} <= changed
+        assert {str(pair.manifest) for pair in plan.objects} <= edited
         assert all(impact.subject and impact.message and "\n" not in impact.message for impact in plan.impacts)
 
 
-def mutated(value: Any) -> Iterator[Any]:
-    """A document with a wrong value at one place, for each place and each wrong value."""
-    keys = value if isinstance(value, dict) else range(min(len(value), 3)) if isinstance(value, list) else ()
-    for key in keys:
-        for inner in (*WRONG, *mutated(value[key])):
-            changed = copy.copy(value)
-            changed[key] = inner
-            yield changed
+@cache
+def edits(kind: str) -> list[Callable[[], Any]]:
+    """The document of a kind as it is, or with a wrong value at one place, for each place and each wrong value."""
+    body = objects()[kind].body
+    return [lambda: body, *(partial(changed, body, *edit) for edit in product(paths(body), WRONG))]

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuc.cli.main import main
 from gpuc.diagnostics.report.markdown import code, escaped, fenced, html_code
 from gpuc.diagnostics.report.terminal import visible
 from gpuc.manifest.manifest import Manifest
@@ -21,7 +19,6 @@ from gpuc.plan.report.comment import MARKER, fitted, render
 from gpuc.plan.report.parts import Part, fixed
 from gpuc.plan.state import State
 from tests.ci.markdown import effects, parsed
-from tests.plan.repository import fleet
 
 INJECTION = "@org/team ![x](https://evil.example/a.png) <img src=x> <!-- --> `$(touch pwned)` ::error:: </details> #1"
 
@@ -81,19 +78,9 @@ def test_a_text_has_no_effect_and_is_shown_as_it_is(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    [
-        "@team",
-        "(@team",
-        "é@org/team",
-        "漢@team",
-        "ops@e.example",
-        "org/repo#12",
-        "x@0c0ffee",
-        "GH-12",
-        "_www.e.x",
-        ":tada:",
-    ],
-)
+    ["@team", "(@team", "é@org/team", "漢@team", "ops@e.example", "org/repo#12", "x@0c0ffee", "GH-12", "_www.e.x",
+     ":tada:"],
+)  # fmt: skip
 def test_names_references_and_addresses_are_only_text(text: str) -> None:
     assert "\u200b" in escaped(text)
     assert escaped(text).replace("\u200b", "").replace("\\", "") == text
@@ -117,17 +104,11 @@ def test_the_most_dangerous_impacts_are_whole_and_each_impact_is_named() -> None
 
 
 def test_a_long_impact_hides_no_other_one() -> None:
-    impacts = [
-        impact("long " + "x" * 62_000),
-        impact("short"),
-        impact("less", Level.RESTRICTS),
-        impact("no", Level.NONE),
-    ]
-    text = render(plans_of(impacts))
+    others = [impact("short"), impact("less", Level.RESTRICTS), impact("no", Level.NONE)]
+    text = render(plans_of([impact("long " + "x" * 62_000), *others]))
     assert f": long {'x' * 191} ... (IMP199)" in text
-    assert all(f": {impact.message} (IMP199)\n  - <details>" in text for impact in impacts[1:]), (
-        "these have their details"
-    )
+    with_details = (f": {impact.message} (IMP199)\n  - <details>" for impact in others)
+    assert all(shown in text for shown in with_details)
     assert "Impacts that it shortens: 1." in text and "does not show" not in text
 
 
@@ -162,16 +143,3 @@ def test_blocks_have_room_by_their_rank() -> None:
 def test_changed_lines_keep_their_signs_and_their_text() -> None:
     text = render(plans_of([], ("- a\n- b\n", "- a\n+ c\n")))
     assert "    data.text: the text changes\n-      - b\n+      + c\n```" in text
-
-
-@pytest.mark.slow
-def test_the_comment_has_stable_wording(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    texts = []
-    for name in ("first", "second"):
-        repository = fleet(tmp_path / name)
-        repository.replace("nodes: {max: 16}", "nodes: {max: 20}")
-        monkeypatch.chdir(repository.root)
-        assert main(["plan", "--against", ".", "--output", f"markdown={tmp_path / name}.md"]) == 0
-        texts.append((tmp_path / f"{name}.md").read_text(encoding="utf-8"))
-    assert texts[0] == texts[1]
-    assert texts[0].startswith(MARKER)

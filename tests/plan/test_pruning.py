@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from gpuc.manifest.manifest import Manifest
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impact
 from gpuc.plan.planner import plan_cluster
-from gpuc.plan.pruning import moved_objects, reason_to_leave
+from gpuc.plan.pruning import NOT_PERMITTED, moved_objects, reason_to_leave, removed_objects
 from gpuc.plan.state import no_state, state_after
-from tests.plan.cases import HEAD, cases, change_of, compiled
+from tests.plan.cases import HEAD, cases, change_between, change_of, compiled
 
 WITH_ALERTS = """extends: [minimal.yaml]
 spec:
@@ -43,10 +45,9 @@ OTHER_SETTINGS = SETTINGS.replace("name: settings", "name: other")
 
 def test_a_removed_definition_stays(tmp_path: Path) -> None:
     """Argo CD does not track CustomResourceDefinitions, so it deletes the other objects only."""
-    text = HEAD + "extends: [minimal.yaml]\n"
-    before = compiled(tmp_path / "before", text, {"a.yaml": DEFINITION, "b.yaml": SETTINGS, "c.yaml": OTHER_SETTINGS})
-    after = compiled(tmp_path / "after", text, {"c.yaml": OTHER_SETTINGS})
-    found = list(plan_cluster(Change(state_after(before), state_after(after))).impacts)
+    text = "extends: [minimal.yaml]\n"
+    old = {"a.yaml": DEFINITION, "b.yaml": SETTINGS, "c.yaml": OTHER_SETTINGS}
+    found = list(plan_cluster(change_between(tmp_path, text, text, old, {"c.yaml": OTHER_SETTINGS})).impacts)
     (left,) = (impact for impact in found if impact.id == "IMP502")
     assert "things.example.com stays in the cluster, because Argo CD does not track" in left.message
     assert "deletes all objects of its kind" in left.details[-1]
@@ -55,7 +56,7 @@ def test_a_removed_definition_stays(tmp_path: Path) -> None:
 
 
 def test_a_definition_moves_without_impact(tmp_path: Path) -> None:
-    change = _change(tmp_path, WITH_ALERTS, WITH_ALERTS)
+    change = change_between(tmp_path, WITH_ALERTS, WITH_ALERTS)
     definition = Manifest("", (), "apiextensions.k8s.io/v1", "CustomResourceDefinition", "things.example.com", {})
     settings = Manifest("", (), "v1", "ConfigMap", "settings", {}, namespace="monitoring")
     old, new = (
@@ -71,7 +72,7 @@ def test_a_definition_moves_without_impact(tmp_path: Path) -> None:
 
 
 def test_objects_of_a_removed_application_stay(tmp_path: Path) -> None:
-    change = _change(tmp_path, WITH_ALERTS, "extends: [minimal.yaml]\n")
+    change = change_between(tmp_path, WITH_ALERTS, "extends: [minimal.yaml]\n")
     rules = list(change.pairs("monitoring.coreos.com", "PrometheusRule"))
     assert rules
     for pair in rules:
@@ -87,7 +88,7 @@ def test_objects_of_a_removed_cluster_stay(tmp_path: Path) -> None:
 def test_members_of_the_last_tenant_keep_their_roles(tmp_path: Path) -> None:
     """The Application of all tenants is removed together with the last tenant, so Argo CD deletes no RoleBinding."""
     for prune in ("confirm", "automatic"):
-        change = _change(tmp_path / prune, ONE_TENANT.replace("PRUNE", prune), "extends: [minimal.yaml]\n")
+        change = change_between(tmp_path / prune, ONE_TENANT.replace("PRUNE", prune), "extends: [minimal.yaml]\n")
         found = [impact for impact in plan_cluster(change).impacts if impact.subject == "tenant red"]
         assert [impact.id for impact in found if impact.id in ("IMP251", "IMP262")] == ["IMP251"]
         assert "keep their access" in _message(found, "IMP251")
@@ -96,7 +97,7 @@ def test_members_of_the_last_tenant_keep_their_roles(tmp_path: Path) -> None:
 def test_members_of_a_tenant_lose_their_roles_if_other_tenants_remain(tmp_path: Path) -> None:
     before = ONE_TENANT.replace("PRUNE", "confirm")
     other = before[before.index("    red:") :].replace("red", "blue")
-    change = _change(tmp_path, before + other, before)
+    change = change_between(tmp_path, before + other, before)
     found = [impact for impact in plan_cluster(change).impacts if impact.subject == "tenant blue"]
     assert "members lose access" in _message(found, "IMP251")
 
@@ -120,19 +121,24 @@ def _message(found: list[Impact], identifier: str) -> str:
     return next(impact.message for impact in found if impact.id == identifier)
 
 
-def _change(folder: Path, before: str, after: str) -> Change:
-    states = (
-        state_after(compiled(folder / name, HEAD + text)) for name, text in (("before", before), ("after", after))
-    )
-    return Change(*states)
+ACCOUNT = "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: reader, namespace: monitoring}\n"
+
+
+@pytest.mark.share(2)
+@pytest.mark.parametrize(
+    ("removed", "fate", "reason"), [(ACCOUNT, "left", NOT_PERMITTED), (OTHER_SETTINGS, "pruned", "")]
+)
+def test_the_last_object_of_a_kind_may_stay(tmp_path: Path, removed: str, fate: str, reason: str) -> None:
+    """The AppProject does not permit the kind of a ServiceAccount any more."""
+    text, kept = "extends: [training.yaml]\n", {"0.yaml": SETTINGS}
+    (found,) = removed_objects(change_between(tmp_path, text, text, {**kept, "1.yaml": removed}, kept))
+    assert (found.fate, found.is_certain, found.reason) == (fate, not reason, reason)
 
 
 def test_an_application_that_starts_to_prune_deletes_what_was_removed_earlier(tmp_path: Path) -> None:
     (case,) = [case for case in cases() if case.name == "delivery/deletion_protection_changes-3"]
     change = change_of(tmp_path, case)
-    messages = [
-        impact.message for impact in plan_cluster(Change(change.after, change.before)).impacts if impact.id == "IMP523"
-    ]
-    assert messages == [
+    impacts = plan_cluster(Change(change.after, change.before)).impacts
+    assert [impact.message for impact in impacts if impact.id == "IMP523"] == [
         "from now on, Argo CD also deletes objects that are removed from Git, except those with Prune=false"
     ]

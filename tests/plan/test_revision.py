@@ -16,8 +16,17 @@ def files_of(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_the_files_are_those_of_the_revision(tmp_path: Path) -> None:
-    repository = fleet(tmp_path / "fleet")
+def assert_refused(message: str, folder: Path, against: str | None) -> None:
+    with pytest.raises(UsageError, match=message), revision_root(folder, against):
+        pass
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Fleet:
+    return fleet(tmp_path / "fleet")
+
+
+def test_the_files_are_those_of_the_revision(repository: Fleet) -> None:
     committed = {name: data for name, data in files_of(repository.root).items() if not name.startswith(".git/")}
     repository.replace("nodes: {max: 16}", "nodes: {max: 20}")
     (repository.root / "out/prod-use1/gpuc.lock").unlink()
@@ -26,8 +35,7 @@ def test_the_files_are_those_of_the_revision(tmp_path: Path) -> None:
     assert not folder.exists()
 
 
-def test_a_fleet_in_a_subfolder_is_read_from_the_subfolder(tmp_path: Path) -> None:
-    repository = fleet(tmp_path / "fleet")
+def test_a_fleet_in_a_subfolder_is_read_from_the_subfolder(repository: Fleet) -> None:
     (repository.root / "infra").mkdir()
     for name in ("specs", "out", "clusters"):
         (repository.root / name).rename(repository.root / "infra" / name)
@@ -37,8 +45,7 @@ def test_a_fleet_in_a_subfolder_is_read_from_the_subfolder(tmp_path: Path) -> No
         assert not (folder / "infra").exists()
 
 
-def test_links_of_a_revision_are_not_copied(tmp_path: Path) -> None:
-    repository = fleet(tmp_path / "fleet")
+def test_links_of_a_revision_are_not_copied(repository: Fleet) -> None:
     (repository.root / "specs/passwd.yaml").symlink_to("/etc/passwd")
     repository.commit()
     with revision_root(repository.root, "HEAD") as folder:
@@ -71,48 +78,28 @@ def test_a_shallow_clone_without_the_revision_says_how_to_fetch_the_history(tmp_
     options = ("--quiet", "--depth", "1", "--no-single-branch")
     origin.git("clone", *options, "--branch", "mine", f"file://{origin.root}", str(tmp_path / "clone"))
     for against in (None, first):
-        with (
-            pytest.raises(UsageError, match=r"the clone is shallow.*git fetch --unshallow.*fetch-depth: 0"),
-            revision_root(tmp_path / "clone", against),
-        ):
-            pass
+        assert_refused(r"the clone is shallow.*git fetch --unshallow.*fetch-depth: 0", tmp_path / "clone", against)
 
 
 @pytest.mark.parametrize("revision", ["no-such-branch", "--output=/tmp/x", "HEAD:specs", ""])
-def test_what_is_no_revision_is_a_usage_error(revision: str, tmp_path: Path) -> None:
-    repository = fleet(tmp_path / "fleet")
-    with (
-        pytest.raises(UsageError, match="is neither a folder nor a revision of this Git repository"),
-        revision_root(repository.root, revision),
-    ):
-        pass
+def test_what_is_no_revision_is_a_usage_error(revision: str, repository: Fleet) -> None:
+    assert_refused("is neither a folder nor a revision of this Git repository", repository.root, revision)
 
 
-def test_a_folder_is_used_as_it_is(tmp_path: Path) -> None:
-    repository = fleet(tmp_path / "fleet")
+def test_a_folder_is_used_as_it_is(repository: Fleet, tmp_path: Path) -> None:
     with revision_root(tmp_path, str(repository.root)) as folder:
         assert folder == repository.root
     (tmp_path / "empty").mkdir()
-    with (
-        pytest.raises(UsageError, match=r"has no specs/ and no out/"),
-        revision_root(tmp_path, str(tmp_path / "empty")),
-    ):
-        pass
+    assert_refused(r"has no specs/ and no out/", tmp_path, str(tmp_path / "empty"))
 
 
 def test_a_folder_without_git_needs_against(tmp_path: Path) -> None:
     (tmp_path / "specs").mkdir()
-    with pytest.raises(UsageError, match="is not in a Git repository"), revision_root(tmp_path, None):
-        pass
+    assert_refused("is not in a Git repository", tmp_path, None)
 
 
 @pytest.mark.parametrize("name", ["specs/prod-use1.yaml", "specs"])
-def test_a_clone_without_a_file_of_the_revision_is_a_usage_error(name: str, tmp_path: Path) -> None:
-    repository = fleet(tmp_path / "fleet")
+def test_a_clone_without_a_file_of_the_revision_is_a_usage_error(name: str, repository: Fleet) -> None:
     missing = repository.git("rev-parse", f"HEAD:{name}")
     (repository.root / f".git/objects/{missing[:2]}/{missing[2:]}").unlink()
-    with (
-        pytest.raises(UsageError, match="the clone does not have all files of"),
-        revision_root(repository.root, "HEAD"),
-    ):
-        pass
+    assert_refused("the clone does not have all files of", repository.root, "HEAD")

@@ -6,12 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from gpuc.plan.change import Change
 from gpuc.plan.rights import Right, gained, lost, rights_text
-from gpuc.plan.state import state_after
-from tests.plan.cases import HEAD, compiled
+from tests.plan.cases import change_between
 
-SPEC = f"{HEAD}extends: [training.yaml]\n"
 ROLE = """\
 apiVersion: rbac.authorization.k8s.io/v1
 kind: Role
@@ -41,11 +38,9 @@ subjects: [{{apiGroup: rbac.authorization.k8s.io, kind: Group, name: "oidc:reade
 def test_a_right_can_be_of_one_object(
     tmp_path: Path, before: str, after: str, expected_gained: list[str], expected_lost: list[str]
 ) -> None:
-    old, new = (
-        state_after(compiled(tmp_path / str(place), SPEC, {"0.yaml": ROLE.format(verbs="[get, list]", names=names)}))
-        for place, names in enumerate((before, after))
-    )
-    change = Change(old, new)
+    text = "extends: [training.yaml]\n"
+    manifests = ({"0.yaml": ROLE.format(verbs="[get, list]", names=names)} for names in (before, after))
+    change = change_between(tmp_path, text, text, *manifests)
     assert [rights_text(rights.rights) for rights in gained(change)] == expected_gained
     assert [rights_text(rights.rights) for rights in lost(change)] == expected_lost
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from gpuc.cli.main import main
-from tests.trace.test_whole_way import Object, job, traced
+from tests.trace.conftest import Report, Traced
+from tests.trace.test_whole_way import Object, job
 
-pytestmark = pytest.mark.usefixtures("in_the_fleet")
 WEB = yaml.safe_load("""
 apiVersion: apps/v1
 kind: Deployment
@@ -62,50 +60,39 @@ def scaled_object(**spec: Any) -> Object:
     ],
 )
 def test_an_autoscaler_of_the_file_runs_at_least_its_minimum(
-    replicas: int, scaler: Object, copies: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    replicas: int, scaler: Object, copies: int, traced: Traced
 ) -> None:
-    _, found = traced(tmp_path, capsys, deployment(replicas), scaler)
+    _, found = traced(deployment(replicas), scaler)
     assert found["copies"] == copies
     named = [step["message"] for step in found["steps"] if step["stage"] == "replicas"]
     sentence = f"{scaler['kind']} assistants-serving/web runs at least 3 replicas; the Deployment declares {replicas}"
     assert named == ([sentence] if copies > replicas else [])
 
 
-def test_the_minimum_of_an_autoscaler_can_be_too_large(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert traced(tmp_path, capsys, deployment(1))[0] == 0
-    code, _ = traced(tmp_path, capsys, deployment(1), autoscaler(minReplicas=2000))
-    assert code == 1
+def test_the_minimum_of_an_autoscaler_can_be_too_large(traced: Traced) -> None:
+    assert traced(deployment(1))[0] == 0
+    assert traced(deployment(1), autoscaler(minReplicas=2000))[0] == 1
 
 
-def test_an_autoscaler_without_a_namespace_scales_a_stateful_set(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_autoscaler_without_a_namespace_scales_a_stateful_set(traced: Traced) -> None:
     """The pods of a StatefulSet are one workload of Kueue, so it has one copy."""
     pods = deployment(1)
     stateful = {**pods, "kind": "StatefulSet", "spec": {**pods["spec"], "serviceName": "web"}}
     scaler = autoscaler(minReplicas=3, scaleTargetRef={"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "web"})
-    _, found = traced(tmp_path, capsys, stateful, {**scaler, "metadata": {"name": "web"}})
+    _, found = traced(stateful, {**scaler, "metadata": {"name": "web"}})
     assert (found["copies"], found["pods"]["main"]["count"]) == (1, 3)
 
 
-def test_an_autoscaler_of_the_input_counts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = tmp_path / "objects"
-    folder.mkdir()
-    (folder / "hpa.yaml").write_text(yaml.safe_dump(autoscaler(minReplicas=7)), encoding="utf-8")
-    _, found = traced(tmp_path, capsys, deployment(1), where=str(folder))
-    assert found["copies"] == 7
+def test_an_autoscaler_of_the_input_counts(traced: Traced) -> None:
+    assert traced(deployment(1), where=[autoscaler(minReplicas=7)])[1]["copies"] == 7
 
 
-def test_the_report_counts_the_pods_and_nodes_of_all_replicas(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_report_counts_the_pods_and_nodes_of_all_replicas(report: Report) -> None:
     """Only an m7i.4xlarge has 12 cores, and only for one of the pods."""
     large = deployment(2)
     amounts = {"cpu": "12", "memory": "1Gi"}
     large["spec"]["template"]["spec"]["containers"][0]["resources"] = {"requests": amounts, "limits": amounts}
-    file = tmp_path / "web.yaml"
-    file.write_text(yaml.safe_dump(large), encoding="utf-8")
-    assert main(["trace", "-f", str(file), "infer-euw1"]) == 0
-    output = capsys.readouterr().out
+    code, output = report(large)
+    assert code == 0
     assert "  main: 2 x 12 cpu, 1Gi memory" in output
     assert "Result: the pods get nodes. main: 2 x m7i.4xlarge in node pool web, flavor web" in output

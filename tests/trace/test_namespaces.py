@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
-from tests.trace.test_whole_way import POD, job, traced
+from tests.trace.conftest import Traced
+from tests.trace.test_whole_way import POD, job
 
-pytestmark = pytest.mark.usefixtures("in_the_fleet")
 WEB = {
     f"{POD}nodeSelector": {"gpuc.dev/pool": "web"},
     f"{POD}tolerations": [{"key": "gpuc.dev/pool", "value": "web", "effect": "NoSchedule"}],
@@ -28,11 +26,9 @@ def messages(found: Any, verdict: str) -> list[str]:
     return [step["message"] for step in found["steps"] if step["verdict"] == verdict]
 
 
-def test_kueue_ignores_a_queue_name_in_an_excluded_namespace(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_kueue_ignores_a_queue_name_in_an_excluded_namespace(traced: Traced) -> None:
     """The Job of namespace default has the name of a LocalQueue, but starts without Kueue."""
-    code, found = traced(tmp_path, capsys, job(metadata__namespace="default", **WEB))
+    code, found = traced(job(metadata__namespace="default", **WEB))
     assert (code, found["verdict"]) == (0, "admitted")
     assert found["bypass"] == "managedJobsNamespaceSelector of Kueue excludes namespace default"
     fix = next(step["fix"] for step in found["steps"] if step["verdict"] == "bypassed")
@@ -41,9 +37,7 @@ def test_kueue_ignores_a_queue_name_in_an_excluded_namespace(
     )
 
 
-def test_without_the_helm_chart_the_webhook_perhaps_suspends_the_job(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_without_the_helm_chart_the_webhook_perhaps_suspends_the_job(traced: Traced) -> None:
     """Only the chart limits the webhooks of Kueue to the namespaces of managedJobsNamespaceSelector."""
     objects: list[Any] = [
         {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "assistants-serving"}},
@@ -54,12 +48,9 @@ def test_without_the_helm_chart_the_webhook_perhaps_suspends_the_job(
             "data": {"controller_manager_config.yaml": CONFIGURATION},
         },
     ]
-    folder = tmp_path / "objects"
-    folder.mkdir()
-    (folder / "objects.yaml").write_text(yaml.safe_dump_all(objects), encoding="utf-8")
-    _, found = traced(tmp_path, capsys, job(), where=str(folder))
+    _, found = traced(job(), where=objects)
     assert any("the workload stays suspended" in message for message in messages(found, "unknown"))
-    _, found = traced(tmp_path, capsys, job(metadata__labels={}), where=str(folder))
+    _, found = traced(job(metadata__labels={}), where=objects)
     assert not any("stays suspended" in message for message in messages(found, "unknown"))
 
 
@@ -67,14 +58,12 @@ def test_without_the_helm_chart_the_webhook_perhaps_suspends_the_job(
     ("namespace", "code", "verdict"),
     [("gpu-operator", 0, "admitted"), ("monitoring", 4, "not judged"), ("argocd", 4, "not judged")],
 )
-def test_namespaces_of_the_platform_are_not_refused(
-    namespace: str, code: int, verdict: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_namespaces_of_the_platform_are_not_refused(namespace: str, code: int, verdict: str, traced: Traced) -> None:
     """Argo CD creates gpu-operator for the chart; gpuc only knows the names of the other namespaces."""
-    actual, found = traced(tmp_path, capsys, job(metadata__namespace=namespace, **WEB))
+    actual, found = traced(job(metadata__namespace=namespace, **WEB))
     assert (actual, found["verdict"]) == (code, verdict)
 
 
-def test_an_unknown_namespace_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, found = traced(tmp_path, capsys, job(metadata__namespace="assistants-servign"))
+def test_an_unknown_namespace_is_refused(traced: Traced) -> None:
+    code, found = traced(job(metadata__namespace="assistants-servign"))
     assert (code, messages(found, "failed")) == (1, ["namespace assistants-servign does not exist"])

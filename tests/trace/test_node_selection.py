@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +9,7 @@ import pytest
 from gpuc.diagnostics.report.printer import printed
 from gpuc.trace import workload_of
 from gpuc.trace.report import Traced, blocks
+from tests.trace.conftest import Traced as TracedFile
 from tests.trace.test_nodes import (
     AWS,
     G6,
@@ -29,9 +29,8 @@ from tests.trace.test_nodes import (
     step,
 )
 from tests.trace.test_nodes import job as small_job
-from tests.trace.test_whole_way import POD, failures, job, traced
+from tests.trace.test_whole_way import POD, failures, job
 
-pytestmark = pytest.mark.usefixtures("in_the_fleet")
 CPU, MEMORY = "karpenter.k8s.aws/instance-cpu", "karpenter.k8s.aws/instance-memory"
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 TERMS = ("affinity", "nodeAffinity", REQUIRED, "nodeSelectorTerms")
@@ -45,17 +44,10 @@ def job_set(annotations: dict[str, str], of_job: dict[str, str], replicas: int, 
     """Returns a JobSet that starts without the annotations."""
     spec = {**job()["spec"], "parallelism": pods, "completions": pods}
     template = {"metadata": {"annotations": of_job}, "spec": spec}
-    return {
-        "apiVersion": "jobset.x-k8s.io/v1alpha2",
-        "kind": "JobSet",
-        "metadata": {
-            "name": "run",
-            "namespace": "foundation-train",
-            "labels": {QUEUE: "data-cpu"},
-            "annotations": annotations,
-        },
-        "spec": {"replicatedJobs": [{"name": "w", "replicas": replicas, "template": template}]},
-    }
+    labels = {QUEUE: "data-cpu"}
+    metadata = {"name": "run", "namespace": "foundation-train", "labels": labels, "annotations": annotations}
+    jobs = {"replicatedJobs": [{"name": "w", "replicas": replicas, "template": template}]}
+    return {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": metadata, "spec": jobs}
 
 
 EXCLUSIVE = "alpha.jobset.sigs.k8s.io/exclusive-topology"
@@ -77,16 +69,10 @@ NODE_SELECTOR = "alpha.jobset.sigs.k8s.io/node-selector"
     ],
 )
 def test_c27_exclusive_placement_of_several_jobs_is_not_judged(
-    annotations: dict[str, str],
-    replicas: int,
-    pods: int,
-    code: int,
-    is_of_job: bool,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    annotations: dict[str, str], replicas: int, pods: int, code: int, is_of_job: bool, traced: TracedFile
 ) -> None:
     document = job_set({}, annotations, replicas, pods) if is_of_job else job_set(annotations, {}, replicas, pods)
-    found_code, found = traced(tmp_path, capsys, document, where="train-usw2")
+    found_code, found = traced(document, where="train-usw2")
     assert found_code == code, found["steps"][-1]
     if code:
         step = next(step for step in found["steps"] if step["verdict"] == "unknown")
@@ -104,9 +90,9 @@ def compare(key: str, operator: str, *values: str) -> dict[str, Any]:
 @pytest.mark.parametrize("operator", ["Gt", "Lt"])
 @pytest.mark.parametrize("other", [[], [compare(CPU, "Gt", "1")]])
 def test_c27_a_comparison_with_text_matches_no_node(
-    value: str, operator: str, other: list[Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    value: str, operator: str, other: list[Any], traced: TracedFile
 ) -> None:
-    code, found = traced(tmp_path, capsys, with_terms(compare(MEMORY, operator, value), *other))
+    code, found = traced(with_terms(compare(MEMORY, operator, value), *other))
     step = found["steps"][-1]
     assert (code, found["verdict"], step["stage"]) == (1, "pending", "node pool")
     assert f"{MEMORY} with {operator} {value}, which is not an integer" in step["message"]
@@ -127,27 +113,25 @@ def test_c27_a_comparison_with_text_matches_no_node(
         ("example.com/rack", 0),
     ],
 )
-def test_c27_karpenter_ignores_pods_with_restricted_labels(
-    key: str, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_c27_karpenter_ignores_pods_with_restricted_labels(key: str, code: int, traced: TracedFile) -> None:
     avoid = {"matchExpressions": [{"key": key, "operator": "NotIn", "values": ["x"]}]}
-    found_code, found = traced(tmp_path, capsys, with_terms(avoid))
+    found_code, found = traced(with_terms(avoid))
     assert found_code == code, found["steps"][-1]
     if code:
         assert found["steps"][-1]["fix"] == f"do not select nodes by {key}"
 
 
-def test_c27_an_empty_term_matches_no_node(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, found = traced(tmp_path, capsys, with_terms({}))
+def test_c27_an_empty_term_matches_no_node(traced: TracedFile) -> None:
+    code, found = traced(with_terms({}))
     assert (code, failures(found)[0][0]) == (1, "node pool")
-    code, _ = traced(tmp_path, capsys, with_terms({}, compare(CPU, "Gt", "1")))
+    code, _ = traced(with_terms({}, compare(CPU, "Gt", "1")))
     assert code == 0
 
 
-def test_c27_a_preference_with_text_is_not_judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_c27_a_preference_with_text_is_not_judged(traced: TracedFile) -> None:
     preferred = [{"weight": 1, "preference": compare(MEMORY, "Gt", "32Gi")}]
     affinity = {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": preferred}}
-    code, found = traced(tmp_path, capsys, job(**{f"{POD}affinity": affinity}))
+    code, found = traced(job(**{f"{POD}affinity": affinity}))
     assert (code, found["verdict"]) == (4, "not judged")
     assert "not an integer" in found["notJudged"][0]
 

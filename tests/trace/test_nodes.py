@@ -308,22 +308,8 @@ def test_devices_of_other_makers_need_a_device_plugin() -> None:
 
 
 def jobset(*sets: tuple[str, int, dict[str, Any]]) -> Manifest:
-    jobs = [
-        {
-            "name": name,
-            "template": {
-                "spec": {
-                    "parallelism": count,
-                    "completions": count,
-                    "template": {"spec": {"restartPolicy": "Never", **spec}},
-                }
-            },
-        }
-        for name, count, spec in sets
-    ]
-    return Manifest(
-        "w.yaml", (), "jobset.x-k8s.io/v1alpha2", "JobSet", "run", {"spec": {"replicatedJobs": jobs}}, "default", {}
-    )
+    jobs = [{"name": name, "template": {"spec": job(spec, count).body["spec"]}} for name, count, spec in sets]
+    return other("jobset.x-k8s.io/v1alpha2", "JobSet", "run", {"spec": {"replicatedJobs": jobs}}, "default")
 
 
 @pytest.mark.parametrize(
@@ -381,11 +367,8 @@ def test_zones_of_volumes(zone: str, verdict: str) -> None:
 
 
 def test_zones_of_a_storage_class() -> None:
-    claim = {
-        "storageClassName": "local",
-        "accessModes": ["ReadWriteOnce"],
-        "resources": {"requests": {"storage": "1Gi"}},
-    }
+    amounts = {"requests": {"storage": "1Gi"}}
+    claim = {"storageClassName": "local", "accessModes": ["ReadWriteOnce"], "resources": amounts}
     volumes = [{"name": "data", "ephemeral": {"volumeClaimTemplate": {"spec": claim}}}]
     topologies = [{"matchLabelExpressions": [{"key": ZONE, "values": ["us-east-1c"]}]}]
     storage = other("storage.k8s.io/v1", "StorageClass", "local", {"allowedTopologies": topologies})

@@ -2,30 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
-import yaml
 
-from gpuc.cli.main import main
-from tests.trace.test_whole_way import JOB, Object, job, traced
+from tests.trace.conftest import Report, Traced
+from tests.trace.test_whole_way import JOB, Object, job
 
-pytestmark = pytest.mark.usefixtures("in_the_fleet")
 LABELS = JOB["metadata"]["labels"]
 
 
 def cron_job(schedule: str) -> Object:
     template = {"metadata": {"labels": LABELS}, "spec": job()["spec"]}
     return {**job(), "kind": "CronJob", "spec": {"schedule": schedule, "jobTemplate": template}}
-
-
-def report(folder: Path, capsys: pytest.CaptureFixture[str], *documents: Object, options: str = "") -> tuple[int, str]:
-    """Returns the exit code, and all output of a trace in cluster infer-euw1."""
-    file = folder / "work.yaml"
-    file.write_text(yaml.safe_dump_all(documents), encoding="utf-8")
-    code = main(["trace", "-f", str(file), "infer-euw1", *options.split()])
-    captured = capsys.readouterr()
-    return code, captured.out + captured.err
 
 
 @pytest.mark.parametrize(
@@ -41,10 +28,8 @@ def report(folder: Path, capsys: pytest.CaptureFixture[str], *documents: Object,
         ({**cron_job("0 0 1 * *"), "apiVersion": "batch/v1beta1"}, "Result: refused. The API server rejects the"),
     ],
 )
-def test_the_result_says_where_the_workload_stops(
-    document: Object, result: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    code, output = report(tmp_path, capsys, document)
+def test_the_result_says_where_the_workload_stops(document: Object, result: str, report: Report) -> None:
+    code, output = report(document)
     assert code == 1
     assert result in output
     assert "admitted by Kueue" not in output
@@ -59,10 +44,8 @@ def test_the_result_says_where_the_workload_stops(
         (job(spec={}), "spec.template"),
     ],
 )
-def test_the_api_server_refuses_objects_without_readable_pods(
-    document: Object, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    code, output = report(tmp_path, capsys, document)
+def test_the_api_server_refuses_objects_without_readable_pods(document: Object, message: str, report: Report) -> None:
+    code, output = report(document)
     assert (code, message in output) == (1, True), output
 
 
@@ -76,36 +59,30 @@ def test_the_api_server_refuses_objects_without_readable_pods(
         ({"apiVersion": "batch.volcano.sh/v1alpha1"}, "the scheduler of Volcano starts its pods"),
     ],
 )
-def test_a_skipped_object_is_named(
-    kind: Object, reason: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    code, output = report(tmp_path, capsys, job(), {**job(), **kind})
+def test_a_skipped_object_is_named(kind: Object, reason: str, report: Report) -> None:
+    code, output = report(job(), {**job(), **kind})
     assert (code, f"is not traced: {reason}" in output) == (4, True), output
-    code, output = report(tmp_path, capsys, {**job(), **kind})
+    code, output = report({**job(), **kind})
     assert (code, f"is not traced: {reason}" in output) == (2, True), output
 
 
-def test_what_the_api_server_refuses_of_a_skipped_object_is_named(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_the_api_server_refuses_of_a_skipped_object_is_named(report: Report) -> None:
     task = {"name": "worker", "replicas": 3, "template": job()["spec"]["template"]}
     spec = {"minAvailable": 5, "tasks": [task]}
-    _, output = report(tmp_path, capsys, {**job(), "apiVersion": "batch.volcano.sh/v1alpha1", "spec": spec})
+    _, output = report({**job(), "apiVersion": "batch.volcano.sh/v1alpha1", "spec": spec})
     assert "the webhook of Volcano refuses Job" in output
     assert "minAvailable" in output
 
 
-def test_an_object_without_pods_is_not_mentioned(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_object_without_pods_is_not_mentioned(report: Report) -> None:
     config_map = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "assistants-serving"}}
-    code, output = report(tmp_path, capsys, job(), config_map)
+    code, output = report(job(), config_map)
     assert (code, "is not traced" in output) == (0, False)
 
 
 @pytest.mark.parametrize(("namespace", "code"), [("assistants-lab", 1), ("assistants-serving", 0)])
-def test_the_option_namespace_does_not_move_a_workload(
-    namespace: str, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    actual, output = report(tmp_path, capsys, job(), options=f"--namespace {namespace}")
+def test_the_option_namespace_does_not_move_a_workload(namespace: str, code: int, report: Report) -> None:
+    actual, output = report(job(), options=f"--namespace {namespace}")
     assert (actual, "kubectl refuses the object" in output) == (code, code == 1)
     assert output.startswith("Job run: namespace assistants-serving")
 
@@ -126,9 +103,7 @@ def test_the_option_namespace_does_not_move_a_workload(
         ("@monthly", True),
     ],
 )
-def test_a_schedule_without_a_day_starts_no_jobs(
-    schedule: str, fires: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    _, found = traced(tmp_path, capsys, cron_job(schedule))
+def test_a_schedule_without_a_day_starts_no_jobs(schedule: str, fires: bool, traced: Traced) -> None:
+    _, found = traced(cron_job(schedule))
     failed = [step["message"] for step in found["steps"] if step["verdict"] == "failed"]
     assert failed == ([] if fires else [f"schedule {schedule} has no day, so the CronJob starts no Jobs"])

@@ -6,7 +6,19 @@ from dataclasses import replace
 
 import pytest
 
+from gpuc.manifest.manifest import Manifest
+from gpuc.trace import Step
 from tests.trace.test_nodes import AWS, job, jobset, need, other, pod, pool, step
+
+
+def traced(work: Manifest, declared: str = "2", reservations: tuple[str, ...] = ("cr-1",)) -> Step:
+    """The step of a workload on a pool with reservations, of which an annotation declares the instances."""
+    both = need("karpenter.sh/capacity-type", "In", "reserved", "on-demand")
+    gpus = pool("gpu", need("node.kubernetes.io/instance-type", "In", "p5.48xlarge"), both)
+    gpus = replace(gpus, annotations={"gpuc.dev/reserved-instances": declared} if declared else {})
+    terms = {"spec": {"capacityReservationSelectorTerms": [{"id": name} for name in reservations]}}
+    node_class = other("karpenter.k8s.aws/v1", "EC2NodeClass", "default", terms)
+    return step(work, gpus, node_class, is_complete=True)
 
 
 @pytest.mark.parametrize(
@@ -27,35 +39,17 @@ from tests.trace.test_nodes import AWS, job, jobset, need, other, pod, pool, ste
 def test_c27_pods_that_need_reserved_instances(
     selector: dict[str, str], pods: int, declared: str, verdict: str
 ) -> None:
-    both = need("karpenter.sh/capacity-type", "In", "reserved", "on-demand")
-    gpus = pool("gpu", need("node.kubernetes.io/instance-type", "In", "p5.48xlarge"), both)
-    gpus = replace(gpus, annotations={"gpuc.dev/reserved-instances": declared} if declared else {})
-    terms = {"spec": {"capacityReservationSelectorTerms": [{"id": "cr-1"}]}}
-    node_class = other("karpenter.k8s.aws/v1", "EC2NodeClass", "default", terms)
-    found = step(job(pod(8, nodeSelector=selector), pods), gpus, node_class, is_complete=True)
-    assert found.verdict == verdict, found.message
+    assert traced(job(pod(8, nodeSelector=selector), pods), declared).verdict == verdict
 
 
 def test_c27_one_of_several_reservations_has_an_unknown_number_of_instances() -> None:
-    both = need("karpenter.sh/capacity-type", "In", "reserved", "on-demand")
-    gpus = pool("gpu", need("node.kubernetes.io/instance-type", "In", "p5.48xlarge"), both)
-    gpus = replace(gpus, annotations={"gpuc.dev/reserved-instances": "4"})
-    terms = {"spec": {"capacityReservationSelectorTerms": [{"id": "cr-1"}, {"id": "cr-2"}]}}
-    node_class = other("karpenter.k8s.aws/v1", "EC2NodeClass", "default", terms)
     one = pod(8, nodeSelector={f"{AWS}capacity-reservation-id": "cr-1"})
-    found = step(job(one, 2), gpus, node_class, is_complete=True)
+    found = traced(job(one, 2), "4", ("cr-1", "cr-2"))
     assert (found.verdict, "capacity-reservation-id In cr-1" in found.message) == ("unknown", True)
 
 
 def test_c27_pod_sets_share_the_reserved_instances() -> None:
-    both = need("karpenter.sh/capacity-type", "In", "reserved", "on-demand")
-    gpus = pool("gpu", need("node.kubernetes.io/instance-type", "In", "p5.48xlarge"), both)
-    gpus = replace(gpus, annotations={"gpuc.dev/reserved-instances": "2"})
-    terms = {"spec": {"capacityReservationSelectorTerms": [{"id": "cr-1"}]}}
-    node_class = other("karpenter.k8s.aws/v1", "EC2NodeClass", "default", terms)
     wanted = pod(8, nodeSelector={"karpenter.sh/capacity-type": "reserved"})
-    assert step(jobset(("a", 1, wanted), ("b", 1, wanted)), gpus, node_class, is_complete=True).verdict == "passed"
-    found = step(jobset(("a", 2, wanted), ("b", 1, wanted)), gpus, node_class, is_complete=True)
-    assert found.verdict == "failed"
-    found = step(jobset(("a", 2, wanted), ("b", 1, pod(8))), gpus, node_class, is_complete=True)
-    assert found.verdict == "passed"
+    assert traced(jobset(("a", 1, wanted), ("b", 1, wanted))).verdict == "passed"
+    assert traced(jobset(("a", 2, wanted), ("b", 1, wanted))).verdict == "failed"
+    assert traced(jobset(("a", 2, wanted), ("b", 1, pod(8)))).verdict == "passed"

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from gpuc.diagnostics.place import place as place_of
 from gpuc.lint.checks.scheduling.unreachable_queues import findings
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
@@ -56,60 +57,61 @@ def test_what_gpuc_emits_lets_all_of_its_own_work_through(name: str, is_complete
     assert reported(manifests, is_complete=is_complete) == []
 
 
-def no_quota(body: Any) -> None:
+def without_quota(body: Any) -> None:
     for row in body["spec"]["resourceGroups"][0]["flavors"][2]["resources"]:
         row["nominalQuota"] = "0"
 
 
-def test_a_flavor_of_which_a_queue_can_have_nothing() -> None:
-    found = reported(broken("prod-use1", "ClusterQueue", "research", no_quota))
-    (finding,) = [finding for finding in found if finding.rule.id == "SCD001"]
-    assert (finding.manifest.name, finding.path) == ("research", ("spec", "resourceGroups", 0, "flavors", 2))
+def tight(body: Any) -> None:
+    body["spec"]["limits"][0]["max"] = {"memory": "1Ki"}
 
 
-def without_slices(body: Any) -> None:
-    body["spec"]["capacity"].pop("nvidia.com/mig-3g.40gb")
-
-
-def test_quota_of_slices_that_no_overlay_announces() -> None:
-    found = reported(broken("prod-use1", "NodeOverlay", "lab-h100-p5-48xlarge", without_slices))
-    (finding,) = [finding for finding in found if finding.rule.id == "SCD002"]
-    assert finding.manifest.name == "research"
-    assert "nvidia.com/mig-3g.40gb" in finding.message
-    assert "SCD006" in ids(found), "the template that asks for such a slice never starts"
-
-
-def no_cores(body: Any) -> None:
-    body["spec"]["limits"]["cpu"] = "100"
-
-
-def other_architecture(body: Any) -> None:
+def for_arm(body: Any) -> None:
     wanted = body["spec"]["template"]["spec"]["requirements"]
     next(requirement for requirement in wanted if requirement["key"] == "kubernetes.io/arch")["values"] = ["arm64"]
 
 
-@pytest.mark.parametrize(("change", "path"), [(no_cores, "limits"), (other_architecture, "template")])
-def test_a_pool_that_can_start_not_one_node(change: Change, path: str) -> None:
-    found = reported(broken("prod-use1", "NodePool", "train-h100", change))
-    (finding,) = [finding for finding in found if finding.rule.id == "SCD003"]
-    assert finding.manifest.name == "train-h100"
-    assert finding.path[1] == path
+def for_t4(body: Any) -> None:
+    body["spec"]["nodeLabels"]["karpenter.k8s.aws/instance-gpu-name"] = "t4"
 
 
-def dynamic(body: Any) -> None:
-    del body["spec"]["replicas"]
+@pytest.mark.parametrize(
+    ("kind", "name", "change", "rule", "place", "words"),
+    [
+        ("ClusterQueue", "research", without_quota, "SCD001", "research: spec.resourceGroups[0].flavors[2]", ""),
+        ("NodeOverlay", "lab-h100-p5-48xlarge", lambda body: body["spec"]["capacity"].pop("nvidia.com/mig-3g.40gb"),
+         "SCD002", "research: spec.", "nvidia.com/mig-3g.40gb"),
+        ("NodePool", "train-h100", lambda body: body["spec"]["limits"].update(cpu="100"),
+         "SCD003", "train-h100: spec.limits", ""),
+        ("NodePool", "train-h100", for_arm, "SCD003", "train-h100: spec.template", ""),
+        ("ResourceFlavor", "train-h100", for_t4, "REF020",
+         'train-h100: spec.nodeLabels["karpenter.k8s.aws/instance-gpu-name"]',
+         "no instance type that node pool train-h100 allows has"),
+    ],
+)  # fmt: skip
+def test_a_break_has_one_finding_at_its_place(
+    kind: str, name: str, change: Change, rule: str, place: str, words: str
+) -> None:
+    found = reported(broken("prod-use1", kind, name, change))
+    (finding,) = [finding for finding in found if finding.rule.id == rule]
+    assert f"{finding.manifest.name}: {place_of(finding.path)}".startswith(place)
+    assert words in finding.message
+    assert (rule == "REF020") <= ("SCD003" not in ids(found)), "the pool itself can start nodes"
+    assert (rule == "SCD002") <= ("SCD006" in ids(found)), "the template that asks for such a slice never starts"
+
+
+def test_lint_defect_19_a_flavor_of_files_whose_labels_exclude_all_types_of_its_pool() -> None:
+    found = reported(broken("prod-use1", "ResourceFlavor", "train-h100", for_t4), is_complete=False)
+    assert "REF020" in ids(found) and "SCD003" not in ids(found)
 
 
 def test_a_topology_whose_nodes_nothing_makes() -> None:
-    found = reported(broken("train-usw2", "NodePool", "core-h200", dynamic))
+    objects = broken("train-usw2", "NodePool", "core-h200", lambda body: body["spec"].pop("replicas"))
+    found = reported(objects)
     assert {(finding.rule.id, finding.manifest.name) for finding in found} == {
         ("KUE005", "core-h200"), ("SCD006", "core-h200"),
     }  # fmt: skip
-    assert reported(broken("train-usw2", "NodePool", "core-h200", dynamic), is_complete=False) != found
-
-
-def tight(body: Any) -> None:
-    body["spec"]["limits"][0]["max"] = {"memory": "1Ki"}
+    assert reported(objects, is_complete=False) != found
 
 
 def test_a_namespace_that_takes_no_pod() -> None:
@@ -122,22 +124,15 @@ def too_many_gpus(body: Any) -> None:
         body["spec"]["template"]["spec"]["containers"][0]["resources"][part]["nvidia.com/gpu"] = "9"
 
 
-def another_pool(body: Any) -> None:
+def on_another_pool(body: Any) -> None:
     body["spec"]["template"]["spec"]["nodeSelector"] = {"gpuc.dev/pool": "lab-h100"}
 
 
-@pytest.mark.parametrize(
-    ("change", "is_complete", "id_", "words"),
-    [
-        (too_many_gpus, True, "SCD006", "instance type"),
-        (too_many_gpus, False, "SCD007", "instance type"),
-        (another_pool, True, "SCD006", "quota"),
-        (another_pool, False, "SCD007", "quota"),
-    ],
-)
-def test_work_that_never_starts(change: Change, is_complete: bool, id_: str, words: str) -> None:
+@pytest.mark.parametrize(("is_complete", "rule"), [(True, "SCD006"), (False, "SCD007")])
+@pytest.mark.parametrize(("change", "words"), [(too_many_gpus, "instance type"), (on_another_pool, "quota")])
+def test_work_that_never_starts(change: Change, words: str, is_complete: bool, rule: str) -> None:
     (finding,) = reported(broken("prod-use1", "Job", "train-h100", change), is_complete=is_complete)
-    assert (finding.rule.id, finding.manifest.kind) == (id_, "Job")
+    assert (finding.rule.id, finding.manifest.kind) == (rule, "Job")
     assert finding.message.startswith(words)
 
 
@@ -175,39 +170,15 @@ def test_long_chains_and_circles_of_cohorts_end() -> None:
     ]
     changed = broken("prod-use1", "Cohort", "company", lambda body: body.update(spec={"parentName": "c0"}))
     assert reported([*changed, *chain]) == []
-    tighter = [
-        replace(manifest, body=_tightened(manifest)) if manifest.kind == "LimitRange" else manifest
-        for manifest in changed
-    ]
+    (limits, *_) = (manifest for manifest in changed if manifest.kind == "LimitRange")
+    tighter = [*changed, replace(limits, body={"spec": {"limits": [{"type": "Container", "max": {"memory": "1Ki"}}]}})]
     assert "SCD005" in ids(reported([*tighter, *chain])), "what else is wrong is still found"
 
 
-def _tightened(manifest: Manifest) -> Any:
-    body = deepcopy(manifest.body)
-    tight(body)
-    return body
-
-
 def test_a_job_that_starts_with_fewer_pods_is_checked_with_fewer_pods() -> None:
-    def change(body: Any) -> None:
-        body["spec"].update(parallelism=40, completions=40)
-
-    manifests = broken("prod-use1", "Job", "train-h100", change)
+    wide = {"parallelism": 40, "completions": 40}
+    manifests = broken("prod-use1", "Job", "train-h100", lambda body: body["spec"].update(wide))
     assert ids(reported(manifests)) == {"SCD006"}
     least = {"kueue.x-k8s.io/job-min-parallelism": "4"}
     fewer = [replace(manifest, annotations=least) if manifest.kind == "Job" else manifest for manifest in manifests]
     assert reported(fewer) == []
-
-
-def without_t4(body: Any) -> None:
-    body["spec"]["nodeLabels"]["karpenter.k8s.aws/instance-gpu-name"] = "t4"
-
-
-@pytest.mark.parametrize("is_complete", [True, False])
-def test_lint_defect_19_a_flavor_whose_labels_exclude_all_types_of_its_pool(is_complete: bool) -> None:
-    found = reported(broken("prod-use1", "ResourceFlavor", "train-h100", without_t4), is_complete=is_complete)
-    assert "SCD003" not in ids(found)
-    (finding,) = [finding for finding in found if finding.rule.id == "REF020"]
-    assert (finding.manifest.kind, finding.manifest.name) == ("ResourceFlavor", "train-h100")
-    assert finding.path == ("spec", "nodeLabels", "karpenter.k8s.aws/instance-gpu-name")
-    assert finding.message.startswith("no instance type that node pool train-h100 allows has")

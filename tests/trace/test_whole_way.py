@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from gpuc.cli.main import main
 from tests.conftest import HUB
+from tests.trace.conftest import Report, Traced
 
-pytestmark = pytest.mark.usefixtures("in_the_fleet")
 Object = dict[str, Any]
 JOB = yaml.safe_load("""
 apiVersion: batch/v1
@@ -47,13 +45,6 @@ def job(**changes: Any) -> Object:
     return document
 
 
-def traced(folder: Path, capsys: pytest.CaptureFixture[str], *documents: Object, where: str = "infer-euw1") -> Any:
-    file = folder / "work.yaml"
-    file.write_text(yaml.safe_dump_all(documents), encoding="utf-8")
-    code = main(["trace", "-f", str(file), where, "--format", "json"])
-    return code, json.loads(capsys.readouterr().out)["traces"][0]
-
-
 def failures(found: Any) -> list[tuple[str, str]]:
     return [
         (step["stage"], ".".join(map(str, step["field"]))) for step in found["steps"] if step["verdict"] == "failed"
@@ -82,8 +73,8 @@ CASES: dict[str, tuple[Object, str, str, str]] = {
 }  # fmt: skip
 
 
-def test_the_job_starts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, found = traced(tmp_path, capsys, job())
+def test_the_job_starts(traced: Traced) -> None:
+    code, found = traced(job())
     assert (code, found["verdict"], found["notJudged"]) == (0, "admitted", [])
     stages = list(dict.fromkeys(step["stage"] for step in found["steps"]))
     assert stages == [
@@ -94,17 +85,17 @@ def test_the_job_starts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
 
 @pytest.mark.share(4)
 @pytest.mark.parametrize("case", CASES)
-def test_c27_d2_one_fault_is_found(case: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_c27_d2_one_fault_is_found(case: str, traced: Traced) -> None:
     changes, stage, by, field = CASES[case]
-    code, found = traced(tmp_path, capsys, job(**changes))
+    code, found = traced(job(**changes))
     assert (code, found["by"]) == (1, by)
     assert {failed for failed, _ in failures(found)} == {stage}
     assert any(field in path for _, path in failures(found))
 
 
-def test_d2_all_faults_of_a_stage_are_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_d2_all_faults_of_a_stage_are_shown(traced: Traced) -> None:
     changes = {f"{POD}hostNetwork": True, f"{MAIN}image": "docker.io/team/embed:1"}
-    code, found = traced(tmp_path, capsys, job(**changes))
+    code, found = traced(job(**changes))
     constraints = {step["object"] for step in found["steps"] if step["verdict"] == "failed"}
     assert (code, constraints) == (1, {"GpucHostNetwork host-network", "GpucImages images"})
 
@@ -117,15 +108,13 @@ def test_d2_all_faults_of_a_stage_are_shown(tmp_path: Path, capsys: pytest.Captu
         ({f"{POD}volumes": [{"name": "a", "persistentVolumeClaim": {"claimName": "absent"}}]}, "PersistentVolumeClaim"),
     ],
 )
-def test_what_gpuc_does_not_judge_has_its_own_exit_code(
-    changes: Object, reason: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    code, found = traced(tmp_path, capsys, job(**changes))
+def test_what_gpuc_does_not_judge_has_its_own_exit_code(changes: Object, reason: str, traced: Traced) -> None:
+    code, found = traced(job(**changes))
     assert (code, found["verdict"], found["by"]) == (4, "not judged", None)
     assert any(reason in sentence for sentence in found["notJudged"])
 
 
-def test_a_webhook_of_the_tree_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_webhook_of_the_tree_is_named(traced: Traced) -> None:
     hook = {
         "apiVersion": "admissionregistration.k8s.io/v1",
         "kind": "ValidatingWebhookConfiguration",
@@ -140,53 +129,45 @@ def test_a_webhook_of_the_tree_is_named(tmp_path: Path, capsys: pytest.CaptureFi
             }
         ],
     }
-    tree = tmp_path / "tree"
-    tree.mkdir()
-    (tree / "hook.yaml").write_text(yaml.safe_dump(hook), encoding="utf-8")
-    _, found = traced(tmp_path, capsys, job(), where=str(tree))
+    _, found = traced(job(), where=[hook])
     assert any("jobs.example.com" in sentence for sentence in found["notJudged"])
 
 
-def test_a_missing_config_map_is_an_assumption_of_the_result(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_missing_config_map_is_an_assumption_of_the_result(traced: Traced, report: Report) -> None:
     work = job(spec__template__spec__containers__0__envFrom=[{"configMapRef": {"name": "settings"}}])
-    code, trace = traced(tmp_path, capsys, work)
+    code, trace = traced(work)
     assert (code, trace["verdict"]) == (0, "admitted")
     (assumed,) = trace["assumed"]
     assert assumed.startswith("ConfigMap assistants-serving/settings is not in the input")
-    assert main(["trace", "-f", str(tmp_path / "work.yaml"), "infer-euw1"]) == 0
-    result = capsys.readouterr().out.splitlines()[-1]
+    result = report(work)[1].splitlines()[-1]
     assert "The containers start only if ConfigMap assistants-serving/settings exists." in result
 
 
 @pytest.mark.slow
-def test_a_service_account_of_the_spec_exists(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_service_account_of_the_spec_exists(traced: Traced, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(HUB)
     pod = {f"{MAIN}image": "nvcr.io/nvidia/cuda:1"}
     work = job(**pod, metadata__namespace="nlp-train", metadata__labels={"kueue.x-k8s.io/queue-name": "nlp-cpu"})
     work["spec"]["template"]["spec"]["serviceAccountName"] = "trainer"
-    code, trace = traced(tmp_path, capsys, work, where="vega-prod")
+    code, trace = traced(work, where="vega-prod")
     assert (code, trace["verdict"]) == (0, "admitted")
     work["spec"]["template"]["spec"]["serviceAccountName"] = "trainers"
-    code, trace = traced(tmp_path, capsys, work, where="vega-prod")
+    code, trace = traced(work, where="vega-prod")
     assert code == 1
     assert "ServiceAccount nlp-train/trainers does not exist" in trace["steps"][-1]["message"]
 
 
-def test_objects_in_the_file_of_a_workload_exist(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_objects_in_the_file_of_a_workload_exist(traced: Traced) -> None:
     settings = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}, "data": {}}
     account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "runner"}}
     work = job(
         spec__template__spec__serviceAccountName="runner",
         spec__template__spec__containers__0__envFrom=[{"configMapRef": {"name": "settings"}}],
     )
-    code, trace = traced(tmp_path, capsys, work, settings, account)
+    code, trace = traced(work, settings, account)
     assert (code, trace["verdict"], trace["assumed"]) == (0, "admitted", [])
     elsewhere = {**account, "metadata": {"name": "runner", "namespace": "retrieval"}}
-    code, trace = traced(tmp_path, capsys, elsewhere, work, settings)
+    code, trace = traced(elsewhere, work, settings)
     assert code == 1
     assert "ServiceAccount assistants-serving/runner does not exist" in trace["steps"][-1]["message"]
 
@@ -202,18 +183,16 @@ def test_objects_in_the_file_of_a_workload_exist(tmp_path: Path, capsys: pytest.
     ],
 )
 def test_kueue_cannot_start_pods_with_other_values_of_its_metadata(
-    kind: str, key: str, value: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    kind: str, key: str, value: str, traced: Traced
 ) -> None:
-    code, trace = traced(tmp_path, capsys, job(spec__template__metadata={kind: {key: value}}))
+    code, trace = traced(job(spec__template__metadata={kind: {key: value}}))
     assert code == 1
     assert trace["steps"][-1]["stage"] == "start"
     assert trace["steps"][-1]["field"] == ["spec", "template", "metadata", kind, key]
-    assert traced(tmp_path, capsys, job(spec__template__metadata={"labels": {"kueue.x-k8s.io/podset": "main"}}))[0] == 0
+    assert traced(job(spec__template__metadata={"labels": {"kueue.x-k8s.io/podset": "main"}}))[0] == 0
 
 
-def test_the_annotation_of_elastic_jobs_has_no_effect_if_the_gate_of_kueue_is_off(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_annotation_of_elastic_jobs_has_no_effect_if_the_gate_of_kueue_is_off(traced: Traced) -> None:
     elastic = {"kueue.x-k8s.io/elastic-job": "true", "kueue.x-k8s.io/job-min-parallelism": "1"}
     document = job(metadata__annotations=elastic, spec__parallelism=2, spec__completions=2)
-    assert traced(tmp_path, capsys, document)[0] == 0
+    assert traced(document)[0] == 0

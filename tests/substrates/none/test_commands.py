@@ -31,45 +31,26 @@ def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def pod(resource: str, count: int, cpu: str = "4", **spec: Any) -> dict[str, Any]:
-    amounts = {"memory": "40Gi", resource: count}
-    container = {
-        "name": "main",
-        "image": "registry.example.com/model:1",
-        "resources": {"requests": {"cpu": cpu, "memory": "40Gi"}, "limits": amounts},
-    }
-    return {"containers": [container], **spec}
+def pod(resource: str, count: int, **spec: Any) -> dict[str, Any]:
+    amounts = {"requests": {"cpu": "4", "memory": "40Gi"}, "limits": {"memory": "40Gi", resource: count}}
+    return {"containers": [{"name": "main", "image": "registry.example.com/model:1", "resources": amounts}], **spec}
 
 
 def job(gpus: int, pods: int = 1, **spec: Any) -> dict[str, Any]:
+    labels = {"kueue.x-k8s.io/queue-name": "vision"}
+    counts = {"suspend": True, "podReplacementPolicy": "Failed", "parallelism": pods, "completions": pods}
     template = {"spec": pod("nvidia.com/gpu", gpus, restartPolicy="Never", **spec)}
-    return {
-        "apiVersion": "batch/v1",
-        "kind": "Job",
-        "metadata": {"name": "run", "namespace": "vision-train", "labels": {"kueue.x-k8s.io/queue-name": "vision"}},
-        "spec": {
-            "suspend": True,
-            "podReplacementPolicy": "Failed",
-            "parallelism": pods,
-            "completions": pods,
-            "template": template,
-        },
-    }
+    metadata = {"name": "run", "namespace": "vision-train", "labels": labels}
+    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": {**counts, "template": template}}
 
 
 def serving(resource: str, replicas: int, tolerations: list[dict[str, str]]) -> dict[str, Any]:
     spec = pod(resource, 1, nodeSelector={"gpuc.dev/pool": "serve-h100"}, tolerations=tolerations)
     labels = {"app": "model", "cost-centre": "CC-2"}
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": {"name": "model", "namespace": "speech-serving"},
-        "spec": {
-            "replicas": replicas,
-            "selector": {"matchLabels": labels},
-            "template": {"metadata": {"labels": labels}, "spec": spec},
-        },
-    }
+    template = {"metadata": {"labels": labels}, "spec": spec}
+    body = {"replicas": replicas, "selector": {"matchLabels": labels}, "template": template}
+    metadata = {"name": "model", "namespace": "speech-serving"}
+    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": body}
 
 
 @pytest.mark.share(4)

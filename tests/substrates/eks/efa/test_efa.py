@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 from gpuc.manifest.manifest import Values
 from gpuc.model import Cluster
 from gpuc.substrates.eks.efa.component import efa
-
-Variant = Callable[[Callable[[dict[str, Any]], object]], Cluster]
+from tests.conftest import Variant
 
 
 def test_c13_the_image_comes_from_the_registry_of_the_region(reference: Cluster, variant: Variant) -> None:

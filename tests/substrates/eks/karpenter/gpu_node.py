@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 from email import message_from_string
 from pathlib import Path
@@ -20,90 +21,8 @@ from gpuc.substrates.eks.karpenter.user_data import user_data
 
 SCRIPT = "/usr/local/lib/gpuc/prepare-gpus"
 
-SMI = r"""#!/bin/bash
-# Files mode-N are GPUs; instances-N has lines id:start. Instances need MIG mode and do not survive a reboot.
-# GPU=hopper: the MIG mode changes at once, if no client uses the GPU. GPU=ampere: the mode changes with a reset.
-# GPU=ampere-vm: like ampere, but the virtual machine may not reset its GPUs.
-cd "$NODE" || exit 9
-echo "$*" >>calls
-[[ -z ${FAIL:-} || " $* " != *" $FAIL "* ]] || { echo "refused: $*" >&2; exit 15; }
-gpu=; action=; argument=
-while (($#)); do
-  case $1 in
-    -i) gpu=$2; shift ;;
-    -mig|-cgi) action=$1; argument=$2; shift ;;
-    -lgi|-dci|-dgi|-L|-q|--gpu-reset|--query-gpu=*) action=$1 ;;
-  esac
-  shift
-done
-has() { [[ -s instances-$gpu ]]; }
-in_use() { compgen -G "active/*" >/dev/null || [[ -e client ]]; }
-case $action in
-  --query-gpu=index) ls | sed -n 's/^mode-//p' ;;
-  --query-gpu=mig.mode.current) cat "mode-$gpu" ;;
-  -L)
-    echo "GPU $gpu: NVIDIA (UUID: GPU-$gpu)"
-    if [[ -e instances-$gpu ]]; then sed 's/.*/  MIG 1g.10gb     Device  0: (UUID: MIG-&)/' "instances-$gpu"; fi ;;
-  -q)
-    cat <<END
-GPU 00000000:0$gpu:00.0
-    Product Name                          : NVIDIA
-    MIG Mode
-        Current                           : $(cat "mode-$gpu")
-        Pending                           : $(cat "mode-$gpu")
-    Fabric
-        State                             : $(sed -n 1p fabric)
-        Status                            : $(sed -n 2p fabric)
-    Processes                             : None
-END
-    ;;
-  -mig)
-    has && { echo "in use" >&2; exit 3; }
-    mode=Disabled; [[ $argument == 0 ]] || mode=Enabled
-    if in_use; then
-      echo "Warning: MIG mode is in pending enable state for GPU 00000000:0$gpu:00.0:In use by another client"
-      echo "$mode" >"pending-$gpu"
-    elif [[ ${GPU:-hopper} == ampere-vm ]]; then
-      echo "Warning: MIG mode is in pending enable state for GPU 00000000:0$gpu:00.0:Not Supported"
-      echo "$mode" >"pending-$gpu"
-    elif [[ ${GPU:-hopper} == ampere ]]; then
-      echo "$mode" >"pending-$gpu"
-    else
-      rm -f "pending-$gpu"
-      echo "$mode" >"mode-$gpu"
-      echo "Enabled MIG Mode for GPU 00000000:0$gpu:00.0"
-    fi
-    echo "All done." ;;
-  --gpu-reset)
-    [[ ${GPU:-hopper} != ampere-vm ]] || { echo "Resetting GPU 00000000:00:00.0 is not supported."; exit 4; }
-    in_use && { echo "The following GPUs could not be reset: ..."; exit 255; }
-    for file in pending-*; do mv "$file" "mode-${file#pending-}"; done ;;
-  -lgi)
-    has || { echo "No GPU instances found: Not Found"; exit 6; }
-    echo "| GPU   Name             Profile  Instance   Placement  |"
-    awk -F: -v gpu="$gpu" '{ print "|   " gpu "  MIG 1g.10gb       " $1 "        7          " $2 ":1     |" }' \
-      "instances-$gpu" ;;
-  -dci|-dgi) has || exit 6; [[ $action == -dci ]] || rm "instances-$gpu" ;;
-  -cgi) [[ $(cat "mode-$gpu") == Enabled ]] || exit 7; tr , '\n' <<<"$argument" >>"instances-$gpu" ;;
-  *) exit 8 ;;
-esac
-"""
-
-SYSTEMCTL = r"""#!/bin/bash
-# Services that use the GPUs have a file in active/.
-cd "$NODE" || exit 9
-echo "$*" >>systemctl
-verb=$1
-shift
-for unit; do
-  case $verb in
-    stop) rm -f "active/$unit" ;;
-    start) touch "active/$unit" ;;
-    is-active) [[ $unit == -* || ! -e failed-$unit ]] || exit 3 ;;
-  esac
-done
-"""
-SLEEP = '#!/bin/bash\necho "$1" >>"$NODE/slept"\n'
+STUBS = Path(__file__).with_name("stubs")
+"""The folder with the stubs of programs."""
 CLIENTS = ("nvidia-persistenced.service", "set-nvidia-clocks.service")
 """Units of the image that use the GPUs."""
 
@@ -144,15 +63,14 @@ class Node:
         self.folder = folder
         tools, self.state, self.runtime = folder / "bin", folder / "state", folder / "run"
         self.pods = folder / "kubelet" / "pods"
-        for directory in (tools, self.state, self.runtime, self.pods, folder / "active"):
+        for directory in (self.state, self.runtime, self.pods, folder / "active"):
             directory.mkdir(parents=True)
         shells = [text for kind, text in all_parts(user_data(cluster, pool)) if kind == "text/x-shellscript"]
         script = files_written(shells[0])[SCRIPT]
         script = script.replace("/var/lib/kubelet", str(folder / "kubelet"))
-        programs = {"nvidia-smi": SMI, "systemctl": SYSTEMCTL, "sleep": SLEEP, "prepare-gpus": script}
-        for name, text in programs.items():
-            (tools / name).write_text(text)
-            (tools / name).chmod(0o755)
+        shutil.copytree(STUBS, tools)
+        (tools / "prepare-gpus").write_text(script)
+        (tools / "prepare-gpus").chmod(0o755)
         self.environment = {"PATH": f"{tools}:{os.environ['PATH']}", "NODE": str(folder)}
         self.environment |= {"STATE_DIRECTORY": str(self.state), "RUNTIME_DIRECTORY": str(self.runtime)}
         self.error = ""

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from gpuc.catalog import load
-from gpuc.manifest.manifest import Manifest, Values
+from gpuc.manifest.manifest import Values
 from gpuc.model import Cluster
 from gpuc.substrates.eks.karpenter.component import karpenter
 from gpuc.substrates.eks.karpenter.node_class import efa_interfaces
-
-Variant = Callable[[Callable[[dict[str, Any]], object]], Cluster]
+from tests.conftest import Variant
+from tests.emit.fleet import of_kind
 
 
 def objects(cluster: Cluster, kind: str) -> dict[str, dict[str, Any]]:
     """Returns the specs of all objects of a kind, by name."""
-    return {
-        manifest.name: manifest.body["spec"]
-        for manifest in karpenter(cluster)
-        if isinstance(manifest, Manifest) and manifest.kind == kind
-    }
+    return {manifest.name: manifest.body["spec"] for manifest in of_kind(karpenter(cluster), kind)}
 
 
 def values(cluster: Cluster) -> dict[str, Any]:
@@ -62,10 +57,8 @@ def test_c26_a_root_volume_with_images_is_fast(reference: Cluster, variant: Vari
 
 
 def test_an_overlay_is_for_one_pool_and_one_type(variant: Variant) -> None:
-    def two_types(spec: dict[str, Any]) -> None:
-        spec["pools"]["dev-l4"]["instances"] = ["g6.12xlarge", "g6.48xlarge"]
-
-    overlays = objects(variant(two_types), "NodeOverlay")
+    cluster = variant(lambda spec: spec["pools"]["dev-l4"].update(instances=["g6.12xlarge", "g6.48xlarge"]))
+    overlays = objects(cluster, "NodeOverlay")
     shares = {name: overlay["capacity"]["nvidia.com/gpu.shared"] for name, overlay in overlays.items() if "dev" in name}
     assert shares == {"dev-l4-g6-12xlarge": "16", "dev-l4-g6-48xlarge": "32"}
 
@@ -81,11 +74,8 @@ def test_single_strategy_raises_the_count_of_gpus(variant: Variant) -> None:
 
 def test_gates_are_those_that_the_output_needs(reference: Cluster, variant: Variant) -> None:
     assert values(reference)["settings"]["featureGates"] == {"nodeOverlay": True, "reservedCapacity": True}
-
-    def static(spec: dict[str, Any]) -> None:
-        spec["pools"]["general"]["nodes"] = {"static": 10}
-
-    assert values(variant(static))["settings"]["featureGates"]["staticCapacity"] is True
+    static = variant(lambda spec: spec["pools"]["general"].update(nodes={"static": 10}))
+    assert values(static)["settings"]["featureGates"]["staticCapacity"] is True
 
 
 def test_static_pools_have_replicas_and_no_limit_but_nodes(variant: Variant) -> None:

@@ -12,10 +12,9 @@ import yaml
 
 from gpuc.cel.program import Program, Value, compiled
 from gpuc.manifest.manifest import Manifest
-from gpuc.model import Cluster
 from gpuc.substrates.eks.karpenter.component import karpenter
+from tests.conftest import Variant
 
-Variant = Callable[[Callable[[dict[str, Any]], object]], Cluster]
 Schema = dict[str, Any]
 
 

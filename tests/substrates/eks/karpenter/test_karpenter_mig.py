@@ -6,16 +6,14 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from gpuc.model import Cluster
+from tests.conftest import Variant
 from tests.substrates.eks.karpenter.gpu_node import CLIENTS, Node
-
-Variant = Callable[[Callable[[dict[str, Any]], object]], Cluster]
 
 
 def small(spec: dict[str, Any]) -> None:
@@ -225,19 +223,22 @@ def test_s2_gpus_in_the_fabric_are_ready(h100: Node) -> None:
     assert (h100.calls("-mig"), h100.calls("-q")) == (0, 8)
 
 
-def test_s2_ampere_has_a_fabric_manager_but_no_fabric_state(tmp_path: Path, reference: Cluster) -> None:
-    node = node_of(tmp_path, reference, "batch-a100")
-    (node.folder / "fabric").write_text("N/A\nN/A\n")
-    assert node.boot() == 0
-    (node.folder / "failed-nvidia-fabricmanager.service").touch()
-    assert node.boot() == 1
-
-
-def test_s2_gpus_without_nvswitch_need_no_fabric_manager(tmp_path: Path, reference: Cluster) -> None:
-    node = node_of(tmp_path, reference, "dev-l4")
-    (node.folder / "failed-nvidia-fabricmanager.service").touch()
-    assert node.boot() == 0
-    assert is_ready(node)
+@pytest.mark.parametrize(
+    ("name", "fabric", "has_failed", "code"),
+    [
+        ("batch-a100", "N/A", False, 0),  # Ampere has a fabric manager, but no state of the fabric.
+        ("batch-a100", "N/A", True, 1),
+        ("dev-l4", "Completed", True, 0),  # GPUs without NVSwitch need no fabric manager.
+    ],
+)
+def test_s2_what_a_node_needs_of_its_fabric(
+    name: str, fabric: str, has_failed: bool, code: int, tmp_path: Path, reference: Cluster
+) -> None:
+    node = node_of(tmp_path, reference, name)
+    (node.folder / "fabric").write_text(f"{fabric}\n{fabric}\n")
+    if has_failed:
+        (node.folder / "failed-nvidia-fabricmanager.service").touch()
+    assert (node.boot(), is_ready(node)) == (code, code == 0)
 
 
 def test_s2_only_gpus_without_mig_need_the_fabric(tmp_path: Path, reference: Cluster) -> None:

@@ -10,20 +10,16 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from gpuc.kubernetes.duration import parse_duration
-from gpuc.manifest.manifest import Manifest
 from gpuc.model import Cluster
 from gpuc.substrates.eks.karpenter.component import karpenter
+from tests.conftest import Variant
+from tests.emit.fleet import of_kind
 
-Variant = Callable[[Callable[[dict[str, Any]], object]], Cluster]
 DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
 
 
 def node_pools(cluster: Cluster) -> dict[str, dict[str, Any]]:
-    return {
-        manifest.name: manifest.body["spec"]
-        for manifest in karpenter(cluster)
-        if isinstance(manifest, Manifest) and manifest.kind == "NodePool"
-    }
+    return {manifest.name: manifest.body["spec"] for manifest in of_kind(karpenter(cluster), "NodePool")}
 
 
 def starts(schedule: str, duration_seconds: int, time: datetime) -> Iterator[datetime]:

@@ -10,18 +10,13 @@ import pytest
 from gpuc.manifest.manifest import Manifest, Values
 from gpuc.model import Cluster
 from gpuc.substrates.eks.karpenter.component import karpenter
-
-Variant = Callable[[Callable[[dict[str, Any]], object]], Cluster]
+from tests.conftest import Variant
+from tests.emit.fleet import of_kind
 
 
 def node_pools(cluster: Cluster, pool: str) -> list[Manifest]:
-    return [
-        manifest
-        for manifest in karpenter(cluster)
-        if isinstance(manifest, Manifest)
-        and manifest.kind == "NodePool"
-        and manifest.body["spec"]["template"]["metadata"]["labels"]["gpuc.dev/pool"] == pool
-    ]
+    found = of_kind(karpenter(cluster), "NodePool")
+    return [row for row in found if row.body["spec"]["template"]["metadata"]["labels"]["gpuc.dev/pool"] == pool]
 
 
 def with_minimum(**changes: Any) -> Callable[[dict[str, Any]], None]:
@@ -52,7 +47,7 @@ def test_the_nodes_of_both_are_equal_except_that_warm_nodes_are_not_spot(variant
 
 def test_karpenter_knows_the_shares_of_both(variant: Variant) -> None:
     cluster = variant(with_minimum())
-    overlays = [item for item in karpenter(cluster) if isinstance(item, Manifest) and item.kind == "NodeOverlay"]
+    overlays = of_kind(karpenter(cluster), "NodeOverlay")
     rows = [item.body["spec"]["requirements"][0]["values"] for item in overlays if item.name.startswith("dev-l4")]
     assert rows and all(row == ["dev-l4", "dev-l4-warm"] for row in rows)
     (values,) = (item for item in karpenter(cluster) if isinstance(item, Values))
