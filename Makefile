@@ -91,7 +91,7 @@ generate: $(VENV)/.installed  ## Write the generated files: the schema and the r
 	$(BIN)/python -m tests.derive.rows
 	$(BIN)/python -m tests.derive.policies
 	$(BIN)/python -m tests.pipeline.effects
-	$(BIN)/python -m gpuc.spec.reference_page > $(VENV)/reference.md
+	$(BIN)/python -m tests.derive.reference_page > $(VENV)/reference.md
 	mv $(VENV)/reference.md docs/reference.md
 	$(BIN)/gpuc schema > $(VENV)/gpuc.schema.json
 	mv $(VENV)/gpuc.schema.json gpuc.schema.json

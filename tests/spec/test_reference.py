@@ -7,9 +7,9 @@ import pytest
 from gpuc.cli.explain_command import explanation
 from gpuc.diagnostics.usage import UsageError
 from gpuc.spec.reference import effects, fields, path_text
-from gpuc.spec.reference_page import page
 from gpuc.spec.reference_text import find
 from tests.conftest import ROOT
+from tests.derive.reference_page import page
 from tests.pipeline.effects import REASONS, measured, places
 
 

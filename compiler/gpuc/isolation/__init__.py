@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from gpuc.diagnostics.finding import Path, Severity, declare_rule
+from gpuc.diagnostics.finding import Path, rule_table
 from gpuc.diagnostics.place import place
 from gpuc.diagnostics.words import short_list, with_kind
 from gpuc.isolation.constraints import HOST_NETWORK, ROLLOUT_ACTIONS, Constraints, pod_security
@@ -18,22 +18,12 @@ from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, by_first
 from gpuc.objects.other_policies import enforced_policies
 
-OPEN_PAIR = declare_rule("ISO001", Severity.ERROR, "Pods of one tenant can connect to pods of another tenant.",
-    "NetworkPolicies are additive. A connection needs permission at both ends: an egress rule for the client and an "
-    "ingress rule for the server. A pod that no policy selects permits all connections. Pod labels do not protect a "
-    "tenant, because every tenant chooses the labels of its own pods.",
-    "k8s.io/api v0.35 networking/v1; kubernetes.io/docs/concepts/services-networking/network-policies")  # fmt: skip
-OPEN_SIDE = declare_rule("ISO002", Severity.WARNING,
-    "A namespace is open to other tenants; only the policies of the other tenants block connections.",
-    "A connection needs permission at both ends. If one end permits other tenants, one mistake in a policy at the "
-    "other end connects two tenants.", "kubernetes.io/docs/concepts/services-networking/network-policies")  # fmt: skip
-HOST_NETWORK_OPEN = declare_rule("ISO003", Severity.WARNING, "Pods of an isolated tenant can use the host network.",
-    "NetworkPolicies apply only to the pod network. A pod on the host network can connect to every pod of the cluster.",
-    "kubernetes.io/docs/concepts/services-networking/network-policies, hostNetwork pods")  # fmt: skip
-FOREIGN_NAMESPACE = declare_rule("ISO004", Severity.ERROR,
-    "The NetworkPolicies of a namespace allow a tenant that is not the tenant in the label of the namespace.",
-    "Pods of the allowed tenant can connect to pods of the namespace. Pods of the tenant in the label cannot connect.",
-    "kubernetes.io/docs/concepts/services-networking/network-policies, namespaceSelector")  # fmt: skip
+rule_of = rule_table(__file__)
+"""Declares a rule of rules.toml by its id."""
+OPEN_PAIR = rule_of("ISO001")
+OPEN_SIDE = rule_of("ISO002")
+HOST_NETWORK_OPEN = rule_of("ISO003")
+FOREIGN_NAMESPACE = rule_of("ISO004")
 
 
 def findings(objects: ObjectSet) -> Iterator[ObjectFinding]:

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from gpuc.cluster.namespace import namespaces
-from gpuc.diagnostics.finding import Path, Severity, declare_rule
+from gpuc.diagnostics.finding import Path
 from gpuc.diagnostics.words import short_list, with_kind
+from gpuc.isolation import rule_of
 from gpuc.isolation.tenancy import TENANT_LABEL
 from gpuc.kubernetes.addresses import contains, contains_pods, may_contain_pods
 from gpuc.kubernetes.network_policy import EGRESS, INGRESS, Peer, TrafficRule
@@ -21,10 +22,7 @@ from gpuc.objects.other_policies import enforced_policies, other_policies, polic
 from gpuc.objects.pods import pods
 from gpuc.objects.selectors import equal_labels
 
-NO_DNS = declare_rule("ISO005", Severity.WARNING, "Pods are isolated, and no policy allows the cluster's DNS.",
-    "Every DNS lookup times out: the workload starts, cannot find its data or its peers, and still occupies its GPUs. "
-    "DNS uses UDP, and TCP for long answers.",
-    "kubernetes.io/docs/concepts/services-networking/network-policies and dns-pod-service")  # fmt: skip
+NO_DNS = rule_of("ISO005")
 _Place = tuple[Manifest, Path]
 """An object and a path in the object."""
 _Cause = tuple[_Place, Manifest, str]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from gpuc.diagnostics.finding import Finding, Related, Severity, declare_rule
+from gpuc.diagnostics.finding import Finding, Related, rule_table
 from gpuc.emit.prerequisites import prerequisites
 from gpuc.emit.prerequisites.record import Prerequisite
 from gpuc.emit.substrate import substrate_output
@@ -14,13 +14,9 @@ from gpuc.needs.objects import Need, Output, needs
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import emitted, grouped
 
-UNNAMED = declare_rule("PRE001", Severity.WARNING,
-    "An object needs something from outside of the output that no prerequisite names.",
-    "The README of the cluster does not say that the thing must exist, so that no step creates or checks it. A "
-    "manifest, a patch or a Helm value names the thing: use the thing of the spec, or accept the finding.")  # fmt: skip
-CONTRADICTION = declare_rule("PRE002", Severity.ERROR,
-    "Two parts of the spec need the same thing with different properties.",
-    "The thing can have only one of the properties, so one of the two parts does not work.")  # fmt: skip
+rule_of = rule_table(__file__)
+UNNAMED = rule_of("PRE001")
+CONTRADICTION = rule_of("PRE002")
 
 
 def findings(

@@ -11,19 +11,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from gpuc.diagnostics.finding import Finding, Mark, Severity, StageError, declare_rule
+from gpuc.diagnostics.finding import Finding, Mark, StageError
+from gpuc.policy import rule_of
 from gpuc.policy.library import VERDICTS, Policy, is_shipped, policies, policy_of, subjects
 from gpuc.source import Source
 from gpuc.source.encoding import text_of
 from gpuc.source.layers import is_within
 
-BROKEN = declare_rule("POL102", Severity.ERROR,
-    "A folder in policies/ has no policy.yaml, or a file of it is outside of policies/.",
-    "The policy would not exist in the cluster, although the repository contains it.")  # fmt: skip
-NAME = declare_rule("POL008", Severity.ERROR, "The name of a policy of the fleet is not allowed.",
-    "The name becomes part of the names of objects, and each policy needs its own kind of constraint.")  # fmt: skip
-NO_EXAMPLES = declare_rule("POL107", Severity.WARNING, "A policy of the fleet has no allowed or no denied examples.",
-    "gpuc cannot check that the policy denies what it has to deny, and allows all other objects.")  # fmt: skip
+BROKEN = rule_of("POL102")
+NAME = rule_of("POL008")
+NO_EXAMPLES = rule_of("POL107")
 FOLDER = "policies"
 _NAME = re.compile(r"[a-z]([a-z0-9-]*[a-z0-9])?")
 _NAME_MAX = 40

@@ -6,21 +6,18 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
-from gpuc.diagnostics.finding import Finding, Path, Rule, Severity, declare_rule
+from gpuc.diagnostics.finding import Finding, Path, Rule
 from gpuc.diagnostics.spelling import nearest
+from gpuc.policy import rule_of
 from gpuc.policy.facts import FACTS, SETTINGS
 from gpuc.policy.library import VARIABLE
 from gpuc.policy.policy_file import PolicyFile
 from gpuc.source import Source
 from gpuc.spec.rules import VALUE
 
-FACT = declare_rule("POL004", Severity.ERROR, "A parameter of a policy names an unknown fact or setting.",
-    "gpuc cannot set the parameter in the constraints of the policy.")  # fmt: skip
-SAMPLE = declare_rule("POL005", Severity.ERROR, "The sample of a policy does not match the parameters.",
-    "gpuc evaluates the examples of a policy with the sample. "
-    "Without all parameters, the result would be wrong.")  # fmt: skip
-UNUSED = declare_rule("POL106", Severity.WARNING, "A variable, a parameter or a setting of a policy has no effect.",
-    "No expression reads it. Its name may be misspelled where it is read.")  # fmt: skip
+FACT = rule_of("POL004")
+SAMPLE = rule_of("POL005")
+UNUSED = rule_of("POL106")
 _SPEC_KEYS = ("accept", "stage")
 """Keys that every policy has in the spec."""
 PARAMETER = re.compile(r"\bvariables\s*\.\s*params\s*\.\s*(\w+)")

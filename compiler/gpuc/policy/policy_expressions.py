@@ -7,18 +7,15 @@ from dataclasses import replace
 from typing import Any
 
 from gpuc.cel.type_check import Checked, check_expression
-from gpuc.diagnostics.finding import Finding, Path, Severity, declare_rule
+from gpuc.diagnostics.finding import Finding, Path
 from gpuc.documents.scalar_text import mark_in_string
+from gpuc.policy import rule_of
 from gpuc.policy.policy_checks import PARAMETER, unknown_name, validation_expressions
 from gpuc.policy.policy_file import GIVEN, PolicyFile
 from gpuc.source import Source
 
-EXPRESSION = declare_rule("POL007", Severity.ERROR, "The API server would refuse a CEL expression of a policy.",
-    "Gatekeeper reports an error for the ConstraintTemplate, and the policy is not enforced.",
-    "https://kubernetes.io/docs/reference/using-api/cel/")  # fmt: skip
-UNKNOWN_PARAMETER = declare_rule("POL006", Severity.ERROR,
-    "An expression of a policy reads a parameter that does not exist.",
-    "The expression fails for every object, so the API server refuses every object.")  # fmt: skip
+EXPRESSION = rule_of("POL007")
+UNKNOWN_PARAMETER = rule_of("POL006")
 _TYPES = {"expression": "bool", "messageExpression": "string"}
 _FIXES = {
     "expression": "; compare the value, for example with == true",

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 
-from gpuc.diagnostics.finding import Finding, Path, Severity, declare_rule
+from gpuc.diagnostics.finding import Finding, Path, rule_table
 from gpuc.diagnostics.spelling import nearest, write
 
-UNRESOLVED = declare_rule("VER003", Severity.ERROR, "A name refers to an element that does not exist.",
-    "A name with different spellings in two places is a frequent cause of outages: the queue stays inactive, the pod "
-    "stays pending, or the sync fails.")  # fmt: skip
+rule_of = rule_table(__file__)
+"""Declares a rule of rules.toml by its id."""
+UNRESOLVED = rule_of("VER003")
 
 
 def unknown_names(noun: str, names: Iterable[str], known: Collection[str], path: Path) -> Iterator[Finding]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gpuc.catalog import Catalog
 from gpuc.catalog.records import NODE_AGENT, Daemonset, InstanceType, MigProfileSet, Release
-from gpuc.diagnostics.finding import Finding, Path, Related, Severity, declare_rule
+from gpuc.diagnostics.finding import Finding, Path, Related
 from gpuc.diagnostics.unknown import none_if_unknown
 from gpuc.kubernetes.amounts import MIB
 from gpuc.model.cluster import SPEC
@@ -14,21 +14,15 @@ from gpuc.model.gpu_pool import GpuPool
 from gpuc.model.layout import place, why_impossible
 from gpuc.model.pool import Pool
 from gpuc.model.resolve.instances import resolve_instances
+from gpuc.model.resolve.names import rule_of
 from gpuc.model.sharing import LayoutError, Sharing, layouts_by_gpu
 from gpuc.model.substrate import substrate_of
 from gpuc.spec.cluster import Spec
 from gpuc.spec.pools import Pool as PoolSpec
 
-LAYOUT = declare_rule("MIG001", Severity.ERROR, "The GPUs of a node pool do not support its MIG layout.",
-    "The MIG manager reports an error, or the node never joins the cluster. The node costs money, but has no GPUs.",
-    "NVIDIA MIG user guide r620, supported profiles and placements")  # fmt: skip
-LAYOUT_GPUS = declare_rule("MIG101", Severity.ERROR,
-    "MIG layouts by GPU number do not contain every GPU of a node exactly once.",
-    "gpuc cannot choose the layout of a GPU that has no layout or two layouts.")  # fmt: skip
-HARDWARE = declare_rule("KRP018", Severity.ERROR,
-    "Instance types of a node pool differ in their hardware, or do not match its purpose.",
-    "No node of the pool fits a pod, or nodes have different resources.",
-    source="aws/karpenter-provider-aws issues 5703 and 7038; NVIDIA/mig-parted v0.15.0")  # fmt: skip
+LAYOUT = rule_of("MIG001")
+LAYOUT_GPUS = rule_of("MIG101")
+HARDWARE = rule_of("KRP018")
 
 
 NO_MIG = MigProfileSet("", (), 0, source=())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpuc.diagnostics.finding import Finding, Path, Severity, declare_rule
+from gpuc.diagnostics.finding import Finding, Path
 from gpuc.diagnostics.unknown import elements, known, none_if_unknown
 from gpuc.kubernetes.amounts import Amounts, round_down, scale, total
 from gpuc.model.cluster import SPEC
@@ -10,20 +10,14 @@ from gpuc.model.gpu_pool import GpuPool
 from gpuc.model.names import GPU, SHARED_GPU
 from gpuc.model.pool import Pool
 from gpuc.model.queue import ClusterQueue, Cohort, PoolQuota, Queue
-from gpuc.model.resolve.names import UNRESOLVED, unknown, unknown_names
+from gpuc.model.resolve.names import UNRESOLVED, rule_of, unknown, unknown_names
 from gpuc.spec.cluster import Spec
 from gpuc.spec.queues import Limit, PoolAmount, Quota
 from gpuc.spec.queues import Queue as QueueSpec
 
-QUOTA_UNIT = declare_rule("KUE101", Severity.ERROR, "A quota has a unit that its node pool does not have.",
-    "A quota for a resource that no node advertises admits no workload, or limits nothing.")  # fmt: skip
-LIMIT_UNIT = declare_rule("KUE102", Severity.ERROR, "A borrowing or lending limit does not have the unit of its quota.",
-    "The borrowing and lending limits must be in the same unit as the quota.")  # fmt: skip
-COHORT_CYCLE = declare_rule(
-    "KUE103", Severity.ERROR, "Parents of cohorts form a cycle.",
-    "Kueue deactivates every ClusterQueue in these cohorts.",
-    "kubernetes-sigs/kueue v0.19.2 pkg/cache/scheduler",
-)  # fmt: skip
+QUOTA_UNIT = rule_of("KUE101")
+LIMIT_UNIT = rule_of("KUE102")
+COHORT_CYCLE = rule_of("KUE103")
 
 
 def resolve_queues(spec: Spec, pools: dict[str, Pool], findings: list[Finding]) -> tuple[Queue, ...]:

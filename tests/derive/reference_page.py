@@ -1,4 +1,4 @@
-"""docs/reference.md: all fields of the spec. `make generate` writes the page: python -m gpuc.spec.reference_page."""
+"""docs/reference.md: all fields of the spec. `make generate` writes the page: python -m tests.derive.reference_page."""
 
 from __future__ import annotations
 
