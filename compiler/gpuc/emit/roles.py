@@ -13,44 +13,25 @@ from gpuc.emit.component import components, components_on
 from gpuc.emit.component_facts import READ, PolicyRule
 from gpuc.emit.substrate import substrate_output
 from gpuc.emit.sync import wave
-from gpuc.kubernetes.api_groups import ADMISSION_REGISTRATION, RBAC, RBAC_API
+from gpuc.kubernetes.api_groups import RBAC, RBAC_API
 from gpuc.kubernetes.resource_name import plural
 from gpuc.manifest.manifest import Body, Manifest
 from gpuc.model import Cluster, Namespace, Tenant
 from gpuc.model.tenant import ROLES
+from gpuc.parts.folders import table_beside
 from gpuc.parts.workload_kinds import workload_kinds
 from gpuc.spec.tenants import Role
 
-_WRITE = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
-
-VIEW: tuple[PolicyRule, ...] = (
-    ("", ("configmaps", "events", "limitranges", "persistentvolumeclaims", "pods", "pods/log", "pods/status",
-          "resourcequotas", "serviceaccounts", "services"), READ),
-    ("apps", ("deployments", "replicasets", "statefulsets"), READ),
-    ("autoscaling", ("horizontalpodautoscalers",), READ),
-    ("discovery.k8s.io", ("endpointslices",), READ),
-    ("events.k8s.io", ("events",), READ),
-    ("metrics.k8s.io", ("pods",), READ),
-    ("networking.k8s.io", ("ingresses", "networkpolicies"), READ),
-    ("policy", ("poddisruptionbudgets",), READ),
-)  # fmt: skip
-"""Rules of all roles, without the kinds of components. They do not allow access to Secrets."""
-
-EDIT: tuple[PolicyRule, ...] = (
-    ("", ("configmaps", "persistentvolumeclaims", "pods", "secrets", "services"), _WRITE),
-    ("", ("pods/attach", "pods/exec", "pods/portforward"), ("create", "get")),
-    ("apps", ("deployments", "deployments/scale", "statefulsets", "statefulsets/scale"), _WRITE),
-    ("autoscaling", ("horizontalpodautoscalers",), _WRITE),
-    ("networking.k8s.io", ("ingresses",), _WRITE),
-    ("policy", ("poddisruptionbudgets",), _WRITE),
+_TABLE = table_beside(__file__)
+_WRITE = tuple(_TABLE["verbs"]["write"].split())
+VIEW, EDIT, ADMIN, AUDITED = (
+    tuple[PolicyRule, ...](
+        (group, tuple(resources.split()), tuple(_TABLE["verbs"].get(verbs, verbs).split()))
+        for group, verbs, resources in _TABLE[name]
+    )
+    for name in ("view", "edit", "admin", "audited")
 )
-"""Additional rules of edit and admin, without the job kinds that Kueue manages."""
-
-ADMIN: tuple[PolicyRule, ...] = (
-    ("", ("serviceaccounts",), _WRITE),
-    ("", ("serviceaccounts/token",), ("create",)),
-)
-"""Additional rules of admin. They do not allow changes of Roles, RoleBindings, quotas, NetworkPolicies and queues."""
+"""The rules of all roles; those that edit and admin, admin, and auditors have in addition."""
 
 AUDITOR = "gpuc-auditor"
 AUDITORS_FILE = "tenants/auditors.rbac.yaml"
@@ -58,23 +39,6 @@ AUDITORS_FILE = "tenants/auditors.rbac.yaml"
 
 _DATA = ("pods/log",)
 """Resources of the role view of members that are no objects, but data of a tenant: what its programs print."""
-
-AUDITED: tuple[PolicyRule, ...] = (
-    ("", ("namespaces", "nodes", "persistentvolumes"), READ),
-    (ADMISSION_REGISTRATION, ("mutatingwebhookconfigurations", "validatingadmissionpolicies",
-                                      "validatingadmissionpolicybindings", "validatingwebhookconfigurations"), READ),
-    ("apiextensions.k8s.io", ("customresourcedefinitions",), READ),
-    ("apps", ("daemonsets",), READ),
-    ("batch", ("cronjobs", "jobs"), READ),
-    ("cilium.io", ("ciliumclusterwidenetworkpolicies", "ciliumnetworkpolicies"), READ),
-    ("flowcontrol.apiserver.k8s.io", ("flowschemas", "prioritylevelconfigurations"), READ),
-    ("metrics.k8s.io", ("nodes",), READ),
-    ("monitoring.coreos.com", ("podmonitors", "prometheusrules", "servicemonitors"), READ),
-    (RBAC, ("clusterrolebindings", "clusterroles", "rolebindings", "roles"), READ),
-    ("scheduling.k8s.io", ("priorityclasses",), READ),
-    ("storage.k8s.io", ("storageclasses",), READ),
-)  # fmt: skip
-"""Rules in addition to those of the role view of members. They do not allow access to Secrets."""
 
 
 def member_roles(cluster: Cluster, tenant: Tenant, namespace: Namespace, file: str) -> Iterator[Manifest]:

@@ -9,6 +9,7 @@ from gpuc.manifest.manifest import Kind, Manifest
 from gpuc.objects.object_set import ObjectSet, by_first, dig, group
 from gpuc.objects.operator_values import config_maps
 from gpuc.objects.paths import matching_values, pattern
+from gpuc.parts.folders import table_beside
 
 
 def kind_of(text: str) -> Kind:
@@ -20,49 +21,12 @@ def kind_of(text: str) -> Kind:
 NAMED_BY = {"templates.gatekeeper.sh/ConstraintTemplate": "spec.crd.spec.names.kind"}
 """The path of the field by which other objects reference a kind, for kinds where it is not metadata.name."""
 
-CREATORS: tuple[tuple[str, str, str], ...] = (
-    ("external-secrets.io/ExternalSecret", "spec.target.name", "Secret"),
-    ("external-secrets.io/ExternalSecret", "metadata.name", "Secret"),
-    ("bitnami.com/SealedSecret", "metadata.name", "Secret"),
-    ("cert-manager.io/Certificate", "spec.secretName", "Secret"),
-    ("trust.cert-manager.io/Bundle", "metadata.name", "ConfigMap"),
-    ("secrets-store.csi.x-k8s.io/SecretProviderClass", "spec.secretObjects[].secretName", "Secret"),
-    ("nfd.k8s-sigs.io/NodeFeatureRule", "metadata.name", "karpenter.sh/NodePool"),
-    ("apps/StatefulSet", "spec.volumeClaimTemplates[].metadata.name", "PersistentVolumeClaim"),
-)
-"""Kinds whose controllers create other objects: the kind, the path of the created object's name, the created kind."""
-
-CLUSTER_SCOPED = frozenset(
-    kind_of(kind)
-    for kind in (
-        "karpenter.k8s.aws/EC2NodeClass", "karpenter.sh/NodePool", "kueue.x-k8s.io/AdmissionCheck",
-        "kueue.x-k8s.io/ClusterQueue", "kueue.x-k8s.io/MultiKueueCluster", "kueue.x-k8s.io/MultiKueueConfig",
-        "kueue.x-k8s.io/ProvisioningRequestConfig", "kueue.x-k8s.io/ResourceFlavor", "kueue.x-k8s.io/Topology",
-        "kueue.x-k8s.io/WorkloadPriorityClass", "rbac.authorization.k8s.io/ClusterRole",
-        "templates.gatekeeper.sh/ConstraintTemplate", "admissionregistration.k8s.io/ValidatingAdmissionPolicy",
-        "node.k8s.io/RuntimeClass", "resource.k8s.io/DeviceClass", "scheduling.k8s.io/PriorityClass",
-        "storage.k8s.io/StorageClass", "trainer.kubeflow.org/ClusterTrainingRuntime", "Namespace",
-        "PersistentVolume",
-    )
-)  # fmt: skip
+_TABLE = table_beside(__file__)
+CREATORS: list[tuple[str, str, str]] = _TABLE["creators"]
+CLUSTER_SCOPED = frozenset(map(kind_of, _TABLE["cluster_scoped"]))
 """The referenced kinds that are cluster-scoped."""
-
-_BUILT_IN = {
-    kind_of(kind): re.compile(names)
-    for kind, names in {
-        "rbac.authorization.k8s.io/ClusterRole": r"admin|edit|view|cluster-admin|system:.*",
-        "rbac.authorization.k8s.io/Role": r"system:.*|extension-apiserver-authentication-reader",
-        "scheduling.k8s.io/PriorityClass": r"system-(?:cluster|node)-critical",
-        "argoproj.io/AppProject": r"default",
-        "ConfigMap": r"kube-root-ca\.crt|extension-apiserver-authentication|openshift-service-ca\.crt",
-        "ServiceAccount": r"default",
-        "Service": r"kubernetes",
-    }.items()
-}
-"""Patterns of names that exist in every cluster: kubernetes v1.35, plugin/pkg/auth/authorizer/rbac/bootstrappolicy and
-pkg/apis/scheduling; Argo CD creates the project "default"."""
-
-
+_BUILT_IN = {kind_of(kind): re.compile(names) for kind, names in _TABLE["built_in"].items()}
+"""Patterns of names that exist in every cluster."""
 _CONFIG_MAP = kind_of("ConfigMap")
 
 

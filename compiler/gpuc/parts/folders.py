@@ -1,9 +1,11 @@
-"""The folders of components: those of all clusters, and those of one substrate."""
+"""The folders of components: those of all clusters, and those of one substrate; and tables beside modules."""
 
 from __future__ import annotations
 
+import tomllib
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 _PACKAGE = Path(__file__).parents[1]
 
@@ -29,3 +31,12 @@ def substrate_folder(folder: Path) -> str:
 def module_name(folder: Path) -> str:
     """Returns the name of the package in a folder, for example gpuc.components.kueue."""
     return ".".join((_PACKAGE.name, *folder.relative_to(_PACKAGE).parts))
+
+
+def table_beside(module: str) -> dict[str, Any]:
+    """Returns the table in the file beside a module that has the name of the module and the suffix .toml.
+
+    Args:
+        module: the `__file__` of the module.
+    """
+    return tomllib.loads(Path(module).with_suffix(".toml").read_text("utf-8"))

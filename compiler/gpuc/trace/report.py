@@ -11,6 +11,7 @@ from gpuc.diagnostics.place import place
 from gpuc.diagnostics.report.document import Block, Span, json_text, picked, position, strong
 from gpuc.kubernetes.amounts import described
 from gpuc.manifest.manifest import Locate
+from gpuc.parts.folders import table_beside
 from gpuc.trace import Stage, Step, TraceResult, Workload
 from gpuc.trace.nodes import several
 from gpuc.trace.steps import NO_KUEUE, Placement
@@ -20,24 +21,7 @@ VERSION = 2
 _COLOURS = {"passed": "32", "failed": "1;31", "bypassed": "33", "assumed": "33", "unknown": "33"}
 _MARGIN = " " * 32
 """The text before the further lines of a message."""
-_REASONS = {
-    Stage.RIGHTS: "The members of the namespace have no right to create the workload.",
-    Stage.API: "The API server rejects the workload.",
-    Stage.POLICY: "An admission policy rejects the workload.",
-    Stage.POD_API: "The API server rejects the pods, so the workload has no pods.",
-    Stage.POD_POLICY: "An admission policy rejects the pods, so the workload has no pods.",
-    Stage.POD_SECURITY: "Pod Security rejects the pods, so the workload has no pods.",
-    Stage.LOCAL_QUEUE: "Kueue cannot use the LocalQueue.",
-    Stage.CLUSTER_QUEUE: "Kueue cannot use the ClusterQueue.",
-    Stage.PRIORITY: "The priority class does not exist.",
-    Stage.RESOURCES: "The ClusterQueue has no quota for a requested resource.",
-    Stage.FLAVOR: "No flavor of the ClusterQueue fits the pods.",
-    Stage.QUOTA: "The quota of the ClusterQueue is too small.",
-    Stage.TOPOLOGY: "The nodes of the topology do not have enough resources for the pods.",
-    Stage.NAMESPACE: "A ResourceQuota or LimitRange of the namespace rejects the pods.",
-    Stage.NODE_POOL: "No node pool accepts the pods.",
-    Stage.STARTUP: "No agent removes a startup taint of the nodes.",
-}
+_REASONS = {Stage[name]: reason for name, reason in table_beside(__file__).items()}
 """Reasons why a workload does not start, by the stage that fails."""
 
 

@@ -21,71 +21,19 @@ from functools import cached_property
 
 from gpuc.diagnostics.finding import Path
 from gpuc.model.names import PLUGIN_CONFIG_LABEL
+from gpuc.parts.folders import table_beside
 from gpuc.plan.change import Change, Pair, PoolPair
 from gpuc.plan.differences import FieldChange
 
 TOOLKIT, DEVICE_PLUGIN, MPS = "the container toolkit", "the device plugin", "the MPS control daemon"
 MIG_MANAGER = "the MIG manager"
-_FEATURES, _DCGM, _EXPORTER = "GPU Feature Discovery", "DCGM", "the DCGM exporter"
-_VALIDATOR, _STATUS = "the validator", "the node status exporter"
-OPERANDS = {
-    TOOLKIT: "toolkit",
-    DEVICE_PLUGIN: "devicePlugin",
-    MPS: "devicePlugin",
-    _FEATURES: "gfd",
-    _DCGM: "dcgm",
-    _EXPORTER: "dcgmExporter",
-    MIG_MANAGER: "migManager",
-    _VALIDATOR: "validator",
-    _STATUS: "nodeStatusExporter",
-}
+_TABLE = table_beside(__file__)
+OPERANDS: dict[str, str] = _TABLE["sections"]
 """The section of the ClusterPolicy whose field `enabled` is for the operand. The validator is always enabled."""
-_DISABLED = (_STATUS,)
+_DISABLED = ("the node status exporter",)
 """The operands that are not enabled by default."""
-_WAITING = (TOOLKIT, DEVICE_PLUGIN, MPS, _FEATURES, _DCGM, _EXPORTER, MIG_MANAGER, _VALIDATOR)
-"""The operands whose pods have init containers with the image and settings of the validator."""
-_USERS = _WAITING[1:]
-"""The operands that need the container toolkit. Their pods have a runtime class, or an annotation of the NRI plugin."""
-_READERS: dict[Path, tuple[str, ...]] = {
-    ("daemonsets",): tuple(OPERANDS),
-    ("daemonsets", "updateStrategy"): (),
-    ("daemonsets", "rollingUpdate"): (),
-    ("operator", "runtimeClass"): _USERS,
-    ("validator",): _WAITING,
-    **{("validator", name): (_VALIDATOR,) for name in ("args", "cuda", "env", "hostNetwork", "plugin")},
-    ("validator", "driver"): (TOOLKIT, _VALIDATOR),
-    **{("validator", name): () for name in ("vfioPCI", "vgpuManager", "vgpuDevices")},
-    ("mig",): (DEVICE_PLUGIN, MPS, _FEATURES, _VALIDATOR),
-    ("cdi",): (TOOLKIT, DEVICE_PLUGIN, MIG_MANAGER),
-    ("cdi", "nriPluginEnabled"): _WAITING,
-    ("hostPaths",): (TOOLKIT, DEVICE_PLUGIN, MIG_MANAGER, _VALIDATOR),
-    ("hostPaths", "rootFS"): (TOOLKIT, DEVICE_PLUGIN, MIG_MANAGER, _VALIDATOR, _STATUS),
-    ("hostPaths", "kubeletRootDir"): (_EXPORTER,),
-    ("toolkit",): (TOOLKIT,),
-    **{("toolkit", name): (TOOLKIT, DEVICE_PLUGIN, MIG_MANAGER) for name in ("enabled", "installDir")},
-    ("devicePlugin",): (DEVICE_PLUGIN, MPS),
-    **{
-        ("devicePlugin", name): (DEVICE_PLUGIN, MPS, _FEATURES)
-        for name in ("config", "image", "imagePullPolicy", "repository", "version")
-    },
-    **{("devicePlugin", name): (DEVICE_PLUGIN,) for name in ("args", "env")},
-    ("devicePlugin", "enabled"): (_VALIDATOR,),
-    ("gds", "enabled"): (DEVICE_PLUGIN,),
-    ("gdrcopy", "enabled"): (DEVICE_PLUGIN,),
-    ("gfd",): (_FEATURES,),
-    ("dcgm",): (_DCGM,),
-    ("dcgm", "enabled"): (_EXPORTER,),
-    ("dcgmExporter",): (_EXPORTER,),
-    ("dcgmExporter", "service"): (),
-    ("dcgmExporter", "serviceMonitor"): (),
-    ("migManager",): (MIG_MANAGER,),
-    ("nodeStatusExporter",): (_STATUS,),
-}
-"""The operands whose pods have a field of spec, by the path below spec. The longest path counts.
-
-The image of the device plugin is also the image of the container that chooses the configuration, which GPU Feature
-Discovery has too.
-"""
+_READERS: dict[Path, list[str]] = {tuple(path.split(".")): names for path, names in _TABLE["readers"].items()}
+"""The operands whose pods have a field of spec, by the path below spec. The longest path counts."""
 
 
 @dataclass(frozen=True)

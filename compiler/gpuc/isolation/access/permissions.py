@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import tomllib
 from enum import Enum
 from functools import lru_cache
-from pathlib import Path as File
 from typing import NamedTuple
 
 from gpuc.diagnostics.finding import Rule
 from gpuc.isolation import rule_of
 from gpuc.objects.object_set import by_first
+from gpuc.parts.folders import table_beside
 
-_TABLE = tomllib.loads(File(__file__).with_suffix(".toml").read_text("utf-8"))
+_TABLE = table_beside(__file__)
 WITHOUT_NAME = frozenset(("create", "deletecollection", "list", "watch"))
 """The verbs of requests without a name, which a rule with resourceNames does not match."""
 

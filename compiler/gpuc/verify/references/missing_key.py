@@ -10,23 +10,10 @@ from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import dig, grouped, pairs
 from gpuc.objects.paths import matching_values, pattern
 from gpuc.verify import Findings, check
+from gpuc.verify.references.reference import TABLE
 from gpuc.verify.subject import Subject
 
-READS: tuple[tuple[str, str, str, str], ...] = (
-    *(
-        (f"spec.{containers}[].env[].valueFrom.{reference}", "name", "key", kind)
-        for containers in ("containers", "initContainers")
-        for reference, kind in (("configMapKeyRef", "ConfigMap"), ("secretKeyRef", "Secret"))
-    ),
-    ("spec.volumes[].configMap", "name", "items[].key", "ConfigMap"),
-    ("spec.volumes[].secret", "secretName", "items[].key", "Secret"),
-    ("spec.volumes[].projected.sources[].configMap", "name", "items[].key", "ConfigMap"),
-    ("spec.volumes[].projected.sources[].secret", "name", "items[].key", "Secret"),
-)
-"""References of pods to keys: the path of the reference, and the kind of the referenced object.
-
-Between them: the field of the reference with the name of the object, and the path of the keys in the reference.
-"""
+READS: list[tuple[str, str, str, str]] = TABLE["keys"]
 
 
 @check("REF007", when=When.BOTH)

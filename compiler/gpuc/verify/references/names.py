@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator
-from pathlib import Path as File
 from typing import TYPE_CHECKING, Any
 
 from gpuc.diagnostics.contract import Needs, When
@@ -16,7 +14,15 @@ from gpuc.objects.paths import Pattern, matching_values, pattern
 from gpuc.objects.pods import CONFIG_MAPS
 from gpuc.parts.workload_kinds import workload_kinds
 from gpuc.verify import CHECKS, Findings, rule_of
-from gpuc.verify.references.reference import ANY, POD, ObjectReference, Reference, check_reference, object_reference
+from gpuc.verify.references.reference import (
+    ANY,
+    POD,
+    TABLE,
+    ObjectReference,
+    Reference,
+    check_reference,
+    object_reference,
+)
 from gpuc.verify.subject import Subject
 
 if TYPE_CHECKING:
@@ -43,8 +49,7 @@ _FURTHER = {
 _IDS = ("REF001", "REF002", "REF003", "REF004", "REF005", "REF006", "REF008", "REF009", "REF010", "PLC005")
 _RULES = tuple(map(rule_of, _IDS))
 UNKNOWN_IN_PARAMETER = _RULES[-1]
-_TABLE = tomllib.loads(File(__file__).with_name("references.toml").read_text("utf-8"))
-_ROWS = {rule: [Reference(*row[:4], *map(tuple, row[4:])) for row in _TABLE[rule.id]] for rule in _RULES}
+_ROWS = {rule: [Reference(*row[:4], *map(tuple, row[4:])) for row in TABLE[rule.id]] for rule in _RULES}
 REFERENCES = {row: rule for rule, rows in _ROWS.items() for row in (*rows, *_FURTHER.get(rule.id, ()))}
 """All fields in which objects refer to other objects, with the rules about missing objects."""
 

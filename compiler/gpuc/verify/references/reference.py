@@ -15,11 +15,13 @@ from gpuc.manifest.manifest import Kind, Manifest
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import dig
 from gpuc.objects.symbol_table import CLUSTER_SCOPED, kind_of
+from gpuc.parts.folders import table_beside
 from gpuc.verify import rule_of
 
 if TYPE_CHECKING:
     from gpuc.cluster.index import Index
 
+TABLE = table_beside(__file__)
 NOT_IN_THESE_FILES = rule_of("REF090")
 """The rule for incomplete input, for which a program or another repository may create the missing object."""
 
@@ -83,15 +85,7 @@ class ObjectReference(NamedTuple):
 
 
 _CERTAIN_GROUPS = frozenset((KARPENTER, KARPENTER_AWS, GROUP, TEMPLATES))
-_OFTEN_GENERATED = frozenset(
-    kind_of(kind)
-    for kind in (
-        "node.k8s.io/RuntimeClass", "rbac.authorization.k8s.io/ClusterRole", "resource.k8s.io/DeviceClass",
-        "scheduling.k8s.io/PriorityClass", "storage.k8s.io/StorageClass",
-        "trainer.kubeflow.org/ClusterTrainingRuntime", "ConfigMap", "PersistentVolume", "PersistentVolumeClaim",
-        "Secret", "ServiceAccount",
-    )
-)  # fmt: skip
+_OFTEN_GENERATED = frozenset(map(kind_of, TABLE["often_generated"]))
 
 
 def confidence_of(kind: Kind) -> Confidence:

@@ -13,50 +13,21 @@ from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, pairs
 from gpuc.objects.paths import matching_values, pattern
+from gpuc.parts.folders import table_beside
 
 NOT_COVERED = rule_of("REF050")
 USELESS_QUOTA_KEY = rule_of("REF051")
 MISSPELT_RESOURCE = rule_of("REF052")
-NAMED: tuple[tuple[str, str], ...] = (
-    ("ResourceQuota", "spec.hard"),
-    ("LimitRange", "spec.limits[].default"),
-    ("LimitRange", "spec.limits[].defaultRequest"),
-    ("LimitRange", "spec.limits[].max"),
-    ("kueue.x-k8s.io/ClusterQueue", "spec.resourceGroups[].coveredResources[]"),
-    ("kueue.x-k8s.io/ClusterQueue", "spec.resourceGroups[].flavors[].resources[].name"),
-    ("kueue.x-k8s.io/Cohort", "spec.resourceGroups[].coveredResources[]"),
-    ("kueue.x-k8s.io/Cohort", "spec.resourceGroups[].flavors[].resources[].name"),
-    ("karpenter.sh/NodeOverlay", "spec.capacity"),
-    ("karpenter.sh/NodePool", "spec.limits"),
-)
-"""Kinds, and paths of fields with names of resources: strings, or the keys of a map. Pods are checked separately."""
+_TABLE = table_beside(__file__)
+NAMED: list[tuple[str, str]] = _TABLE["named"]
 _PREFIXES = ("requests.", "limits.")
-_STANDARD = frozenset(
-    (
-        *(f"{prefix}{name}" for prefix in ("", *_PREFIXES) for name in ("cpu", "memory", "ephemeral-storage")),
-        "configmaps", "persistentvolumeclaims", "pods", "replicationcontrollers", "requests.storage",
-        "resourcequotas", "secrets", "services", "services.loadbalancers", "services.nodeports",
-    )
-)  # fmt: skip
-"""kubernetes v1.35, pkg/apis/core/helper/helpers.go (standardQuotaResources)."""
-_COUNTED_WITH_SLASH = (
-    "count/", "kubernetes.io/", ".storageclass.storage.k8s.io/", ".volumeattributesclass.storage.k8s.io/",
-    ".deviceclass.resource.k8s.io/",
-)  # fmt: skip
+_NATIVE = ("cpu", "memory", "ephemeral-storage")
+_STANDARD = {*_TABLE["standard"], *(f"{prefix}{name}" for prefix in ("", *_PREFIXES) for name in _NATIVE)}
+_COUNTED_WITH_SLASH: list[str] = _TABLE["counted_with_slash"]
 _MIG = re.compile(r"nvidia\.com/mig-(?:\d+c\.)?\d+g\.\d+gb(?:\.[a-z.+-]+)?")
 """Names of MIG devices under the mixed strategy (k8s-device-plugin v0.20.0, README.md)."""
 _MISSPELT_MIG = re.compile(r"nvidia\.com/mig[-_.]?(\d+)g[-_.]?(\d+)g(?:b|i|ib)?(\.shared)?", re.IGNORECASE)
-_DEVICES = frozenset(
-    (
-        "amd.com/gpu", "aws.amazon.com/neuron", "aws.amazon.com/neuroncore", "aws.amazon.com/neurondevice",
-        "google.com/tpu", "habana.ai/gaudi", "nvidia.com/gpu", "nvidia.com/gpu.shared", "vpc.amazonaws.com/efa",
-        "vpc.amazonaws.com/pod-eni",
-    )
-)  # fmt: skip
-"""Resources of device plugins in GPU clusters.
-
-Source: karpenter-provider-aws v1.14.1 pkg/apis/v1/labels.go, and the device plugins
-"""
+_DEVICES: list[str] = _TABLE["devices"]
 
 
 @check(NOT_COVERED, USELESS_QUOTA_KEY, MISSPELT_RESOURCE)

@@ -16,27 +16,17 @@ from gpuc.objects.object_set import NAMESPACE_NAME, ObjectSet, by_first, group, 
 from gpuc.objects.paths import matching_values, pattern
 from gpuc.objects.selectors import equal_labels, selector, wanted_labels
 from gpuc.objects.symbol_table import kind_of
+from gpuc.parts.folders import table_beside
 from gpuc.parts.workload_kinds import label_prefixes, workload_kind, workload_kinds
 from gpuc.verify.references.reference import NOT_IN_THESE_FILES
 
 NO_NAMESPACE = rule_of("REF030")
 CLOSED_QUEUE = rule_of("REF031")
 NO_PODS = rule_of("REF032")
-NAMESPACE_SELECTORS: tuple[tuple[str, str], ...] = (
-    ("kueue.x-k8s.io/ClusterQueue", "spec.namespaceSelector"),
-    ("networking.k8s.io/NetworkPolicy", "spec.ingress[].from[].namespaceSelector"),
-    ("networking.k8s.io/NetworkPolicy", "spec.egress[].to[].namespaceSelector"),
-    ("constraints.gatekeeper.sh/*", "spec.match.namespaceSelector"),
-    ("mutations.gatekeeper.sh/*", "spec.match.namespaceSelector"),
-    ("admissionregistration.k8s.io/ValidatingAdmissionPolicyBinding", "spec.matchResources.namespaceSelector"),
-)
-"""Kinds and paths of label selectors over namespaces."""
-POD_SELECTORS: tuple[tuple[str, str], ...] = (
-    ("Service", "spec.selector"),
-    ("policy/PodDisruptionBudget", "spec.selector"),
-    ("networking.k8s.io/NetworkPolicy", "spec.podSelector"),
-)
-"""Kinds and paths of label selectors over pods in the object's own namespace. The selector of a Service is a map."""
+_TABLE = table_beside(__file__)
+NAMESPACE_SELECTORS: list[tuple[str, str]] = _TABLE["namespaces"]
+POD_SELECTORS: list[tuple[str, str]] = _TABLE["pods"]
+"""Kinds and paths of label selectors over namespaces, and over pods in the object's own namespace."""
 
 
 @check(NO_NAMESPACE, CLOSED_QUEUE, NO_PODS)
