@@ -13,7 +13,7 @@ from gpuc.cluster.namespace import namespaces
 from gpuc.kubernetes.resource_name import plural
 from gpuc.kubernetes.selector import Invalid, matches
 from gpuc.manifest.manifest import Body
-from gpuc.objects.object_set import NAMESPACE_NAME, ObjectSet, dig, items, labels
+from gpuc.objects.object_set import NAMESPACE_NAME, ObjectSet, dig, items, labels, without_nulls
 from gpuc.objects.selectors import read_selector, selector
 
 Source = Literal["Original", "Generated"]
@@ -125,7 +125,7 @@ class Reviews:
         """
         group, _, version = str(request.document.get("apiVersion")).rpartition("/")
         kind = str(request.document.get("kind"))
-        document = _without_nulls(request.document) if group in _BUILT_IN else request.document
+        document = without_nulls(request.document) if group in _BUILT_IN else request.document
         metadata = dig(document, "metadata")
         name = str(dig(metadata, "name") or "")
         if not name and isinstance(prefix := dig(metadata, "generateName"), str) and prefix:
@@ -160,12 +160,6 @@ class Reviews:
             if (table := schemas.table(api, kind, kubernetes)) is not None and table.plural:
                 return table.plural
         return plural(group, kind)
-
-
-def _without_nulls(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _without_nulls(item) for key, item in value.items() if item is not None}
-    return [_without_nulls(item) for item in value] if isinstance(value, list) else value
 
 
 def _namespace(name: str, own: Mapping[str, str], annotations: Mapping[str, str]) -> Body:

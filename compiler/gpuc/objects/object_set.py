@@ -163,6 +163,13 @@ def pairs(value: Any) -> Iterator[tuple[str, Any]]:
     return ((key, item) for key, item in value.items() if isinstance(key, str)) if isinstance(value, dict) else iter(())
 
 
+def without_nulls(value: Any) -> Any:
+    """Returns unvalidated data without the keys of maps whose value is null."""
+    if isinstance(value, dict):
+        return {key: without_nulls(child) for key, child in value.items() if child is not None}
+    return [without_nulls(item) for item in value] if isinstance(value, list) else value
+
+
 def labels(value: Any) -> dict[str, str]:
     """Returns the labels of a map, without keys and values that are not strings, which the API server rejects."""
     return {key: text for key, text in pairs(value) if isinstance(key, str) and isinstance(text, str)}

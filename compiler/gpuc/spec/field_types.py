@@ -122,7 +122,7 @@ def _scalar(kind: Any, given: list[Any]) -> FieldType:
         return FieldType(("a whole number" if kind is int else "a number") + _range(given), is_number=True)
     if kind is Any:
         return FieldType("any value")
-    if any(part in given for part in _forms(base.Name)):
+    if any(part in given for part in get_args(base.Name) if isinstance(part, Form)):
         return FieldType(_NAME)
     length = _limit(given, "max_length")
     most = f", at most {length} characters" if length else ""
@@ -134,10 +134,6 @@ def _identity(known: Any) -> list[Any]:
     """Returns the validators of an annotation: only this type has them."""
     constraints = known.metadata if isinstance(known, FieldInfo) else known.__metadata__
     return [part for part in constraints if type(part).__name__ in {"AfterValidator", "BeforeValidator"}]
-
-
-def _forms(annotation: Any) -> list[Any]:
-    return [part for part in annotation.__metadata__ if isinstance(part, Form)]
 
 
 def _range(given: list[Any]) -> str:

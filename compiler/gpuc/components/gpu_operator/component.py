@@ -63,6 +63,9 @@ Source: NVIDIA/gpu-operator v26.7.0 deployments/gpu-operator/templates, controll
 def gpu_operator(cluster: Cluster) -> Iterator[Artifact]:
     """Yields the Helm values, the ClusterPolicy, and the GPU gate."""
     embedded: dict[str, Body] = {}
+    # With this setting, node feature discovery also sets the taints of NodeFeatureRules. Source:
+    # kubernetes-sigs/node-feature-discovery v0.19.0 docs/reference/master-configuration-reference.md, enableTaints
+    feature_rules = {"config": {"enableTaints": True}} if substrate_output(cluster).labels_by_rules else {}
     body: Body = {
         "nfd": {"enabled": True},
         # gpuc emits the ClusterPolicy. Server-side apply rejects the ClusterPolicy that the chart renders.
@@ -72,7 +75,7 @@ def gpu_operator(cluster: Cluster) -> Iterator[Artifact]:
         **_config_maps(cluster, embedded),
         # The hook would remove the labels of all nodes, and so all operands, when the Application is deleted.
         "node-feature-discovery": {
-            "master": {**parts.on_system_nodes(cluster), **_feature_rules(cluster)},
+            "master": {**parts.on_system_nodes(cluster), **feature_rules},
             "gc": parts.on_system_nodes(cluster),
             "worker": {"tolerations": agent_tolerations(cluster)},
             "postDeleteCleanup": False,
@@ -81,15 +84,6 @@ def gpu_operator(cluster: Cluster) -> Iterator[Artifact]:
     yield Values(cluster.values_file("gpu-operator"), ("spec", "pools"), "gpu-operator", body, embedded, pods=PODS)
     yield cluster_policy(cluster)
     yield from gpu_gate(cluster)
-
-
-def _feature_rules(cluster: Cluster) -> Body:
-    """Returns the setting with which node feature discovery also sets the taints of NodeFeatureRules.
-
-    Source: kubernetes-sigs/node-feature-discovery v0.19.0 docs/reference/master-configuration-reference.md,
-    enableTaints
-    """
-    return {"config": {"enableTaints": True}} if substrate_output(cluster).labels_by_rules else {}
 
 
 def _config_maps(cluster: Cluster, embedded: dict[str, Body]) -> Body:

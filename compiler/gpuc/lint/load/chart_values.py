@@ -22,7 +22,7 @@ from gpuc.emit.component import component_named
 from gpuc.lint import rule_of
 from gpuc.lint.load.chart_installs import ChartInstall, MapDocument, ValuesSource, merged_values
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.object_set import dig
+from gpuc.objects.object_set import dig, without_nulls
 from gpuc.verify.charts.helm_values import null_fields, unknown_key, wrong_type
 from gpuc.verify.values import chart_validator, document_validator
 
@@ -168,7 +168,7 @@ def _schema_findings(
     locate: Locate,
     ignored: Iterable[Path] = (),
 ) -> Iterator[Finding]:
-    for error in schema_errors(validator, _without_nulls(data), schema):
+    for error in schema_errors(validator, without_nulls(data), schema):
         is_unknown = error.kind is ErrorKind.UNKNOWN
         if error.path in ignored if is_unknown else _is_harmless(error, data):
             continue
@@ -223,12 +223,6 @@ def _locator(source: ValuesSource, source_map: SourceMap) -> Locate:
     if source.is_parameter:
         return lambda path, on_key: source_map.mark(source.file, source.path)
     return source_map.locator(source.file, (*source.path, *source.chart_path))
-
-
-def _without_nulls(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _without_nulls(child) for key, child in value.items() if child is not None}
-    return [_without_nulls(item) for item in value] if isinstance(value, list) else value
 
 
 @cache

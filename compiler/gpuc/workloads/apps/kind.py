@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.kueue import DEPLOYMENT, POD
 from gpuc.manifest.manifest import Body
 from gpuc.objects.object_set import count_or, dig, pairs
@@ -24,10 +23,6 @@ def _replica_sets(document: Body) -> Iterator[parts.ChildTemplate]:
     names = ("replicas", "selector", "template", "minReadySeconds")
     spec = {name: value for name in names if (value := dig(document, "spec", name)) is not None}
     yield parts.ChildTemplate("", {"metadata": {"labels": dict(pairs(dig(document, *_OF_PODS)))}, "spec": spec}, {}, ())
-
-
-def _all_replicas(document: Body, _: Path) -> tuple[str, int]:
-    return "main", count_or(dig(document, "spec", "replicas"), 1)
 
 
 _SPEC = {"selector": {"matchLabels": {"app": "sample"}}, "template": parts.sample_template("Always", "app")}
@@ -45,7 +40,8 @@ _DEPLOYMENT = parts.WorkloadKind(
 KINDS = (
     _DEPLOYMENT,
     replace(
-        _DEPLOYMENT, kind="StatefulSet", pod_set=_all_replicas,
+        _DEPLOYMENT, kind="StatefulSet",
+        pod_set=lambda document, _: ("main", count_or(dig(document, "spec", "replicas"), 1)),
         queueing=_QUEUEING._replace(framework="statefulset", place=10, is_pod_group=True, is_per_replica=False),
         controller=parts.Controller("", "kube-system/statefulset-controller", ()), child=None,
         labels=parts.PodLabels({}, ("apps.kubernetes.io/", "controller-", "statefulset.kubernetes.io/")),

@@ -38,10 +38,6 @@ def _of_job(document: Body, _: Path) -> tuple[str, int]:
     return "main", parallel
 
 
-def _of_cron_job(document: Body, _: Path) -> tuple[str, int]:
-    return "main", parallel_pods(dig(document, *_JOB_TEMPLATE, "spec"))
-
-
 def _jobs(document: Body) -> Iterator[parts.ChildTemplate]:
     yield parts.ChildTemplate("", dig(document, *_JOB_TEMPLATE), {}, _JOB_TEMPLATE)
 
@@ -59,7 +55,8 @@ _JOB = parts.WorkloadKind(
 KINDS = (
     _JOB,
     replace(
-        _JOB, kind="CronJob", templates=("spec.jobTemplate.spec.template",), pod_set=_of_cron_job,
+        _JOB, kind="CronJob", templates=("spec.jobTemplate.spec.template",),
+        pod_set=lambda document, _: ("main", parallel_pods(dig(document, *_JOB_TEMPLATE, "spec"))),
         queueing=parts.suspended(BATCH_JOB, None)._replace(labels=((*_JOB_TEMPLATE, *parts.LABELS),)),
         controller=parts.Controller("", "kube-system/cronjob-controller", ()),
         child=parts.Child(("batch", "Job"), "-00000000", _jobs), labels=parts.NO_LABELS,

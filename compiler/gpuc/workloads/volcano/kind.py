@@ -7,21 +7,11 @@ pkg/webhooks/admission/jobs/mutate/mutate_job.go (default names), installer/volc
 
 from __future__ import annotations
 
-from gpuc.diagnostics.finding import Path
-from gpuc.manifest.manifest import Body
 from gpuc.objects.object_set import dig
 from gpuc.parts import workload_kind as parts
 
 _GROUP = "batch.volcano.sh"
 _REASON = "the scheduler of Volcano starts its pods when its Queue has room, and gpuc does not evaluate this scheduler"
-
-
-def _task(document: Body, path: Path) -> str:
-    return str(dig(document, *path[:3], "name") or f"default{path[2]}")
-
-
-def _queue(document: Body, _: Path) -> str:
-    return str(dig(document, "spec", "queue") or "default")
 
 
 _SAMPLE_TASK = {"name": "worker", "replicas": 2, "template": parts.sample_template("Never")}
@@ -33,8 +23,8 @@ KINDS = (
         labels=parts.PodLabels(
             {
                 "volcano.sh/job-name": parts.name_of,
-                "volcano.sh/task-spec": _task,
-                "volcano.sh/queue-name": _queue,
+                "volcano.sh/task-spec": lambda job, path: str(dig(job, *path[:3], "name") or f"default{path[2]}"),
+                "volcano.sh/queue-name": lambda job, _: str(dig(job, "spec", "queue") or "default"),
             },
             ("volcano.sh/",),
         ),
