@@ -10,7 +10,7 @@ from pydantic import AfterValidator, Field, model_validator
 from gpuc.spec.base import SpecModel
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_RESERVED = frozenset(
+KEYWORDS = frozenset(
     ("as", "break", "const", "continue", "else", "false", "for", "function", "if", "import", "in", "let", "loop",
      "namespace", "null", "package", "return", "true", "var", "void", "while")
 )  # fmt: skip
@@ -34,7 +34,7 @@ def _one_line(text: str) -> str:
 
 
 def _identifier(name: str) -> str:
-    if not _IDENTIFIER.fullmatch(name) or name in _RESERVED:
+    if not _IDENTIFIER.fullmatch(name) or name in KEYWORDS:
         raise ValueError(f"{name} is no name in CEL; expected letters, digits and underscores, and no reserved word")
     return name
 

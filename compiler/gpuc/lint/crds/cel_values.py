@@ -13,14 +13,9 @@ from typing import Any
 
 from gpuc.catalog.schemas.structural import Schema
 from gpuc.cel.program import Program, Value, compiled
+from gpuc.policy.policy_file import KEYWORDS
 
-_KEYWORDS = frozenset(
-    (
-        "true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if", "import",
-        "let", "loop", "package", "namespace", "return", "var", "void", "while",
-    )
-)  # fmt: skip
-_RESERVED = _KEYWORDS - {"true", "false", "null", "in"}
+_RESERVED = KEYWORDS - {"true", "false", "null", "in"}
 """Reserved words that the grammar of CEL accepts as the name of a field."""
 _ESCAPES = (("__", "__underscores__"), (".", "__dot__"), ("-", "__dash__"), ("/", "__slash__"))
 FORMATS = frozenset(("byte", "date", "date-time", "duration"))
@@ -48,7 +43,7 @@ def escaped(name: str) -> str:
 
     Source: k8s.io/apiserver v0.35 pkg/cel/escaping.go
     """
-    if name in _KEYWORDS:
+    if name in KEYWORDS:
         return f"__{name}__"
     for text, escape in _ESCAPES:
         name = name.replace(text, escape)
