@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from gpuc_rehearsal.programs import MissingProgramsError, find_argo_programs, find_programs
+from tests.conformance.check_result import markdown_table
 from tests.conftest import EXAMPLES, ROOT, root_of
 
 RECORD = ROOT / "benchmarks" / "argocd.md"
@@ -172,7 +173,7 @@ def markdown(record: Record) -> str:
     rows = [row for run in record.runs for row in _summary(run)]
     lines += [
         "",
-        *_table(
+        *markdown_table(
             ("run", "cluster", "Applications", "Synced and Healthy", "first sync s", "edits", "late", "failures"), rows
         ),
     ]
@@ -205,11 +206,6 @@ def _summary(run: Run) -> Iterator[tuple[str, ...]]:
 
 def _seconds(seconds: float | None) -> str:
     return "-" if seconds is None else f"{seconds:.1f}"
-
-
-def _table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    cells = [[cell.replace("|", "\\|").replace("\n", " ") for cell in row] for row in rows]
-    return [f"| {' | '.join(row)} |" for row in (list(headings), ["---"] * len(headings), *cells)]
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ from gpuc_rehearsal.outcome import Request, classify_response
 from gpuc_rehearsal.programs import MissingProgramsError, Programs, find_controller, find_programs
 from gpuc_rehearsal.sample_workloads import WorkloadFactory, distinct_factories
 from gpuc_rehearsal.substitute import replacement_objects
-from tests.conformance.check_result import CheckResult, report
+from tests.conformance.check_result import CheckResult, print_progress, report
 from tests.conformance.local_controllers import LocalController
 from tests.conformance.shared_plane import compiled, shared_control_plane
 from tests.pipeline.memory import source
@@ -347,7 +347,7 @@ def main(arguments: Sequence[str]) -> int:
     except MissingProgramsError as error:
         print(f"not run: LeaderWorkerSets with the real controller: {error}")
         return 0
-    return report(checks(lws, lambda line: print(f"    {line}", file=sys.stderr, flush=True)))
+    return report(checks(lws, print_progress))
 
 
 if __name__ == "__main__":
