@@ -23,7 +23,7 @@ from gpuc_rehearsal.health import wait_healthy
 from gpuc_rehearsal.runner import CaseResult, run_cases
 from gpuc_rehearsal.substitute import replacement_objects, simulated_document
 from gpuc_rehearsal.suites import Case, all_cases
-from tests.conformance.check_result import CheckResult
+from tests.conformance.check_result import CheckResult, print_progress, report
 from tests.conformance.mistakes import MISTAKES, NOT_DETECTED, Mistake
 from tests.conformance.object_edits import Documents, Key
 from tests.conformance.shared_plane import SharedControlPlane, shared_control_plane
@@ -235,13 +235,10 @@ def main() -> int:
     """Runs the mistakes of the given pitfalls, or all; returns 1 if the rehearsal missed a mistake."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     chosen = [mistake for mistake in MISTAKES if not sys.argv[1:] or mistake.pitfall in sys.argv[1:]]
-    result = run(chosen, lambda line: print(line, flush=True))
+    result = run(chosen, print_progress)
     for pitfalls, reason in NOT_DETECTED.items():
         print(f"a rehearsal cannot show {pitfalls}: {reason}")
-    problems = [check.problem for check in result.checks() if check.problem]
-    print("\n".join(problems))
-    print(result.summary())
-    return int(bool(problems))
+    return report(result.checks())
 
 
 if __name__ == "__main__":
