@@ -119,7 +119,7 @@ class _Planter:
 
     def _check(self, mistake: Mistake, edited: Documents, changed: Sequence[Key], removed: Sequence[Key]) -> str:
         for key in removed:
-            self._plane.remove(self._original[key])
+            self._client.delete_object(self._original[key])
         try:
             for key in changed:
                 self._client.apply(edited[key])
@@ -178,7 +178,7 @@ class _Planter:
         early, late = sorted(applications.values(), key=lambda manifest: int(manifest.annotations[WAVE]))
         swapped = [_at_wave(early, late.annotations[WAVE]), _at_wave(late, early.annotations[WAVE])]
         for manifest in sorted(policy, key=lambda manifest: manifest.kind == "ConstraintTemplate"):
-            self._plane.remove(simulated_document(manifest))
+            self._client.delete_object(simulated_document(manifest))
         templates = [manifest for manifest in policy if manifest.kind == "ConstraintTemplate"]
         self._plane.wait_removed([simulated_document(manifest) for manifest in templates])
         self._rehearsal.until("its kind is gone", lambda: not self._is_served(policy), HEALTH_SECONDS)
@@ -211,7 +211,7 @@ class _Planter:
             self._client.apply(self._original[key])
         for key in changed:
             if key not in self._original:
-                self._plane.remove(edited[key])
+                self._client.delete_object(edited[key])
         restored = [self._manifests[key] for key in (*changed, *removed) if key in self._manifests]
         queues = [manifest for manifest in self._spec.synced if manifest.kind in ("ClusterQueue", "LocalQueue")]
         if unhealthy := wait_healthy(self._client, [*restored, *queues], HEALTH_SECONDS):

@@ -144,7 +144,7 @@ class _Runner:
         document = simulated_document(mutation.manifest)
         try:
             if mutation.changed is None:
-                self._plane.remove(document)
+                self._plane.client.delete_object(document)
                 self._plane.wait_removed([document])
             else:
                 self._plane.client.apply(simulated_document(mutation.changed))
