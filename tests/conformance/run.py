@@ -34,6 +34,7 @@ from tests.conformance import (
 from tests.conformance.check_result import CheckResult, print_progress, report
 from tests.conformance.interrupted_rehearsals import interruptions
 from tests.conformance.rehearsals import rehearse
+from tests.conformance.shared_plane import upstream_crds
 from tests.conftest import EXAMPLES, HUB_CLUSTERS, ROOT, example
 
 REQUIRED_PROGRAMS = ("gator", "kubeconform")
@@ -120,11 +121,9 @@ def _guarded(name: str, action: Callable[[], Iterable[CheckResult]]) -> Iterator
 
 def _crds() -> Path | None:
     """The folder of upstream's CRDs; without the reference data None, and a message reports that."""
-    shared = os.environ.get("GPUC_SHARED")
-    if shared:
-        return Path(shared) / "upstream" / "crds"
-    print("GPUC_SHARED is not set: CRDs that the programs do not bring are made from gpuc's own schemas", flush=True)
-    return None
+    if (found := upstream_crds()) is None:
+        print("GPUC_SHARED is not set: CRDs that the programs do not bring are made from gpuc's schemas", flush=True)
+    return found
 
 
 def _require_programs(programs: Programs) -> None:
