@@ -11,6 +11,9 @@ from gpuc.cluster.namespace import namespaces
 from gpuc.cluster.repository_url import normalized_url
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import NAMESPACE_NAME, ObjectSet
+from tests.tables import table
+
+CASES = table(__file__, "test_application.yaml")
 
 FOLDER, CHART = {"repoURL": "https://a/fleet", "path": "rendered/prod/queues"}, {"repoURL": "b", "chart": "kueue"}
 
@@ -52,51 +55,14 @@ def test_an_application_set_has_its_sources_in_the_template() -> None:
     assert (source.path, source.chart) == (("spec", "template", "spec", "source"), "kueue")
 
 
-@pytest.mark.parametrize(
-    ("file", "recursive", "expected"),
-    [
-        ("out/prod/queues/a.yaml", False, True),
-        ("rendered/prod/queues/a.yaml", False, True),
-        ("clone/rendered/prod/queues/a.yaml", False, True),
-        ("out/prod/queues/more/a.yaml", False, False),
-        ("out/prod/queues/more/a.yaml", True, True),
-        ("out/other/queues/a.yaml", True, False),
-        ("out/prod/old-queues/a.yaml", True, False),
-        ("a.yaml", True, False),
-    ],
-)
+@pytest.mark.parametrize(("file", "recursive", "expected"), CASES["the_files_that_a_source_syncs"])
 def test_the_files_that_a_source_syncs(file: str, recursive: bool, expected: bool) -> None:
     (source,) = application(source={**FOLDER, "directory": {"recurse": recursive}}).sources
     assert source.syncs(file) is expected
     assert not application(source=CHART).sources[0].syncs(file)
 
 
-@pytest.mark.parametrize(
-    ("url", "expected"),
-    [
-        ("git@github.com:Org/Repo.git", "git@github.com/org/repo"),
-        ("ssh://git@github.com/org/repo", "git@github.com/org/repo"),
-        (" https://github.com/org/repo.git ", "https://github.com/org/repo"),
-        ("https://github.com/org/repo/", "https://github.com/org/repo/"),
-        ("https://user:pass@github.com:443/org/*#main", "https://user:pass@github.com:443/org/*#main"),
-        ("https://github.com/org/a b/*", "https://github.com/org/a%20b/%2A"),
-        ("https://github.com/org/{a,b}?ref={a}", "https://github.com/org/%7Ba,b%7D?ref={a}"),
-        ("https://github.com:*/org/*", ""),
-        ("https://git hub.com/org", ""),
-        ("https://us er@github.com/org", ""),
-        ("https://github.com/%zz", ""),
-        ("*:org/repo", ""),
-        ("github.com:org/repo", "github.com:org/repo"),
-        ("https://", "https:"),
-        ("https:///org", "https:///org"),
-        ("file:/org", "file:/org"),
-        ("https://[::1]:8443/org", "https://[::1]:8443/org"),
-        ("oci://ghcr.io:1:2/org", "oci://ghcr.io:1:2/org"),
-        ("https://ghcr.io:1:2/org", ""),
-        ("a\nb", ""),
-        ("", ""),
-    ],
-)
+@pytest.mark.parametrize(("url", "expected"), CASES["forms_of_a_url"])
 def test_forms_of_a_url(url: str, expected: str) -> None:
     assert normalized_url(url) == expected
 

@@ -12,6 +12,9 @@ from gpuc.kubernetes.selector import requirement
 from gpuc.manifest.manifest import Manifest
 from gpuc.model.names import EFA, GPU
 from gpuc.objects.object_set import ObjectSet
+from tests.tables import table
+
+CASES = table(__file__, "test_pools.yaml")
 
 TYPE = "node.kubernetes.io/instance-type"
 
@@ -63,19 +66,7 @@ def test_nodes_have_only_the_labels_that_their_node_class_allows() -> None:
     assert nodes.matching({"karpenter.sh/capacity-type": "reserved"}) == []
 
 
-@pytest.mark.parametrize(
-    ("spec", "most", "startable"),
-    [
-        ({}, None, None),
-        ({"limits": {"nodes": "8"}}, 8, 8),
-        ({"limits": {"nodes": 8}}, 8, 8),
-        ({"limits": {"nodes": "1k"}}, 1000, 1000),
-        ({"limits": {"cpu": "8"}}, None, None),
-        ({"replicas": 4}, 4, 4),
-        ({"replicas": 4, "limits": {"nodes": "5"}}, 4, 4),
-        ({"replicas": 4, "limits": {"nodes": 0}}, 4, 0),
-    ],
-)
+@pytest.mark.parametrize(("spec", "most", "startable"), CASES["the_number_of_nodes"])
 def test_the_number_of_nodes(spec: dict[str, Any], most: int | None, startable: int | None) -> None:
     """A limit is a quantity: the API server also accepts numbers and suffixes."""
     (pool,) = _read(_pool("a", {}, **spec)).pools

@@ -20,25 +20,13 @@ from pathlib import Path
 from typing import Any
 
 from gpuc_rehearsal.programs import MissingProgramsError, find_argo_programs, find_programs
+from tests.conformance.check_result import markdown_table
 from tests.conftest import EXAMPLES, ROOT, root_of
 
 RECORD = ROOT / "benchmarks" / "argocd.md"
 CHARTS = "GPUC_CHARTS"
 """The environment variable with a folder of charts, as `helm pull` writes them."""
-EXPLANATION = (
-    "The report has a chapter for each run. In the run `a hub`, one Argo CD in a third cluster serves two clusters.",
-    "An Application is good if it is Synced and Healthy and its last sync succeeded.",
-    "",
-    "- Applications: `created s`, `synced s` and `good s` are the seconds from the apply of the root Application until",
-    "  the Application exists, is Synced for the first time, and is good for the first time. `wave` is its sync wave.",
-    "- Edits: an edit is a commit, or a manual change of an object in the cluster. `s` is the seconds from the edit",
-    "  until the object has changed. A late edit has not changed the object within its time limit. `healed`",
-    "  means that Argo CD has reverted a manual change.",
-    "- `waits and notes` lists the operations of Argo CD during the edit, with their seconds, and the result.",
-    "",
-    "The machine and the versions:",
-    "",
-)
+EXPLANATION = Path(__file__).with_name("argocd_head.md")
 """The lines that explain the tables of the report."""
 RUNS = (*EXAMPLES, "custom-euc1", "hub")
 """The clusters, and the run with a hub. custom-euc1 also has a chart of its own, which $GPUC_CHARTS may have."""
@@ -170,21 +158,21 @@ def markdown(record: Record) -> str:
         "`make conformance-all` writes this report. The charts that `gpuc tools --argocd` does not package are in the "
         f"folder ${CHARTS}.",
         "",
-        *EXPLANATION,
+        *EXPLANATION.read_text(encoding="utf-8").splitlines(),
     ]
     lines += [f"- {line}" for line in _versions()]
     lines += [f"- not run: {reason}" for reason in record.not_run]
     rows = [row for run in record.runs for row in _summary(run)]
     lines += [
         "",
-        *_table(
+        *markdown_table(
             ("run", "cluster", "Applications", "Synced and Healthy", "first sync s", "edits", "late", "failures"), rows
         ),
     ]
     for run in record.runs:
         lines += ["", f"# {run.title}", "", *([f"```text\n{run.problem}\n```"] if run.problem else [run.report])]
         for cluster, results in run.edits.items():
-            lines += ["", f"## Edits of {cluster}", "", *_table(_EDIT_HEADINGS, results["rows"])]
+            lines += ["", f"## Edits of {cluster}", "", *markdown_table(_EDIT_HEADINGS, results["rows"])]
     return "\n".join([*lines, ""])
 
 
@@ -212,11 +200,6 @@ def _summary(run: Run) -> Iterator[tuple[str, ...]]:
 
 def _seconds(seconds: float | None) -> str:
     return "-" if seconds is None else f"{seconds:.1f}"
-
-
-def _table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    cells = [[cell.replace("|", "\\|").replace("\n", " ") for cell in row] for row in rows]
-    return [f"| {' | '.join(row)} |" for row in (list(headings), ["---"] * len(headings), *cells)]
 
 
 if __name__ == "__main__":

@@ -40,9 +40,12 @@ def bare_plane(programs: Programs, *, service_accounts: bool = False) -> Iterato
 
 
 def install(client: Client, body: Object | bytes) -> None:
-    """Creates a CustomResourceDefinition, in JSON or YAML if it is text."""
-    data = body if isinstance(body, bytes) else json.dumps(body).encode()
-    client.send("POST", f"{client.path(*CRD)}?fieldManager=gpuc", data, "application/yaml")
+    """Creates a CustomResourceDefinition; bytes are its YAML text."""
+    address = f"{client.path(*CRD)}?fieldManager=gpuc"
+    if isinstance(body, bytes):
+        client.send("POST", address, body, "application/yaml")
+    else:
+        client.send("POST", address, json.dumps(body).encode(), "application/json")
 
 
 def wait_established(client: Client) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+
+from gpuc.diagnostics.report.terminal import visible
 
 NOTICED_SECONDS = 5
 """Times of checks from this number of seconds on are printed."""
@@ -20,6 +23,18 @@ class CheckResult:
     """The differences; empty if the check passed."""
     note: str = ""
     """Further information for the log, such as the number of objects."""
+
+
+def print_progress(line: str) -> None:
+    """Prints what a long check does now."""
+    print(f"    {line}", file=sys.stderr, flush=True)
+
+
+def markdown_table(headings: Sequence[str], rows: Iterable[Sequence[str]], rule: str = "---") -> list[str]:
+    """Returns the lines of a Markdown table. rule is the alignment of the last column, for example `---:` for right."""
+    cells = [[visible(cell.replace("\n", " ")).replace("|", "\\|") for cell in row] for row in rows]
+    lines = [headings, [*("---" for _ in headings[1:]), rule], *cells]
+    return [f"| {' | '.join(row)} |" for row in lines]
 
 
 def report(checks: Iterable[CheckResult], subject: Callable[[Sequence[CheckResult]], str] = lambda _: "") -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
@@ -87,15 +87,16 @@ def _scheduled(rehearsal: RehearsalContext, work: Work, job: Object, decision: O
     """The outcome of a gang; if Kueue admitted it, after the scheduler and Karpenter decided."""
     if decision.verdict != "admitted":
         return decision
-    try:
-        return placed(rehearsal, job, work, decision)
-    except WaitError as error:
-        return Outcome("unanswered", message=str(error))
+    return _answered(lambda: placed(rehearsal, job, work, decision))
 
 
 def _decision(rehearsal: RehearsalContext, job: Object) -> Outcome:
+    return _answered(lambda: kueue_decision(rehearsal, job))
+
+
+def _answered(outcome: Callable[[], Outcome]) -> Outcome:
     try:
-        return kueue_decision(rehearsal, job)
+        return outcome()
     except WaitError as error:
         return Outcome("unanswered", message=str(error))
 
@@ -163,9 +164,8 @@ class _CohortComparison:
         self._refused.clear()
 
     def _remove(self, job: Object) -> None:
-        metadata = job["metadata"]
         try:
-            self._rehearsal.client.delete("batch/v1", "Job", metadata["name"], metadata["namespace"])
+            self._rehearsal.client.delete_object(job)
         except ApiError as error:
             if error.code != 409:
                 raise

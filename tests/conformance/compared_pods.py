@@ -34,6 +34,7 @@ from tests.conformance import random_admission
 from tests.conformance.bare_api_server import bare_plane
 from tests.conformance.check_result import CheckResult, report
 from tests.conformance.random_admission import Object
+from tests.tables import table
 
 NAMESPACES, PODS, SEED = 40, 25, 1
 COPIES = 6
@@ -41,20 +42,9 @@ COPIES = 6
 _FIELDS = "serviceAccountName", "priority", "preemptionPolicy", "priorityClassName", "nodeSelector", "tolerations"
 """Fields of the pod spec that admission plugins set."""
 _SIDES: tuple[Side, ...] = ("requests", "limits")
-_WORDS = {
-    "PodSecurity": "Pod Security", "exceeded quota": "ResourceQuota", "failed quota": "ResourceQuota",
-    "per Container": "LimitRange", "per Pod": "LimitRange", "PriorityClass": "Priority", "PreemptionPolicy": "Priority",
-    "service account": "ServiceAccount", "RuntimeClass": "RuntimeClass", "runtimeClass": "RuntimeClass",
-}  # fmt: skip
-"""Words in a message of the API server, and the start of the name of gpuc's check."""
-_CLUSTER: tuple[Object, ...] = (
-    {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 1000},
-    {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "low"}, "value": 5,
-     "globalDefault": True, "preemptionPolicy": "Never"},
-    {"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "heavy"}, "handler": "heavy",
-     "overhead": {"podFixed": {"cpu": "250m"}},
-     "scheduling": {"nodeSelector": {"tier": "a"}, "tolerations": [{"key": "heavy", "operator": "Exists"}]}},
-)  # fmt: skip
+_TABLES = table(__file__, "compared_pods.yaml")
+_WORDS: dict[str, str] = _TABLES["words"]
+_CLUSTER: list[Object] = _TABLES["cluster"]
 
 
 @dataclass

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from tests.conformance.check_result import markdown_table
 from tests.conformance.random_workloads import RandomWorkload
 from tests.conformance.real_answers import Answer
 from tests.tables import table
@@ -98,6 +99,11 @@ def explanation(row: Row) -> str | None:
 def markdown(comparison: Comparison) -> str:
     """Returns the report: the totals, a table by mutation, and each disagreement."""
     day = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
+    keys: dict[str, Callable[[Row], str]] = {
+        "cluster": lambda row: row.workload.cluster,
+        "kind": lambda row: row.workload.kind,
+        "mutation": lambda row: row.workload.mutation or CORRECT,
+    }
     lines = [
         "# gpuc trace and the real programs",
         "",
@@ -107,12 +113,11 @@ def markdown(comparison: Comparison) -> str:
         "",
         f"{day}: {comparison.summary()}.",
         "",
-        *_table(("cluster", *_COLUMNS), _groups(comparison.rows, lambda row: row.workload.cluster)),
-        "",
-        *_table(("kind", *_COLUMNS), _groups(comparison.rows, lambda row: row.workload.kind)),
-        "",
-        *_table(("mutation", *_COLUMNS), _groups(comparison.rows, lambda row: row.workload.mutation or CORRECT)),
-        "",
+        *(
+            line
+            for name, key in keys.items()
+            for line in (*markdown_table((name, *_COLUMNS), _groups(comparison.rows, key)), "")
+        ),
         *_explanations(comparison),
     ]
     for outcome in (WRONG_YES, WRONG_NO, NOT_JUDGED):
@@ -144,11 +149,6 @@ def _groups(rows: Iterable[Row], key: Callable[[Row], str]) -> Iterator[tuple[st
         cells = (len(group), len(group) - len(refused), counts[AGREED], same, counts[WRONG_YES], counts[WRONG_NO],
                  counts[NOT_JUDGED])  # fmt: skip
         yield name, *map(str, cells)
-
-
-def _table(headings: tuple[str, ...], lines: Iterable[tuple[str, ...]]) -> list[str]:
-    rule = " | ".join(["---", *("---:" for _ in headings[1:])])
-    return [f"| {' | '.join(headings)} |", f"| {rule} |", *(f"| {' | '.join(cells)} |" for cells in lines)]
 
 
 def _explanations(comparison: Comparison) -> Iterator[str]:

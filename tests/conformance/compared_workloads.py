@@ -21,7 +21,7 @@ from gpuc.trace.node_agents import index_of
 from gpuc.trace.user_objects import unserved, why_not_traced, workload_without_pods
 from gpuc_rehearsal.client import Object
 from gpuc_rehearsal.programs import MissingProgramsError, Programs, find_controller, find_programs
-from tests.conformance.check_result import CheckResult
+from tests.conformance.check_result import CheckResult, print_progress
 from tests.conformance.compared_plane import compared_plane
 from tests.conformance.compared_report import Comparison, Row, markdown
 from tests.conformance.random_workloads import RandomWorkload, random_workloads
@@ -124,10 +124,7 @@ def main(arguments: Sequence[str]) -> int:
     given = parser.parse_args(arguments)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
 
-    def progress(line: str) -> None:
-        print(f"    {line}", file=sys.stderr, flush=True)
-
-    comparison = run(given.count, given.seed, given.names or tuple(SHARES), progress)
+    comparison = run(given.count, given.seed, given.names or tuple(SHARES), print_progress)
     given.report.write_text(markdown(comparison), encoding="utf-8")
     for problem in comparison.problems():
         print(f"FAILED  {problem}")

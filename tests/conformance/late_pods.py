@@ -22,7 +22,7 @@ from gpuc_rehearsal.plane.kwok import READY_AFTER
 from gpuc_rehearsal.plane.site import Settings
 from gpuc_rehearsal.sample_workloads import distinct_factories
 from gpuc_rehearsal.suites.serving import available_pool, replicated
-from tests.conformance.check_result import CheckResult, report
+from tests.conformance.check_result import CheckResult, print_progress, report
 from tests.conformance.shared_plane import kueue_configuration, shared_control_plane
 from tests.conftest import ROOT
 
@@ -145,7 +145,7 @@ def _deployment(context: RehearsalContext, name: str, delay: float) -> Object:
 def main() -> int:
     """Runs the test; returns 1 if a check fails."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    return report(checks(lambda line: print(line, flush=True)))
+    return report(checks(print_progress))
 
 
 if __name__ == "__main__":

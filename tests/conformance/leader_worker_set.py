@@ -20,14 +20,14 @@ from gpuc.model import ClusterQueue, Pool
 from gpuc.model.names import POOL_LABEL
 from gpuc.pipeline.stages import CompiledSpec
 from gpuc_rehearsal.apply import apply_objects
-from gpuc_rehearsal.client import Object, condition
+from gpuc_rehearsal.client import Client, Object, condition
 from gpuc_rehearsal.context import NODE, RehearsalContext, Timeouts
 from gpuc_rehearsal.expectation import expect
 from gpuc_rehearsal.outcome import Request, classify_response
 from gpuc_rehearsal.programs import MissingProgramsError, Programs, find_controller, find_programs
 from gpuc_rehearsal.sample_workloads import WorkloadFactory, distinct_factories
 from gpuc_rehearsal.substitute import replacement_objects
-from tests.conformance.check_result import CheckResult, report
+from tests.conformance.check_result import CheckResult, print_progress, report
 from tests.conformance.local_controllers import LocalController
 from tests.conformance.shared_plane import compiled, shared_control_plane
 from tests.pipeline.memory import source
@@ -270,8 +270,8 @@ def _forged_pod_is_held(plane: Plane) -> str:
     pod["metadata"]["labels"] = {NAME_LABEL: "rehearsal-absent", "leaderworkerset.sigs.k8s.io/worker-index": "0"}
     suspended = {"kueue.x-k8s.io/pod-suspending-parent": FRAMEWORK}
     pod["metadata"]["annotations"] = {"leaderworkerset.sigs.k8s.io/size": "1", **suspended}
-    outcome = classify_response(plane.context.client, lambda: plane.context.client.create(pod))
-    problems.unless((outcome.verdict, outcome.by) == ("refused", "policy"), str(outcome))
+    if answer := _unless_refused(plane.context.client, pod, ""):
+        problems.lines.append(answer)
     plane.context.client.with_user(STATEFUL_SET_CONTROLLER).create(pod)
     absent = {"metadata": {"name": "rehearsal-absent", "namespace": pod["metadata"]["namespace"]}}
     _hold(plane, absent, problems)
@@ -283,18 +283,19 @@ def _forged_pod_is_held(plane: Plane) -> str:
 def _needs_a_queue(plane: Plane) -> str:
     """Creates a LeaderWorkerSet without a queue. The policy queue-required must refuse it."""
     document = plane.group("unqueued", plane.slices[0], WORKERS)
-    outcome = classify_response(plane.context.client, lambda: plane.context.client.create(document))
-    text = "label kueue.x-k8s.io/queue-name is missing"
-    is_good = (outcome.verdict, outcome.by) == ("refused", "policy") and text in outcome.message
-    return "" if is_good else str(outcome)
+    return _unless_refused(plane.context.client, document, "label kueue.x-k8s.io/queue-name is missing")
 
 
 def _needs_the_gate(plane: Plane) -> str:
     """Creates a pod without a gate as the user that creates the pods of LeaderWorkerSets. gpu-quota must refuse it."""
     pod = plane.factory.pod("ungated", plane.pool, {plane.slices[0]: 1})
-    client = plane.context.client.with_user(STATEFUL_SET_CONTROLLER)
-    outcome = classify_response(client, lambda: client.create(pod))
-    is_good = (outcome.verdict, outcome.by) == ("refused", "policy") and "no quota counts the GPUs" in outcome.message
+    return _unless_refused(plane.context.client.with_user(STATEFUL_SET_CONTROLLER), pod, "no quota counts the GPUs")
+
+
+def _unless_refused(client: Client, document: Object, text: str) -> str:
+    """Returns the answer about a new object, unless a policy refuses it with a text."""
+    outcome = classify_response(client, lambda: client.create(document))
+    is_good = (outcome.verdict, outcome.by) == ("refused", "policy") and text in outcome.message
     return "" if is_good else str(outcome)
 
 
@@ -347,7 +348,7 @@ def main(arguments: Sequence[str]) -> int:
     except MissingProgramsError as error:
         print(f"not run: LeaderWorkerSets with the real controller: {error}")
         return 0
-    return report(checks(lws, lambda line: print(f"    {line}", file=sys.stderr, flush=True)))
+    return report(checks(lws, print_progress))
 
 
 if __name__ == "__main__":

@@ -14,34 +14,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tests.conftest import ROOT
+from tests.tables import table
 
 RECORD = ROOT / "benchmarks" / "conformance.md"
-TESTS: Mapping[str, tuple[str, ...]] = {
-    "conformance": ("tests.conformance.run", "--long"),
-    "trace": ("tests.conformance.compared_workloads",),
-    "transitions": ("tests.conformance.transitions",),
-    "gang": ("tests.conformance.gang_command",),
-    "lws": ("tests.conformance.leader_worker_set",),
-    "nodeadm": ("tests.conformance.node_configs",),
-    "hashes": ("tests.conformance.karpenter_hashes",),
-    "gates": ("tests.conformance.gpu_gates",),
-    "alerts": ("tests.conformance.alert_rules",),
-    "argocd": ("tests.conformance.argocd",),
-}
-"""The modules, with their arguments, by the name of the test."""
-SUBJECTS = {
-    "conformance": "`make conformance` with more random Jobs and with the undetected mutations",
-    "trace": "`gpuc trace` for 2,000 random workloads; [trace.md](trace.md) has the answers that differ",
-    "transitions": "the impacts that `gpuc plan` predicts for edits of every leaf of the example specs, for 136 edits "
-    "that people make and for the pull requests of tests/plan; [transitions.md](transitions.md) has the differences",
-    "gang": "the command of a gang template with torchrun on the CPU; a pod starts three minutes late, a node is lost",
-    "lws": "LeaderWorkerSets of infer-euw1 with the real Kueue and the real controller of LeaderWorkerSets",
-    "nodeadm": "every NodeConfig of the example clusters with the real nodeadm",
-    "hashes": "the fields of the example pools that replace nodes, with the real hash functions of Karpenter",
-    "gates": "the commands of the GPU gate with the real kubectl and a real API server",
-    "alerts": "the alerts of the example clusters with the real promtool",
-    "argocd": "the example clusters with the real Argo CD; [argocd.md](argocd.md) has the times",
-}
+TESTS: Mapping[str, Mapping[str, str]] = table(__file__, "long.yaml")
 NOT_RUN = "not run: "
 """The start of the last line that a test prints if it cannot run."""
 
@@ -76,7 +52,8 @@ def main(names: Sequence[str]) -> int:
 def _run(name: str) -> Result:
     """Runs a test and prints its output."""
     start, last = time.monotonic(), ""
-    command = [sys.executable, "-m", *TESTS[name]]
+    module, *arguments = TESTS[name]["module"].split()
+    command = [sys.executable, "-m", f"tests.conformance.{module}", *arguments]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
         for line in process.stdout or ():
             print(line, end="", flush=True)
@@ -91,7 +68,7 @@ def markdown(before: str, results: Sequence[Result], day: str) -> str:
         if result.was_run:
             outcome = "failed" if result.exit_code else "passed"
             text = result.last_line.replace("|", "\\|")
-            cells = (result.name, SUBJECTS[result.name], day, outcome, f"{result.seconds / 60:.0f}", text)
+            cells = (result.name, TESTS[result.name]["subject"], day, outcome, f"{result.seconds / 60:.0f}", text)
             rows[result.name] = f"| {' | '.join(cells)} |"
     lines = [
         "# Long conformance tests",

@@ -23,7 +23,7 @@ from gpuc_rehearsal.health import wait_healthy
 from gpuc_rehearsal.runner import run_cases
 from gpuc_rehearsal.substitute import replacement_objects, simulated_document
 from gpuc_rehearsal.suites import Case, CaseResult, all_cases
-from tests.conformance.check_result import CheckResult
+from tests.conformance.check_result import CheckResult, print_progress, report
 from tests.conformance.mistakes import MISTAKES, NOT_DETECTED, Mistake
 from tests.conformance.object_edits import Documents, Key
 from tests.conformance.shared_plane import SharedControlPlane, shared_control_plane
@@ -119,7 +119,7 @@ class _Planter:
 
     def _check(self, mistake: Mistake, edited: Documents, changed: Sequence[Key], removed: Sequence[Key]) -> str:
         for key in removed:
-            self._plane.remove(self._original[key])
+            self._client.delete_object(self._original[key])
         try:
             for key in changed:
                 self._client.apply(edited[key])
@@ -178,7 +178,7 @@ class _Planter:
         early, late = sorted(applications.values(), key=lambda manifest: int(manifest.annotations[WAVE]))
         swapped = [_at_wave(early, late.annotations[WAVE]), _at_wave(late, early.annotations[WAVE])]
         for manifest in sorted(policy, key=lambda manifest: manifest.kind == "ConstraintTemplate"):
-            self._plane.remove(simulated_document(manifest))
+            self._client.delete_object(simulated_document(manifest))
         templates = [manifest for manifest in policy if manifest.kind == "ConstraintTemplate"]
         self._plane.wait_removed([simulated_document(manifest) for manifest in templates])
         self._rehearsal.until("its kind is gone", lambda: not self._is_served(policy), HEALTH_SECONDS)
@@ -211,7 +211,7 @@ class _Planter:
             self._client.apply(self._original[key])
         for key in changed:
             if key not in self._original:
-                self._plane.remove(edited[key])
+                self._client.delete_object(edited[key])
         restored = [self._manifests[key] for key in (*changed, *removed) if key in self._manifests]
         queues = [manifest for manifest in self._spec.synced if manifest.kind in ("ClusterQueue", "LocalQueue")]
         if unhealthy := wait_healthy(self._client, [*restored, *queues], HEALTH_SECONDS):
@@ -235,13 +235,10 @@ def main() -> int:
     """Runs the mistakes of the given pitfalls, or all; returns 1 if the rehearsal missed a mistake."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     chosen = [mistake for mistake in MISTAKES if not sys.argv[1:] or mistake.pitfall in sys.argv[1:]]
-    result = run(chosen, lambda line: print(line, flush=True))
+    result = run(chosen, print_progress)
     for pitfalls, reason in NOT_DETECTED.items():
         print(f"a rehearsal cannot show {pitfalls}: {reason}")
-    problems = [check.problem for check in result.checks() if check.problem]
-    print("\n".join(problems))
-    print(result.summary())
-    return int(bool(problems))
+    return report(result.checks())
 
 
 if __name__ == "__main__":

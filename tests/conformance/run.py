@@ -31,9 +31,10 @@ from tests.conformance import (
     transitions,
     undetected_mutations,
 )
-from tests.conformance.check_result import CheckResult, report
+from tests.conformance.check_result import CheckResult, print_progress, report
 from tests.conformance.interrupted_rehearsals import interruptions
 from tests.conformance.rehearsals import rehearse
+from tests.conformance.shared_plane import upstream_crds
 from tests.conftest import EXAMPLES, HUB_CLUSTERS, ROOT, example
 
 REQUIRED_PROGRAMS = ("gator", "kubeconform")
@@ -59,7 +60,7 @@ def _checks(programs: Programs, folder: Path, crds: Path | None, is_long: bool) 
     suites = folder / "suites"
     yield from gator.verify_examples(programs.path("gator"), suites, example("prod-use1"))
     yield from _guarded(
-        "the comparison of gator with cel-expr-python runs to its end",
+        "the comparison of gator with cel-expr-python",
         lambda: generated_pods.checks(programs.path("gator"), folder / "pods"),
     )
     for name in EXAMPLES:
@@ -73,43 +74,33 @@ def _checks(programs: Programs, folder: Path, crds: Path | None, is_long: bool) 
     yield from _alerts(folder / "alerts")
     imported = folder / "imported"
     yield from _guarded(
-        "the comparison of lint with the API server runs to its end",
-        lambda: imported_rules.checks(programs, crds, imported),
+        "the comparison of lint with the API server", lambda: imported_rules.checks(programs, crds, imported)
     )
     yield from _guarded(
-        "the comparison of validation with the API server runs to its end",
-        lambda: refused_workloads.checks(programs, crds),
+        "the comparison of validation with the API server", lambda: refused_workloads.checks(programs, crds)
     )
-    yield from _guarded(
-        "the comparison of random pods with the API server runs to its end", lambda: [compared_pods.check()]
-    )
-    yield from _guarded("kubectl follows the READMEs to their end", lambda: readmes.checks(programs, crds))
+    yield from _guarded("the comparison of random pods with the API server", lambda: [compared_pods.check()])
+    yield from _guarded("the test of the READMEs with kubectl", lambda: readmes.checks(programs, crds))
     for name in (*REHEARSED, *(("infer-euw1", *HUB_CLUSTERS, "custom-euc1") if is_long else ())):
         yield from rehearse(name, crds, folder)
-    yield from _guarded("the interruption of rehearsals runs to its end", lambda: interruptions(is_long=is_long))
+    yield from _guarded("the interruption of rehearsals", lambda: interruptions(is_long=is_long))
     specs = differential.SPECS if is_long else SPECS
     yield from _guarded(
-        "the comparison of random gangs runs to its end",
-        lambda: [differential.run(specs, progress=_print_progress).check()],
+        "the comparison of random gangs", lambda: [differential.run(specs, progress=print_progress).check()]
     )
     yield from _guarded(
-        "the rehearsal of planted mistakes runs to its end",
-        lambda: planted_mistakes.run(progress=_print_progress).checks(),
+        "the rehearsal of planted mistakes", lambda: planted_mistakes.run(progress=print_progress).checks()
     )
     if not is_long:
         yield from _guarded(
-            "the comparison of gpuc trace with random workloads runs to its end",
-            lambda: [compared_workloads.check(progress=_print_progress)],
+            "the comparison of gpuc trace with random workloads", lambda: [compared_workloads.check(print_progress)]
         )
-    if not is_long:
-        yield from _guarded(
-            "the comparison of predicted impacts runs to its end", lambda: [transitions.check(_print_progress)]
-        )
-    yield from _guarded("the test of late pods runs to its end", lambda: late_pods.checks(_print_progress))
+        yield from _guarded("the comparison of predicted impacts", lambda: [transitions.check(print_progress)])
+    yield from _guarded("the test of late pods", lambda: late_pods.checks(print_progress))
     for name in EXAMPLES if is_long else ():
         yield from _guarded(
-            f"the rehearsal of undetected mutations of {name} runs to its end",
-            lambda: [undetected_mutations.run(name, _print_progress).check()],  # noqa: B023
+            f"the rehearsal of undetected mutations of {name}",
+            lambda: [undetected_mutations.run(name, print_progress).check()],  # noqa: B023
         )
 
 
@@ -119,7 +110,7 @@ def _alerts(folder: Path) -> Iterator[CheckResult]:
     if program is None:
         print(f"the alerts are not tested: {promtool.MISSING}", flush=True)
         return
-    yield from _guarded("the test of the alerts runs to its end", lambda: alert_rules.checks(program, folder))
+    yield from _guarded("the test of the alerts", lambda: alert_rules.checks(program, folder))
 
 
 def _guarded(name: str, action: Callable[[], Iterable[CheckResult]]) -> Iterator[CheckResult]:
@@ -127,20 +118,14 @@ def _guarded(name: str, action: Callable[[], Iterable[CheckResult]]) -> Iterator
     try:
         yield from action()
     except Exception:
-        yield CheckResult(name, traceback.format_exc())
-
-
-def _print_progress(line: str) -> None:
-    print(f"    {line}", file=sys.stderr, flush=True)
+        yield CheckResult(f"{name} runs to its end", traceback.format_exc())
 
 
 def _crds() -> Path | None:
     """The folder of upstream's CRDs; without the reference data None, and a message reports that."""
-    shared = os.environ.get("GPUC_SHARED")
-    if shared:
-        return Path(shared) / "upstream" / "crds"
-    print("GPUC_SHARED is not set: CRDs that the programs do not bring are made from gpuc's own schemas", flush=True)
-    return None
+    if (found := upstream_crds()) is None:
+        print("GPUC_SHARED is not set: CRDs that the programs do not bring are made from gpuc's schemas", flush=True)
+    return found
 
 
 def _require_programs(programs: Programs) -> None:

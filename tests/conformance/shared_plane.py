@@ -17,7 +17,7 @@ from gpuc.emit.emitters import emit
 from gpuc.model import resolve
 from gpuc.pipeline.stages import CompiledSpec
 from gpuc.spec.parse import parse
-from gpuc_rehearsal.client import Client, Object
+from gpuc_rehearsal.client import Client, Object, address_of
 from gpuc_rehearsal.context import RehearsalContext
 from gpuc_rehearsal.crds import Definitions, definitions
 from gpuc_rehearsal.health import place_static_nodes, wait_healthy
@@ -132,7 +132,7 @@ class SharedControlPlane:
         for kind in (*reversed(KINDS), "DaemonSet", _NODE_CLASS):
             of_kind = [document for document in removed if document["kind"] == kind]
             with ThreadPoolExecutor(THREADS) as pool:
-                list(pool.map(self.remove, of_kind))
+                list(pool.map(self.client.delete_object, of_kind))
             self.wait_removed(of_kind)
             if kind == "NodePool":
                 self._rehearsal.until("nodes are gone", lambda: not self._claims(), READY_SECONDS)
@@ -143,19 +143,12 @@ class SharedControlPlane:
         with ThreadPoolExecutor(THREADS) as pool:
             list(pool.map(self.client.apply, documents))
 
-    def remove(self, document: Object) -> None:
-        """Deletes an object."""
-        metadata = document["metadata"]
-        self.client.delete(document["apiVersion"], document["kind"], metadata["name"], metadata.get("namespace", ""))
-
     def wait_removed(self, documents: Iterable[Object]) -> None:
         """Waits until objects are deleted. Raises: AssertionError if an object still exists after READY_SECONDS."""
         deadline = time.monotonic() + READY_SECONDS
         for document in documents:
-            metadata = document["metadata"]
-            key = document["apiVersion"], document["kind"], metadata["name"], metadata.get("namespace", "")
-            while self.client.find(*key) is not None:
-                assert time.monotonic() < deadline, f"{key} was not deleted in {READY_SECONDS} s"
+            while self.client.find(*address_of(document)) is not None:
+                assert time.monotonic() < deadline, f"{address_of(document)} was not deleted in {READY_SECONDS} s"
                 time.sleep(0.05)
 
     def _claims(self) -> list[Object]:

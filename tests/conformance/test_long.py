@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -34,27 +35,15 @@ def test_only_a_failure_fails(
     assert long.RECORD.exists() == (code == 1)
 
 
-def test_without_pytorch_the_gang_is_not_run(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("test", [gang_command, leader_worker_set, node_configs, gpu_gates])
+def test_without_their_programs_tests_are_not_run(
+    test: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     monkeypatch.delenv("GPUC_TORCH_PYTHON", raising=False)
-    assert gang_command.main([]) == 0
+    monkeypatch.setenv("GPUC_TOOLS", str(tmp_path))
+    assert test.main([]) == 0
     assert capsys.readouterr().out.startswith(long.NOT_RUN)
 
 
-def test_without_the_controller_leader_worker_sets_are_not_run(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    monkeypatch.setenv("GPUC_TOOLS", str(tmp_path))
-    assert leader_worker_set.main([]) == 0
-    assert capsys.readouterr().out.startswith(long.NOT_RUN)
-
-
-def test_without_nodeadm_and_kubectl_their_tests_are_not_run(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    monkeypatch.setenv("GPUC_TOOLS", str(tmp_path))
-    for test in (node_configs, gpu_gates):
-        assert test.main([]) == 0
-        assert capsys.readouterr().out.startswith(long.NOT_RUN)
+def test_the_pools_with_user_data_have_node_configs() -> None:
     assert {name for name, _ in node_configs.node_configs()} >= {"prod-use1 train-h100", "prod-use1 batch-a100"}

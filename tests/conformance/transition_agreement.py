@@ -54,8 +54,6 @@ class Comparison:
     """The ids of the impacts, each once."""
     shown: set[str] = field(default_factory=set)
     """The ids of the impacts with a prediction that the control plane showed."""
-    predicted: list[str] = field(default_factory=list)
-    observed: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     """Disturbances without a prediction, and predictions that the control plane did not show."""
     not_simulated: list[str] = field(default_factory=list)
@@ -71,8 +69,6 @@ def compare(
     """Compares the impacts of a change with what happened."""
     predictions = [(impact.id, prediction) for impact in impacts for prediction in impact.predicts]
     result = Comparison(AGREES, list(dict.fromkeys(impact.id for impact in impacts)))
-    result.predicted = [f"{id_}: {prediction.subject} {prediction.outcome}" for id_, prediction in predictions]
-    result.observed = [str(observation) for observation in observations]
     for observation in observations:
         covering = _COVERING[observation.outcome]
         if observation.must_be_predicted and not any(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import datetime
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gpuc.diagnostics.report.terminal import visible
 from gpuc.plan.impact import IMPACTS
+from tests.conformance.check_result import markdown_table
 from tests.conformance.transition_agreement import (
     AGREES,
     DISAGREES,
@@ -31,6 +31,21 @@ WITHOUT_TRANSITION = {
 }
 """The impacts that no transition can have, and why. The real Argo CD shows them."""
 _LENGTH = 300
+_HEAD = (
+    "`python -m tests.conformance.transitions` applies each edit of an example spec to a control plane that is full of "
+    "work (etcd, the API server, Kueue, Gatekeeper, and Karpenter with simulated nodes), and compares what happens "
+    "with the impacts that `gpuc plan` predicts."
+)
+_VERDICT_HELP = (
+    "agree: every disturbance has an impact, and the control plane shows every prediction that it can show. not "
+    "simulated: the edit has impacts, but only for parts that the control plane does not have, such as EC2NodeClasses. "
+    "does not compile: gpuc reports an error in the edited spec."
+)
+_IMPACTS = (
+    "Number of transitions for which `gpuc plan` reports the impact, and in how many of them the control plane showed "
+    "one of its predictions. Many impacts predict nothing that a control plane can show, such as costs and network "
+    "paths."
+)
 
 
 @dataclass(frozen=True)
@@ -66,94 +81,35 @@ def summary(rows: Sequence[Row]) -> str:
 
 def markdown(rows: Sequence[Row], not_run: Sequence[str] = ()) -> str:
     """Returns the report. `not_run` has the names of edits without an observation."""
-    return "\n".join([*_head(rows), *_not_run(not_run), *_disagreements(rows), *_impacts(rows), *_edits(rows), ""])
-
-
-def _head(rows: Sequence[Row]) -> Iterator[str]:
     day = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
-    yield "# Predicted impacts and real control planes"
-    yield ""
-    yield (
-        "`python -m tests.conformance.transitions` applies each edit of an example spec to a control plane that is "
-        "full of work (etcd, the API server, Kueue, Gatekeeper, and Karpenter with simulated nodes), and compares what "
-        "happens with the impacts that `gpuc plan` predicts."
-    )
-    yield ""
-    yield f"Date: {day}. {summary(rows)}."
-    yield ""
-    clusters = list(dict.fromkeys(row.edit.cluster for row in rows))
     counts = Counter((row.edit.cluster, row.comparison.verdict) for row in rows)
-    heads = ("cluster", *VERDICTS)
-    yield from _table(heads, [(name, *(str(counts[name, verdict]) for verdict in VERDICTS)) for name in clusters])
-    yield ""
-    yield (
-        "agree: every disturbance has an impact, and the control plane shows every prediction that it can show. "
-        "not simulated: the edit has impacts, but only for parts that the control plane does not have, such as "
-        "EC2NodeClasses. does not compile: gpuc reports an error in the edited spec."
-    )
-    yield ""
-
-
-def _not_run(names: Sequence[str]) -> Iterator[str]:
-    if names:
-        yield f"Not run: {', '.join(names)}."
-        yield ""
-
-
-def _disagreements(rows: Sequence[Row]) -> Iterator[str]:
-    found = [row for row in rows if row.comparison.problems]
-    yield "## Disagreements"
-    yield ""
-    if not found:
-        yield "None."
-    else:
-        cells = [
-            (row.edit.name, "; ".join(row.comparison.problems)[:_LENGTH].replace("\n", " "), row.edit.upstream)
-            for row in found
-        ]
-        yield from _table(("edit", "difference", "reason"), cells)
-    yield ""
-
-
-def _impacts(rows: Sequence[Row]) -> Iterator[str]:
-    yield "## Impacts"
-    yield ""
-    yield (
-        "Number of transitions for which `gpuc plan` reports the impact, and in how many of them the control plane "
-        "showed one of its predictions. Many impacts predict nothing that a control plane can show, such as costs and "
-        "network paths."
-    )
-    yield ""
+    clusters = [
+        (name, *(str(counts[name, verdict]) for verdict in VERDICTS))
+        for name in dict.fromkeys(row.edit.cluster for row in rows)
+    ]
+    disagreements = [
+        (row.edit.name, "; ".join(row.comparison.problems)[:_LENGTH], row.edit.upstream)
+        for row in rows
+        if row.comparison.problems
+    ]
     reported = Counter(id_ for row in rows for id_ in row.comparison.impacts)
     shown = Counter(id_ for row in rows for id_ in row.comparison.shown)
     rules = sorted((check.rule for check in IMPACTS.discover()), key=lambda rule: rule.id)
-    cells = [(rule.id, rule.title, str(reported[rule.id]), str(shown[rule.id])) for rule in rules if reported[rule.id]]
-    yield from _table(("impact", "title", "transitions", "shown"), cells, last="---:")
-    yield ""
+    impacts = [
+        (rule.id, rule.title, str(reported[rule.id]), str(shown[rule.id])) for rule in rules if reported[rule.id]
+    ]
     absent = [rule.id for rule in rules if not reported[rule.id]]
     reasons = [f"{id_} ({WITHOUT_TRANSITION[id_]})" if id_ in WITHOUT_TRANSITION else id_ for id_ in absent]
-    yield f"In no transition: {', '.join(reasons) or 'none'}."
-    yield ""
-
-
-def _edits(rows: Sequence[Row]) -> Iterator[str]:
-    made = [row for row in rows if row.comparison.verdict != NOT_COMPILED]
-    yield "## Edits"
-    yield ""
-    cells = [
-        (
-            row.edit.name,
-            row.comparison.verdict,
-            str(len(row.comparison.predicted)),
-            str(len(row.comparison.observed)),
-            f"{row.seconds:.0f}" if row.seconds else "",
-        )
-        for row in made
+    lines = [
+        f"# Predicted impacts and real control planes\n\n{_HEAD}\n",
+        f"Date: {day}. {summary(rows)}.\n",
+        *markdown_table(("cluster", *VERDICTS), clusters),
+        f"\n{_VERDICT_HELP}\n",
+        *([f"Not run: {', '.join(not_run)}.\n"] if not_run else []),
+        "## Disagreements\n",
+        *(markdown_table(("edit", "difference", "reason"), disagreements) if disagreements else ["None."]),
+        f"\n## Impacts\n\n{_IMPACTS}\n",
+        *markdown_table(("impact", "title", "transitions", "shown"), impacts, "---:"),
+        f"\nIn no transition: {', '.join(reasons) or 'none'}.\n",
     ]
-    yield from _table(("edit", "verdict", "predictions", "disturbances", "s"), cells, last="---:")
-
-
-def _table(headings: tuple[str, ...], rows: Iterable[tuple[str, ...]], *, last: str = "---") -> list[str]:
-    """The lines of a Markdown table. last is the alignment of the last column, for example `---:` for right."""
-    header = [f"| {' | '.join(headings)} |", f"| {' | '.join([*('---' for _ in headings[1:]), last])} |"]
-    return [*header, *(f"| {' | '.join(visible(cell).replace('|', chr(92) + '|') for cell in row)} |" for row in rows)]
+    return "\n".join(lines)

@@ -30,7 +30,7 @@ from gpuc_rehearsal.substitute import settings
 from gpuc_rehearsal.transition.filling import Filling, fillings, user_work
 from gpuc_rehearsal.transition.run import shared_settings
 from gpuc_rehearsal.transition.synced_changes import diff_objects
-from tests.conformance.check_result import CheckResult
+from tests.conformance.check_result import CheckResult, print_progress
 from tests.conformance.revertible_state import RevertibleState
 from tests.conformance.shared_plane import upstream_crds
 from tests.conformance.transition_agreement import (
@@ -266,9 +266,6 @@ def _selected(given: argparse.Namespace, folder: Path) -> list[Edit]:
 def _rows(given: argparse.Namespace, edits: Sequence[Edit]) -> list[Row]:
     """Makes or replays the edits, and writes the report."""
 
-    def progress(line: str) -> None:
-        print(f"    {line}", file=sys.stderr, flush=True)
-
     def finished(row: Row) -> None:
         if given.record:
             record(given.record, [row])
@@ -278,7 +275,7 @@ def _rows(given: argparse.Namespace, edits: Sequence[Edit]) -> list[Row]:
     else:
         known = recorded(given.record) if given.record and given.record.exists() else {}
         rows = replay([edit for edit in edits if edit.name in known], known)
-        rows += run([edit for edit in edits if edit.name not in known], progress, finished)
+        rows += run([edit for edit in edits if edit.name not in known], print_progress, finished)
     is_complete = given.edits == ALL and not (given.name or given.cluster or given.limit or given.replay)
     if report := given.report or (RECORD if is_complete else None):
         finished_names = {row.edit.name for row in rows}

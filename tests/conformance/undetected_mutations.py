@@ -20,7 +20,7 @@ from gpuc_rehearsal.health import place_static_nodes, wait_healthy
 from gpuc_rehearsal.runner import run_cases
 from gpuc_rehearsal.substitute import replacement_objects, simulated_document
 from gpuc_rehearsal.suites import Case, all_cases
-from tests.conformance.check_result import CheckResult
+from tests.conformance.check_result import CheckResult, print_progress, report
 from tests.conformance.shared_plane import SharedControlPlane, shared_control_plane
 from tests.conftest import EXAMPLES
 from tests.lint.mutations.mutations import Mutation
@@ -144,7 +144,7 @@ class _Runner:
         document = simulated_document(mutation.manifest)
         try:
             if mutation.changed is None:
-                self._plane.remove(document)
+                self._plane.client.delete_object(document)
                 self._plane.wait_removed([document])
             else:
                 self._plane.client.apply(simulated_document(mutation.changed))
@@ -163,12 +163,7 @@ class _Runner:
 def main() -> int:
     """Runs the mutations of the given clusters, or of all examples; returns 1 if a mutation is harmful."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    failed = False
-    for name in sys.argv[1:] or EXAMPLES:
-        check = run(name, lambda line: print(line, flush=True)).check()
-        failed = failed or bool(check.problem)
-        print(f"{check.name}: {check.note}\n{check.problem}", flush=True)
-    return int(failed)
+    return report(run(name, print_progress).check() for name in sys.argv[1:] or EXAMPLES)
 
 
 if __name__ == "__main__":

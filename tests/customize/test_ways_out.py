@@ -13,38 +13,11 @@ from ruamel.yaml import YAML
 from gpuc.diagnostics.report.result import Report
 from gpuc.pipeline.pipeline import compile_specs
 from tests.conftest import HUB
+from tests.tables import table
 
 SPEC = "specs/vega-prod.yaml"
 NULL_TAG = "tag:yaml.org,2002:null"
-STORAGE = """
-apiVersion: storage.k8s.io/v1
-kind: StorageClass
-metadata: {name: gp3-fast}
-provisioner: ebs.csi.aws.com
-parameters: {type: gp3, iops: "6000"}
-volumeBindingMode: WaitForFirstConsumer
-"""
-VOLUME = """
-apiVersion: v1
-kind: PersistentVolumeClaim
-metadata: {name: data, namespace: nlp-train}
-spec: {accessModes: [ReadWriteOnce], storageClassName: gp3-fast, resources: {requests: {storage: 100Gi}}}
-"""
-SECRET = """
-apiVersion: external-secrets.io/v1
-kind: ExternalSecret
-metadata: {name: token, namespace: nlp-train}
-spec: {secretStoreRef: {name: vault, kind: SecretStore}, target: {name: token}}
-"""
-APPLICATION = """
-apiVersion: argoproj.io/v1alpha1
-kind: Application
-metadata: {name: other, namespace: argocd}
-spec:
-  project: default
-  source: {repoURL: https://git.example.com/other.git, path: deploy, targetRevision: main}
-  destination: {name: vega-prod, namespace: default}
-"""
+STORAGE, VOLUME, SECRET, APPLICATION = table(__file__, "ways_out.yaml").values()
 
 
 @pytest.fixture

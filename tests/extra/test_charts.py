@@ -14,6 +14,9 @@ from gpuc_rehearsal.substitute import not_tested
 from tests.conftest import CUSTOM, compiled_example
 from tests.extra.fleet import SPEC, checked, compiled, write_fleet, write_manifest
 from tests.rehearse.argocd.test_repository import GIT
+from tests.tables import table
+
+CASES = table(__file__, "test_charts.yaml")
 
 CHARTS = """\
   charts:
@@ -159,19 +162,7 @@ def test_b1_the_readme_has_charts_and_manifests_in_the_table_of_waves(fleet: Pat
 
 
 @pytest.mark.share(3)
-@pytest.mark.parametrize(
-    ("old", "new", "id_"),
-    [
-        ("[apps/StatefulSet]", '["*"]', "SPC004"),
-        ("[apps/StatefulSet]", "[apps/*]", "SPC004"),
-        ("{namespaced: [apps/StatefulSet]}", "{}", "SPC005"),
-        ("0.30.0", '">=0.30"', "SPC004"),
-        ("https://charts.loft.sh", "http://charts.loft.sh", "SPC004"),
-        ("https://charts.loft.sh", "file:///etc", "SPC004"),
-        ("wave: 32", "wave: -30", "SPC004"),
-        ("vcluster:\n", "../vcluster:\n", "SPC004"),
-    ],
-)
+@pytest.mark.parametrize(("old", "new", "id_"), CASES["wrong_fields_of_a_chart"])
 def test_wrong_fields_of_a_chart(fleet: Path, old: str, new: str, id_: str) -> None:
     spec = fleet / SPEC
     assert spec.read_text().count(old) == 1

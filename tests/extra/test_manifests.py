@@ -13,38 +13,9 @@ import yaml
 from gpuc.pipeline.pipeline import check_specs
 from gpuc.pipeline.stages import compiled_spec
 from tests.extra.fleet import FOLDER, SPEC, checked, compiled, places, write_fleet, write_manifest
+from tests.tables import table
 
-CONFIG = """\
-apiVersion: v1
-kind: ConfigMap
-metadata: {namespace: NAMESPACE, name: app, labels: {zone: b, app: a}}
-data:
-  zeta: "{{ .Values.braces }}"
-  alpha: |
-    two
-      lines
-  yes: "on"
-  mode: "0644"
-  "y": "n"
-"""
-DEPLOYMENT = """\
-kind: Deployment
-apiVersion: apps/v1
-metadata: {name: web, namespace: search-lab}
-spec:
-  replicas: 0
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec:
-      containers:
-        - name: web
-          image: registry.example.com/web:1.0
-          resources: {requests: {cpu: 1, memory: 1Gi}}
-          volumeMounts: [{name: config, mountPath: /etc/web}]
-      volumes:
-        - {name: config, configMap: {name: app, defaultMode: 0440}}
-"""
+CONFIG, DEPLOYMENT = table(__file__, "manifests.yaml").values()
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,69 +25,11 @@ from tests.extra.fleet import FOLDER, SPEC, write_fleet
 from tests.lanes import drawn
 from tests.values import changed, paths, without
 
-OBJECTS: list[dict[str, Any]] = list(
-    yaml.safe_load_all("""
-{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: search}, data: {a: b}}
----
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: a, namespace: search, labels: {kueue.x-k8s.io/queue-name: research}}
-spec:
-  selector: {matchLabels: {app: a}}
-  template:
-    metadata: {labels: {app: a}}
-    spec:
-      containers: [{name: a, image: a, resources: {requests: {cpu: 1}, limits: {nvidia.com/gpu: 1}}}]
-      volumes: [{name: a, configMap: {name: a}}]
----
-apiVersion: networking.k8s.io/v1
-kind: NetworkPolicy
-metadata: {name: a, namespace: search}
-spec: {podSelector: {}, policyTypes: [Ingress], ingress: [{from: [{namespaceSelector: {}}], ports: [{port: 80}]}]}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: RoleBinding
-metadata: {name: a, namespace: search}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: edit}
-subjects: [{kind: Group, name: "oidc:search", apiGroup: rbac.authorization.k8s.io}]
----
-apiVersion: v1
-kind: List
-items: [{apiVersion: v1, kind: Namespace, metadata: {name: a, labels: {gpuc.dev/tenant: x}}}]
----
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: foos.example.com}
-spec: {group: example.com, scope: Cluster, names: {kind: Foo, plural: foos}}
----
-apiVersion: templates.gatekeeper.sh/v1
-kind: ConstraintTemplate
-metadata: {name: foo}
-spec: {crd: {spec: {names: {kind: Foo}}}, targets: [{target: admission.k8s.gatekeeper.sh, code: []}]}
-""")
-)
-ODD = st.sampled_from(
-    [
-        None,
-        True,
-        0,
-        -1,
-        2**60,
-        1.5,
-        "",
-        "a",
-        "on",
-        "0o17",
-        "<<",
-        "{{ a }}",
-        "\x85",
-        "a\u2028b",
-        [],
-        {},
-        [[]],
-        {"a": None},
-    ]
-)
+OBJECTS: list[dict[str, Any]] = list(yaml.safe_load_all(Path(__file__).with_name("random_manifests.yaml").read_text()))
+ODD = st.sampled_from([
+    None, True, 0, -1, 2**60, 1.5, "", "a", "on", "0o17", "<<", "{{ a }}", "\x85", "a\u2028b", [], {}, [[]],
+    {"a": None},
+])  # fmt: skip
 
 
 @st.composite
@@ -105,11 +48,8 @@ def texts(draw: st.DrawFn) -> str:
     text = "\n---\n".join(documents)
     for _ in range(draw(st.integers(0, 2))):
         place = draw(st.integers(0, len(text)))
-        text = (
-            text[:place]
-            + draw(st.sampled_from(["&a ", "*a", "!x ", "- ", ": ", "\n", "{", "]", '"', "?", "%", "---\n"]))
-            + text[place:]
-        )
+        sign = draw(st.sampled_from(["&a ", "*a", "!x ", "- ", ": ", "\n", "{", "]", '"', "?", "%", "---\n"]))
+        text = text[:place] + sign + text[place:]
     return text
 
 

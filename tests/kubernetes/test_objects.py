@@ -9,26 +9,12 @@ import pytest
 from gpuc.kubernetes.selector import NOTHING, equals, matches, requirement
 from gpuc.kubernetes.toleration import Taint, Toleration, untolerated
 from gpuc.objects.selectors import equal_labels, node_terms, selector, taints, tolerations
+from tests.tables import table
+
+CASES = table(__file__, "test_objects.yaml")
 
 
-@pytest.mark.parametrize(
-    "raw",
-    [
-        None,
-        [],
-        "a",
-        {"matchLabels": []},
-        {"matchLabels": {"a": True}},
-        {"matchLabels": {"a": "no value!"}},
-        {"matchExpressions": {}},
-        {"matchExpressions": ["a"]},
-        {"matchExpressions": [{"key": "a", "operator": "in", "values": ["x"]}]},
-        {"matchExpressions": [{"key": "a", "operator": "In", "values": [1]}]},
-        {"matchExpressions": [{"key": "a", "operator": "In"}]},
-        {"matchExpressions": [{"key": "a", "operator": "Exists", "values": ["x"]}]},
-        {"matchExpressions": [{"key": "a", "operator": "Gt", "values": ["1"]}]},
-    ],
-)
+@pytest.mark.parametrize("raw", CASES["a_selector_that_is_refused_selects_nothing"])
 def test_a_selector_that_is_refused_selects_nothing(raw: Any) -> None:
     assert selector(raw) == NOTHING
 

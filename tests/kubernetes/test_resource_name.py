@@ -6,25 +6,12 @@ import pytest
 
 from gpuc.catalog import schemas
 from gpuc.kubernetes.resource_name import plural, resource_name
+from tests.tables import table
+
+CASES = table(__file__, "test_resource_name.yaml")
 
 
-@pytest.mark.parametrize(
-    ("group", "kind", "name"),
-    [
-        ("", "Endpoints", "endpoints"),
-        ("", "ConfigMap", "configmaps"),
-        ("batch", "Job", "jobs.batch"),
-        ("networking.k8s.io", "NetworkPolicy", "networkpolicies.networking.k8s.io"),
-        ("networking.k8s.io", "Ingress", "ingresses.networking.k8s.io"),
-        ("networking.k8s.io", "IPAddress", "ipaddresses.networking.k8s.io"),
-        ("storage.k8s.io", "StorageClass", "storageclasses.storage.k8s.io"),
-        ("storage.k8s.io", "CSIStorageCapacity", "csistoragecapacities.storage.k8s.io"),
-        ("discovery.k8s.io", "EndpointSlice", "endpointslices.discovery.k8s.io"),
-        ("karpenter.sh", "NodeOverlay", "nodeoverlays.karpenter.sh"),
-        ("mutations.gatekeeper.sh", "AssignMetadata", "assignmetadata.mutations.gatekeeper.sh"),
-        ("example.com", "ServiceEndpoints", "serviceendpoints.example.com"),
-    ],
-)
+@pytest.mark.parametrize(("group", "kind", "name"), CASES["names"])
 def test_names(group: str, kind: str, name: str) -> None:
     """The names are those of k8s.io/kubernetes v1.35.4 api/discovery, and of the CustomResourceDefinitions."""
     assert resource_name(group, kind) == name

@@ -28,15 +28,8 @@ from gpuc.kubernetes.toleration import Taint, Toleration
 UPSTREAM: dict[str, str] = json.loads(Path(__file__).with_name("upstream.json").read_text(encoding="utf-8"))
 OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", "in", "")
 VALUES: tuple[tuple[str, ...], ...] = (
-    (),
-    ("x",),
-    ("x", "y"),
-    ("5",),
-    ("-1",),
-    ("x!",),
-    ("",),
-    ("9223372036854775808",),
-)
+    (), ("x",), ("x", "y"), ("5",), ("-1",), ("x!",), ("",), ("9223372036854775808",),
+)  # fmt: skip
 NODES: tuple[dict[str, str], ...] = (
     {}, {"a": "x"}, {"a": "y"}, {"a": "5"}, {"a": "6"}, {"a": "-5"}, {"a": ""}, {"b": "x"},
 )  # fmt: skip

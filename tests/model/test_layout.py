@@ -8,6 +8,9 @@ from hypothesis import strategies as st
 
 from gpuc.catalog import load
 from gpuc.model.layout import place
+from tests.tables import table
+
+CASES = table(__file__, "test_layout.yaml")
 
 PLACED = sorted(gpu for gpu, profiles in load().profile_sets.items() if profiles.placement_units)
 
@@ -25,23 +28,7 @@ def exhaustive(layout: dict[str, int], gpu: str) -> bool:
     return False
 
 
-@pytest.mark.parametrize(
-    ("gpu", "layout", "fits"),
-    [
-        ("h100-sxm5-80gb", {"1g.10gb": 7}, True),
-        ("h100-sxm5-80gb", {"1g.10gb": 8}, False),
-        ("h100-sxm5-80gb", {"3g.40gb": 2}, True),
-        ("h100-sxm5-80gb", {"3g.40gb": 2, "1g.10gb": 1}, False),
-        ("h100-sxm5-80gb", {"4g.40gb": 1, "3g.40gb": 1}, True),
-        ("h100-sxm5-80gb", {"4g.40gb": 2}, False),
-        ("h100-sxm5-80gb", {"3g.40gb": 1, "2g.20gb": 1, "1g.10gb": 2}, True),
-        ("h100-sxm5-80gb", {"2g.20gb": 3, "1g.10gb": 1}, True),
-        ("h100-sxm5-80gb", {"2g.20gb": 3, "1g.10gb": 2}, False),
-        ("a100-sxm4-40gb", {"1g.10gb": 4}, True),
-        ("a100-sxm4-40gb", {"1g.10gb": 5}, False),
-        ("h100-sxm5-80gb", {"7g.80gb": 1, "1g.10gb": 1}, False),
-    ],
-)
+@pytest.mark.parametrize(("gpu", "layout", "fits"), CASES["known_layouts"])
 def test_known_layouts(gpu: str, layout: dict[str, int], fits: bool) -> None:
     assert (place(layout, load().profile_sets[gpu]) is not None) is fits
 

@@ -10,8 +10,6 @@ import yaml
 from ruamel.yaml import YAML
 
 from gpuc.components.kueue.component import kueue
-from gpuc.emit.tenants import tenants
-from gpuc.kubernetes.quantity import parse_quantity
 from gpuc.manifest.manifest import Manifest, Values
 from gpuc.model import Cluster
 from gpuc.model.names import POOL_LABEL, TENANT_KEY
@@ -170,79 +168,6 @@ def test_a_flavor_tolerates_its_pools_taints_but_not_those_of_the_start(variant:
         tolerated = {(toleration["key"], toleration["value"], toleration["effect"]) for toleration in tolerations}
         assert tolerated == {(taint.key, taint.value, taint.effect) for taint in pool.taints}
         assert not startup & {toleration["key"] for toleration in tolerations}
-
-
-def test_each_flavor_lists_what_its_queue_covers_in_the_same_order(reference: Cluster) -> None:
-    for group in groups(reference).values():
-        for flavor in group["flavors"]:
-            assert [resource["name"] for resource in flavor["resources"]] == group["coveredResources"]
-
-
-def test_a_queue_covers_all_that_its_pools_advertise(reference: Cluster) -> None:
-    pools = {pool.name: pool for pool in reference.pools}
-    for group in groups(reference).values():
-        for flavor in group["flavors"]:
-            assert set(pools[flavor["name"]].node) <= set(group["coveredResources"])
-
-
-def test_queues_promise_no_more_than_their_pools_have(reference: Cluster) -> None:
-    promised: dict[tuple[str, str], Any] = {}
-    for group in groups(reference).values():
-        for flavor in group["flavors"]:
-            for resource in flavor["resources"]:
-                key = (flavor["name"], resource["name"])
-                promised[key] = promised.get(key, 0) + parse_quantity(resource["nominalQuota"])
-    assert promised["train-h100", "nvidia.com/gpu"] == 16 * 8
-    for pool in queued_pools(reference):
-        for name, amount in pool.capacity.items():
-            scale = 1000 if name == "cpu" else 1
-            assert promised[pool.name, name] * scale <= amount, (pool.name, name)
-
-
-def test_limits_exist_only_in_cohorts_and_lending_is_within_the_quota(reference: Cluster) -> None:
-    queues = objects(reference, "ClusterQueue")
-    for name, group in groups(reference).items():
-        for flavor in group["flavors"]:
-            for resource in flavor["resources"]:
-                if "cohortName" not in queues[name].body["spec"]:
-                    assert set(resource) == {"name", "nominalQuota"}
-                elif "lendingLimit" in resource:
-                    assert parse_quantity(resource["lendingLimit"]) <= parse_quantity(resource["nominalQuota"])
-    train = groups(reference)["research"]["flavors"][0]
-    gpus = next(resource for resource in train["resources"] if resource["name"] == "nvidia.com/gpu")
-    assert gpus == {"name": "nvidia.com/gpu", "nominalQuota": "80", "borrowingLimit": "48", "lendingLimit": "32"}
-    batch = groups(reference)["research"]["flavors"][1]
-    assert all("borrowingLimit" not in resource and "lendingLimit" not in resource for resource in batch["resources"])
-
-
-def test_cpu_work_has_a_queue_of_its_own(reference: Cluster) -> None:
-    found = groups(reference)
-    assert [flavor["name"] for flavor in found["research-cpu"]["flavors"]] == ["general"]
-    assert found["research-cpu"]["coveredResources"] == ["cpu", "memory", "ephemeral-storage"]
-    assert "general" not in {flavor["name"] for flavor in found["research"]["flavors"]}
-
-
-def test_a_queue_selects_the_namespaces_of_its_tenants(reference: Cluster) -> None:
-    namespaces = {
-        manifest.name: manifest
-        for manifest in tenants(reference)
-        if isinstance(manifest, Manifest) and manifest.kind == "Namespace"
-    }
-    for queue in reference.queues:
-        for part in queue.cluster_queues:
-            spec = objects(reference, "ClusterQueue")[part.name].body["spec"]
-            (term,) = spec["namespaceSelector"]["matchExpressions"]
-            selected = {
-                name for name, namespace in namespaces.items() if namespace.labels[term["key"]] in term["values"]
-            }
-            own = {
-                space.name
-                for tenant in reference.tenants
-                if tenant.name in queue.tenant_names
-                for space in tenant.namespaces
-            }
-            assert term["operator"] == "In"
-            assert selected == own
 
 
 def test_preemption_and_strategy_are_those_of_the_spec(variant: Variant) -> None:
