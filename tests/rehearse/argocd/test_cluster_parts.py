@@ -25,8 +25,8 @@ from gpuc_rehearsal.components.gatekeeper import start as gatekeeper
 from gpuc_rehearsal.components.kueue import start as kueue
 from gpuc_rehearsal.process import ProgramError
 from gpuc_rehearsal.programs import Programs
+from gpuc_rehearsal.substrates.eks.karpenter import FINALIZER
 from gpuc_rehearsal.substrates.eks.karpenter import start as karpenter
-from gpuc_rehearsal.substrates.eks.provider import FINALIZER
 
 
 def pod_run(folder: Path, words: list[str], mounted: list[tuple[Mount, Path]], **settings: Any) -> PodRun:

@@ -12,7 +12,7 @@ from gpuc.trace.steps import Component
 from gpuc_rehearsal.client import Client, Object, condition, is_true
 from gpuc_rehearsal.context import EVENT, NODE
 from gpuc_rehearsal.process import poll
-from gpuc_rehearsal.substrates.eks.provider import CLAIM, EC2_NODE_CLASS, POOL
+from gpuc_rehearsal.substrates.eks.karpenter import CLAIM, EC2_NODE_CLASS, POOL
 from gpuc_rehearsal.transition.result import NodeOutcome
 from gpuc_rehearsal.transition.snapshot import Snapshot, is_deleting, pool_of, take_snapshot
 
