@@ -21,7 +21,7 @@ from gpuc_rehearsal.argocd.checks import (
     unfinished,
 )
 from gpuc_rehearsal.argocd.cluster import SYSTEM_NODES
-from gpuc_rehearsal.argocd.processes import RESYNC_SECONDS
+from gpuc_rehearsal.argocd.hub import RESYNC_SECONDS
 from gpuc_rehearsal.argocd.result import SyncResult, application_rows
 from gpuc_rehearsal.argocd.timeline import Timeline, Watch
 from gpuc_rehearsal.autoscaler import autoscalers

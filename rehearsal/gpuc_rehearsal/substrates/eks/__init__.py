@@ -7,11 +7,11 @@ from pathlib import Path
 from gpuc.documents.reader import load_yaml
 from gpuc.substrates.eks.scaling import KEEP_NODE
 from gpuc_rehearsal.autoscaler import Autoscaler, Drift
-from gpuc_rehearsal.substrates.eks import drift, karpenter
+from gpuc_rehearsal.substrates.eks import karpenter
 from gpuc_rehearsal.substrates.eks.instance_types import instance_types
 
 AUTOSCALER = Autoscaler(
-    name=drift.NAME,
+    name=karpenter.NAME,
     component=karpenter.COMPONENT,
     program=karpenter.PROGRAM,
     pool=karpenter.POOL,
@@ -32,10 +32,10 @@ AUTOSCALER = Autoscaler(
     simulated_text=karpenter.simulated_text,
     reconcile=karpenter.reconcile,
     drift=Drift(
-        drifted=drift.drifted,
-        is_stale=drift.is_stale,
-        await_decisions=drift.await_decisions,
-        outcomes=drift.node_outcomes,
-        notes=drift.notes,
+        drifted=karpenter.drifted,
+        is_stale=karpenter.is_stale,
+        await_decisions=karpenter.await_decisions,
+        outcomes=karpenter.node_outcomes,
+        notes=karpenter.notes,
     ),
 )
