@@ -77,8 +77,7 @@ def namespaces(synced: Iterable[Manifest]) -> Iterator[Object]:
 
 
 def _rank(manifest: Manifest) -> tuple[int, int]:
-    kind = _EARLY_KINDS.index(manifest.kind) if manifest.kind in _EARLY_KINDS else len(_EARLY_KINDS)
-    return wave_of(manifest), kind
+    return wave_of(manifest), (*_EARLY_KINDS, manifest.kind).index(manifest.kind)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
-"""The autoscaler of a substrate in a rehearsal: a program that starts and ends nodes, with a simulated provider.
+"""The nodes of a substrate in a rehearsal: a program starts them with a simulated provider, or they always exist.
 
-A substrate with an autoscaler has the variable AUTOSCALER in its module of gpuc_rehearsal.substrates.
+Its module in gpuc_rehearsal.substrates has the variable AUTOSCALER or the variable NODES.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from gpuc.manifest.manifest import Body, Manifest
 from gpuc.model import Cluster
 from gpuc.pipeline.stages import CompiledSpec
-from gpuc.spec.substrate import substrates
+from gpuc.spec.substrate import Sections, substrates
 from gpuc.trace.steps import Component
 from gpuc_rehearsal.client import Client, Object
 from gpuc_rehearsal.parts import substrate_module
@@ -86,6 +86,20 @@ class Autoscaler:
     drift: Drift
 
 
+@dataclass(frozen=True, kw_only=True)
+class ExistingNodes:
+    """The nodes of a substrate without a provider."""
+
+    pool: tuple[str, str]
+    """apiVersion and kind of the object of a pool, which has the name of the pool."""
+    nodes: Callable[[Cluster], list[Object]]
+    """Returns the nodes of all pools, with the labels and taints that the objects of the pools give them."""
+    pods: Callable[[Cluster], int]
+    """Returns the largest number of pods on a node."""
+    follow: Callable[[Client, Cluster], None]
+    """Gives nodes the labels and taints of the objects of pools in the control plane, and creates missing nodes."""
+
+
 @cache
 def autoscalers() -> tuple[Autoscaler, ...]:
     """Returns the autoscalers of all substrates."""
@@ -97,3 +111,16 @@ def autoscaler_of(cluster: Cluster) -> Autoscaler | None:
     """Returns the autoscaler of a cluster; None if its nodes exist from the start."""
     found: Autoscaler | None = getattr(substrate_module(cluster.spec.cloud.substrate.folder), "AUTOSCALER", None)
     return found
+
+
+def existing_nodes(substrate: Sections) -> ExistingNodes | None:
+    """Returns the nodes of a substrate without a provider; None if a provider starts the nodes."""
+    found: ExistingNodes | None = getattr(substrate_module(substrate.folder), "NODES", None)
+    return found
+
+
+def pool_kind(cluster: Cluster) -> tuple[str, str]:
+    """Returns apiVersion and kind of the object of a pool, which has the name of the pool."""
+    row = autoscaler_of(cluster) or existing_nodes(cluster.spec.cloud.substrate)
+    assert row is not None, "a substrate has an autoscaler, or nodes that exist"
+    return row.pool

@@ -20,11 +20,10 @@ from gpuc.model import ClusterQueue, Pool
 from gpuc.pipeline.stages import CompiledSpec, compiled_spec
 from gpuc.trace.node_agents import without_agent_requests
 from gpuc_rehearsal.apply import ApplyResult, apply_objects, measured
-from gpuc_rehearsal.autoscaler import autoscaler_of
+from gpuc_rehearsal.autoscaler import autoscaler_of, pool_kind
 from gpuc_rehearsal.client import ApiError, WaitError
 from gpuc_rehearsal.context import CACHE_SECONDS, RehearsalContext
 from gpuc_rehearsal.crds import definitions
-from gpuc_rehearsal.existing import pool_kind
 from gpuc_rehearsal.expectation import Quota, cluster_queues, expect, owner
 from gpuc_rehearsal.health import ObjectProblem, place_static_nodes
 from gpuc_rehearsal.outcome import Outcome, Request, refused

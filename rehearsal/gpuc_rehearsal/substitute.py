@@ -10,13 +10,12 @@ from gpuc.kubernetes.resource_name import plural
 from gpuc.manifest.manifest import Manifest
 from gpuc.model import Cluster
 from gpuc.pipeline.stages import CompiledSpec
-from gpuc_rehearsal.autoscaler import Autoscaler, autoscaler_of, autoscalers
+from gpuc_rehearsal.autoscaler import Autoscaler, autoscaler_of, autoscalers, existing_nodes
 from gpuc_rehearsal.client import Client, Object
 from gpuc_rehearsal.crds import Definitions
-from gpuc_rehearsal.existing import existing_nodes
 from gpuc_rehearsal.expectation import unused_queues
-from gpuc_rehearsal.node_stages import node_stages, zones_of
 from gpuc_rehearsal.plane.kueue import without_replacement
+from gpuc_rehearsal.plane.kwok import node_stages, zones_of
 from gpuc_rehearsal.plane.site import Settings
 from gpuc_rehearsal.sample_namespaces import SampleNamespaces
 from gpuc_rehearsal.suites.boundaries import FILLED_PODS, unfilled_quotas

@@ -125,8 +125,7 @@ def _nccl_profile(factory: WorkloadFactory) -> Iterator[SampleObject]:
 
 def _network_policy_fence(factory: WorkloadFactory) -> Iterator[SampleObject]:
     other = _other_tenant(factory)
-    document = network_policy(factory, namespaces_labelled(TENANT_KEY, other))
-    yield SampleObject(f"ingress from tenant {other}", document)
+    yield SampleObject(f"ingress from tenant {other}", network_policy(factory, namespaces_labelled(TENANT_KEY, other)))
 
 
 def _other_tenant(factory: WorkloadFactory) -> str:

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from gpuc_rehearsal.certificates import Authority
 from gpuc_rehearsal.client import ApiError, Client
 from gpuc_rehearsal.connection import ATTEMPTS
+from gpuc_rehearsal.plane.site import Authority
 
 LATER = (429, {"Retry-After": "0"}, b'{"message": "storage is (re)initializing", "reason": "TooManyRequests"}')
 UNKNOWN_KIND = (422, {}, b'{"message": "failed to find resource referenced by paramKind: Kind=GpucImages"}')

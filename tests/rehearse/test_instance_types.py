@@ -10,7 +10,7 @@ from gpuc.kubernetes.quantity import parse_quantity
 from gpuc.manifest.manifest import Manifest
 from gpuc.model import Pool
 from gpuc.model.names import POOL_LABEL
-from gpuc_rehearsal.node_stages import zones_of
+from gpuc_rehearsal.plane.kwok import zones_of
 from gpuc_rehearsal.substrates.eks.instance_types import OVERHEAD_CPU_MILLI, instance_types, reserve_daemon_sets
 
 from ..conftest import EXAMPLES, example

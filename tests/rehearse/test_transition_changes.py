@@ -8,7 +8,7 @@ from pathlib import Path
 from gpuc.manifest.manifest import Manifest
 from gpuc.pipeline.stages import CompiledSpec
 from gpuc_rehearsal.crds import Definitions
-from gpuc_rehearsal.node_stages import zones_of
+from gpuc_rehearsal.plane.kwok import zones_of
 from gpuc_rehearsal.substitute import settings
 from gpuc_rehearsal.transition.run import shared_settings
 from gpuc_rehearsal.transition.synced_changes import ignored_fields, removed_sources, with_live_fields

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gpuc_rehearsal.outcome import Outcome
-from gpuc_rehearsal.substrates.eks.drift import blocked_by
+from gpuc_rehearsal.substrates.eks.karpenter import blocked_by
 from gpuc_rehearsal.transition.attempts import _is_decided, refusals, to_restart
 from gpuc_rehearsal.transition.filling import Filling
 from gpuc_rehearsal.transition.outcomes import Attempt, node_outcomes, queue_outcomes, workload_outcomes

@@ -1,11 +1,14 @@
-"""A running Argo CD that syncs either the cluster in which it runs, or one or more other clusters."""
+"""Argo CD that syncs either the cluster in which it runs, or other clusters: its processes and their hosts."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+import secrets
+import socket
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from gpuc.cluster.application import Application, Destination, applications
@@ -14,19 +17,116 @@ from gpuc.manifest.manifest import Manifest
 from gpuc.pipeline.stages import CompiledSpec
 from gpuc_rehearsal.argocd.charts import Charts, Files, address
 from gpuc_rehearsal.argocd.cluster import ArgoCluster, cluster_secret, require_service_addresses, service_range
-from gpuc_rehearsal.argocd.processes import start_controller, start_redis, start_repo_server
 from gpuc_rehearsal.argocd.repository import documents, first_git_source, fleet_repository
 from gpuc_rehearsal.argocd.servers import start_hosts, start_proxy
 from gpuc_rehearsal.argocd.timeline import APPLICATION
 from gpuc_rehearsal.client import Client, new_object
-from gpuc_rehearsal.plane import ControlPlane
-from gpuc_rehearsal.plane.site import Settings
+from gpuc_rehearsal.plane import READY_SECONDS, ControlPlane
+from gpuc_rehearsal.plane.site import Settings, Site, flags
 from gpuc_rehearsal.process import LOOPBACK, Started
 from gpuc_rehearsal.programs import ArgoPrograms, Programs
 
+RESYNC_SECONDS = 20
+"""Interval in which the controller compares Applications with Git. The controller does not notice when
+CustomResourceDefinitions become established. So with the default interval of 120 to 180 s, the first sync would wait
+that long after every chart with CustomResourceDefinitions."""
+RENDER_SECONDS = 180
+"""Timeout of requests to the repo server, which renders charts slowly on two busy cores."""
 REFRESH = "argocd.argoproj.io/refresh"
 HUB = 99
 """The number of Argo CD's control plane if Argo CD runs in a separate cluster."""
+
+
+class Redis(NamedTuple):
+    """A running redis."""
+
+    address: str
+    """host:port."""
+    password: str
+
+
+def start_redis(site: Site, programs: ArgoPrograms) -> Redis:
+    """Starts redis with a password and without persistence, and waits until it is ready."""
+    port, password = site.port(), secrets.token_hex(16)
+    configuration = site.subfolder("redis") / "redis.conf"
+    configuration.touch(mode=0o600)
+    settings = f"bind {LOOPBACK}\nport {port}\nrequirepass {password}\ndir {configuration.parent}\n"
+    configuration.write_text(f'{settings}save ""\nappendonly no\n', encoding="ascii")
+    process = site.run("redis", [str(configuration)], partial(_listens, port), program=programs.redis)
+    process.wait_ready(READY_SECONDS)
+    return Redis(f"{LOOPBACK}:{port}", password)
+
+
+def start_repo_server(site: Site, programs: ArgoPrograms, redis: Redis, proxy: str, hosts: Iterable[str]) -> str:
+    """Starts the repo server, waits until it is ready, and returns its address.
+
+    The repo server reaches `hosts` through the proxy with a URL, and trusts the certificate authority of `site`.
+    """
+    port, metrics = site.port(), site.port()
+    folders = {name: site.subfolder(f"repo-server/{path}") for name, path in _FOLDERS.items()}
+    for host in hosts:  # like the mounted ConfigMap argocd-tls-certs-cm
+        (folders["ARGOCD_TLS_DATA_PATH"] / host).write_bytes(site.authority.file.read_bytes())
+    # This script accepts all commits, because the commits of a rehearsal are not signed.
+    script = site.subfolder("repo-server/bin") / "git-verify-wrapper.sh"
+    script.write_text("#!/bin/sh\nexit 0\n", encoding="ascii")
+    script.chmod(0o755)
+    environment = {
+        **{name: str(folder) for name, folder in folders.items()},
+        "PATH": f"{script.parent}:{programs.folder / 'bin'}:{programs.git.parent}:/usr/bin:/bin",
+        "ARGOCD_ASK_PASS_SOCK": str(site.subfolder("repo-server") / "ask-pass.sock"),
+        "ARGOCD_GPG_ENABLED": "false",
+        "SSL_CERT_FILE": str(site.authority.file),
+        "GIT_SSL_CAINFO": str(site.authority.file),
+        "HTTPS_PROXY": proxy,
+        "NO_PROXY": f"{LOOPBACK},localhost",
+    }
+    arguments = flags("argocd-repo-server", port=port, metrics=metrics, redis=redis)
+    ready = f"http://{LOOPBACK}:{metrics}/healthz?full=true"
+    _start(site, programs, "argocd-repo-server", arguments, ready, redis, environment)
+    return f"{LOOPBACK}:{port}"
+
+
+def start_controller(site: Site, programs: ArgoPrograms, redis: Redis, repo_server: str, namespace: str) -> None:
+    """Starts the application controller on the control plane of `site`, and waits until it is ready.
+
+    repo_server is the address of the repo server; namespace is the namespace of Argo CD.
+    """
+    name, metrics, folder = "argocd-application-controller", site.port(), str(site.subfolder("controller"))
+    arguments = flags(
+        name, namespace=namespace, repo_server=repo_server, redis=redis, metrics=metrics,
+        render_seconds=RENDER_SECONDS, resync_seconds=RESYNC_SECONDS,
+    )  # fmt: skip
+    environment = {"ARGOCD_FAKE_IN_CLUSTER": "true", "HOME": folder, "ARGOCD_TLS_DATA_PATH": folder}
+    _start(site, programs, name, arguments, f"http://{LOOPBACK}:{metrics}/healthz", redis, environment)
+
+
+_FOLDERS = {
+    "HOME": "home",
+    "TMPDIR": "tmp",
+    "ARGOCD_TLS_DATA_PATH": "tls",
+    "ARGOCD_SSH_DATA_PATH": "ssh",
+    "ARGOCD_GNUPGHOME": "gnupg",
+    "ARGOCD_GPG_DATA_PATH": "gpg",
+    "ARGOCD_PLUGINSOCKFILEPATH": "plugins",
+    "HELM_CACHE_HOME": "helm/cache",
+    "HELM_CONFIG_HOME": "helm/config",
+    "HELM_DATA_HOME": "helm/data",
+}
+"""Folders of the repo server by environment variable."""
+
+
+def _start(
+    site: Site, programs: ArgoPrograms, name: str, arguments: list[str], ready: str, redis: Redis, own: dict[str, str]
+) -> None:
+    common = {"ARGOCD_BINARY_NAME": name, "REDIS_PASSWORD": redis.password, "KUBECONFIG": str(site.kubeconfig)}
+    site.run(name, arguments, ready, common | own, programs.path("argocd")).wait_ready(READY_SECONDS)
+
+
+def _listens(port: int) -> bool:
+    """Returns whether a program listens on a port of loopback."""
+    with suppress(OSError), socket.create_connection((LOOPBACK, port), timeout=1):
+        return True
+    return False
 
 
 class ArgoCD(Started):

@@ -21,7 +21,7 @@ from gpuc_rehearsal.argocd.checks import (
     unfinished,
 )
 from gpuc_rehearsal.argocd.cluster import SYSTEM_NODES
-from gpuc_rehearsal.argocd.processes import RESYNC_SECONDS
+from gpuc_rehearsal.argocd.hub import RESYNC_SECONDS
 from gpuc_rehearsal.argocd.result import SyncResult, application_rows
 from gpuc_rehearsal.argocd.timeline import Timeline, Watch
 from gpuc_rehearsal.autoscaler import autoscalers
@@ -60,7 +60,10 @@ def rehearse(
         _sync(argocd, results, watch, progress)
         for result in results:
             if result.first_sync_s is not None:
-                _place_nodes(argocd, result, watch)
+                cluster = compiled_spec(argocd.repository.root, result.file).cluster
+                missing = place_static_nodes(argocd.clusters[result.cluster], cluster, STATIC_NODES_SECONDS)
+                for pool, message in missing.items():
+                    result.failures.append(Failure("unfinished", "", f"NodePool {pool}", message, watch.now))
                 if edit is not None:
                     with measured(result.seconds, "edits"):
                         edit(argocd, result, watch, progress)
@@ -84,7 +87,11 @@ def _sync(argocd: ArgoCD, results: list[SyncResult], watch: Watch, progress: Pro
 
     def synced() -> bool:
         argocd.require_alive()
-        _refresh_progressing(argocd, watch, refreshed)
+        for name, state in watch.timeline.last.items():
+            is_stuck = (state.sync, state.health, state.phase) == ("Synced", "Progressing", "Succeeded")
+            if is_stuck and watch.now - max(state.at, refreshed.get(name, 0.0)) > REFRESH_SECONDS:
+                refreshed[name] = watch.now
+                argocd.refresh(name)
         for result in results:
             if result.first_sync_s is None and _is_synced(argocd, result, watch.timeline):
                 result.first_sync_s = watch.now - result.began
@@ -111,23 +118,6 @@ def _is_synced(argocd: ArgoCD, result: SyncResult, timeline: Timeline) -> bool:
     has_root = any(state.wave is None for state in own)
     expected = result.names - argocd.not_rendered.keys()
     return has_root and expected <= last.keys() and all(state.is_good for state in own)
-
-
-def _refresh_progressing(argocd: ArgoCD, watch: Watch, refreshed: dict[str, float]) -> None:
-    for name, state in watch.timeline.last.items():
-        is_stuck = (state.sync, state.health, state.phase) == ("Synced", "Progressing", "Succeeded")
-        if is_stuck and watch.now - max(state.at, refreshed.get(name, 0.0)) > REFRESH_SECONDS:
-            refreshed[name] = watch.now
-            argocd.refresh(name)
-
-
-def _place_nodes(argocd: ArgoCD, result: SyncResult, watch: Watch) -> None:
-    """Waits for the nodes that always run, and records a failure for each pool with too few nodes."""
-    spec = compiled_spec(argocd.repository.root, result.file)
-    missing = place_static_nodes(argocd.clusters[result.cluster], spec.cluster, STATIC_NODES_SECONDS)
-    result.failures += [
-        Failure("unfinished", "", f"NodePool {pool}", message, watch.now) for pool, message in missing.items()
-    ]
 
 
 def _finish(argocd: ArgoCD, result: SyncResult, watch: Watch) -> SyncResult:

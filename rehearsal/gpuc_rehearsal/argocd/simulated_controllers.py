@@ -14,8 +14,8 @@ from typing import Any
 from gpuc.kubernetes.api_groups import ADMISSION_API
 from gpuc_rehearsal.argocd.servers import QuietHandler, start_server
 from gpuc_rehearsal.autoscaler import autoscalers
-from gpuc_rehearsal.certificates import Authority
 from gpuc_rehearsal.client import DEFINITION, ApiError, Client, Object, is_true, now_text
+from gpuc_rehearsal.plane.site import Authority
 
 CLUSTER_POLICY = ("nvidia.com/v1", "ClusterPolicy")
 API_SERVICE = ("apiregistration.k8s.io/v1", "APIService")

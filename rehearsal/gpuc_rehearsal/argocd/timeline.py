@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from gpuc.kubernetes.argocd import WAVE
 from gpuc_rehearsal.argocd.servers import BackgroundLoop
 from gpuc_rehearsal.client import Client, Object
+from gpuc_rehearsal.process import poll
 
 ObjectMessage = tuple[str, str]
 """(object as "Kind namespace/name" or type of a condition, message)."""
@@ -170,13 +171,12 @@ class Watch(BackgroundLoop):
         Raises ProgramError if the watch failed.
         """
         started = self.now
-        while True:
+
+        def is_true() -> bool:
             self.require_alive()
-            if condition():
-                return self.now - started
-            if self.now - started > limit_s:
-                return None
-            time.sleep(_POLL_SECONDS)
+            return condition()
+
+        return self.now - started if poll(is_true, limit_s, _POLL_SECONDS) else None
 
     def _follow(self) -> None:
         """Records the changes of Applications for _WATCH_SECONDS. Lists the Applications at first and after an error.

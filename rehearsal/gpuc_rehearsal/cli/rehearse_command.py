@@ -17,7 +17,7 @@ from gpuc.diagnostics.report.progress import Progress
 from gpuc.diagnostics.usage import UsageError
 from gpuc.source import read
 from gpuc.spec.parse import parse
-from gpuc_rehearsal.existing import existing_nodes
+from gpuc_rehearsal.autoscaler import existing_nodes
 from gpuc_rehearsal.process import ProgramError
 from gpuc_rehearsal.programs import Programs, find_programs
 

@@ -12,11 +12,10 @@ from pathlib import Path
 
 from gpuc.manifest.cache_folder import cache_folder
 from gpuc.manifest.manifest import Body
-from gpuc_rehearsal.certificates import write_service_account_key
 from gpuc_rehearsal.client import DEFINITION, Client, is_true
 from gpuc_rehearsal.plane import kueue as charts
 from gpuc_rehearsal.plane.kwok import start_kwok
-from gpuc_rehearsal.plane.site import SERVICE_RANGE, Settings, Site, flags
+from gpuc_rehearsal.plane.site import SERVICE_RANGE, Settings, Site, flags, write_service_account_key
 from gpuc_rehearsal.process import LOOPBACK, Process, Started, run_folder, stop
 from gpuc_rehearsal.programs import Programs
 

@@ -12,9 +12,9 @@ from gpuc.objects.object_set import dig, items, labels
 from gpuc.substrates.none.output import OUTPUT, RULE_API
 from gpuc.substrates.none.reader import node_names
 from gpuc.substrates.none.section import Existing, machines
+from gpuc_rehearsal.autoscaler import ExistingNodes
 from gpuc_rehearsal.client import Client, Object, new_object
 from gpuc_rehearsal.context import NODE
-from gpuc_rehearsal.existing import ExistingNodes
 from gpuc_rehearsal.plane.kwok import FAKE_NODE
 
 _RULE = (RULE_API, "NodeFeatureRule")

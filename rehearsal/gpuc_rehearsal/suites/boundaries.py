@@ -16,10 +16,10 @@ from gpuc.model import Cluster, Pool
 from gpuc.model.names import TENANT_KEY
 from gpuc.parts.workload_kinds import pod_frameworks
 from gpuc.pipeline.stages import CompiledSpec
+from gpuc_rehearsal.autoscaler import pool_kind
 from gpuc_rehearsal.client import Client, Object, WaitError, address_of, condition, new_object
 from gpuc_rehearsal.context import CLUSTER_QUEUE, LOCAL_QUEUE, NODE, POD, RehearsalContext
 from gpuc_rehearsal.examples import GATE
-from gpuc_rehearsal.existing import pool_kind
 from gpuc_rehearsal.outcome import Outcome, classify_response
 from gpuc_rehearsal.sample_workloads import WorkloadFactory, creator, distinct_factories, factories, max_per_pod
 from gpuc_rehearsal.suites import Case, creation, sending

@@ -19,13 +19,12 @@ from gpuc.pipeline.stages import CompiledSpec, compile_source
 from gpuc.source import Source
 from gpuc.trace.node_agents import without_agent_requests
 from gpuc_rehearsal.apply import ARGO_CD, apply_object, apply_waves, measured
-from gpuc_rehearsal.autoscaler import autoscaler_of
+from gpuc_rehearsal.autoscaler import autoscaler_of, existing_nodes
 from gpuc_rehearsal.client import Client, Object
 from gpuc_rehearsal.crds import Definitions, definitions
-from gpuc_rehearsal.existing import existing_nodes
 from gpuc_rehearsal.health import place_static_nodes
-from gpuc_rehearsal.node_stages import zones_of
 from gpuc_rehearsal.plane import ControlPlane, kueue
+from gpuc_rehearsal.plane.kwok import zones_of
 from gpuc_rehearsal.plane.site import Settings, with_nodes_of
 from gpuc_rehearsal.process import free_ports
 from gpuc_rehearsal.programs import Programs

@@ -18,7 +18,7 @@ from gpuc_rehearsal.client import Client, Object, WaitError
 from gpuc_rehearsal.context import RehearsalContext, Timeouts
 from gpuc_rehearsal.expectation import expect
 from gpuc_rehearsal.outcome import Outcome, Request
-from gpuc_rehearsal.substrates.eks.provider import CLAIM
+from gpuc_rehearsal.substrates.eks.karpenter import CLAIM
 from gpuc_rehearsal.suites.jobs import Work, job_of, kueue_decision, placed
 from gpuc_rehearsal.transition.synced_changes import ObjectKey, key_of
 from tests.conformance.argocd_edits.edit_result import EditResult

@@ -19,14 +19,14 @@ from gpuc_rehearsal.argocd.kubelet import running_status, succeeded_status
 from gpuc_rehearsal.argocd.pods import Mount, PodRun
 from gpuc_rehearsal.argocd.servers import BackgroundLoop
 from gpuc_rehearsal.argocd.simulated_controllers import SimulatedControllers
-from gpuc_rehearsal.certificates import Authority
 from gpuc_rehearsal.client import ApiError, Client
 from gpuc_rehearsal.components.gatekeeper import start as gatekeeper
 from gpuc_rehearsal.components.kueue import start as kueue
+from gpuc_rehearsal.plane.site import Authority
 from gpuc_rehearsal.process import ProgramError
 from gpuc_rehearsal.programs import Programs
+from gpuc_rehearsal.substrates.eks.karpenter import FINALIZER
 from gpuc_rehearsal.substrates.eks.karpenter import start as karpenter
-from gpuc_rehearsal.substrates.eks.provider import FINALIZER
 
 
 def pod_run(folder: Path, words: list[str], mounted: list[tuple[Mount, Path]], **settings: Any) -> PodRun:

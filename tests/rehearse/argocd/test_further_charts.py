@@ -15,8 +15,8 @@ from typing import Any, cast
 import pytest
 
 from gpuc_rehearsal.argocd.simulated_controllers import SimulatedControllers
-from gpuc_rehearsal.certificates import Authority
 from gpuc_rehearsal.client import ApiError, Client
+from gpuc_rehearsal.plane.site import Authority
 
 SERVICE = {"namespace": "cert-manager", "name": "webhook", "path": "/validate"}
 

@@ -17,7 +17,7 @@ from gpuc.cluster.application import Destination
 from gpuc_rehearsal.argocd.charts import ServedFile
 from gpuc_rehearsal.argocd.cluster import cluster_secret
 from gpuc_rehearsal.argocd.servers import cgi_response, read_chunked, start_hosts, start_proxy
-from gpuc_rehearsal.certificates import Authority
+from gpuc_rehearsal.plane.site import Authority
 from gpuc_rehearsal.process import LOOPBACK, free_ports
 
 HOST = "git.example.com"

@@ -11,7 +11,7 @@ import pytest
 from gpuc.cluster.application import source_in
 from gpuc.manifest.manifest import Manifest
 from gpuc_rehearsal.argocd.repository import FleetRepository, RepositoryError, fleet_repository
-from gpuc_rehearsal.substrates.eks.provider import simulated_text
+from gpuc_rehearsal.substrates.eks.karpenter import simulated_text
 from tests.conftest import ROOT
 
 URL = "https://git.example.com/platform/gpu-fleet.git"

@@ -11,10 +11,10 @@ import pytest
 from gpuc.cli.main import main
 from gpuc.kubernetes.node_pool import INSTANCE_TYPE
 from gpuc.model.names import ALLOCATABLE, POOL_LABEL
+from gpuc_rehearsal.autoscaler import pool_kind
 from gpuc_rehearsal.crds import Definitions, definitions
-from gpuc_rehearsal.existing import pool_kind
-from gpuc_rehearsal.node_stages import node_stages
 from gpuc_rehearsal.plane.kueue import NODE_REPLACEMENT
+from gpuc_rehearsal.plane.kwok import node_stages
 from gpuc_rehearsal.programs import DATA, NAMES, MissingProgramsError, Programs, find_programs
 from gpuc_rehearsal.substitute import not_tested, replacement_objects, settings, substitutions
 from gpuc_rehearsal.substrates.none import NODES
