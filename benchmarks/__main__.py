@@ -1,7 +1,5 @@
 """Measures gpuc and comparable tools in rounds, and writes the report."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

@@ -1,7 +1,5 @@
 """Temporary fleets of copied example specs."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from collections.abc import Callable

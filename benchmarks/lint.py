@@ -4,8 +4,6 @@ Usage: `python -m benchmarks.lint --date 2026-11-21 --report benchmarks/lint.md`
 GPUC_TOOLS or on PATH.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import shutil

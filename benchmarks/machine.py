@@ -1,7 +1,5 @@
 """Describes the machine, and waits until its load is low."""
 
-from __future__ import annotations
-
 import os
 import platform
 import subprocess

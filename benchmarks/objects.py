@@ -1,7 +1,5 @@
 """The objects of a cluster: the objects that gpuc emits, and the objects in printed YAML."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

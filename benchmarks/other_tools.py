@@ -1,7 +1,5 @@
 """Other tools: each prints the same objects as gpuc, and kubeconform then validates them."""
 
-from __future__ import annotations
-
 import json
 import os
 import shlex

@@ -1,7 +1,5 @@
 """Measures the run time of a complete process, and the memory of the process and its children."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import tempfile

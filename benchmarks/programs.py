@@ -1,7 +1,5 @@
 """The measured programs: gpuc in several situations, a plain cdk8s program, other tools, and a small Python process."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

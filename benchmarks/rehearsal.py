@@ -3,8 +3,6 @@
 Usage: `python -m benchmarks.rehearsal --crds DIR --date 2026-11-21 --report benchmarks/rehearsal.md`
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import subprocess

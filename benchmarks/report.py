@@ -1,7 +1,5 @@
 """Renders the results of `python -m benchmarks` as a Markdown page."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from benchmarks.machine import REFERENCE_FLOOR_MS

@@ -1,7 +1,5 @@
 """Measures programs in rounds. Each round runs all programs once, so that a change of the load affects all programs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median
@@ -33,7 +31,7 @@ class Measurements:
     def peak(self) -> float | None:
         return max(self.peaks_mib, default=None)
 
-    def ratio(self, other: Measurements) -> float:
+    def ratio(self, other: "Measurements") -> float:
         """Returns the median of the ratios of the wall times, with one ratio for each round."""
         return median(mine / theirs for mine, theirs in zip(self.wall_ms, other.wall_ms, strict=True))
 

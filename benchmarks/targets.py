@@ -1,7 +1,5 @@
 """The performance targets of gpuc on a machine with two idle cores."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from benchmarks.other_tools import HELM

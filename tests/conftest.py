@@ -1,7 +1,5 @@
 """Fixtures for the example clusters and the reference data, and a check that tests do not change the checkout."""
 
-from __future__ import annotations
-
 import copy
 import gc
 import os

@@ -4,8 +4,6 @@ The time on a clock depends on the load of the machine. To measure a folder, or 
 of pytest: python -m tests.cost tests/plan -m ''
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from collections import Counter

@@ -4,8 +4,6 @@ The share is the same in every run: neither the date nor the changed files decid
 which a test is slow, and `python -m tests.cost` prints what the tests cost.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TypeVar

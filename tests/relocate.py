@@ -3,8 +3,6 @@
 The case files of rules have several documents, and `gpuc fix` changes only specs.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 from pathlib import Path

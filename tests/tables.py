@@ -1,7 +1,5 @@
 """Tables of cases in YAML files beside the modules of tests."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 from typing import Any

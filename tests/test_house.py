@@ -1,7 +1,5 @@
 """Conventions that ruff cannot check: lengths, names of modules, and the schema of the language."""
 
-from __future__ import annotations
-
 import ast
 import json
 import re

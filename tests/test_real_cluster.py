@@ -1,7 +1,5 @@
 """The page of facts about real clusters names tests that exist, and texts that committed files have or do not have."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

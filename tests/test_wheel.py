@@ -2,8 +2,6 @@
 and the CI workflow of a new fleet.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Plain words: docstrings, comments, messages and pages do not contain words that are hard to read."""
 
-from __future__ import annotations
-
 import ast
 import io
 import re

@@ -1,7 +1,5 @@
 """The values of a tree of maps and lists with their paths, and copies of the tree with one difference."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from copy import deepcopy
 from typing import Any

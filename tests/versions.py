@@ -1,7 +1,5 @@
 """The versions of gpuc and of gpuc-rehearsal, which must be the same: `python -m tests.versions` checks them."""
 
-from __future__ import annotations
-
 import sys
 import tomllib
 

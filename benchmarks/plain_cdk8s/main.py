@@ -3,8 +3,6 @@
 Usage: python main.py OBJECTS.json OUTPUT_FOLDER, where OBJECTS.json maps each file to its objects.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Applies all objects of a cluster in the order of Argo CD, applies them again, and compares the stored objects."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor

@@ -3,8 +3,6 @@
 Its module in gpuc_rehearsal.substrates has the variable AUTOSCALER or the variable NODES.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -29,14 +27,14 @@ if TYPE_CHECKING:
 class Drift:
     """How the autoscaler replaces nodes after a change, as the objects of a control plane show it."""
 
-    drifted: Callable[[Snapshot], set[str]]
+    drifted: "Callable[[Snapshot], set[str]]"
     """Returns the names of the claims whose nodes the autoscaler wants to replace."""
-    is_stale: Callable[[Client, Snapshot], bool]
+    is_stale: "Callable[[Client, Snapshot], bool]"
     """Returns whether the autoscaler has not yet compared each claim with its pool."""
-    await_decisions: Callable[[Client, Snapshot], bool]
+    await_decisions: "Callable[[Client, Snapshot], bool]"
     """Waits until the autoscaler replaces a drifted node of each pool, or says what keeps one. The snapshot is from
     before the change. Returns whether it has decided."""
-    outcomes: Callable[[Snapshot, Mapping[str, Object], Snapshot, Collection[str]], Iterator[NodeOutcome]]
+    outcomes: "Callable[[Snapshot, Mapping[str, Object], Snapshot, Collection[str]], Iterator[NodeOutcome]]"
     """Yields the outcome of each node. Arguments: those of `transition.outcomes.node_outcomes`."""
     notes: Callable[[Sequence[Manifest]], Iterator[str]]
     """Yields sentences about what a transition does not show, from the objects that the change writes or removes."""
@@ -68,7 +66,7 @@ class Autoscaler:
     """The kind of the simulated provider's object to which a pool refers."""
     sentences: Mapping[str, Mapping[str, Sequence[str]]]
     """Sentences of the report, by section and fact, as in sentences.yaml."""
-    start: Callable[[Site, Settings], Process]
+    start: "Callable[[Site, Settings], Process]"
     instance_types: Callable[[Cluster, Iterable[str]], list[Body]]
     """Returns the instance types of the simulated provider, with offerings in the given zones."""
     gates: Callable[[CompiledSpec], dict[str, bool]]

@@ -1,7 +1,5 @@
 """A client of the Kubernetes API with the verbs that a rehearsal needs."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import ssl
@@ -66,14 +64,14 @@ class Client:
         self._resources: dict[str, dict[str, Resource]] = {}
         self._impersonation: dict[str, str] = {}
 
-    def impersonate(self, user: str, group: str) -> Client:
+    def impersonate(self, user: str, group: str) -> "Client":
         """Returns a client that impersonates a user with one group."""
         impersonating = copy(self)
         impersonating._connection = Connection(self._address, self._context)
         impersonating._impersonation = {"Impersonate-User": user, "Impersonate-Group": group}
         return impersonating
 
-    def with_user(self, name: str) -> Client:
+    def with_user(self, name: str) -> "Client":
         """Returns a client for a user with the rights of an administrator; this client if the name is empty."""
         return self.impersonate(name, ADMINISTRATORS) if name else self
 

@@ -1,7 +1,5 @@
 """The HTTP connections of a client to the API server, and the answers after which a request is sent again."""
 
-from __future__ import annotations
-
 import http.client
 import ssl
 import threading

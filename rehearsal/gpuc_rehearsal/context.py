@@ -1,7 +1,5 @@
 """The context of test cases: the compiled spec, a client of the rehearsed control plane, and timeouts."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field

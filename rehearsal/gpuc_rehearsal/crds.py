@@ -1,7 +1,5 @@
 """CustomResourceDefinitions of the control plane: from a given folder, from the programs, or from schema tables."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass

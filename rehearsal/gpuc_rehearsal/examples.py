@@ -1,7 +1,5 @@
 """The examples of the policy folders, completed with the fields that the API server requires."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Expected outcomes: what `gpuc trace` says about the objects of a test case, in the form of an outcome."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache

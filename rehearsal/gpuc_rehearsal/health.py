@@ -1,7 +1,5 @@
 """Health checks of objects, of Argo CD and for Gatekeeper, and the nodes that must run before the test cases."""
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable

@@ -4,8 +4,6 @@ PARENT is the id of the parent process. The module runs as a script, because the
 the signal at its parent's end, and because Python's preexec_fn is not safe with threads.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 import signal

@@ -1,7 +1,5 @@
 """The formats of the reports of rehearsals. The summary is last on a terminal, and below the title in Markdown."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """The request that a test case sends to the control plane, and its outcome, from a prediction or from a response."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from threading import BoundedSemaphore

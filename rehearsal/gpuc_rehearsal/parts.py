@@ -3,8 +3,6 @@
 The folders components, substrates and workloads mirror those of gpuc. There is no central list.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Programs of the control plane, their ports, and the folder of their run. The programs end when gpuc ends."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Finds the programs of the control plane, of Argo CD, and of the tests of gpuc."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Collection, Iterable

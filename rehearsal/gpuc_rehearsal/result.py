@@ -1,7 +1,5 @@
 """The result of a rehearsal of one spec, with the line of the spec for every test case and problem, and its report."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from itertools import groupby

@@ -1,7 +1,5 @@
 """Rehearses one spec: applies the output to a control plane, and runs the test cases batch by batch."""
 
-from __future__ import annotations
-
 import signal
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence

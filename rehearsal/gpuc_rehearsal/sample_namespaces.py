@@ -1,7 +1,5 @@
 """Namespaces for the examples of policies. In a namespace, one policy applies with the parameters of its examples."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor

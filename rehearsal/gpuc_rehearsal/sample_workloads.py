@@ -1,7 +1,5 @@
 """Sample pods and Jobs for a tenant namespace. The pods and Jobs pass every policy and every Pod Security level."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass, field

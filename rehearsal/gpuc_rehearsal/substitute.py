@@ -1,7 +1,5 @@
 """Replacements for parts that need a cloud, and the report's sentences about replaced and untested parts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 

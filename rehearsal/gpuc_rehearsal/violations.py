@@ -1,7 +1,5 @@
 """Objects that violate exactly one policy each."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator
 from copy import deepcopy

@@ -1,7 +1,5 @@
 """Objects of a small cluster, and requests for pods in its namespace."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from gpuc.admission.request import Request

@@ -1,7 +1,5 @@
 """Documents of any shape: users can write values of wrong types."""
 
-from __future__ import annotations
-
 from random import Random
 from typing import Any
 

@@ -1,7 +1,5 @@
 """LimitRanges: defaults and bounds."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

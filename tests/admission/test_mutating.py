@@ -1,7 +1,5 @@
 """The changes of built-in admission plugins to a pod."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from gpuc.admission.mutating import merge, mutated

@@ -1,7 +1,5 @@
 """Webhooks that gpuc does not model."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Requests of pods with the defaults of the cluster, as the scheduler and Kueue count them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

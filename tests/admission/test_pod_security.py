@@ -1,7 +1,5 @@
 """Pod Security: a pod that passes and a pod that fails, for each check of each level."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The admission policies of the example clusters, with the requests that Kubernetes and Gatekeeper would get."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import cache
 from typing import Any

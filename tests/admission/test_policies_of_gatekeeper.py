@@ -1,7 +1,5 @@
 """The semantics of Gatekeeper: match, enforcement, expansion, parameters, engines and mutators."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """ValidatingAdmissionPolicies with their bindings, and policies that gpuc does not evaluate."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

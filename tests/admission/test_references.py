@@ -1,7 +1,5 @@
 """Objects that a pod names, and its scheduling."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

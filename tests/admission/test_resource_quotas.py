@@ -1,7 +1,5 @@
 """ResourceQuotas: keys, scopes, and values that containers need."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Cases of the alerts for capacity that EC2 does not deliver, takes away, or sells at a higher price."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 

@@ -1,7 +1,5 @@
 """Test cases of alerts, and the files that promtool reads."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Cases of the alerts for broken, lost and idle GPUs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from gpuc.components.gpu_operator.alerts import IDLE_MINUTES

@@ -1,7 +1,5 @@
 """Cases of the alerts for nodes that do not register, do not become ready, or lack resources."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from gpuc.components.gpu_operator.alerts import metric_resource

@@ -1,7 +1,5 @@
 """Runs promtool on the alerts of the example clusters."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Cases of the alerts for queues that admit no workloads, and for admitted workloads that do not start."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from gpuc.kubernetes.amounts import CPU

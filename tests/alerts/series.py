@@ -7,8 +7,6 @@ open-policy-agent/gatekeeper v3.23.0 pkg/audit/stats_reporter.go, website/docs/m
 container, service, endpoint, job and instance are those of a target of the Prometheus operator.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import partial

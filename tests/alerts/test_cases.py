@@ -1,7 +1,5 @@
 """Every alert has cases in which it fires and cases in which it is silent."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.alerts.case import TABLE, Case, alert_body, group_of, rule_of, rules

@@ -1,7 +1,5 @@
 """promtool accepts all alerts, and all cases of the alerts succeed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

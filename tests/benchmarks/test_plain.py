@@ -1,7 +1,5 @@
 """The plain cdk8s program prints the same objects as gpuc emits, so that comparing their times is fair."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

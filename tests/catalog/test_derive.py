@@ -1,7 +1,5 @@
 """The schema of the Helm values of one chart needs only this chart."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Every value of the catalog equals the value in the reference data from which the catalog was built."""
 
-from __future__ import annotations
-
 import os
 from functools import cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The hardware tables are consistent with each other: GPUs, instance types, images, releases."""
 
-from __future__ import annotations
-
 import json
 import re
 

@@ -1,7 +1,5 @@
 """MIG profiles fit the geometry of their GPU boards."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Consistency of the tables of versions, NCCL, XIDs and metrics."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import pytest

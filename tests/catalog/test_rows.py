@@ -1,7 +1,5 @@
 """The rows of the catalog: types, sources, unique keys and order."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import defaultdict

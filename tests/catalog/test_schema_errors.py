@@ -1,7 +1,5 @@
 """Schema errors have the path of the value and the part of the schema that the value violates."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from typing import Any

@@ -1,7 +1,5 @@
 """The table of time zones, compared with the time zone data of the package tzdata."""
 
-from __future__ import annotations
-
 import pytest
 
 from gpuc.catalog import load

@@ -1,7 +1,5 @@
 """gpuc evaluates the CEL expressions of library policies and CRDs, and names functions that it cannot evaluate."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Emulations of the public actions that the workflows use: what they do to the workspace, without their code."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Callable
@@ -17,7 +15,7 @@ if TYPE_CHECKING:
 Inputs = dict[str, str]
 
 
-def checkout(job: Execution, given: Inputs) -> None:
+def checkout(job: "Execution", given: Inputs) -> None:
     """Fetches one commit from the repository of the run into the workspace, with a limited depth."""
     ref = given.get("ref") or job.github["sha"]
     bare = f"file://{job.machine.hosting.bare}"
@@ -33,21 +31,21 @@ def checkout(job: Execution, given: Inputs) -> None:
     git(job.workspace, "checkout", "--quiet", "--detach", "FETCH_HEAD")
 
 
-def setup_python(job: Execution, given: Inputs) -> None:
+def setup_python(job: "Execution", given: Inputs) -> None:
     """Puts a Python on the path. The file with the dependencies must exist, because its digest is the cache key."""
     if given.get("cache"):
         assert (job.workspace / given["cache-dependency-path"]).is_file(), given
     job.path.insert(0, str(job.machine.python(job.folder)))
 
 
-def setup_go(job: Execution, given: Inputs) -> None:
+def setup_go(job: "Execution", given: Inputs) -> None:
     """Puts the Go of this machine on the path."""
     go = shutil.which("go")
     assert go is not None, "Go is not installed"
     job.path.insert(0, str(Path(os.path.realpath(go)).parent))
 
 
-def upload_artifact(job: Execution, given: Inputs) -> None:
+def upload_artifact(job: "Execution", given: Inputs) -> None:
     """Copies a file or a folder; an artifact of a run is never replaced."""
     source = job.workspace / given["path"]
     target = job.machine.folder / f"artifact-{len(job.machine.artifacts)}-{job.folder.name}"
@@ -59,12 +57,12 @@ def upload_artifact(job: Execution, given: Inputs) -> None:
     job.machine.artifacts[given["name"]] = target
 
 
-def download_artifact(job: Execution, given: Inputs) -> None:
+def download_artifact(job: "Execution", given: Inputs) -> None:
     """Copies the files of an artifact of the same run."""
     copy(job.machine.artifacts[given["name"]], job.workspace / given["path"])
 
 
-def restore_cache(job: Execution, given: Inputs) -> dict[str, str]:
+def restore_cache(job: "Execution", given: Inputs) -> dict[str, str]:
     """Copies a folder from the cache, unless the job only looks it up."""
     source = job.machine.caches.get(given["key"])
     if source is not None and given.get("lookup-only") != "true":
@@ -72,14 +70,14 @@ def restore_cache(job: Execution, given: Inputs) -> dict[str, str]:
     return {"cache-hit": "" if source is None else "true"}
 
 
-def save_cache(job: Execution, given: Inputs) -> None:
+def save_cache(job: "Execution", given: Inputs) -> None:
     """Copies a folder into the cache."""
     target = job.machine.folder / f"cache-{len(job.machine.caches)}"
     copy(Path(given["path"]), target)
     job.machine.caches[given["key"]] = target
 
 
-ACTIONS: dict[str, Callable[[Execution, Inputs], dict[str, str] | None]] = {
+ACTIONS: "dict[str, Callable[[Execution, Inputs], dict[str, str] | None]]" = {
     "actions/checkout": checkout,
     "actions/setup-python": setup_python,
     "actions/setup-go": setup_go,

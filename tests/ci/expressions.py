@@ -3,8 +3,6 @@
 Source: https://docs.github.com/en/actions/reference/workflows-and-actions/expressions
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping
@@ -22,7 +20,7 @@ class Contexts(dict[str, Any]):
 
     status = "success"
 
-    def child(self, **contexts: Any) -> Contexts:
+    def child(self, **contexts: Any) -> "Contexts":
         """Contexts that replace some of these."""
         found = Contexts({**self, **contexts})
         found.status = self.status

@@ -1,7 +1,5 @@
 """A fleet from `gpuc init` on a hosting service, and the changes of its pull requests."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import chdir, contextmanager

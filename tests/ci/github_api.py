@@ -1,7 +1,5 @@
 """A GitHub API on this machine, for the comment on a pull request. The tokens have the permissions of their jobs."""
 
-from __future__ import annotations
-
 import io
 import json
 import re

@@ -1,7 +1,5 @@
 """Bare Git repositories that behave like a hosting service: branches, forks, and the merges of pull requests."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Go builds actionlint from the module that tests/ci/actionlint/go.sum pins. The p
 binary that no checksum of pip covers.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

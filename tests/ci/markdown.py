@@ -1,7 +1,5 @@
 """What a comment would be on GitHub: its links, images, HTML and mentions, as a CommonMark parser reads it."""
 
-from __future__ import annotations
-
 import html
 import re
 

@@ -5,8 +5,6 @@ there. With --programs DIR, DIR has the programs of `gpuc tools`, and the first 
 the cache of this machine, because the cache of setup-python also survives a job.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import subprocess

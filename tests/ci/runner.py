@@ -4,8 +4,6 @@ The workflow and the local actions come from the commit of the run, as on GitHub
 and must be pinned to a commit.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Copies of the sources of the distributions, so that a build writes nothing into the checkout."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator
 from pathlib import Path

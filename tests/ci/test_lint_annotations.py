@@ -1,7 +1,5 @@
 """`gpuc lint --format github`: annotations whose paths begin at the top of the repository."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """actionlint and zizmor report nothing about the workflows of this repository and of a new fleet."""
 
-from __future__ import annotations
-
 import os
 import re
 from pathlib import Path

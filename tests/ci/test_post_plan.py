@@ -1,7 +1,5 @@
 """The comment with the plan: the pull request, the artifact, the comment, and text without effects."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

@@ -1,7 +1,5 @@
 """Long commands print plain lines in CI, and nothing if the output is a pipe outside of CI."""
 
-from __future__ import annotations
-
 import io
 import os
 import pty

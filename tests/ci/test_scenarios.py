@@ -1,7 +1,5 @@
 """The workflows of a new fleet, step by step, against a bare repository with a clone for each job."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """`gpuc specs`: the clusters that a change concerns, for the matrix of a CI workflow."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

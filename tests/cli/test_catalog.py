@@ -1,7 +1,5 @@
 """`gpuc catalog`: lists, searches and shows entries, in a fleet and outside of a fleet."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -3,8 +3,6 @@
 A fake pipeline returns findings and raises errors on demand.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from dataclasses import dataclass, field

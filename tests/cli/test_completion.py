@@ -1,7 +1,5 @@
 """Completion of command lines: the words that gpuc answers, and the scripts in the real shells."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Commands of the package gpuc-rehearsal: gpuc finds them by their entry points, and works without them."""
 
-from __future__ import annotations
-
 import re
 from importlib import metadata
 from typing import Any

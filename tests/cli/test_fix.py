@@ -1,7 +1,5 @@
 """`gpuc fix` as users run it: files, messages and exit codes."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The help of every command, its examples, and the answers to wrong command lines."""
 
-from __future__ import annotations
-
 import shlex
 from inspect import Parameter, signature
 from pathlib import Path

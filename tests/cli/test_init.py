@@ -1,7 +1,5 @@
 """The fleet repository that gpuc init writes, its options and its questions."""
 
-from __future__ import annotations
-
 import os
 import pty
 import subprocess

@@ -1,7 +1,5 @@
 """Findings about the output: they are bugs of gpuc, unless text of the user causes them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """gpuc as a separate process: behaviour that tests in the same process cannot show."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """`gpuc rehearse --from`: what is checked before the first control plane starts, and the reports after a failure."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Argo CD Applications as values."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Which NodeOverlays apply, and in which order."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What a NodePool says about its nodes: labels, numbers, instance types and resources."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

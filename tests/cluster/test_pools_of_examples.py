@@ -1,7 +1,5 @@
 """The pools of the example specs, and the same pools as lint, trace and plan read them from the objects."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import pytest

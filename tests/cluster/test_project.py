@@ -4,8 +4,6 @@ The expected values are those of Argo CD v3.5.7: the functions IsSourcePermitted
 IsGroupKindNamePermitted of pkg/apis/application/v1alpha1/app_project_types.go, with gobwas/glob v0.2.3.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

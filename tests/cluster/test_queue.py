@@ -1,7 +1,5 @@
 """Quotas that are read from ClusterQueue and Cohort objects."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from gpuc.cluster.queue import from_objects, inactive_reason

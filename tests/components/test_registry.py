@@ -1,7 +1,5 @@
 """Each component answers for its chart what the engines ask: the answers agree with each other and with the chart."""
 
-from __future__ import annotations
-
 import copy
 import re
 import tomllib

@@ -3,8 +3,6 @@
 `make conformance-all` runs this module. `make conformance` runs the same checks if promtool is found.
 """
 
-from __future__ import annotations
-
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence

@@ -4,8 +4,6 @@ The last run uses one Argo CD, in a separate cluster, for two clusters ("a hub")
 module. The report lists the tests that could not run, with the reason.
 """
 
-from __future__ import annotations
-
 import datetime
 import json
 import os

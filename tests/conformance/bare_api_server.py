@@ -1,7 +1,5 @@
 """An API server without controllers and webhooks, for dry runs."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager

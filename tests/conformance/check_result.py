@@ -1,7 +1,5 @@
 """The results of conformance checks, and the lines about them."""
 
-from __future__ import annotations
-
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence

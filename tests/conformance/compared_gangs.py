@@ -1,7 +1,5 @@
 """Submits random gangs to a rehearsed cluster and compares their expected with their actual outcomes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace

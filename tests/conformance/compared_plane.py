@@ -1,7 +1,5 @@
 """Runs random workloads on a control plane with the objects of an example cluster."""
 
-from __future__ import annotations
-
 import json
 import re
 import time

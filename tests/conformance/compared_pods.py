@@ -6,8 +6,6 @@ copies of one pod until a ResourceQuota refuses the next one. It also asks for t
 Security, in all levels and several versions. Pods that the validation refuses are not compared.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

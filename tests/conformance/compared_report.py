@@ -1,7 +1,5 @@
 """The report of the comparison of `gpuc trace` with real programs."""
 
-from __future__ import annotations
-
 import datetime
 import json
 from collections import Counter

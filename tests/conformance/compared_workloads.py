@@ -4,8 +4,6 @@ The real programs are the API server, Gatekeeper, Kueue, the controllers of Kube
 Karpenter. `python -m tests.conformance.compared_workloads --count 60 --seed 1 [CLUSTER...]`.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import signal

@@ -1,7 +1,5 @@
 """Validates the objects of Kubernetes' built-in kinds with kubeconform."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from collections.abc import Iterator

@@ -5,8 +5,6 @@ Kueue decides about the gangs one after another, and admitted gangs hold their q
 alone in their pool, so that the scheduler and Karpenter decide about them too.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import signal

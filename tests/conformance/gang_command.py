@@ -5,8 +5,6 @@
 The ranks run on the CPU with Gloo: the test covers the rendezvous, not NCCL.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -3,8 +3,6 @@
 `make conformance-all` runs this module as part of tests/conformance/gang_command.py.
 """
 
-from __future__ import annotations
-
 import copy
 import subprocess
 import tempfile

@@ -1,7 +1,5 @@
 """Pods of a gang on this machine: one network namespace per pod, and the command of the template with torchrun."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

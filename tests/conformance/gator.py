@@ -1,7 +1,5 @@
 """Tests the policies with gator: their examples, the emitted workload templates, and objects that violate policies."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Compares gator with the CEL engine of the unit tests on generated objects."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

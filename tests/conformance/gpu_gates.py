@@ -5,8 +5,6 @@ does not run. A Node object has the taints and labels of a new node. The report 
 its user data, with a stub of nvidia-smi.
 """
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Compares `gpuc lint --crds` with a real API server: verdicts, paths and messages for objects of imported kinds."""
 
-from __future__ import annotations
-
 import json
 import re
 import time

@@ -1,7 +1,5 @@
 """Kills or interrupts rehearsals and checks that no process and no folder remains."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

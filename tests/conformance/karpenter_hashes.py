@@ -8,8 +8,6 @@ The first object of each kind is also edited after all fields of the CRD have be
 in no hash: karpenter_requirements.py compares them.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

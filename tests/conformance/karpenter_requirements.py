@@ -5,8 +5,6 @@ are: each value removed, replaced and added, each list in another order, each re
 operator, and a requirement of a new label.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 from collections.abc import Iterator, Sequence

@@ -5,8 +5,6 @@ which proves that the test measures the emitted time. Kueue deactivates a Job wh
 emitted number of attempts. `python -m tests.conformance.late_pods`.
 """
 
-from __future__ import annotations
-
 import signal
 import sys
 import time

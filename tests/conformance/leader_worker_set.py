@@ -3,8 +3,6 @@
 `make conformance-all` runs this module after `gpuc tools --lws`. The test does not run if the controller is missing.
 """
 
-from __future__ import annotations
-
 import json
 import signal
 import sys

@@ -1,7 +1,5 @@
 """Controllers with webhooks, as programs on the control plane of a rehearsal."""
 
-from __future__ import annotations
-
 import base64
 import json
 import socket

@@ -4,8 +4,6 @@
 report, a test that was not run keeps its last result.
 """
 
-from __future__ import annotations
-
 import datetime
 import subprocess
 import sys

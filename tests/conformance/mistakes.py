@@ -1,7 +1,5 @@
 """Mistakes of users in the objects of prod-use1, and where the rehearsal must show them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any

@@ -8,8 +8,6 @@ Source: awslabs/amazon-eks-ami v20260724 nodeadm/cmd/nodeadm/config/check.go; aw
 pkg/providers/amifamily/bootstrap/nodeadm.go (Karpenter's NodeConfig is the last part of the user data)
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import tempfile

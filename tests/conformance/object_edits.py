@@ -1,7 +1,5 @@
 """Edits of the objects of prod-use1 that reproduce mistakes of users. Each function changes the documents in place."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from copy import deepcopy
 from typing import Any

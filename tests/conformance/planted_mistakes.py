@@ -4,8 +4,6 @@
 cases must pass, before and afterwards.
 """
 
-from __future__ import annotations
-
 import signal
 import sys
 import time

@@ -1,7 +1,5 @@
 """Random pods, and random namespaces with Pod Security labels, LimitRanges and ResourceQuotas."""
 
-from __future__ import annotations
-
 from random import Random
 from typing import Any
 

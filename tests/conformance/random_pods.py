@@ -1,7 +1,5 @@
 """Generates random pod specs that every policy and every Pod Security level of the namespace allows."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -66,7 +64,7 @@ def _part(pool: Pool, requests: Amounts) -> float:
 class PodMaker:
     """Makes pod specs for a target."""
 
-    def __init__(self, cluster: Cluster, target: Target, random: Random, name: str, size: Size) -> None:
+    def __init__(self, cluster: Cluster, target: "Target", random: Random, name: str, size: Size) -> None:
         self._cluster, self._target, self._random, self._name, self._size = cluster, target, random, name, size
         self._pool = target.pool
         level = target.namespace.spec.pod_security

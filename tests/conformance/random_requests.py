@@ -1,7 +1,5 @@
 """Random gangs for a cluster, with sensible and with impossible requests."""
 
-from __future__ import annotations
-
 from hypothesis import strategies as st
 
 from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, MEMORY, MIB, Amounts

@@ -4,8 +4,6 @@ A workload is correct, as the emitted templates are, or it is a correct workload
 seed and number always give the same workload.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, replace

@@ -3,8 +3,6 @@
 kubectl prints nothing or `<none>` for a field that does not exist, and reports no error.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Objects that exist in a real cluster when a user follows the README, and that neither gpuc nor the README creates."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

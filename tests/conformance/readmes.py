@@ -5,8 +5,6 @@ commands in the order of the README. Commands of aws, helm and argocd only print
 them with the models of these programs.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

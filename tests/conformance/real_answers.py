@@ -1,7 +1,5 @@
 """What a control plane does with a workload: it refuses the workload, keeps it waiting, or gives all pods a node."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

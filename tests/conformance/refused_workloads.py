@@ -4,8 +4,6 @@ The API server has the CustomResourceDefinitions of the reference data (GPUC_SHA
 dry runs with strict field validation. The comparison takes one to two minutes.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from collections import Counter

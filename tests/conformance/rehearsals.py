@@ -1,7 +1,5 @@
 """Runs `gpuc rehearse` for an example cluster, as a user does."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """A control plane from which changes are removed again, so that many changes of one state are observed on it."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterable, Sequence
 

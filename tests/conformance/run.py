@@ -3,8 +3,6 @@
 `--long`, which `make conformance-all` uses, tests more random specs and applies the undetected mutations.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 import tempfile

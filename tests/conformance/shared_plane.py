@@ -1,7 +1,5 @@
 """A control plane that several specs share, because its start takes longer than most comparisons."""
 
-from __future__ import annotations
-
 import json
 import os
 import time

@@ -1,7 +1,5 @@
 """Random workloads are reproducible and varied; the report counts the answers that differ."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from copy import deepcopy

@@ -1,7 +1,5 @@
 """Random cases are reproducible and cover all expected outcomes; kept cases can be read."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 

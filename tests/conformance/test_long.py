@@ -1,7 +1,5 @@
 """The report of the long conformance tests."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import ModuleType
 

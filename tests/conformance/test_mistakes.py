@@ -1,7 +1,5 @@
 """The table of mistakes: every edit changes few objects, and the test cases that must fail exist."""
 
-from __future__ import annotations
-
 from copy import deepcopy
 
 import pytest

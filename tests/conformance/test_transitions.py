@@ -1,7 +1,5 @@
 """Edits of specs for transitions, and the comparison of predictions with observations."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Compares the predictions of gpuc plan with what a transition shows."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 

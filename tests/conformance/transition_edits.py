@@ -1,7 +1,5 @@
 """The edits of example specs whose transitions are compared: made by hand, and one for each leaf of the specs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """The pull requests of tests/plan as edits whose transitions are compared."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Recorded observations of transitions: a JSON file with the disturbances by edit."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The report of compared transitions: benchmarks/transitions.md."""
 
-from __future__ import annotations
-
 import datetime
 from collections import Counter
 from collections.abc import Sequence

@@ -6,8 +6,6 @@
 observations with the impacts without a control plane.
 """
 
-from __future__ import annotations
-
 import argparse
 import signal
 import sys

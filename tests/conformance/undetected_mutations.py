@@ -4,8 +4,6 @@
 undetected mutations. If a test case fails, it is repeated with every mutation alone to find the harmful mutation.
 """
 
-from __future__ import annotations
-
 import signal
 import sys
 import time

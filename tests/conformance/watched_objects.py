@@ -1,7 +1,5 @@
 """A local copy of objects of a control plane, which watches keep up to date."""
 
-from __future__ import annotations
-
 import http.client
 import threading
 import time

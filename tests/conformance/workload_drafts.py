@@ -1,7 +1,5 @@
 """A workload that a mutation changes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from random import Random
@@ -22,7 +20,7 @@ class Draft:
     document: Object
     kind: str
     cluster: Cluster
-    target: Target
+    target: "Target"
     random: Random
 
     @property

@@ -1,7 +1,5 @@
 """Mutations of correct workloads. A cluster refuses most of the results; the real programs decide which ones."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from copy import deepcopy
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Mutations that one change of fields cannot say: they depend on the workload, its pool or its tenant."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Mutations of what Kueue reads: queues, priorities, topologies and elastic Jobs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

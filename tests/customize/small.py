@@ -1,7 +1,5 @@
 """A small cluster, to which tests add Helm values and patches."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path

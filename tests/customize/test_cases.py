@@ -1,7 +1,5 @@
 """Every finding about Helm values and patches is at the line of the user that causes the finding."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

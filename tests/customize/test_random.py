@@ -1,7 +1,5 @@
 """Random patches and values: each finding is at a patch or at a value of the spec, and gpuc can write the result."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from dataclasses import replace

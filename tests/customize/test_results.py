@@ -1,7 +1,5 @@
 """The output has the Helm values and the patches of the spec, and everything else that gpuc emits."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What a user of the fleet examples/hub can add without a field of its own: each row compiles, or has a finding."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 from typing import Any

@@ -4,8 +4,6 @@ It writes the tables of the charts of the newest release set or of the component
 kinds in --kind or else of all kinds that already have a table.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 from collections.abc import Collection, Mapping

@@ -1,7 +1,5 @@
 """Tables of Kubernetes' built-in kinds, from the schemas in the package kubernetes-validate."""
 
-from __future__ import annotations
-
 import json
 import tomllib
 from pathlib import Path

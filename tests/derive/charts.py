@@ -1,7 +1,5 @@
 """Schemas of Helm values, derived from the defaults in values.yaml and from the tables of kinds."""
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 from typing import Any

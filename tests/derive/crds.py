@@ -1,7 +1,5 @@
 """Tables of custom kinds, derived from CustomResourceDefinitions."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any

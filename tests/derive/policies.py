@@ -1,7 +1,5 @@
 """`python -m tests.derive.policies` checks the folders in policies/ and writes the tables of the policy library."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import sys

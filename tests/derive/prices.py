@@ -3,8 +3,6 @@
 FILE is pkg/providers/pricing/zz_generated.pricing_aws.go of aws/karpenter-provider-aws at the commit below.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import sys

@@ -1,7 +1,5 @@
 """docs/reference.md: all fields of the spec. `make generate` writes the page: python -m tests.derive.reference_page."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from typing import Any

@@ -3,8 +3,6 @@
 It exits with 1 if it prints an error.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Iterator

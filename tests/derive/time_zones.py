@@ -4,8 +4,6 @@ The table contains the offsets of each time zone from UTC, so that gpuc needs no
 same spec has the same output on every machine.
 """
 
-from __future__ import annotations
-
 import json
 from datetime import UTC, datetime, timedelta
 from importlib import import_module, resources

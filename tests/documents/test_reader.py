@@ -1,7 +1,5 @@
 """YAML is read as Kubernetes does, with the marks of all values and within limits."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """The position of a character of a YAML string, in all styles of YAML."""
 
-from __future__ import annotations
-
 import pytest
 import yaml
 from hypothesis import given

@@ -1,7 +1,5 @@
 """The position of a value whose path continues inside of a string."""
 
-from __future__ import annotations
-
 import pytest
 
 from gpuc.documents import source_map

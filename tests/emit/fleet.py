@@ -1,7 +1,5 @@
 """The artifacts of the example clusters, cached for each process."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import cache
 

@@ -1,7 +1,5 @@
 """Rights of people and pods: roles of several groups, auditors, and ServiceAccounts with IAM roles."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

@@ -1,7 +1,5 @@
 """Argo CD: sync order, permissions of the AppProject, and an Application for all emitted objects."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Embedded YAML: parsers of YAML 1.1 and of YAML 1.2 read back the original data."""
 
-from __future__ import annotations
-
 import io
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The commands of workload templates, executed with a stub of libcuda.so.1."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

@@ -1,7 +1,5 @@
 """The program that starts torchrun again. The tests run it with other commands, and without the pauses."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys

@@ -3,8 +3,6 @@
 Source: argoproj/argo-cd v3.5.1 util/lua/lua.go (runLua): base, package, table and a part of os
 """
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from typing import Any

@@ -1,7 +1,5 @@
 """Finding 13: Argo CD in a hub cluster that deploys to other clusters."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Elements with `leaving: true`: no new nodes, no new work, and objects that do not block a sync."""
 
-from __future__ import annotations
-
 import pytest
 
 from gpuc.emit.emitters import emit

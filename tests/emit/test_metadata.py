@@ -1,7 +1,5 @@
 """Labels, annotations and tags of the spec, on all objects and on no pod."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any

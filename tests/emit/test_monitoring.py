@@ -1,7 +1,5 @@
 """Monitoring: alerts can fire, their metrics are collected, and nothing is scraped twice."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """NetworkPolicies of tenants: default deny, and exceptions that are as narrow as intended."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from ipaddress import ip_address, ip_network
 from itertools import combinations

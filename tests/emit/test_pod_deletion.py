@@ -1,7 +1,5 @@
 """The limit of the grace period with which a member deletes a pod."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The README of a cluster names everything that the output needs from outside, and `gpuc prerequisites` lists it."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace

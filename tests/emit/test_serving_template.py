@@ -1,7 +1,5 @@
 """Templates of inference pools: a Deployment with probes, and a rollout that fits the quota."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from gpuc.emit.workloads import workloads

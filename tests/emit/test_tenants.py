@@ -1,7 +1,5 @@
 """Tenants: quotas, roles, namespaces and queues."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

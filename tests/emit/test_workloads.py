@@ -1,7 +1,5 @@
 """Workload templates: a quota counts them, they fit on a node, and they pass Pod Security."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A small fleet with one cluster, dev-use1, whose tenants are research and search."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Every mistake in a manifest is a finding at its line: the cases of bad_manifests.yaml."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """B1: the values of a user's chart show that no node takes its pods."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Further charts: the Application, the AppProject and the values of each chart."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Manifests of users: the output, the files that gpuc reads and refuses, and the AppProjects."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from pathlib import Path

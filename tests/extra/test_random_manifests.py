@@ -1,7 +1,5 @@
 """No file in the folder of manifests ends a compile with a traceback, and gpuc prints only what it can print."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -5,8 +5,6 @@ proof for the policies of a file). Needs atheris (`pip install atheris`). An exc
 written to fuzz-crash-*, and the exit code is 77.
 """
 
-from __future__ import annotations
-
 import sys
 import tempfile
 from collections.abc import Callable

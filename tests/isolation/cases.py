@@ -1,7 +1,5 @@
 """Objects for tests of the isolation: from YAML texts, examples with one mistake, and clusters with many tenants."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cache

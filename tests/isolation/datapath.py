@@ -7,8 +7,6 @@ pkg/fwruleprocessor/fw_rule_processor.go; cilium/cilium v1.20.2 Documentation/se
 pkg/ipcache/metadata.go and pkg/policy/types/selector.go
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from ipaddress import ip_address, ip_network

@@ -3,8 +3,6 @@
 Source: kubernetes.io/docs/concepts/services-networking/network-policies
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """The permissions of tenants: the emitted roles, emitted roles with one mistake, and roles that users write."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Changes that break the isolation of an example are reported at the changed object, and harmless changes are not."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence

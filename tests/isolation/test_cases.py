@@ -1,7 +1,5 @@
 """Objects as users write them: each property that decides whether tenants can reach each other."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """CiliumNetworkPolicies in the proof of isolation and in the DNS check."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """`gpuc isolation` with specs and with manifest files."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

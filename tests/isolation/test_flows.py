@@ -1,7 +1,5 @@
 """A table of connections: with each engine, pods reach what the spec declares, and nothing else."""
 
-from __future__ import annotations
-
 import copy
 from functools import cache
 from pathlib import Path

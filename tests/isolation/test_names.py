@@ -1,7 +1,5 @@
 """Pods that NetworkPolicies block from the cluster's DNS, in emitted objects and in objects that users write."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from dataclasses import replace

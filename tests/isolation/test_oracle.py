@@ -1,7 +1,5 @@
 """The evaluator of NetworkPolicies gives the same verdicts as cyclonus, an independent implementation."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Policies that gpuc does not evaluate: the proof does not hold beside a policy that can allow connections."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

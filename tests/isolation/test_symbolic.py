@@ -1,7 +1,5 @@
 """The symbolic proof has the same result as trying all labels, addresses and port names of a small cluster."""
 
-from __future__ import annotations
-
 from itertools import product
 from typing import Any
 

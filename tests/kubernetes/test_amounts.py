@@ -1,7 +1,5 @@
 """Amounts in the units in which Kueue and the scheduler count, and durations."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Kueue's choice of a flavor: order, borrowing, topology, and the messages of refusals."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

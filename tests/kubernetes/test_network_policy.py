@@ -1,7 +1,5 @@
 """Address ranges and ports, compared with an enumeration. tests/isolation compares the complete verdicts."""
 
-from __future__ import annotations
-
 from ipaddress import ip_network
 from typing import Any
 

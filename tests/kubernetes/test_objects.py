@@ -1,7 +1,5 @@
 """Objects are converted to small values, and malformed parts are read as the API server reads them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

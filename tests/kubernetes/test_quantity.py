@@ -1,7 +1,5 @@
 """Quantities are parsed, rounded and printed as in k8s.io/apimachinery."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import pytest

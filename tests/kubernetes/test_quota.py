@@ -1,7 +1,5 @@
 """Kueue's arithmetic for nested cohorts: examples computed by hand, and random cohorts compared with definitions."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from hypothesis import given

@@ -1,7 +1,5 @@
 """The resource names of kinds are those of the API server and of the CustomResourceDefinitions."""
 
-from __future__ import annotations
-
 import pytest
 
 from gpuc.catalog import schemas

@@ -1,7 +1,5 @@
 """Local hours as schedules in UTC."""
 
-from __future__ import annotations
-
 import pytest
 
 from gpuc.kubernetes.cron import utc_hours

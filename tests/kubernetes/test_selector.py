@@ -1,7 +1,5 @@
 """Domains and selectors, compared with an enumeration, and the texts of requirements."""
 
-from __future__ import annotations
-
 from itertools import product
 
 from hypothesis import given

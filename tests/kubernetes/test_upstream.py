@@ -4,8 +4,6 @@ upstream.json contains the results of the code of Kubernetes v0.35 and Karpenter
 create the file.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from itertools import product

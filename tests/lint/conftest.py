@@ -1,7 +1,5 @@
 """The fixture of tests that use imported CRDs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Builds CustomResourceDefinitions with a CEL rule at one field."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

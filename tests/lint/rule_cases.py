@@ -1,7 +1,5 @@
 """Small CRDs with one CEL rule, and values that an API server accepts or refuses (see the conformance tests)."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

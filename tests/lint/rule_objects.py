@@ -1,7 +1,5 @@
 """Generates objects for CEL rules of custom kinds, with valid, missing, extreme and wrong values."""
 
-from __future__ import annotations
-
 import json
 import random
 import re

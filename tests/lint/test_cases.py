@@ -7,8 +7,6 @@ their severities, without infos). `says` are parts of the messages and fixes, `u
 is not checked, and `checked` are not.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """`gpuc crds import` and `gpuc lint --crds`: objects of custom kinds are checked by schema and CEL rules."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from functools import cache

@@ -1,7 +1,5 @@
 """`gpuc lint` as a user runs it: usage errors, unreadable files, the examples, and objects of any shape."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """CEL rules of imported CRDs: lint has the result of the API server, or reports that it cannot evaluate the rule."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The CEL rules of upstream CRDs, evaluated on objects that are generated for every rule."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator

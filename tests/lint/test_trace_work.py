@@ -1,7 +1,5 @@
 """`gpuc trace -f`: the report names the step that stops a workload, and the change that helps."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

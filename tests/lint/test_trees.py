@@ -1,7 +1,5 @@
 """Sample folders of Kubernetes YAML: exactly the lines that end with `#! ID` have these findings."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Invalid files, full disks and killed processes: every command reports a clear error and keeps existing files."""
 
-from __future__ import annotations
-
 import json
 import os
 import resource

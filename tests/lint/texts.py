@@ -1,7 +1,5 @@
 """Texts of YAML files with places for values: ⟦name⟧, or ⟦name|default⟧."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Any

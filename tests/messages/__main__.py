@@ -1,7 +1,5 @@
 """`python -m tests.messages --write` writes all answers into breaks.yaml; `--show NUMBER...` prints answers."""
 
-from __future__ import annotations
-
 import argparse
 import tempfile
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Applies the edits of a case to a copy of the fleet, and runs `gpuc check` there."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import os

@@ -1,7 +1,5 @@
 """`gpuc check` gives every wrong spec of breaks.yaml its answer, with a position and in plain words."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

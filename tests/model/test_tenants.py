@@ -1,7 +1,5 @@
 """Network exceptions of tenants that name namespaces."""
 
-from __future__ import annotations
-
 import copy
 
 import pytest

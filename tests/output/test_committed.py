@@ -1,7 +1,5 @@
 """Committed output: it is up to date, other parsers can read it, and it is valid against the upstream CRDs."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from functools import cache
 from pathlib import Path

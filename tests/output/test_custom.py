@@ -1,7 +1,5 @@
 """The example fleet with all ways out: its committed output, and its own policy."""
 
-from __future__ import annotations
-
 import shutil
 from copy import deepcopy
 from pathlib import Path

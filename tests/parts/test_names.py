@@ -16,8 +16,6 @@ engines also decide about their fields and about objects without a record. Two f
 also names of components: a comparison with `counted` or `fabric` is allowed.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from pathlib import Path

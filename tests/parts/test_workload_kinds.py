@@ -1,7 +1,5 @@
 """Every kind of workloads answers for its sample what the engines ask."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import pytest

@@ -4,8 +4,6 @@ The program changes the value of each field in the example specs, compiles the s
 of the output. Run by `make generate`: python -m tests.pipeline.effects
 """
 
-from __future__ import annotations
-
 import json
 import multiprocessing
 import os

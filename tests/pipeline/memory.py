@@ -1,7 +1,5 @@
 """Compiles a merged spec in memory and returns the findings and artifacts; prints and writes nothing."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 from typing import Any

@@ -1,7 +1,5 @@
 """Other valid values for the leaves of the example specs."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Random specs that a user could write and that violate no rule."""
 
-from __future__ import annotations
-
 from copy import deepcopy
 from typing import Any
 

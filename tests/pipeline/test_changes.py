@@ -1,7 +1,5 @@
 """What `gpuc compile` says that it added, changed and removed."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

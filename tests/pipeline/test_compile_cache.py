@@ -1,7 +1,5 @@
 """The compile cache never hides a change of a spec, of the output, or of the set of clusters."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

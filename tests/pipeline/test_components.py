@@ -1,7 +1,5 @@
 """Components that another team installs, and components in other namespaces."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

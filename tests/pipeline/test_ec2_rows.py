@@ -5,8 +5,6 @@ of aws/karpenter-provider-aws v1.14.1 pkg/providers/instancetype/zz_generated.vp
 pkg/fake/zz_generated.describe_instance_types.go.
 """
 
-from __future__ import annotations
-
 import json
 from copy import deepcopy
 from pathlib import Path

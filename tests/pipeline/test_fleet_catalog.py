@@ -1,7 +1,5 @@
 """specs/catalog/: rows of a fleet reach all stages, and each mistake is a finding at its line and column."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

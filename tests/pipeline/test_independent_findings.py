@@ -1,7 +1,5 @@
 """A spec with two mistakes: an error of one stage does not hide the error of another, and causes no finding there."""
 
-from __future__ import annotations
-
 import copy
 import random
 import re

@@ -1,7 +1,5 @@
 """Every field has an effect: a change of any leaf of two example specs changes the output or the findings."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 

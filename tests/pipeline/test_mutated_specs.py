@@ -1,7 +1,5 @@
 """A rule reports every error of a spec at its line: the checks of objects find no other errors."""
 
-from __future__ import annotations
-
 import copy
 import random
 from dataclasses import replace

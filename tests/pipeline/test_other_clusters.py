@@ -1,7 +1,5 @@
 """Findings about what two specs of a fleet have in common: where they are, and which commands report them."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`gpuc catalog import`: prices from the output of the Price List API."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

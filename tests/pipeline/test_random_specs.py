@@ -1,7 +1,5 @@
 """Random specs compile: no crash, no finding of the schemas, the same bytes twice, and all modes are met."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 

@@ -1,7 +1,5 @@
 """A removal takes two commits: gpuc.lock lists the elements of the output and those that were leaving."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """From one node pool to a cluster with tenants and queues: what each section of the spec adds, and what it changes."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from copy import deepcopy

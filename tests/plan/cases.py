@@ -1,7 +1,5 @@
 """Case files of impacts: the first spec is the state before, each other spec a state after."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

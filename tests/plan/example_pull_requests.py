@@ -6,8 +6,6 @@ comments after a change of gpuc, and then read them as the reviewer who has to d
 python -m tests.plan.example_pull_requests
 """
 
-from __future__ import annotations
-
 import os
 import re
 import sys

@@ -1,7 +1,5 @@
 """A Git repository with an example fleet, for tests of `gpuc plan`."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Costs of instances: words, prices that only one state has, and the costs of tenants beside those of their pools."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Differences of documents, field by field."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

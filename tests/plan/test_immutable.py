@@ -1,7 +1,5 @@
 """Changes that the API server refuses: changes of two objects."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -4,8 +4,6 @@ The first spec of a case file is the state before, each further spec a state aft
 get exactly one impact with this id. Lines of the first spec that the second state after removes end with `#2! ID`.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

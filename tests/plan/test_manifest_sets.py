@@ -1,7 +1,5 @@
 """The plan of two sets of manifests, which may have old versions of an API, and fields of wrong types."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache, partial

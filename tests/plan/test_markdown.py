@@ -1,7 +1,5 @@
 """The comment: size, order, and text of specs that tries to break out."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """What happens to waiting workloads when their namespace moves to another tenant."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Which operands of the GPU Operator a changed field of the ClusterPolicy restarts."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The paths that a change of a tenant's network opens and closes, in words: exactly the difference of both states."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

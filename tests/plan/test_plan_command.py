@@ -1,7 +1,5 @@
 """`gpuc plan` and `gpuc diff` as a user runs them."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable

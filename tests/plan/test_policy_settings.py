@@ -1,7 +1,5 @@
 """What the settings of policies refuse and allow, in words. The keys of committed objects have another order."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What Argo CD does with removed objects."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

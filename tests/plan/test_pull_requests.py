@@ -1,7 +1,5 @@
 """The comments about pull requests on the example fleet are the committed ones, and show every impact."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The quota that objects of --workloads use: Kueue's choice of flavors, one object after another."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The state before: revisions, folders, shallow clones, links and names that look like options."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Rights of groups that have roles with resourceNames or with wildcards."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

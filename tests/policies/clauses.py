@@ -1,7 +1,5 @@
 """Mutations of CEL expressions: remove one operand or one list element."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace

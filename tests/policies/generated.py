@@ -4,8 +4,6 @@ The objects have only fields that the expressions of the policy use, with values
 kinds without a generator, parts of the examples are combined. The same seed generates the same objects.
 """
 
-from __future__ import annotations
-
 import copy
 import json
 import random

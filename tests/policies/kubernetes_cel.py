@@ -3,8 +3,6 @@
 The conformance tests compare the verdicts with those of gator.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,7 +20,7 @@ class Review:
     request: Object = field(default_factory=dict)
 
     @classmethod
-    def of(cls, document: Object) -> Review:
+    def of(cls, document: Object) -> "Review":
         """Returns the review of an example: an AdmissionReview, or an object that exists in the cluster."""
         if document["kind"] != "AdmissionReview":
             return cls(document)

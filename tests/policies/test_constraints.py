@@ -1,7 +1,5 @@
 """Emitted constraints: they match tenants only, have valid parameters, and allow the emitted objects."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """The emitted constraints of prod-use1: a quota counts every GPU, and MPS clients can reach their server."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Every policy allows its allowed examples and denies its denied examples, and all of its clauses have an effect."""
 
-from __future__ import annotations
-
 import copy
 import re
 from functools import cache

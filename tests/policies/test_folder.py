@@ -1,7 +1,5 @@
 """A mistake in the folder of a library policy is reported at its line."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Policies with generated objects. The conformance tests check the same objects with gator."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Iterator
 from functools import cache

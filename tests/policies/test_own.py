@@ -1,7 +1,5 @@
 """Policies of a fleet: each mistake in their files is a finding at its line and column."""
 
-from __future__ import annotations
-
 import random
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """gpuc evaluates the policies of a fleet on their examples, as Gatekeeper does."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Constraints match all tenant namespaces and no platform namespaces."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Objects that the rehearsal creates in tenant namespaces: each object violates only its own policy."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

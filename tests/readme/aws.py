@@ -1,7 +1,5 @@
 """`aws` commands, compared with the models of the API in botocore. Nothing is sent to AWS."""
 
-from __future__ import annotations
-
 import difflib
 import re
 from collections.abc import Iterable, Iterator, Sequence

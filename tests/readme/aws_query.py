@@ -1,7 +1,5 @@
 """The fields in a JMESPath query (`--query`), compared with the output of an API operation."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any
@@ -21,7 +19,7 @@ class QueryProblem(Exception):
 class _Many:
     """A list: of the API, or the result of a projection."""
 
-    item: Shape | _Many | None
+    item: "Shape | _Many | None"
 
 
 Type = Shape | _Many | None

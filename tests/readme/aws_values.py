@@ -3,8 +3,6 @@
 Source of the syntax: AWS CLI 1.46.3, awscli/shorthand.py and awscli/argprocess.py.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

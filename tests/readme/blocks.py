@@ -1,7 +1,5 @@
 """The commands in a README of a cluster: one shell program whose lines have the numbers of the README's lines."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """All checks of shell programs: bash, shellcheck, and each command against its program."""
 
-from __future__ import annotations
-
 import shlex
 import subprocess
 from collections.abc import Iterable, Iterator

@@ -4,8 +4,6 @@ Source of the syntax: Kubernetes v1.35.4, staging/src/k8s.io/client-go/util/json
 staging/src/k8s.io/kubectl/pkg/cmd/get/customcolumn.go, which splits the columns at each comma.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

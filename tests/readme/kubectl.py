@@ -1,7 +1,5 @@
 """`kubectl` commands: verbs, options, resources, templates and patches."""
 
-from __future__ import annotations
-
 import difflib
 import json
 from collections.abc import Iterator, Sequence

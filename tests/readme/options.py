@@ -1,7 +1,5 @@
 """Splits the arguments of a command into words and options."""
 
-from __future__ import annotations
-
 import difflib
 import re
 from collections.abc import Mapping, Sequence

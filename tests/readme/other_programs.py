@@ -1,7 +1,5 @@
 """Commands of helm, eksctl, argocd, curl, jq and the small programs of a shell."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

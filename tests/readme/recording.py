@@ -4,8 +4,6 @@ bash itself expands variables, loops, quotes and command substitutions. PATH is 
 command; the function records the arguments, the standard input and the line, and prints a placeholder.
 """
 
-from __future__ import annotations
-
 import subprocess
 import tempfile
 from dataclasses import dataclass

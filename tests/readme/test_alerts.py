@@ -1,7 +1,5 @@
 """The commands in the texts of all alerts are right."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Iterator

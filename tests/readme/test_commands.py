@@ -1,7 +1,5 @@
 """Mistakes in commands are found, and a program that only reads is recognized."""
 
-from __future__ import annotations
-
 import shlex
 import shutil
 

@@ -3,8 +3,6 @@
 A selector with a wrong label finds nothing, and kubectl reports no error.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from functools import cache

@@ -1,7 +1,5 @@
 """The commands in the READMEs of all example clusters are right, as far as that is known without a cluster."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The reference cluster, and variants of it."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable
 from typing import Any

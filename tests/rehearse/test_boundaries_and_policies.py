@@ -1,7 +1,5 @@
 """Test cases for tenant boundaries and policies: expected outcomes follow the model, and objects are valid."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace

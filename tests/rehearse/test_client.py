@@ -1,7 +1,5 @@
 """The client waits and sends a request again where the API server asks for it."""
 
-from __future__ import annotations
-
 import ssl
 import threading
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """CustomResourceDefinitions from gpuc's schema tables are structural schemas with a status."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Expected outcomes of requests; a rehearsal compares them with the outcomes of a real control plane."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import partial
 

@@ -1,7 +1,5 @@
 """Karpenter's allocatable resources of simulated nodes equal those of the model."""
 
-from __future__ import annotations
-
 import pytest
 
 from gpuc.emit.emitters import emit

@@ -1,7 +1,5 @@
 """Errors about missing programs name them and how to build them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Reports of rehearsals contain every test case and problem with its line, in every format."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

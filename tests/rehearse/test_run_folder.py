@@ -1,7 +1,5 @@
 """Programs end with their run, in reverse order; the next run cleans up after a killed run."""
 
-from __future__ import annotations
-
 import math
 import os
 import signal

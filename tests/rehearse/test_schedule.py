@@ -1,7 +1,5 @@
 """The schedule of test cases."""
 
-from __future__ import annotations
-
 import pytest
 
 from gpuc.pipeline.stages import CompiledSpec

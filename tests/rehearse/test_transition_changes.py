@@ -1,7 +1,5 @@
 """What Argo CD applies and prunes: ignored fields keep their live values, objects of removed Applications stay."""
 
-from __future__ import annotations
-
 from copy import deepcopy
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The work that fills a cluster: it stays within the quotas, uses them up, and makes nodes that differ."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 
 import pytest

@@ -1,7 +1,5 @@
 """The outcomes of nodes, workloads and queues, from recorded objects before and after a change."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Reports of transitions list what changed, in every format."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """The work of users: objects as they were written, with the queue and the tenant of the spec."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

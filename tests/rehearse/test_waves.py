@@ -1,7 +1,5 @@
 """Objects are applied in the order of the sync waves of the Applications, and differ from stored objects."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

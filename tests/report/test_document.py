@@ -1,7 +1,5 @@
 """The printers of documents: the layout, and the escapes of texts that people wrote."""
 
-from __future__ import annotations
-
 import json
 import re
 

@@ -1,7 +1,5 @@
 """The bad example of each rule has a finding of the rule, and the good example has none."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """gpuc explain knows every rule of the package."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The report formats for programs: JSON, GitHub annotations and SARIF."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from urllib.parse import unquote

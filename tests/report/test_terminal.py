@@ -1,7 +1,5 @@
 """Colours and widths are those of terminals only."""
 
-from __future__ import annotations
-
 import io
 
 import pytest

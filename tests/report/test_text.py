@@ -1,7 +1,5 @@
 """The text report, compared with its complete expected text."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from hypothesis import given

@@ -5,8 +5,6 @@ that ends with `#! ID` must get exactly one finding, with this id. Other lines m
 such a line. If lines have `#~ ID`, the findings with this id name exactly these lines of the spec as related.
 """
 
-from __future__ import annotations
-
 import re
 import shutil
 import tomllib

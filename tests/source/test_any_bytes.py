@@ -1,7 +1,5 @@
 """For any bytes, reading a spec either succeeds or reports findings with a file, line and column."""
 
-from __future__ import annotations
-
 import pathlib
 import tempfile
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Broken texts: the finding is at the mistake, names the cause, and has the fix that is certain."""
 
-from __future__ import annotations
-
 import pathlib
 import re
 

@@ -1,7 +1,5 @@
 """Specs with one deleted quotation mark, bracket or colon: the first finding is at the damage."""
 
-from __future__ import annotations
-
 import pathlib
 import random
 import re

@@ -1,7 +1,5 @@
 """Fields at their old places: the warnings and errors, and the positions of the values at their new places."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

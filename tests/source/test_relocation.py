@@ -1,7 +1,5 @@
 """Fields at old places: the text of a spec with the fields at their new places, and everything else as it was."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Reading specs: line and column of all values, merged layers, and refusal of YAML that parsers read differently."""
 
-from __future__ import annotations
-
 import os
 import pathlib
 import shutil

@@ -3,8 +3,6 @@
 tests/messages/breaks.yaml has the answers of `gpuc check` to further mistakes.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

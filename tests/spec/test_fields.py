@@ -1,7 +1,5 @@
 """Every field of the spec language is set in an example spec, so that tests/pipeline/test_leaves.py can change it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, get_args
 

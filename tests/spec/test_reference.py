@@ -1,7 +1,5 @@
 """The reference of the spec: fields, effects, and the page in docs/."""
 
-from __future__ import annotations
-
 import pytest
 
 from gpuc.cli.explain_command import explanation

@@ -1,7 +1,5 @@
 """The JSON Schema for editors: valid for all parts of a spec, and strict where no layer can have the other keys."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from copy import deepcopy

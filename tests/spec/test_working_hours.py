@@ -1,7 +1,5 @@
 """Working hours that the spec language refuses."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

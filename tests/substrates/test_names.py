@@ -1,7 +1,5 @@
 """Only the folders of substrates name their cloud and their autoscaler, except the catalog and readers of files."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator

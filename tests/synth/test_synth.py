@@ -1,7 +1,5 @@
 """The YAML of cdk8s has the emitted data, for every YAML parser."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

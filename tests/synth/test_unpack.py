@@ -1,7 +1,5 @@
 """The cache contains a complete cdk8s or none, with concurrent runs and damaged files."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """gpuc tools finds, lists and builds the programs. No test here builds a program."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import stat

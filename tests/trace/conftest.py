@@ -1,7 +1,5 @@
 """`gpuc trace` with workloads of a file, as a user runs it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path

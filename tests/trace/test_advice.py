@@ -1,7 +1,5 @@
 """Advice of a trace: the changed workload or cluster passes the step, and no advice is impossible or senseless."""
 
-from __future__ import annotations
-
 import re
 from typing import Any, get_args
 

@@ -1,7 +1,5 @@
 """Traces of workloads with several replicas, and with autoscalers that run more replicas than the workload declares."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

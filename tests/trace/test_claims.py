@@ -1,7 +1,5 @@
 """`gpuc trace` follows the PersistentVolumeClaims that controllers create for pods."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable
 from typing import Any

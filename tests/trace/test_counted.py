@@ -1,7 +1,5 @@
 """Traces of pods outside of Kueue: counted by a ResourceQuota, counted by nothing, or gated by Kueue (C4)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

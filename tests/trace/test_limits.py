@@ -1,7 +1,5 @@
 """Limits of a namespace for the pods that are created in the namespace."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from gpuc.manifest.manifest import Manifest

@@ -1,7 +1,5 @@
 """Traces of workloads in namespaces that Kueue excludes, that gpuc does not create, or that have no LocalQueue."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """`gpuc trace` judges the node selection of a workload, and names the field and the object that conflict."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

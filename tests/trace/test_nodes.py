@@ -1,7 +1,5 @@
 """Nodes of pods in Kubernetes objects that gpuc did not write: which nodes are certain, impossible, or not judged."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

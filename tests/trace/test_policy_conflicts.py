@@ -1,7 +1,5 @@
 """Requests that queues admit but policies refuse: each test changes a constraint of an example."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import product
 from typing import Any

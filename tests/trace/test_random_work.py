@@ -1,7 +1,5 @@
 """Traces of random work on random specs, and of the requests of test cases: the stage of a refusal, and known steps."""
 
-from __future__ import annotations
-
 import pytest
 
 from gpuc.manifest.manifest import manifest_of

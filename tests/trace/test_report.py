@@ -1,7 +1,5 @@
 """The words of a trace for workloads that are refused, wait in Kueue, start no pods, or cannot be read."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.trace.conftest import Report, Traced

@@ -1,7 +1,5 @@
 """Pods that need reserved instances: the number of instances is a limit, or is not judged."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

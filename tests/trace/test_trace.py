@@ -1,7 +1,5 @@
 """`gpuc trace`: the reports for described pods and for workloads of files."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

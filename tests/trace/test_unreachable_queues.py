@@ -1,7 +1,5 @@
 """Unreachable queues, flavors and workloads: every test breaks an object of an example and expects a finding there."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import replace

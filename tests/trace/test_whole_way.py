@@ -1,7 +1,5 @@
 """`gpuc trace` evaluates all checks of the cluster (C27, D2), and has an exit code for what it cannot judge."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

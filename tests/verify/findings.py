@@ -1,7 +1,5 @@
 """Runs the checks of `gpuc compile` on objects or values."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

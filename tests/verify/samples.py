@@ -1,7 +1,5 @@
 """Documents that a schema accepts, and the same documents with one mistake."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any

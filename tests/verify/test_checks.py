@@ -1,7 +1,5 @@
 """Every check of `gpuc compile` has a case file, and reports exactly the marked lines of the file."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

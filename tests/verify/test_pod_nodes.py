@@ -1,7 +1,5 @@
 """B1: the pods of components, of users' manifests and of the templates have nodes that take them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import replace

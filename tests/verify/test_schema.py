@@ -1,7 +1,5 @@
 """The schema checks report mistakes in emitted objects."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """jsonschema and jsonschema-rs accept every emitted object and refuse every mistake in a sample."""
 
-from __future__ import annotations
-
 import json
 import re
 from functools import cache

@@ -1,7 +1,5 @@
 """The tables are strict: every single mistake in an object of any kind is reported at its path."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

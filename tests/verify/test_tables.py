@@ -1,7 +1,5 @@
 """The committed schema tables equal what upstream files give, and have facts about the kinds."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import sys

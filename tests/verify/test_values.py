@@ -1,7 +1,5 @@
 """The checks of Helm values."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Writing is a transaction: interruptions, links, foreign files and damaged gpuc.lock files."""
 
-from __future__ import annotations
-
 import errno
 import json
 import multiprocessing

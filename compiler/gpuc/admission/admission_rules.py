@@ -4,8 +4,6 @@ Source: k8s.io/apiserver v0.35.4 pkg/admission/plugin/policy/matching/matching.g
 pkg/admission/plugin/webhook/predicates/rules/rules.go, namespace/matcher.go and object/matcher.go
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from gpuc.admission.policy_review import Review, strings

@@ -1,7 +1,5 @@
 """The kind, the namespace and the pod of the object in a request."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, NamedTuple

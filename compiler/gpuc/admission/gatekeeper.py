@@ -6,8 +6,6 @@ the same expressions, and also evaluates the pods of a workload.
 Source: gatekeeper v3.23.0 pkg/webhook/policy.go, pkg/drivers/k8scel/driver.go, pkg/util/enforcement_action.go
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, Literal, NamedTuple

@@ -3,8 +3,6 @@
 Source: gatekeeper v3.23.0 pkg/expansion/system.go and db.go
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import product
 from typing import Any, NamedTuple

@@ -4,8 +4,6 @@ Source: gatekeeper v3.23.0 pkg/mutation/match/match.go, pkg/wildcard/wildcard.go
 pkg/drivers/k8scel/transform/cel_snippets.go and make_vap_objects.go (ConstraintToBinding)
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

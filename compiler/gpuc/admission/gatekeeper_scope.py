@@ -1,7 +1,5 @@
 """Decides whether Gatekeeper's validating webhook receives a request: Helm values, webhook configuration and Config."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Any

@@ -4,8 +4,6 @@ Source: k8s.io/kubernetes v1.35.4 plugin/pkg/admission/limitranger/admission.go;
 (SetDefaults_LimitRangeItem)
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from fractions import Fraction
 from math import ceil

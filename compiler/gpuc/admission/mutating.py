@@ -7,8 +7,6 @@ EKS enables the plugins of https://docs.aws.amazon.com/eks/latest/userguide/plat
 ExtendedResourceToleration.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from copy import deepcopy
 from typing import Any

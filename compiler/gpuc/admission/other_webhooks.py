@@ -7,8 +7,6 @@ of these kinds. The webhooks of EKS (pod-identity-webhook, vpc-resource-mutating
 pods.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, Final
 

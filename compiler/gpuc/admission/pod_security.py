@@ -5,8 +5,6 @@ api/helpers.go (PolicyToEvaluate), policy/registry.go. The default of the API se
 without exemptions (admission/api/v1/defaults.go).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from typing import Final, Literal, NamedTuple

@@ -3,8 +3,6 @@
 Source: k8s.io/pod-security-admission v0.35.4 policy/check_*.go and policy/registry.go
 """
 
-from __future__ import annotations
-
 import pathlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final, NamedTuple

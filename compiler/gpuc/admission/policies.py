@@ -4,8 +4,6 @@ Source: k8s.io/apiserver v0.35.4 pkg/admission/plugin/policy/validating/dispatch
 pkg/admission/plugin/policy/generic/policy_dispatcher.go (CollectParams)
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from functools import cache, cached_property

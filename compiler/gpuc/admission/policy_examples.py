@@ -4,8 +4,6 @@ An example is an object, or an AdmissionReview with a request to create or updat
 Gatekeeper's audit and gator do: the request has no operation and no user. The parameters are the sample of the policy.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any

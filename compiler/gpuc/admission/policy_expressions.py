@@ -4,8 +4,6 @@ Source: k8s.io/apiserver v0.35.4 pkg/admission/plugin/policy/validating/validato
 (composition.go, activation.go), pkg/admission/plugin/webhook/matchconditions/matcher.go
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace

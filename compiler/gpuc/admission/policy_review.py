@@ -1,7 +1,5 @@
 """The data of a request to create an object from which admission policies decide, and the labels of its namespace."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache

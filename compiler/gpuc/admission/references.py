@@ -5,8 +5,6 @@ pkg/controller/volume/persistentvolume/pv_controller.go, pkg/volume/util/storage
 pkg/api/v1/pod/util.go (VisitPodSecretNames, VisitPodConfigmapNames)
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 

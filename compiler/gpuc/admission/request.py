@@ -1,7 +1,5 @@
 """A request to create an object, and the decisions of the API server's checks about the request."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 

@@ -9,8 +9,6 @@ services.go, persistent_volume_claims.go, resource_claims.go; pkg/apis/core/v1/h
 (ScopedResourceSelectorRequirementsAsSelector)
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from math import ceil, floor

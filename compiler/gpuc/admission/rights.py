@@ -1,7 +1,5 @@
 """The rights of the members of a namespace: the kinds that a RoleBinding of the namespace lets them create."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

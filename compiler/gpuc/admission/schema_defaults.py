@@ -3,8 +3,6 @@
 Source: k8s.io/apiextensions-apiserver v0.35.4 pkg/apiserver/schema/defaulting/algorithm.go (Default)
 """
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 

@@ -3,8 +3,6 @@
 A fleet can have rows of its own: `Catalog(rows)` is the catalog of a fleet.
 """
 
-from __future__ import annotations
-
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -41,7 +39,7 @@ def _read(file: str, table: str, own: str = "") -> cached_property[Any]:
         own: the attribute of OwnRows that replaces records; empty if a fleet has no rows of its own in the table.
     """
 
-    def records(catalog: Catalog) -> dict[Any, Any]:
+    def records(catalog: "Catalog") -> dict[Any, Any]:
         replacing = getattr(catalog.own, own) if own and catalog.own else {}
         return {**by_key(file, table), **replacing}
 
@@ -55,45 +53,45 @@ class Catalog:
         own: the rows of a fleet, which replace rows of gpuc; None for the catalog of gpuc.
     """
 
-    instances: cached_property[dict[str, InstanceType]] = _read("instances", "instances", "instances")
+    instances: "cached_property[dict[str, InstanceType]]" = _read("instances", "instances", "instances")
     """EC2 instance types with GPUs, and the instance types of the fleet, by name."""
-    unsupported_instances: cached_property[dict[str, UnsupportedInstance]] = _read("instances", "unsupported")
+    unsupported_instances: "cached_property[dict[str, UnsupportedInstance]]" = _read("instances", "unsupported")
     """EC2 instance types that pools cannot use, by name."""
-    servers: cached_property[dict[str, InstanceType]] = _read("servers", "servers")
+    servers: "cached_property[dict[str, InstanceType]]" = _read("servers", "servers")
     """Types of servers by name. The name of an EC2 instance type has a dot, the name of a server has none."""
-    ec2_families: cached_property[dict[str, Ec2Family]] = _read("ec2", "families")
+    ec2_families: "cached_property[dict[str, Ec2Family]]" = _read("ec2", "families")
     """All EC2 instance types in Karpenter's instance type reference, by family."""
-    unpublished_types: cached_property[dict[str, UnpublishedTypes]] = _read("ec2", "unpublished")
+    unpublished_types: "cached_property[dict[str, UnpublishedTypes]]" = _read("ec2", "unpublished")
     """Names of EC2 instance types without published figures, by family."""
-    _family_prices: cached_property[dict[str, FamilyPrices]] = _read("prices", "prices")
+    _family_prices: "cached_property[dict[str, FamilyPrices]]" = _read("prices", "prices")
     """On-demand prices by family of instance types."""
-    gpus: cached_property[dict[str, Gpu]] = _read("gpus", "gpus")
+    gpus: "cached_property[dict[str, Gpu]]" = _read("gpus", "gpus")
     """GPUs by id."""
-    images: cached_property[dict[str, Image]] = _read("images", "images", "images")
+    images: "cached_property[dict[str, Image]]" = _read("images", "images", "images")
     """Families of node images by id: al2, al2023, bottlerocket, ubuntu."""
-    releases: cached_property[dict[str, dict[str, Release]]] = _read("releases", "components")
+    releases: "cached_property[dict[str, dict[str, Release]]]" = _read("releases", "components")
     """Helm charts with their versions, by release set and component."""
-    operands: cached_property[dict[str, dict[str, Operand]]] = _read("releases", "operands")
+    operands: "cached_property[dict[str, dict[str, Operand]]]" = _read("releases", "operands")
     """Operand images of the GPU Operator by operator version and path in the ClusterPolicy."""
-    _daemonsets: cached_property[dict[str, Daemonset]] = _read("releases", "daemonsets", "daemonsets")
+    _daemonsets: "cached_property[dict[str, Daemonset]]" = _read("releases", "daemonsets", "daemonsets")
     """DaemonSets that run on nodes, by name."""
-    eks_registries: cached_property[dict[str, EksRegistry]] = _read("registries", "eks")
+    eks_registries: "cached_property[dict[str, EksRegistry]]" = _read("registries", "eks")
     """Image registries of EKS add-ons by region."""
-    kubernetes: cached_property[dict[str, KubernetesVersion]] = _read("versions", "kubernetes")
+    kubernetes: "cached_property[dict[str, KubernetesVersion]]" = _read("versions", "kubernetes")
     """Kubernetes versions with their component requirements, by version."""
-    datapaths: cached_property[dict[str, dict[str, DatapathFact]]] = _read("datapaths", "datapaths")
+    datapaths: "cached_property[dict[str, dict[str, DatapathFact]]]" = _read("datapaths", "datapaths")
     """What the network policy engines match, by engine and subject."""
-    xids: cached_property[dict[int, Xid]] = _read("xids", "xids")
+    xids: "cached_property[dict[int, Xid]]" = _read("xids", "xids")
     """XID error codes of the GPU driver by number."""
-    dcgm_metrics: cached_property[dict[str, DcgmMetric]] = _read("dcgm", "metrics")
+    dcgm_metrics: "cached_property[dict[str, DcgmMetric]]" = _read("dcgm", "metrics")
     """Fields of the DCGM exporter by name."""
-    time_zones: cached_property[dict[str, TimeZone]] = _read("time_zones", "zones")
+    time_zones: "cached_property[dict[str, TimeZone]]" = _read("time_zones", "zones")
     """Time zones with their offsets from UTC, by name."""
 
-    def __init__(self, own: OwnRows | None = None) -> None:
+    def __init__(self, own: "OwnRows | None" = None) -> None:
         self.own = own
 
-    def instance_type(self, name: str) -> InstanceType | None:
+    def instance_type(self, name: str) -> "InstanceType | None":
         """Returns the figures of any EC2 instance type or server; None without published figures."""
         if name in self.instances:
             return self.instances[name]
@@ -103,7 +101,7 @@ class Catalog:
         row = self.ec2_families.get(family)
         return row.instance(size) if row is not None and size in row.sizes else None
 
-    def family(self, name: str) -> list[InstanceType]:
+    def family(self, name: str) -> "list[InstanceType]":
         """Returns the instance types of a family that have figures: those of gpuc by size, then those of the fleet."""
         row = self.ec2_families.get(name)
         names = [f"{name}.{size}" for size in row.sizes] if row is not None else []
@@ -111,7 +109,7 @@ class Catalog:
         names += [other.type for other in others if other.family == name and other.type not in names]
         return [instance for other in names if (instance := self.instance_type(other)) is not None]
 
-    def prices(self, instance_type: str) -> list[Price]:
+    def prices(self, instance_type: str) -> "list[Price]":
         """Returns the known prices of an instance type, sorted by region, purchase option and date.
 
         For a region and purchase option with a price of the fleet, the result does not contain the price of gpuc.
@@ -121,12 +119,12 @@ class Catalog:
         known = (row for row in self._known_prices(instance_type) if (row.region, row.purchase) not in replaced)
         return sorted([*own, *known], key=lambda row: (row.region, row.purchase, row.date))
 
-    def price(self, instance_type: str, region: str, purchase: Purchase) -> Price | None:
+    def price(self, instance_type: str, region: str, purchase: "Purchase") -> "Price | None":
         """Returns the price of an instance type: the price with the latest date; None without a known price."""
         found = [row for row in self.prices(instance_type) if (row.region, row.purchase) == (region, purchase)]
         return found[-1] if found else None
 
-    def _known_prices(self, instance_type: str) -> Iterator[Price]:
+    def _known_prices(self, instance_type: str) -> "Iterator[Price]":
         """Yields the prices in gpuc's table, which has on-demand prices."""
         from gpuc.catalog.prices import Price
         from gpuc.catalog.rows import read
@@ -139,7 +137,7 @@ class Catalog:
             yield Price(instance_type, row.region, "on-demand", hourly, row.date, source)
 
     @cached_property
-    def profile_sets(self) -> dict[str, MigProfileSet]:
+    def profile_sets(self) -> "dict[str, MigProfileSet]":
         """MIG profile sets by GPU id. GPUs that do not support MIG are not included."""
         sets: dict[str, MigProfileSet] = by_key("mig", "sets")
         for name, profiles in by_key("mig", "profiles").items():
@@ -147,7 +145,7 @@ class Catalog:
         return {gpu: row for row in sets.values() for gpu in row.gpus}
 
     @cached_property
-    def all_releases(self) -> tuple[Release, ...]:
+    def all_releases(self) -> "tuple[Release, ...]":
         """The charts of all release sets."""
         return tuple(release for rows in self.releases.values() for release in rows.values())
 
@@ -163,7 +161,7 @@ class Catalog:
         }
 
     @cached_property
-    def null_fields(self) -> dict[str, tuple[NullField, ...]]:
+    def null_fields(self) -> "dict[str, tuple[NullField, ...]]":
         """Fields that a chart renders as null if a Helm value is empty, by component."""
         fields: dict[str, list[NullField]] = {}
         for row in typed("releases", "nulls"):
@@ -171,16 +169,16 @@ class Catalog:
         return {component: tuple(rows) for component, rows in fields.items()}
 
     @cached_property
-    def documents(self) -> tuple[EmbeddedDocument, ...]:
+    def documents(self) -> "tuple[EmbeddedDocument, ...]":
         """The documents in Helm values."""
         return tuple(typed("releases", "documents"))
 
     @cached_property
-    def daemonsets(self) -> tuple[Daemonset, ...]:
+    def daemonsets(self) -> "tuple[Daemonset, ...]":
         """DaemonSets that run on nodes, sorted by name."""
         return tuple(row for _, row in sorted(self._daemonsets.items()))
 
-    def daemonsets_of(self, components: Iterable[str]) -> list[Daemonset]:
+    def daemonsets_of(self, components: "Iterable[str]") -> "list[Daemonset]":
         """Returns the DaemonSets of the fleet, of components and of a substrate, sorted by name.
 
         components: names of components, and the folder of the substrate.
@@ -189,7 +187,7 @@ class Catalog:
         return [row for row in self.daemonsets if row.component in installed]
 
     @cached_property
-    def nccl(self) -> Nccl:
+    def nccl(self) -> "Nccl":
         """Variables of NCCL and of the EFA plugin, recommended and harmful settings, and requests of pods with EFA."""
         from gpuc.catalog.operations import Nccl
 
@@ -197,7 +195,7 @@ class Catalog:
         return Nccl(tuple(typed("nccl", "verdicts")), by_key("nccl", "variables"), pod)
 
     @cached_property
-    def kubelet(self) -> Kubelet:
+    def kubelet(self) -> "Kubelet":
         """Resources that the virtual machine, the kubelet and the system reserve on a node."""
         kubelet: Kubelet
         (kubelet,) = typed("kubelet", "kubelet")

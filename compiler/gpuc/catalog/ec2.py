@@ -1,7 +1,5 @@
 """EC2 instance types that Karpenter knows, by family: the figures for the labels and devices of nodes."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from gpuc.catalog.records import InstanceType, Sources

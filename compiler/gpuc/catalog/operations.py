@@ -1,7 +1,5 @@
 """Record types that only some stages use: Kubernetes, network policies, NCCL, XIDs, metrics, reserved resources."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

@@ -1,7 +1,5 @@
 """The rows that a fleet adds to the catalog, or with which it replaces rows of gpuc."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """Record types of prices, of gpuc and of a fleet."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from gpuc.catalog.records import Purchase, Sources

@@ -1,7 +1,5 @@
 """Record types of the catalog's JSON files: one frozen class per table. Field names contain units."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Literal
 

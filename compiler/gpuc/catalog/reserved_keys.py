@@ -1,7 +1,5 @@
 """Keys of labels and annotations that programs read, so that a value of a user would change what the programs do."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cache
 

@@ -1,7 +1,5 @@
 """Converts rows of the catalog's JSON files to records, and finds wrong keys."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import MISSING, fields

@@ -7,8 +7,6 @@ Python can distinguish them by their types.
 Source: k8s.io/apiserver v0.35 pkg/cel/library (regex.go, lists.go, quantity.go)
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache

@@ -5,8 +5,6 @@ Known difference: gpuc evaluates int(" 4") to 4; Kubernetes reports an error.
 Source: https://kubernetes.io/docs/reference/using-api/cel/
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

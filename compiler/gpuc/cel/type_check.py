@@ -8,8 +8,6 @@ composition.go; pkg/cel/environment/base.go; pkg/cel/library/library_compatibili
 version 2, sets.go, comprehensions.go)
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """`gpuc catalog`: lists and shows what gpuc knows, and converts the output of the API of a cloud to rows of a fleet."""
 
-from __future__ import annotations
-
 import json
 
 from gpuc.cli.catalog_entries import FAMILIES, SUBJECTS, TYPES, Entry, entries

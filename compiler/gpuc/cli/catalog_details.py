@@ -1,7 +1,5 @@
 """What `gpuc catalog show` prints about one entry: its values, and the MIG placements as a picture."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import asdict, is_dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """What `gpuc catalog` lists: one entry for each instance type, GPU, image, release and so on."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass

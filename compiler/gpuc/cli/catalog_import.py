@@ -1,7 +1,5 @@
 """`gpuc catalog import`: prints the output of the EC2 API or of the Price List API as rows of specs/catalog/."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

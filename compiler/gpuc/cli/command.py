@@ -1,7 +1,5 @@
 """What a command declares about itself, without the modules that run it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, NamedTuple
 

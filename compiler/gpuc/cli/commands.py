@@ -3,8 +3,6 @@
 A command of an extra is in another distribution, which declares it as an entry point of the group `gpuc.commands`.
 """
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path

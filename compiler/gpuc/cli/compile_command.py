@@ -1,7 +1,5 @@
 """`gpuc compile` and `gpuc check`."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Callable, Sequence

@@ -5,8 +5,6 @@ gpuc prints a line for each word that fits, with the description after a tab. Th
 script to add paths.
 """
 
-from __future__ import annotations
-
 import argparse
 import re
 from pathlib import Path

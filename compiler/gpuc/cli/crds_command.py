@@ -1,7 +1,5 @@
 """`gpuc crds import`: converts CustomResourceDefinitions to schemas that `gpuc lint --crds` uses."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

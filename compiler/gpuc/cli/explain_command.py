@@ -1,7 +1,5 @@
 """`gpuc explain`: a rule, a field of the spec, or the list of rules."""
 
-from __future__ import annotations
-
 import re
 
 from gpuc.diagnostics.report.console import write_stdout

@@ -1,7 +1,5 @@
 """`gpuc fix`: moves fields of specs and layers that are at old places to their new places."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path

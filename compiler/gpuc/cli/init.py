@@ -1,7 +1,5 @@
 """Writes the files of a new fleet: the templates in template/ and the JSON Schema of the spec."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
@@ -42,7 +40,7 @@ class Written:
     """The files that exist with another content, each with the lines to add, as far as gpuc knows them."""
 
 
-def write_fleet(directory: Path, settings: Settings, example: str = TENANTS) -> Written:
+def write_fleet(directory: Path, settings: "Settings", example: str = TENANTS) -> Written:
     """Writes the files of a new fleet that do not exist yet.
 
     Args:
@@ -69,7 +67,7 @@ def write_fleet(directory: Path, settings: Settings, example: str = TENANTS) -> 
     return Written(created, {file: _missing_lines(file, text, texts[file]) for file, text in kept.items()})
 
 
-def fleet_files(settings: Settings, example: str = TENANTS) -> dict[str, str]:
+def fleet_files(settings: "Settings", example: str = TENANTS) -> dict[str, str]:
     """Returns the texts of the files of a new fleet, by path in the fleet, sorted."""
     texts, values = {SCHEMA_FILE: schema_text()}, {**asdict(settings), "example": example, "layer": LAYER}
     values["rehearsal"] = rehearsal_requirement(settings.requirement)

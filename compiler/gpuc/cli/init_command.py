@@ -1,7 +1,5 @@
 """`gpuc init`: writes the files of a new fleet, and prints what to do next."""
 
-from __future__ import annotations
-
 import shlex
 import sys
 from collections.abc import Iterator

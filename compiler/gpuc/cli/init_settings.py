@@ -1,7 +1,5 @@
 """The settings of a new fleet: options of `gpuc init`, answers on a terminal, and defaults."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """`gpuc isolation`: proves for specs or manifest files that pods of different tenants cannot reach each other."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -130,7 +128,7 @@ def _tenancy(objects: ObjectSet, label: str | None, paths: list[str]) -> Tenancy
 
 
 def _proof(
-    name: str, objects: ObjectSet, tenancy: Tenancy, cluster: Cluster | None = None, pods: Ranges | None = None
+    name: str, objects: ObjectSet, tenancy: Tenancy, cluster: "Cluster | None" = None, pods: Ranges | None = None
 ) -> Proof:
     """Returns the proof for the objects of a cluster.
 

@@ -1,7 +1,5 @@
 """`gpuc lint`: parses the arguments, lints each path and prints the report."""
 
-from __future__ import annotations
-
 import sys
 from contextlib import closing
 from pathlib import Path

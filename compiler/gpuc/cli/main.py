@@ -3,8 +3,6 @@
 Exit codes: 0 without errors, 1 with errors, 2 for a wrong command line, 3 if gpuc itself failed, 130 if interrupted.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Sequence

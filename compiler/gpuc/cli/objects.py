@@ -1,7 +1,5 @@
 """The objects in files that a command gets beside the specs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from gpuc.diagnostics.report.console import write_message

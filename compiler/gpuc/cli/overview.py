@@ -1,7 +1,5 @@
 """`gpuc help` and `gpuc version`."""
 
-from __future__ import annotations
-
 from gpuc import __version__
 from gpuc.cli.commands import COMMANDS, declared
 from gpuc.diagnostics.report.console import write_stdout

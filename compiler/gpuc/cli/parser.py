@@ -1,7 +1,5 @@
 """The argument parser of a command: help with examples, and messages that name the allowed values."""
 
-from __future__ import annotations
-
 import argparse
 import re
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """`gpuc plan`: what the specs, as they are now, change in running clusters."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterable, Sequence
 from contextlib import closing

@@ -1,7 +1,5 @@
 """`gpuc prerequisites`: lists what the output of a cluster needs from outside, with the objects that need it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """The reports of commands: where they go, and the exit codes that follow from findings."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +12,7 @@ if TYPE_CHECKING:
     from gpuc.diagnostics.report.output import ReportFile
 
 
-def write_reports(render: Callable[[str, Style], str], form: str, outputs: Iterable[ReportFile]) -> None:
+def write_reports(render: Callable[[str, Style], str], form: str, outputs: "Iterable[ReportFile]") -> None:
     """Writes a report to the files of --output, and then to stdout.
 
     Args:
@@ -26,13 +24,13 @@ def write_reports(render: Callable[[str, Style], str], form: str, outputs: Itera
     write_stdout(render(form, stdout_style()))
 
 
-def exit_code(findings: Iterable[Finding], *, strict: bool) -> int:
+def exit_code(findings: "Iterable[Finding]", *, strict: bool) -> int:
     """Returns 1 if there is an error, or if `strict` and there is a warning; otherwise 0."""
     failing = {"error", "warning"} if strict else {"error"}
     return int(any(finding.severity.value in failing for finding in findings))
 
 
-def refused(root: Path, findings: Sequence[Finding], names: Sequence[str], form: str = "text") -> int:
+def refused(root: Path, findings: "Sequence[Finding]", names: Sequence[str], form: str = "text") -> int:
     """Prints the errors of specs that do not compile, as `gpuc check` does, and returns the exit code.
 
     Args:

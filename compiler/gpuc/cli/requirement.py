@@ -1,7 +1,5 @@
 """The lines of requirements.txt with which the CI workflow of a new fleet installs gpuc and gpuc-rehearsal."""
 
-from __future__ import annotations
-
 import re
 
 _EXTRAS = r"(?:\[[a-z]+(?:,[a-z]+)*\])?"

@@ -1,7 +1,5 @@
 """Finds the root folder and the spec files for the arguments of a command."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -82,7 +80,7 @@ def is_in_specs(path: str) -> bool:
     return Path(os.path.normpath(Path.cwd() / path)).is_relative_to(specs)
 
 
-def current_catalog() -> Catalog:
+def current_catalog() -> "Catalog":
     """Returns the catalog of the fleet that contains the current directory; gpuc's catalog outside of a fleet.
 
     Raises:

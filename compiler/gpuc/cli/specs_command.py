@@ -1,7 +1,5 @@
 """`gpuc specs`: lists the clusters of a fleet, or those whose files differ from a revision."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`gpuc trace`: predicts whether a workload would be scheduled, from the objects of a cluster."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace

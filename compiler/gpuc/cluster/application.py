@@ -1,7 +1,5 @@
 """Argo CD Applications as values, and the folders and charts that they install."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
@@ -39,7 +37,7 @@ class Destination(NamedTuple):
         return self.server == OWN_SERVER or (not self.server and self.name == OWN_NAME)
 
     @property
-    def own(self) -> Destination:
+    def own(self) -> "Destination":
         """The namespace in the cluster of Argo CD, with both names of that cluster."""
         return Destination(OWN_SERVER, OWN_NAME, self.namespace)
 

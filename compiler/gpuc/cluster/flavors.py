@@ -1,7 +1,5 @@
 """The node pools of ResourceFlavors, and the capacity for which quotas of a flavor can be useful."""
 
-from __future__ import annotations
-
 from functools import cached_property
 
 from gpuc.catalog.reserved_keys import is_by_cloud

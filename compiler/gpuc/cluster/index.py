@@ -1,7 +1,5 @@
 """The index of an object set, which all checks of the set share."""
 
-from __future__ import annotations
-
 from functools import cached_property
 
 from gpuc.cluster.application import Delivery

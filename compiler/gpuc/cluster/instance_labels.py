@@ -3,8 +3,6 @@
 Source: aws/karpenter-provider-aws v1.14.1 pkg/providers/instancetype/types.go (computeRequirements)
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from functools import cache
@@ -26,7 +24,7 @@ TYPE_LABELS = frozenset(
 
 
 @cache
-def instance_labels(catalog: Catalog, name: str) -> Mapping[str, str]:
+def instance_labels(catalog: "Catalog", name: str) -> Mapping[str, str]:
     """Returns the known labels of all nodes of an instance type.
 
     For an instance type without published figures, these are only the labels that follow from its name.
@@ -60,7 +58,7 @@ def _of_name(family: str, size: str) -> dict[str, str]:
     return labels | ({"category": scheme[1], "generation": scheme[2]} if scheme else {})
 
 
-def _of_figures(row: Ec2Family, size: str) -> dict[str, str]:
+def _of_figures(row: "Ec2Family", size: str) -> dict[str, str]:
     """Returns the labels that Karpenter derives from the description of an instance type, without prefix."""
     labels = {
         "cpu": str(row.number(row.vcpu, size)),
@@ -82,7 +80,7 @@ def _of_figures(row: Ec2Family, size: str) -> dict[str, str]:
     return labels
 
 
-def has_all_labels(catalog: Catalog, name: str) -> bool:
+def has_all_labels(catalog: "Catalog", name: str) -> bool:
     """Returns whether `instance_labels` has all labels of an instance type, so that a missing label is absent."""
     family, _, size = name.partition(".")
     row = catalog.ec2_families.get(family)
@@ -90,21 +88,21 @@ def has_all_labels(catalog: Catalog, name: str) -> bool:
 
 
 @cache
-def all_types(catalog: Catalog) -> tuple[str, ...]:
+def all_types(catalog: "Catalog") -> tuple[str, ...]:
     """Returns the names of all EC2 instance types that Karpenter can start, sorted."""
     known = {f"{row.family}.{size}" for row in catalog.ec2_families.values() for size in row.sizes}
     unpublished = {f"{row.family}.{size}" for row in catalog.unpublished_types.values() for size in row.sizes}
     return tuple(sorted(known | unpublished | catalog.instances.keys()))
 
 
-def devices(catalog: Catalog, name: str) -> dict[str, int]:
+def devices(catalog: "Catalog", name: str) -> dict[str, int]:
     """Returns the devices of an instance type, except GPUs of NVIDIA and EFA devices; empty if they are unknown."""
     family, _, size = name.partition(".")
     return catalog.ec2_families[family].devices(size) if has_all_labels(catalog, name) else {}
 
 
 @cache
-def devices_of_category(catalog: Catalog, category: str) -> frozenset[str]:
+def devices_of_category(catalog: "Catalog", category: str) -> frozenset[str]:
     """Returns the resource names of all devices that instance types of a category such as c or p have."""
     names = _of_category(catalog, category)
     nvidia = {"nvidia.com/gpu" for name in names if (row := catalog.instance_type(name)) and row.gpu_count}
@@ -112,7 +110,7 @@ def devices_of_category(catalog: Catalog, category: str) -> frozenset[str]:
     return frozenset({*found, *nvidia, "vpc.amazonaws.com/efa"})
 
 
-def _of_category(catalog: Catalog, category: str) -> list[str]:
+def _of_category(catalog: "Catalog", category: str) -> list[str]:
     """Returns the names of all EC2 instance types of a category."""
     key = f"{AWS}instance-category"
     return [name for name in all_types(catalog) if instance_labels(catalog, name).get(key) == category]
@@ -121,7 +119,7 @@ def _of_category(catalog: Catalog, category: str) -> list[str]:
 _DEVICE_LABELS = (f"{AWS}instance-gpu-", f"{AWS}instance-accelerator-")
 
 
-def _is_without_devices(catalog: Catalog, labels: Mapping[str, str], key: str) -> bool:
+def _is_without_devices(catalog: "Catalog", labels: Mapping[str, str], key: str) -> bool:
     """Returns whether a label is about GPUs or accelerators, which no type of the instance category has.
 
     Args:
@@ -132,7 +130,7 @@ def _is_without_devices(catalog: Catalog, labels: Mapping[str, str], key: str) -
 
 
 @cache
-def _has_devices(catalog: Catalog, category: str) -> bool:
+def _has_devices(catalog: "Catalog", category: str) -> bool:
     """Returns whether an instance type of a category has a GPU or an accelerator; True for an unknown category."""
     published = [name for name in _of_category(catalog, category) if has_all_labels(catalog, name)]
     keys = (key for name in published for key in instance_labels(catalog, name))
@@ -145,7 +143,7 @@ def of_aws(key: str) -> str:
     return f"{AWS}{key.removeprefix(AUTO_MODE)}" if key.startswith(f"{AUTO_MODE}instance-") else key
 
 
-def meets_type(catalog: Catalog, name: str, own: Offer, term: Iterable[Requirement] = ()) -> bool | None:
+def meets_type(catalog: "Catalog", name: str, own: Offer, term: Iterable[Requirement] = ()) -> bool | None:
     """Returns whether nodes of an instance type meet the requirements of a NodePool and of a pod.
 
     Returns None if the answer depends on labels that are unknown.

@@ -1,7 +1,5 @@
 """ServiceMonitors and PodMonitors: the targets from which Prometheus reads metrics."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from gpuc.diagnostics.finding import Path

@@ -1,7 +1,5 @@
 """The known namespaces, and their labels."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cached_property
 

@@ -1,7 +1,5 @@
 """The allocatable resources of a node, for quotas, limits, templates, checks and traces."""
 
-from __future__ import annotations
-
 from math import ceil
 from typing import Any
 

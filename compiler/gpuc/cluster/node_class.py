@@ -3,8 +3,6 @@
 Source: aws/karpenter-provider-aws v1.14.1 pkg/providers/instancetype/types.go (computeRequirements, getOS)
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
@@ -79,7 +77,7 @@ class NodeClass:
         ids = [dig(term, "id") for _, term in items(dig(self._spec, field))]
         return frozenset(map(str, ids)) if None not in ids else None
 
-    def allocatable(self, catalog: Catalog, instance: InstanceType) -> Amounts:
+    def allocatable(self, catalog: "Catalog", instance: "InstanceType") -> Amounts:
         """Returns the allocatable cpu, memory, ephemeral storage and pods that Karpenter predicts for a node.
 
         The requests of DaemonSets are not subtracted.
@@ -88,7 +86,7 @@ class NodeClass:
         resources = predicted_allocatable(instance, catalog.kubelet, disk, settings)
         return resources | {PODS: max_pods(instance, settings)}
 
-    def _disk_bytes(self, catalog: Catalog, instance: InstanceType) -> int:
+    def _disk_bytes(self, catalog: "Catalog", instance: "InstanceType") -> int:
         """Returns the size of the volume with the data of pods: local NVMe storage, or the volume of the node class."""
         if dig(self._spec, "instanceStorePolicy") == "RAID0" and instance.local_nvme_gb:
             return instance.local_nvme_gb * 10**9

@@ -4,8 +4,6 @@ Source: sigs.k8s.io/karpenter v1.14.1 pkg/apis/v1alpha1/nodeoverlay.go (OrderByW
 (getOverlaidOfferings) and store.go (updateInstanceTypeCapacity)
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 

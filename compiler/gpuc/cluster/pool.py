@@ -4,8 +4,6 @@ Source: sigs.k8s.io/karpenter v1.14.1 pkg/apis/v1/nodepool.go (limits, replicas)
 pkg/controllers/provisioning/scheduling (no instance type is launched beyond a limit)
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -135,7 +133,7 @@ class Pool(NodeTemplate):
         return sorted(self.listed(INSTANCE_TYPE) & set(self.type_names))
 
     @cached_property
-    def types(self) -> tuple[InstanceType, ...]:
+    def types(self) -> "tuple[InstanceType, ...]":
         """The instance types with known figures that the pool can certainly start."""
         rows = (self.catalog.instance_type(name) for name in self._names[0])
         return tuple(row for row in rows if row is not None)
@@ -145,7 +143,7 @@ class Pool(NodeTemplate):
         """Whether every instance type that the pool can start is in `types`."""
         return self.api_group == KARPENTER_AWS and not self._names[1]
 
-    def types_for(self, term: Iterable[Requirement]) -> list[InstanceType]:
+    def types_for(self, term: Iterable[Requirement]) -> "list[InstanceType]":
         """Returns the instance types of the pool that certainly meet the requirements of a pod."""
         wanted = _about_types(term)
         return [row for row in self.types if not wanted or meets_type(self.catalog, row.type, {}, wanted)]
@@ -198,14 +196,14 @@ class Pool(NodeTemplate):
             self._capacity[name] = self.hardware(name) | amounts(given)
         return self._capacity[name]
 
-    def allocatable(self, instance: InstanceType) -> Amounts:
+    def allocatable(self, instance: "InstanceType") -> Amounts:
         """Returns the resources of a node for pods and DaemonSets. Huge pages are a part of the memory."""
         resources = self._class.allocatable(self.catalog, instance)
         resources |= {key: count for key, count in self.capacity(instance.type).items() if key not in (CPU, MEMORY)}
         resources[MEMORY] -= sum(count for key, count in resources.items() if key.startswith("hugepages-"))
         return resources
 
-    def max_nodes(self, instance: InstanceType, used: Mapping[str, int] | None = None) -> int | None:
+    def max_nodes(self, instance: "InstanceType", used: Mapping[str, int] | None = None) -> int | None:
         """Returns the maximum number of nodes of an instance type; None without a limit.
 
         Args:

@@ -1,7 +1,5 @@
 """The fields of a NodePool: their paths in the object, and the values of its lists."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """The node pools of an object set, and those that meet the requirements of pods."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any

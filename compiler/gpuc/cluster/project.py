@@ -6,8 +6,6 @@ Source: argo-cd v3.5.7 pkg/apis/application/v1alpha1/app_project_types.go (IsSou
 IsGroupKindNamePermitted), controller/state.go (CompareAppState), util/glob; gobwas/glob v0.2.3
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator
 from fnmatch import fnmatchcase

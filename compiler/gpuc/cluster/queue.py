@@ -3,8 +3,6 @@
 Every value knows its place: an object and a path in the object, or an element of the spec.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction

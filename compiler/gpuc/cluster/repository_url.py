@@ -3,8 +3,6 @@
 Source: argo-cd v3.5.7 util/git/git.go (NormalizeGitURL); go 1.26 net/url (Parse, String)
 """
 
-from __future__ import annotations
-
 import re
 from urllib.parse import quote, unquote_to_bytes
 

@@ -3,8 +3,6 @@
 The objects do not say which agent removes a taint, because every client with the right to change Nodes can do it.
 """
 
-from __future__ import annotations
-
 import re
 from functools import cached_property
 
@@ -29,7 +27,7 @@ def removing_agent(objects: ObjectSet, pool: Pool, taint: Taint) -> str:
     return next((str(remover.pods.manifest) for remover in removers), "")
 
 
-def _candidates(objects: ObjectSet) -> list[_Candidate]:
+def _candidates(objects: ObjectSet) -> "list[_Candidate]":
     return [_Candidate(found, objects) for found in pods(objects)]
 
 

@@ -1,7 +1,5 @@
 """Separates the findings about the output that a customization causes from bugs of gpuc."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 

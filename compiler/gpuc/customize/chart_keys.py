@@ -1,7 +1,5 @@
 """What gpuc knows about the keys of a chart: reasons of its values, defaults it relies on, keys without effect."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

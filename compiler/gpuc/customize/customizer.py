@@ -1,7 +1,5 @@
 """Applies all customizations of a spec to the artifacts of one emitter at a time."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 

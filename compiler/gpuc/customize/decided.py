@@ -1,7 +1,5 @@
 """Fields of objects that other sections of the spec decide. A patch of such a field contradicts the spec."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 from gpuc.customize.merge import is_same

@@ -1,7 +1,5 @@
 """JSON patches (RFC 6902), and the paths of the values that their operations change."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from copy import deepcopy
 from typing import Any

@@ -1,7 +1,5 @@
 """JSON merge patches, and the comparison of plain data."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Patches of the spec: changes of the objects that gpuc emits."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """The objects that contain the name in a Helm value of gpuc, and so probably rely on the value."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Helm values of the spec, merged over the values that gpuc emits for a component."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any

@@ -7,8 +7,6 @@ objects declares them in its module, with texts of rules.toml in its package. Th
 (see diagnostics/report/examples.py). gpuc discovers the modules in the folders of a package, so no list names them.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Rules, findings, and the exception that ends a stage of the compile with findings."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Callable, Iterable
@@ -175,5 +173,5 @@ class StageError(Exception):
         self.findings = tuple(findings)
         super().__init__(f"{len(self.findings)} findings")
 
-    def __reduce__(self) -> tuple[type[StageError], tuple[tuple[Finding, ...]]]:
+    def __reduce__(self) -> "tuple[type[StageError], tuple[tuple[Finding, ...]]]":
         return StageError, (self.findings,)

@@ -1,7 +1,5 @@
 """The parts of a spec that gpuc copies into the output: Helm values and patches. They can have any key, and null."""
 
-from __future__ import annotations
-
 from gpuc.diagnostics.finding import Path
 
 _FREE_FORM = {("charts", "values"), ("components", "values"), ("patches", "patch")}

@@ -1,7 +1,5 @@
 """The exception for errors in the output that a bug of gpuc caused."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -18,10 +16,10 @@ class OutputError(Exception):
     spec path from which gpuc created the object.
     """
 
-    def __init__(self, findings: Iterable[Finding]) -> None:
+    def __init__(self, findings: "Iterable[Finding]") -> None:
         self.findings = tuple(findings)
         messages = "; ".join(f"{finding.id} {finding.message}" for finding in self.findings)
         super().__init__(f"{REPORT_THIS}: {messages}")
 
-    def __reduce__(self) -> tuple[type[OutputError], tuple[tuple[Finding, ...]]]:
+    def __reduce__(self) -> "tuple[type[OutputError], tuple[tuple[Finding, ...]]]":
         return OutputError, (self.findings,)

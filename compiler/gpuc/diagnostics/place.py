@@ -1,7 +1,5 @@
 """Paths in documents as text."""
 
-from __future__ import annotations
-
 from gpuc.diagnostics.finding import Path
 
 

@@ -1,7 +1,5 @@
 """Suggestions for misspelled names, and messages that contain the suggestions."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable
 

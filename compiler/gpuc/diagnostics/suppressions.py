@@ -1,7 +1,5 @@
 """Accepted findings: with the key `accept` the spec accepts findings, by rule id and with a reason."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Any
 

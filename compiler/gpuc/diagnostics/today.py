@@ -1,7 +1,5 @@
 """The date, for findings about times in a spec. No output depends on the date."""
 
-from __future__ import annotations
-
 import os
 from datetime import UTC, date, datetime
 

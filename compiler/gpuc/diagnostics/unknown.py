@@ -5,8 +5,6 @@ them. To read an unknown value raises an UnknownValueError. A check that yields 
 The findings before do not depend on the unknown value, so they stay when the user corrects the value.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar, cast

@@ -1,7 +1,5 @@
 """Numbers and lists of names in messages."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 _MAX_NAMES = 3

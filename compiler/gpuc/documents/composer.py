@@ -1,7 +1,5 @@
 """Builds the nodes of YAML documents, with their positions and within limits, from the events of the parser."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NoReturn

@@ -1,7 +1,5 @@
 """Reads YAML text as Kubernetes does, into plain data and the positions of the values."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

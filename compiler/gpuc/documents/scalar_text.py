@@ -1,7 +1,5 @@
 """Finds the position of a character of a YAML string in its file."""
 
-from __future__ import annotations
-
 import re
 
 from gpuc.diagnostics.finding import Mark

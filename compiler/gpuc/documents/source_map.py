@@ -1,7 +1,5 @@
 """Maps the values of YAML documents to lines and columns of their files."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any

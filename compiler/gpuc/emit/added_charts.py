@@ -1,7 +1,5 @@
 """The charts that a spec adds, as components about which gpuc knows only what the spec says."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 

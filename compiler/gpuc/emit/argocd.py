@@ -3,8 +3,6 @@
 Each entry of `charts` in the spec has an Application with an AppProject of its own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 

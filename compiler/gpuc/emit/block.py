@@ -1,7 +1,5 @@
 """YAML text of configuration files that are embedded in a ConfigMap or in Helm values."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

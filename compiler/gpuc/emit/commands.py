@@ -9,8 +9,6 @@ ends. The ranks of the other pods therefore fail without the end of their pods.
 Source: CUDA driver API reference, primary context management (https://docs.nvidia.com/cuda/cuda-driver-api)
 """
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 

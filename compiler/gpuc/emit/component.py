@@ -6,8 +6,6 @@ namespace and DaemonSet requests, and the schema of the Helm values, which `pyth
 derives.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -185,7 +183,7 @@ class Component:
     """Labels of the namespace that the Application creates; PRIVILEGED is added for pods that use the host."""
     monitor: Monitor | None
     """How Prometheus finds the metrics of the chart; None for a chart without metrics."""
-    alerts: Mapping[str, Callable[[Cluster], Iterator[Alert]]]
+    alerts: "Mapping[str, Callable[[Cluster], Iterator[Alert]]]"
     """The functions that yield the alerts of a cluster that needs the component, by the group of the alerts."""
     alert_labels: Callable[[Cluster], tuple[str, ...]]
     """Returns the node labels that the alerts join on, without the label of the pool."""

@@ -1,7 +1,5 @@
 """Types of what a component answers about its chart: restarts, labels, and devices of nodes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
@@ -56,7 +54,7 @@ class Preparation(NamedTuple):
 
     place: int
     """The place among the chapters of `gpuc.emit.prerequisites`."""
-    chapter: Callable[[Cluster], Prerequisites]
+    chapter: "Callable[[Cluster], Prerequisites]"
 
 
 class ChartLabels(NamedTuple):

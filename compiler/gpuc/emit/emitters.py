@@ -1,7 +1,5 @@
 """All emitters of a cluster, in their order. Records of components load without them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from gpuc.emit.argocd import argocd, charts

@@ -1,7 +1,5 @@
 """The workload template of a pool for runs that end: a Job that Kueue admits."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from gpuc.emit.commands import NO_PROGRESS_CODE, RESTARTS, STOPPED_CODE, open_contexts, restart_in_place

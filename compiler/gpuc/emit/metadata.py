@@ -7,8 +7,6 @@ Source: kubernetes-sigs/karpenter v1.14.1 pkg/apis/v1/nodepool.go (Hash);
 aws/karpenter-provider-aws v1.14.1 pkg/apis/v1/ec2nodeclass.go (Hash)
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 

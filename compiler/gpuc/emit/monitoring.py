@@ -1,7 +1,5 @@
 """Monitoring: a monitor for each component with metrics, and alerting rules."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from gpuc.diagnostics.finding import Path

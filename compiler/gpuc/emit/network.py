@@ -4,8 +4,6 @@ Policies are additive. They do not apply to pods on the host network or to EFA t
 network policy engine matches: an ipBlock of a NetworkPolicy, or only an entity of a CiliumNetworkPolicy.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 

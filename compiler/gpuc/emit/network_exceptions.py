@@ -5,8 +5,6 @@ that the order of the entries has no effect. It does not depend on the ranges of
 these ranges does not replace the policy.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """NetworkPolicy and CiliumNetworkPolicy objects, and the parts of their rules."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 

@@ -13,8 +13,6 @@ staging/src/k8s.io/apiserver/pkg/registry/rest/delete.go (BeforeDelete),
 staging/src/k8s.io/apiserver/pkg/registry/generic/registry/store.go (Delete, DeleteCollection)
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Facts of the cluster that a policy parameter can name under `from`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

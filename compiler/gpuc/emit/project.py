@@ -4,8 +4,6 @@ The AppProject of the platform permits all kinds that gpuc emits, in all namespa
 AppProject of its own, with only the kinds and namespaces that the fleet declares.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import chain

@@ -4,8 +4,6 @@ The built-in roles are not used: edit and admin can write NetworkPolicies and Ro
 queues and roles, and every chart can add rules to it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from itertools import chain
 

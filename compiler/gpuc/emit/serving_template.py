@@ -1,7 +1,5 @@
 """The workload template of an inference pool: a Deployment with a Service and a PodDisruptionBudget."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from gpuc.emit.commands import serve

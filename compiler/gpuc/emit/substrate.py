@@ -3,8 +3,6 @@
 Each folder of gpuc.substrates has a module output.py with the variable OUTPUT. There is no central list.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path as File
@@ -48,11 +46,11 @@ class SubstrateOutput:
     """Returns an expression of Prometheus that is true while the cluster has nodes of its pools."""
     artifacts: Callable[[Cluster], Iterator[Artifact]]
     """Yields the objects of the substrate that belong to no component."""
-    folders: tuple[Folder, ...]
+    folders: "tuple[Folder, ...]"
     """The folders of these objects below out/<cluster>/."""
     cluster_kinds: tuple[Kind, ...]
     """The kinds of these objects, which have no namespace."""
-    chapters: Mapping[int, Callable[[Cluster], Chapter]]
+    chapters: "Mapping[int, Callable[[Cluster], Chapter]]"
     """The chapters about what the cluster needs, by place: the order in which an engineer needs them."""
 
 

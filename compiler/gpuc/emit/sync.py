@@ -1,7 +1,5 @@
 """Annotations for Argo CD: the sync wave of an object, and its protection against deletion."""
 
-from __future__ import annotations
-
 from gpuc.kubernetes.argocd import COMPARE, OPTIONS, WAVE
 from gpuc.model import Cluster
 

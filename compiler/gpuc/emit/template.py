@@ -1,7 +1,5 @@
 """jinja2 templates of the emitters: undefined variables are errors, and compiled templates are cached."""
 
-from __future__ import annotations
-
 import os
 import sys
 from contextlib import suppress
@@ -43,7 +41,7 @@ def shell_quoted(value: object) -> str:
 
 
 @cache
-def _environment(*folders: Path) -> Environment:
+def _environment(*folders: Path) -> "Environment":
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(
@@ -58,20 +56,20 @@ def _environment(*folders: Path) -> Environment:
     return environment
 
 
-def _bytecode_cache() -> FileSystemBytecodeCache:
+def _bytecode_cache() -> "FileSystemBytecodeCache":
     """Returns a cache in the cache folder of the user. If the folder is not writable, templates are not cached."""
     from jinja2 import FileSystemBytecodeCache as Base
 
     class Cache(Base):
         """A cache with one file per template. jinja2 ignores the file if the template has changed."""
 
-        def load_bytecode(self, bucket: Bucket) -> None:
+        def load_bytecode(self, bucket: "Bucket") -> None:
             try:
                 super().load_bytecode(bucket)
             except (OSError, EOFError, ValueError, TypeError):
                 bucket.reset()
 
-        def dump_bytecode(self, bucket: Bucket) -> None:
+        def dump_bytecode(self, bucket: "Bucket") -> None:
             with suppress(OSError):
                 os.makedirs(self.directory, exist_ok=True)
                 super().dump_bytecode(bucket)

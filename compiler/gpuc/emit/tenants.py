@@ -1,7 +1,5 @@
 """Tenants: namespaces with quotas, roles, ServiceAccounts, NetworkPolicies, NCCL environment and LocalQueues."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from gpuc.diagnostics.finding import Path

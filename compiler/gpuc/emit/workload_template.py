@@ -1,7 +1,5 @@
 """Workload templates: the common parts of the pods of Jobs and Deployments."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -34,7 +32,7 @@ class Place:
     nccl: Profile | None = None
 
     @classmethod
-    def of(cls, tenant: Tenant, namespace: Namespace) -> Place:
+    def of(cls, tenant: Tenant, namespace: Namespace) -> "Place":
         """Returns the namespace of a tenant."""
         return cls(namespace.name, tenant.name, tenant, namespace.spec.pod_security, namespace.nccl)
 

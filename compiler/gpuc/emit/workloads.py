@@ -1,7 +1,5 @@
 """Workload templates: for each pool a Job or a Deployment that its quota counts, and that passes all policies."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from gpuc.emit.job_template import job_template

@@ -1,7 +1,5 @@
 """Argo CD Applications for the objects that users write: one for the platform, and one for each tenant."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 
 from gpuc.diagnostics.finding import Path

@@ -1,7 +1,5 @@
 """Whether nodes take the pods of the charts that a spec adds, as far as the Helm values show."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 

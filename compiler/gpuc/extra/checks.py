@@ -4,8 +4,6 @@ The checks are the checks of `gpuc lint`. A finding about an object of gpuc is r
 the finding: if the objects of gpuc alone do not have it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Finds and reads the files in specs/<cluster>/manifests/. No file outside of the folder can be read."""
 
-from __future__ import annotations
-
 import os
 import pathlib
 import re

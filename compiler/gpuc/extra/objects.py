@@ -1,7 +1,5 @@
 """Turns the documents of manifest files into objects, and finds documents that are not plain Kubernetes objects."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any

@@ -1,7 +1,5 @@
 """The namespaces and kinds of users' objects: objects of a tenant stay in the namespaces of the tenant."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from gpuc.catalog.schemas import table

@@ -3,8 +3,6 @@
 A cluster without manifests does not import the modules that read and check them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -51,14 +49,14 @@ class UserObjects:
         """The owners of the objects, in alphabetical order: tenants, and an empty text for the platform."""
         return tuple(sorted({self._tenant_of(manifest) for manifest in self.manifests}))
 
-    def applications(self) -> list[Artifact]:
+    def applications(self) -> "list[Artifact]":
         """Returns the AppProjects and Applications of the objects."""
         from gpuc.emit.metadata import with_metadata
         from gpuc.extra.applications import applications
 
         return with_metadata(self._cluster, applications(self._cluster, self.manifests))
 
-    def duplicates(self, artifacts: Sequence[Artifact]) -> list[Finding]:
+    def duplicates(self, artifacts: "Sequence[Artifact]") -> list[Finding]:
         """Returns a finding for each object that is in the output twice. The spec cannot accept these findings.
 
         Args:
@@ -70,7 +68,7 @@ class UserObjects:
 
         return list(duplicates(artifacts, self.manifests))
 
-    def findings(self, artifacts: Sequence[Artifact]) -> list[Finding]:
+    def findings(self, artifacts: "Sequence[Artifact]") -> list[Finding]:
         """Returns the findings of all checks of charts and objects, about those of users and what they cause.
 
         Args:
@@ -103,6 +101,6 @@ class UserObjects:
         yield from objects.findings
         yield from scope_findings(self._cluster, self.manifests, self._tenant_of)
 
-    def _tenant_of(self, manifest: Manifest) -> str:
+    def _tenant_of(self, manifest: "Manifest") -> str:
         """Returns the tenant of an object; empty for an object of the platform."""
         return manifest.file.removeprefix(self._cluster.out(f"{FOLDER}/")).rpartition("/")[0]

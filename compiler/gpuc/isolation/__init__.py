@@ -1,7 +1,5 @@
 """Isolation checks: pods of a tenant must not connect to pods of another tenant over the pod network."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator
 

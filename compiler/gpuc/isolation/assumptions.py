@@ -1,7 +1,5 @@
 """The assumptions of the isolation proof: conditions that NetworkPolicies need to isolate tenants."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterator
 from enum import Enum

@@ -1,7 +1,5 @@
 """Gatekeeper constraints that deny objects in a namespace, and the Pod Security level that a namespace enforces."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """DNS check: isolated pods need a NetworkPolicy that allows the cluster's DNS servers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """The connections of tenants with public addresses: the internet, host names and gateways that policies allow."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from ipaddress import IPv4Address, IPv6Address, summarize_address_range
 from typing import NamedTuple

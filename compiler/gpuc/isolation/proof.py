@@ -6,8 +6,6 @@ if a rule allows it, or if no policy isolates the pod. A rule can select the lab
 pods have to match the rules of both ends.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -262,7 +260,7 @@ def _is_declared(policy: Policy, peer: Peer) -> bool:
     return names_one_namespace and bool(policy.manifest.annotations.get(REASON_ANNOTATION))
 
 
-def network(cluster: Cluster | None) -> Network:
+def network(cluster: "Cluster | None") -> Network:
     """Returns what the spec of a cluster declares; None for manifest files."""
     if cluster is None:
         return Network()
@@ -274,7 +272,7 @@ def network(cluster: Cluster | None) -> Network:
     return Network(cluster.network.policy_engine, pods, services)
 
 
-def unisolated_tenants(cluster: Cluster | None) -> frozenset[str]:
+def unisolated_tenants(cluster: "Cluster | None") -> frozenset[str]:
     """Returns the tenants that the spec of a cluster does not isolate."""
     return frozenset(tenant.name for tenant in (cluster.tenants if cluster else ()) if not tenant.isolates_network)
 

@@ -1,7 +1,5 @@
 """The report of the isolation proof: a matrix of tenants, the open pairs, and the assumptions."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The tenants of a cluster and their namespaces."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property

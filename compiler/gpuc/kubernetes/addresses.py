@@ -1,7 +1,5 @@
 """IP address ranges of NetworkPolicy peers, and tests whether address ranges contain pods."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, collapse_addresses, ip_address, ip_network

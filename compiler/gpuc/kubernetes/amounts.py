@@ -3,8 +3,6 @@
 Source: kubernetes-sigs/kueue v0.19.2 pkg/resources/requests.go (ResourceValue, ResourceQuantity)
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """API groups that several packages name. The group of Kueue is in kueue.py."""
 
-from __future__ import annotations
-
 from typing import Final
 
 ADMISSION_REGISTRATION: Final = "admissionregistration.k8s.io"

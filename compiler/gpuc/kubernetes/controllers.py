@@ -1,7 +1,5 @@
 """Names of the controllers of jobs, and of the labels that they add to pods."""
 
-from __future__ import annotations
-
 from typing import Final
 
 JOB_CONTROLLER = "kube-system/job-controller"

@@ -3,8 +3,6 @@
 Source: robfig/cron v3.0.1 parser.go (ParseStandard), spec.go (bounds)
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple

@@ -3,8 +3,6 @@
 Source: k8s.io/apimachinery v0.35 pkg/api/validate/content: dns.go, kube.go, path.go
 """
 
-from __future__ import annotations
-
 import re
 
 MAX_NAME, MAX_LABEL = 253, 63

@@ -1,7 +1,5 @@
 """Durations in Go's format: 72h, 30m, 1h30m."""
 
-from __future__ import annotations
-
 import re
 
 _UNIT_SECONDS = {"h": 3600, "m": 60, "s": 1}

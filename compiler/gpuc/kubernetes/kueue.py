@@ -1,7 +1,5 @@
 """Names of Kueue's API, and the node labels of topology levels."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from gpuc.kubernetes.node_pool import HOSTNAME, ZONE

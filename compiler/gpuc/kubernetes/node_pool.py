@@ -4,8 +4,6 @@ Source: sigs.k8s.io/karpenter v1.14.1 pkg/apis/v1/labels.go, pkg/scheduling/requ
 aws/karpenter-provider-aws v1.14.1 pkg/apis/v1/labels.go
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Final
 

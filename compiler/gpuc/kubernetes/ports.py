@@ -1,7 +1,5 @@
 """Ports of NetworkPolicy rules: numbers, ranges and names."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 

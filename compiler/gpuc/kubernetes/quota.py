@@ -3,8 +3,6 @@
 Source: kubernetes-sigs/kueue v0.19.2 pkg/cache/scheduler/resource_node.go
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -33,7 +31,7 @@ class Node:
     is_queue: bool = False
     parent_name: str = ""
     quotas: dict[Key, Quota] = field(default_factory=dict)
-    parent: Node | None = None
+    parent: "Node | None" = None
     is_circular: bool = False
     """Whether the cohorts above the node form a cycle. Kueue admits no workload then; `connect` removes the parent."""
     subtree: dict[Key, int] = field(default_factory=dict)
@@ -42,7 +40,7 @@ class Node:
     """The height of the tree below the node: 0 for a queue, 1 for a cohort that has only queues."""
 
     @property
-    def to_root(self) -> Iterator[Node]:
+    def to_root(self) -> "Iterator[Node]":
         """The node and all of its ancestors."""
         node: Node | None = self
         while node is not None:
@@ -50,7 +48,7 @@ class Node:
             node = node.parent
 
     @property
-    def root(self) -> Node:
+    def root(self) -> "Node":
         """The top of the tree of cohorts: the node itself without a parent."""
         return list(self.to_root)[-1]
 
@@ -69,7 +67,7 @@ class Node:
             return 0
         return self.parent.capacity(key) + self.local_quota(key) - self.subtree.get(key, 0)
 
-    def available(self, key: Key, usage: Usage) -> int:
+    def available(self, key: Key, usage: "Usage") -> int:
         """Returns the quota that the node can still use or borrow; negative if the usage exceeds the quota."""
         *below, root = self.to_root
         unused = root.subtree.get(key, 0) - usage.get((root, key), 0)
@@ -82,7 +80,7 @@ class Node:
             unused += max(0, private - used)
         return unused
 
-    def distance(self, key: Key, wanted: int, usage: Usage) -> int:
+    def distance(self, key: Key, wanted: int, usage: "Usage") -> int:
         """Returns the height in the tree up to which the node borrows an amount; 0 if the node's own quota is enough.
 
         Source: kubernetes-sigs/kueue v0.19.2 pkg/scheduler/preemption/classical/hierarchical_preemption.go

@@ -1,7 +1,5 @@
 """The names of resources by kind."""
 
-from __future__ import annotations
-
 _IRREGULAR = {
     "nodeoverlay.karpenter.sh": "nodeoverlays",
     "expansiontemplate.expansion.gatekeeper.sh": "expansiontemplate",

@@ -4,8 +4,6 @@ Source: k8s.io/apimachinery v0.35 pkg/labels/selector.go (NewRequirement, Requir
 sigs.k8s.io/karpenter v1.14.1 pkg/scheduling/requirement.go (bounds, Intersection)
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
@@ -64,7 +62,7 @@ class Domain(NamedTuple):
             return self.absent
         return (value in self.values) != self.is_complement and _is_within(value, self.low, self.high)
 
-    def meet(self, other: Domain) -> Domain:
+    def meet(self, other: "Domain") -> "Domain":
         """Returns the domain of the values that both domains allow."""
         absent = self.absent and other.absent
         low = max((bound for bound in (self.low, other.low) if bound is not None), default=None)

@@ -6,8 +6,6 @@ alpha feature TaintTolerationComparisonOperators, which is off by default; here,
 no taint.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Lints the files below a path: loads the files, then checks objects, Helm values and Kueue's configuration."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path

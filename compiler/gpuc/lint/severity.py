@@ -5,8 +5,6 @@ errors in the output of gpuc, which has all objects of a cluster and one style. 
 have the missing object, or the users may have decided differently.
 """
 
-from __future__ import annotations
-
 from gpuc.diagnostics.finding import Severity
 from gpuc.objects.object_finding import ObjectFinding
 

@@ -1,7 +1,5 @@
 """Counts the input that lint could not check, and describes it in sentences for the report."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The cache folder of the user. gpuc writes to no other folder outside of out/ and clusters/."""
 
-from __future__ import annotations
-
 import os
 
 

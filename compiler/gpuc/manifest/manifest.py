@@ -1,7 +1,5 @@
 """The artifacts that emitters return: plain data, with the output file and the spec path that the data comes from."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal

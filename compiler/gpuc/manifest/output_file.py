@@ -1,7 +1,5 @@
 """An output file before it is rendered as YAML."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """Data that gpuc cannot write as YAML so that all tools read the same data."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """The resolved cluster: the input of rules and emitters."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, wraps
@@ -60,7 +58,7 @@ class Cluster:
     """The objects that users wrote in manifests/."""
     object_owners: tuple[str, ...] = ()
     """Who has objects in manifests/: names of tenants, and an empty text for the platform."""
-    _read: dict[Callable[[Cluster], Any], Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _read: "dict[Callable[[Cluster], Any], Any]" = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def network(self) -> ClusterNetwork:
@@ -97,7 +95,7 @@ class Cluster:
         )
 
     @property
-    def datapath(self) -> Mapping[str, DatapathFact]:
+    def datapath(self) -> "Mapping[str, DatapathFact]":
         """What the network policy engine matches, by subject. Engines without verified facts have no facts."""
         return self.catalog.datapaths.get(self.network.policy_engine, {})
 

@@ -1,7 +1,5 @@
 """A node pool with GPUs: GPU sharing, and the fraction of a node for one GPU, MIG slice or GPU share."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 

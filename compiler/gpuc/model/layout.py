@@ -1,7 +1,5 @@
 """Placement of MIG layouts on a GPU. An exact search is necessary: instances may start only at certain positions."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from gpuc.catalog.records import MigProfile, MigProfileSet

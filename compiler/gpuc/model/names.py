@@ -1,7 +1,5 @@
 """Names of labels, taints, annotations and resources that several components share."""
 
-from __future__ import annotations
-
 DOMAIN = "gpuc.dev"
 
 POOL_LABEL = "gpuc.dev/pool"

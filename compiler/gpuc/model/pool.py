@@ -1,7 +1,5 @@
 """The resolved node pool: hardware, advertised and allocatable resources, labels and taints."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Resolved queues: quotas of pools as amounts, and ClusterQueues, which form trees with the cohorts like in Kueue."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property

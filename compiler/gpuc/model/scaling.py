@@ -1,7 +1,5 @@
 """What the substrate alone knows about the nodes of a pool that come and go."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Protocol
 

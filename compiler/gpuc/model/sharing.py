@@ -1,7 +1,5 @@
 """Resolved GPU sharing of a pool, and the resources that its nodes advertise."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property

@@ -3,8 +3,6 @@
 Each folder of gpuc.substrates has a module substrate.py with the variable SUBSTRATE. There is no central list.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Resolved tenants: namespaces, queues, pools and maximum usage."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from typing import get_args

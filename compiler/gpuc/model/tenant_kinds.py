@@ -4,8 +4,6 @@ Argo CD applies the manifests of a tenant with its own permissions. Objects of t
 more than the roles of its members give.
 """
 
-from __future__ import annotations
-
 from gpuc.manifest.manifest import Kind
 from gpuc.objects.other_policies import KINDS, WITH_NAMESPACE
 from gpuc.objects.symbol_table import kind_of

@@ -1,7 +1,5 @@
 """Time limits of workloads: to start, to load a model, and to end on a node that drains."""
 
-from __future__ import annotations
-
 from gpuc.model.cluster import Cluster
 from gpuc.model.pool import Pool
 from gpuc.parts.workload_kinds import pod_frameworks

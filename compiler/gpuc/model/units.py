@@ -1,7 +1,5 @@
 """The units in which all messages count the resources of node pools: nodes, GPUs, MIG slices and GPU shares."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """The proof that the README of a cluster names everything that the output needs from outside of the output."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from gpuc.diagnostics.finding import Finding, Related, rule_table

@@ -4,8 +4,6 @@ The functions read only objects and Helm values. They share nothing with the rec
 that a need without a record shows a gap in the README of the cluster.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

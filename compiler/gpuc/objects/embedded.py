@@ -1,7 +1,5 @@
 """Reads YAML documents in string values, for example in the data of a ConfigMap."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import Any
 

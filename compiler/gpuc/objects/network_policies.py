@@ -1,7 +1,5 @@
 """Converts NetworkPolicy objects to the types of gpuc.kubernetes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any

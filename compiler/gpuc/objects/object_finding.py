@@ -1,7 +1,5 @@
 """Findings of checks on Kubernetes objects: a rule, an object, a path and a message."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from gpuc.diagnostics.finding import Finding, Path, Rule

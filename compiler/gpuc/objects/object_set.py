@@ -1,7 +1,5 @@
 """Object sets: Kubernetes objects, indexed by kind, name and namespace."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from functools import cached_property
 from operator import itemgetter
@@ -47,14 +45,14 @@ class ObjectSet:
         are findings."""
         self._read: dict[Callable[[ObjectSet], Any], Any] = {}
 
-    def once(self, reader: Callable[[ObjectSet], T]) -> T:
+    def once(self, reader: "Callable[[ObjectSet], T]") -> T:
         """Returns what a reader makes of the set. Each reader, for example a class, reads the set once."""
         if reader not in self._read:
             self._read[reader] = reader(self)
         result: T = self._read[reader]
         return result
 
-    def with_objects(self, manifests: Iterable[Manifest], *, is_complete: bool | None = None) -> ObjectSet:
+    def with_objects(self, manifests: Iterable[Manifest], *, is_complete: bool | None = None) -> "ObjectSet":
         """Returns an object set with more objects.
 
         Args:

@@ -4,8 +4,6 @@ Source: NVIDIA/gpu-operator v26.7.0 deployments/gpu-operator/templates: clusterp
 mig_config.yaml, dcgm_exporter_config.yaml
 """
 
-from __future__ import annotations
-
 from typing import Any, Final
 
 from gpuc.objects.object_set import ObjectSet, dig, pairs

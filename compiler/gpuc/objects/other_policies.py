@@ -8,8 +8,6 @@ applicationnetworkpolicy_types.go; docs.tigera.io/calico/3.32 reference/resource
 antrea-io/antrea pkg/apis/crd/v1beta1/types.go (RuleAction)
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

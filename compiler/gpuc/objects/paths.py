@@ -1,7 +1,5 @@
 """Path patterns, and the values of a document at the paths that match a pattern."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from functools import cache

@@ -4,8 +4,6 @@ Source: k8s.io/component-helpers v0.35.4 resource/helpers.go (PodRequests, PodLi
 plugin/pkg/admission/limitranger/admission.go (podRequests, podLimits)
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """The pod templates of objects."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """Converts selectors, tolerations and taints of objects to the types of gpuc.kubernetes."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The names that other objects can reference, by kind and namespace."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """The folders of components: those of all clusters, and those of one substrate; and tables beside modules."""
 
-from __future__ import annotations
-
 import tomllib
 from functools import cache
 from pathlib import Path

@@ -4,8 +4,6 @@ A module gpuc.workloads.<family>.kind has the records of a family in KINDS; ther
 every question about its kind, also if the answer is none.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass

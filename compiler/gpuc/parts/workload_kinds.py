@@ -1,7 +1,5 @@
 """The registry of the kinds of workloads."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import cache
 from importlib import import_module

@@ -5,8 +5,6 @@ output files have the digests in gpuc.lock, and the day is the same, because a f
 check` never reads the cache.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

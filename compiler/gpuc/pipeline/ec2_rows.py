@@ -4,8 +4,6 @@ Source: boto/botocore botocore/data/ec2/2016-11-15/service-2.json, InstanceTypeI
 pkg/providers/instancetype/types.go (ENILimitedPods, computeRequirements)
 """
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

@@ -1,7 +1,5 @@
 """Reads the files in specs/catalog/. No file outside of the folder can be read."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The catalog of a fleet: gpuc's catalog with the rows of specs/catalog/. All clusters of the fleet use the catalog."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Reads the policies of a fleet, and evaluates them on their examples. All clusters of the fleet use the result."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path

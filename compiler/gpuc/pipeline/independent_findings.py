@@ -5,8 +5,6 @@ A check ends when it reads an unknown value. So each finding is independent of t
 when the user corrects them. gpuc emits nothing from such a spec.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -89,7 +87,7 @@ def _described(remark: Finding, shape: Sequence[Finding], source: Source) -> Fin
 
 
 def _resolved(
-    spec: ClusterSpec, source: Source, mistakes: _Mistakes, inputs: Inputs
+    spec: ClusterSpec, source: Source, mistakes: "_Mistakes", inputs: Inputs
 ) -> tuple[Cluster | None, list[Finding]]:
     """Returns the known part of the cluster, or None if it is not certain, and the findings about names."""
     if inputs.catalog is None:

@@ -1,7 +1,5 @@
 """The known part of a spec with errors: wrong and missing values are unknown, and all other values are known."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass

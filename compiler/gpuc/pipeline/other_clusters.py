@@ -1,7 +1,5 @@
 """Compares the specs of a fleet with each other: what belongs to one cluster must not be in a second spec."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,7 +33,7 @@ class OtherClusters:
         """By environment; the key is empty for what belongs to one cluster."""
         self._rules = FLEET_RULES.discover()
 
-    def findings(self, spec: ClusterSpec, source: Source) -> list[Finding]:
+    def findings(self, spec: "ClusterSpec", source: Source) -> list[Finding]:
         """Returns the findings about a spec and the specs before it, and adds the spec."""
         name = spec.metadata.name
         found = []

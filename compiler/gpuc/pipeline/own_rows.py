@@ -1,7 +1,5 @@
 """Converts the rows of specs/catalog/ to records of the catalog, and finds mistakes in the rows."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar

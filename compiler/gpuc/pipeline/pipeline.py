@@ -1,7 +1,5 @@
 """`gpuc compile` and `gpuc check`: run all stages for each spec, then write the output files or compare them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -33,8 +31,8 @@ class Compiled:
     """A cluster that was compiled without errors."""
 
     name: str
-    source: Source
-    removals: Removals
+    source: "Source"
+    removals: "Removals"
 
 
 @dataclass
@@ -123,9 +121,9 @@ def compile_cluster(
     file: str,
     into: Path,
     send: Send,
-    fleet: FleetPolicies | None,
-    catalog: Catalog | None,
-    others: OtherClusters | None = None,
+    fleet: "FleetPolicies | None",
+    catalog: "Catalog | None",
+    others: "OtherClusters | None" = None,
 ) -> tuple[Compiled, list[Finding]]:
     """Compiles a spec file, and sends the artifacts to the printer before they are verified.
 
@@ -221,7 +219,7 @@ def located_errors(root: Path, file: str, error: StageError) -> list[Finding]:
         return list(error.findings)
 
 
-def _located(findings: Iterable[Finding], source: Source, name: str) -> list[Finding]:
+def _located(findings: Iterable[Finding], source: "Source", name: str) -> list[Finding]:
     """Returns the findings with the name of the cluster, and with the file, line and column of their spec paths."""
     return [replace(source.located(finding), cluster=name) for finding in findings]
 

@@ -1,7 +1,5 @@
 """Evaluates the policies of a fleet on the objects of their allowed.yaml and denied.yaml."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -4,8 +4,6 @@ Source: AWS Price List Query API, GetProducts: PriceList is a list of JSON texts
 product details: capacitystatus is Used, UnusedCapacityReservation or AllocatedCapacityReservation
 """
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

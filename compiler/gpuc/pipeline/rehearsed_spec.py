@@ -1,7 +1,5 @@
 """The spec of a rehearsal: nothing leaves, and all components are in their usual namespaces."""
 
-from __future__ import annotations
-
 from typing import Any
 
 _MARKS = ("leaving", "hold")

@@ -5,8 +5,6 @@ removed from the spec, its objects would remain in the cluster. A removal theref
 `leaving: true`, which stops new work, and the second removes the element.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from gpuc.diagnostics.finding import Finding, rule_table

@@ -1,7 +1,5 @@
 """Renders the output files of all clusters of a command, and reuses the texts of unchanged files."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,9 +22,9 @@ Send = Callable[[str, "Sequence[Artifact]", "Source"], None]
 class _ClusterFiles:
     """The output files of a cluster, and the texts that are reused."""
 
-    lock: Lock | None
+    lock: "Lock | None"
     """The gpuc.lock of the last compile; None if all files must be rendered."""
-    output_files: dict[str, OutputFile] = field(default_factory=dict)
+    output_files: "dict[str, OutputFile]" = field(default_factory=dict)
     reused: dict[str, str] = field(default_factory=dict)
     """The texts of unchanged files, by file."""
     requests: int = 0
@@ -50,7 +48,7 @@ class RenderSession:
         self._reuse = reuse
         self._clusters: dict[str, _ClusterFiles] = {}
 
-    def send(self, name: str, artifacts: Sequence[Artifact], source: Source) -> None:
+    def send(self, name: str, artifacts: "Sequence[Artifact]", source: "Source") -> None:
         """Sends the changed output files of a cluster to the printer.
 
         All artifacts of an output file must be in the same call.
@@ -68,7 +66,7 @@ class RenderSession:
         cluster.reused |= reused
         cluster.requests += 1
 
-    def output(self, name: str, source: Source, removals: Removals) -> Output:
+    def output(self, name: str, source: "Source", removals: "Removals") -> "Output":
         """Returns the texts of all output files of a cluster, and its gpuc.lock."""
         from gpuc.write.lockfile import render
         from gpuc.write.writer import Output
@@ -81,7 +79,7 @@ class RenderSession:
         lock = render(cluster.output_files, texts, _versions(), lambda path: source.locate(path).file, removals)
         return Output(name, texts, lock)
 
-    def _unchanged_texts(self, files: dict[str, OutputFile], lock: Lock) -> dict[str, str]:
+    def _unchanged_texts(self, files: "dict[str, OutputFile]", lock: "Lock") -> dict[str, str]:
         from gpuc.write.filesystem import RefusedError, SafeDir
         from gpuc.write.lockfile import unchanged_texts
 
@@ -91,14 +89,14 @@ class RenderSession:
         except (OSError, RefusedError, ValueError):
             return {}
 
-    def __enter__(self) -> RenderSession:
+    def __enter__(self) -> "RenderSession":
         return self
 
     def __exit__(self, *_: object) -> None:
         self._printer.abandon()
 
 
-def _versions() -> Versions:
+def _versions() -> "Versions":
     from gpuc import __version__
     from gpuc.synth.cdk8s import cdk8s_version
     from gpuc.write.lockfile import Versions

@@ -3,8 +3,6 @@
 pipeline.py runs these stages for each spec, then renders and writes the output of all specs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial

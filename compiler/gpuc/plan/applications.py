@@ -1,7 +1,5 @@
 """The Applications of a change, and the names of its cluster and components."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from gpuc.cluster.application import ARGO, Application, Source, application_in

@@ -1,7 +1,5 @@
 """The change of a cluster: the objects of both states in pairs, field by field, and the changed spec."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property

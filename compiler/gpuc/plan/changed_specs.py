@@ -1,7 +1,5 @@
 """Finds the clusters whose files differ from the files of the state before."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The charts that change or that Argo CD or another team begins to install, and what restarts their programs."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

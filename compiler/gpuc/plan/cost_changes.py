@@ -11,8 +11,6 @@ Source: AWS Pricing Calculator, assumptions: 730 hours in a month; Amazon EC2 Us
 maximum price, a request pays at most the on-demand price.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -39,7 +37,7 @@ class Part:
     """Nodes of one purchase option, and the highest price of one of them."""
 
     nodes: Fraction
-    price: Price | None
+    price: "Price | None"
     """The price of the most expensive instance type; None if a price is missing."""
     missing: tuple[str, ...] = ()
     """The missing prices in words, for example "p5.48xlarge, reserved, us-east-1"."""
@@ -72,14 +70,14 @@ class Cost:
         return tuple(sorted({name for part in self.parts if part.price is None for name in part.missing}))
 
     @property
-    def prices(self) -> tuple[Price, ...]:
+    def prices(self) -> "tuple[Price, ...]":
         """The prices of the nodes, without duplicates."""
         return tuple(dict.fromkeys(part.price for part in self.parts if part.price is not None))
 
-    def __add__(self, other: Cost) -> Cost:
+    def __add__(self, other: "Cost") -> "Cost":
         return Cost((*self.parts, *other.parts))
 
-    def share(self, share: Fraction) -> Cost:
+    def share(self, share: Fraction) -> "Cost":
         """Returns a share of the costs."""
         return Cost(tuple(replace(part, nodes=part.nodes * share) for part in self.parts))
 
@@ -122,17 +120,17 @@ def price_sources(costs: Iterable[Cost]) -> str:
     return ", ".join(f"{purchase} prices of {span}" for purchase, span in sorted(spans.items()))
 
 
-def _cost(cluster: Cluster, pool: Pool, nodes: int) -> Cost:
+def _cost(cluster: Cluster, pool: "Pool", nodes: int) -> Cost:
     return Cost(tuple(_parts(cluster, pool, nodes)) if nodes else ())
 
 
-def _parts(cluster: Cluster, pool: Pool, nodes: int) -> Iterator[Part]:
+def _parts(cluster: Cluster, pool: "Pool", nodes: int) -> Iterator[Part]:
     """Yields the nodes by purchase option. Nodes that exist already have no price."""
     for count, purchases in pool.scaling.bought(nodes) if pool.scaling else ():
         yield _part(cluster, pool, Fraction(count), purchases)
 
 
-def _part(cluster: Cluster, pool: Pool, nodes: Fraction, purchases: tuple[Purchase, ...]) -> Part:
+def _part(cluster: Cluster, pool: "Pool", nodes: Fraction, purchases: "tuple[Purchase, ...]") -> Part:
     """Returns nodes with the highest price of all instance types and purchase options."""
     prices: list[Price] = []
     missing: dict[str, None] = {}
@@ -152,7 +150,7 @@ def _part(cluster: Cluster, pool: Pool, nodes: Fraction, purchases: tuple[Purcha
     return Part(nodes, max(prices, key=lambda price: price.hourly_usd))
 
 
-def _quotas(cluster: Cluster, pool: Pool) -> Iterator[tuple[str, Fraction]]:
+def _quotas(cluster: Cluster, pool: "Pool") -> Iterator[tuple[str, Fraction]]:
     """Yields the quotas for a pool in nodes: tenant, nodes. The tenants of a queue have equal parts of its quota."""
     for queue in cluster.queues:
         for quota in queue.pool_quotas:

@@ -1,7 +1,5 @@
 """The fields in which two documents differ."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final

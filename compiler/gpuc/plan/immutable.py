@@ -1,7 +1,5 @@
 """The fields that the API server does not allow to change."""
 
-from __future__ import annotations
-
 from gpuc.admission.validation.changes import Refusals, refused_changes
 from gpuc.cluster.application import sync_options
 from gpuc.objects.object_set import group

@@ -1,7 +1,5 @@
 """Impacts: what a change does to nodes, running work, tenants, money and isolation. An impact is a function."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
@@ -55,7 +53,7 @@ class Raised(NamedTuple):
     """The kind and the name in the words of the spec: "node pool train-h100", "queue research", "tenant nlp"."""
     message: str
     """What happens, with numbers and units of the spec, without a period at the end. It does not repeat the subject."""
-    manifest: Manifest | None = None
+    manifest: "Manifest | None" = None
     """The object that causes the impact: of the state after, or of the state before if the object is removed. gpuc
     computes the line of the spec from the object and the path."""
     path: Path = ()
@@ -100,10 +98,10 @@ def workloads_of(kind: str, names: Iterable[str], outcome: str) -> tuple[Predict
 
 
 Impacts = Iterator[Raised]
-IMPACTS: Checks[Change, Raised] = Checks("gpuc.plan.impacts")
+IMPACTS: "Checks[Change, Raised]" = Checks("gpuc.plan.impacts")
 
 
-def impact(id: str, level: Level) -> Callable[[Callable[[Change], Impacts]], Check[Change, Raised]]:  # noqa: A002
+def impact(id: str, level: Level) -> "Callable[[Callable[[Change], Impacts]], Check[Change, Raised]]":  # noqa: A002
     """Returns a decorator that declares a function as an impact.
 
     The function's docstring is the title of the impact; rules.toml in its folder has the reason and the source.

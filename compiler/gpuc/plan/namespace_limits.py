@@ -1,7 +1,5 @@
 """Changes of the limits in the ResourceQuotas of namespaces, by tenant."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The objects that change, field by field, and the value of the spec that caused each change, with its line."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase

@@ -1,7 +1,5 @@
 """The network paths of tenants with everything but pods of tenants, and those that a change opens or closes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import chain

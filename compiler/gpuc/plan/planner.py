@@ -3,8 +3,6 @@
 Of impacts with the same id, the summary names those on the node pools with the most nodes first.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 

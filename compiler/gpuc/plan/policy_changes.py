@@ -1,7 +1,5 @@
 """The policies before and after a change: their stages and expressions, and what their settings refuse and allow."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass

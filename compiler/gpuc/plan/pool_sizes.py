@@ -1,7 +1,5 @@
 """The numbers of nodes of pools before and after a change."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

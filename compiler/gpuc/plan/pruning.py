@@ -1,7 +1,5 @@
 """What Argo CD does with an object that Git does not contain any more, or that moves to another Application."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """What a change of the spec gives and takes: nodes of pools and what they offer, quotas, GPUs of tenants."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction

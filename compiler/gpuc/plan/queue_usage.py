@@ -1,7 +1,5 @@
 """The quota that the objects of --workloads use in the ClusterQueues of the state before."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple

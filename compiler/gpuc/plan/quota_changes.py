@@ -1,7 +1,5 @@
 """The quotas of ClusterQueues before and after a change, in the units of the spec."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache

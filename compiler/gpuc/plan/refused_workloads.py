@@ -1,7 +1,5 @@
 """Workloads that would start before a change, and that the cluster refuses or cannot start after the change."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache

@@ -4,8 +4,6 @@ Git writes nothing into the work tree. The files of the revision are copied into
 are copied, because a link could lead to files outside of the repository.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The rights of groups, users and tenants' service accounts before and after a change."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
@@ -31,7 +29,7 @@ class Right(NamedTuple):
     name: str = ""
     """The name of the object; empty for all objects."""
 
-    def is_in(self, rights: set[Right]) -> bool:
+    def is_in(self, rights: "set[Right]") -> bool:
         """Returns whether some rights contain this right or a wider one."""
         wider = product((self.verb, "*"), (self.group, "*"), (self.resource, "*"), (self.name, ""))
         return any(Right(*right) in rights for right in wider)

@@ -1,7 +1,5 @@
 """The state of a cluster before or after a change: its objects, Helm values and spec, from Git, a spec or manifests."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -50,9 +48,9 @@ class State:
     """The Helm values of each chart, as manifests of the kind HELM_VALUES."""
     texts: Mapping[str, str] = field(default_factory=dict)
     """The other files: the text by path."""
-    cluster: Cluster | None = None
+    cluster: "Cluster | None" = None
     """The resolved spec; None without a spec, and if this gpuc cannot compile the spec."""
-    source: Source | None = None
+    source: "Source | None" = None
     """The files of the spec; None without a spec."""
     locate: Locate = lambda manifest, path: None
     """Returns the position of a path of an object, for objects that people wrote."""
@@ -88,7 +86,7 @@ def no_state(name: str) -> State:
     return State(name, ObjectSet((), is_complete=True))
 
 
-def state_of(name: str, artifacts: Iterable[Artifact], cluster: Cluster | None, source: Source | None) -> State:
+def state_of(name: str, artifacts: Iterable[Artifact], cluster: "Cluster | None", source: "Source | None") -> State:
     """Returns the state of a cluster with these artifacts."""
     found = list(artifacts)
     values = tuple(
@@ -115,8 +113,8 @@ def state_of(name: str, artifacts: Iterable[Artifact], cluster: Cluster | None, 
 
 
 def resolved_spec(
-    root: Path, file: str, fleet: FleetPolicies | None, catalog: Catalog | None
-) -> tuple[Cluster | None, Source | None]:
+    root: Path, file: str, fleet: "FleetPolicies | None", catalog: "Catalog | None"
+) -> "tuple[Cluster | None, Source | None]":
     """Returns the model and the files of a committed spec; None for what this gpuc cannot read.
 
     The spec may be written for another version of gpuc, or may have errors.
@@ -140,12 +138,12 @@ def resolved_spec(
 _METADATA = {"name", "namespace", "labels", "annotations"}
 
 
-def state_after(compiled: CompiledSpec) -> State:
+def state_after(compiled: "CompiledSpec") -> State:
     """Returns the state that a compiled spec describes."""
     return state_of(compiled.cluster.name, compiled.artifacts, compiled.cluster, compiled.source)
 
 
-def state_before(root: Path, name: str, file: str, after: CompiledSpec | None) -> State:
+def state_before(root: Path, name: str, file: str, after: "CompiledSpec | None") -> State:
     """Returns the committed state of a cluster. A cluster without a gpuc.lock does not exist.
 
     Args:
@@ -193,7 +191,7 @@ def _readable(root: Path) -> Iterator[SafeDir]:
         raise UsageError(f"the state before cannot be read: {error}") from None
 
 
-def _fleet(root: Path) -> tuple[FleetPolicies | None, Catalog | None]:
+def _fleet(root: Path) -> "tuple[FleetPolicies | None, Catalog | None]":
     """Returns the policies and the catalog of a committed fleet; None for those with errors."""
     from gpuc.pipeline.fleet_catalog import fleet_catalog
     from gpuc.pipeline.fleet_policies import fleet_policies

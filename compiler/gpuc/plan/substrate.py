@@ -3,8 +3,6 @@
 Each folder of gpuc.substrates has a module plan.py with the variable PLAN. There is no central list.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Tenants and their namespaces before and after a change, and the removal of namespaces."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """The examples of a policy: the documents of allowed.yaml and denied.yaml."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import NamedTuple

@@ -3,8 +3,6 @@
 gpuc.emit.policy_facts contains the functions that return the values.
 """
 
-from __future__ import annotations
-
 from gpuc.parts.folders import table_beside
 
 FACTS: dict[str, str] = table_beside(__file__)

@@ -1,7 +1,5 @@
 """Reads the policy.yaml of a policy, and reports all mistakes in it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Parts of the Gatekeeper objects of a policy: the CEL source of its ConstraintTemplate, and the ExpansionTemplates."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

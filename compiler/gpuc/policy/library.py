@@ -22,8 +22,6 @@ than YAML. `make generate` writes both files, and a test fails if they are out o
 folder with the name of a library policy, the policy of the fleet replaces the library policy.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -3,8 +3,6 @@
 If a folder has the name of a library policy, the policy of the fleet replaces the library policy.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Checks of a policy.yaml whose keys and types are right: names, facts, schemas, sample, and unused definitions."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any

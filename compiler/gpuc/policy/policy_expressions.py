@@ -1,7 +1,5 @@
 """Checks the CEL expressions of a policy.yaml, and finds the position of each mistake in the file."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """The keys of policy.yaml, as models. The module docstring of library.py describes the keys."""
 
-from __future__ import annotations
-
 import re
 from typing import Annotated, Any, Literal
 
@@ -96,17 +94,17 @@ class Schema(SpecModel):
     multiple_of: float | int | None = None
     min_length: int = 0
     max_length: int | None = None
-    items: Schema | None = None
+    items: "Schema | None" = None
     min_items: int = 0
     max_items: int | None = None
-    properties: dict[str, Schema] = {}
+    properties: "dict[str, Schema]" = {}
     required: list[str] = []
-    additional_properties: Schema | bool | None = None
+    additional_properties: "Schema | bool | None" = None
     min_properties: int = 0
     max_properties: int | None = None
 
     @model_validator(mode="after")
-    def _is_structural(self) -> Schema:
+    def _is_structural(self) -> "Schema":
         if self.type == "array" and self.items is None:
             raise ValueError("items is missing; expected the schema of the elements of the array")
         if self.additional_properties is False:
@@ -131,7 +129,7 @@ class ValidationEntry(SpecModel):
     message_expression: Expression | None = None
 
     @model_validator(mode="after")
-    def _has_message(self) -> ValidationEntry:
+    def _has_message(self) -> "ValidationEntry":
         if self.message is None and self.message_expression is None:
             raise ValueError("message and messageExpression are missing; expected one of them")
         return self
@@ -166,7 +164,7 @@ class PolicyFile(SpecModel):
     violations: list[Violation] = []
 
     @model_validator(mode="after")
-    def _selects_kinds(self) -> PolicyFile:
+    def _selects_kinds(self) -> "PolicyFile":
         if self.subject is None and self.kinds is None:
             raise ValueError("kinds and subject are missing; expected one of them")
         return self

@@ -3,8 +3,6 @@
 gpuc discovers the modules, so no list names them. The rules of the topic `fleet` compare the specs of a fleet.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import wraps
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
@@ -34,7 +32,7 @@ class Found(NamedTuple):
     """Other places that explain the finding."""
     on_key: bool = False
     """Whether the key at the path is wrong instead of the value."""
-    manifest: Manifest | None = None
+    manifest: "Manifest | None" = None
     """The object with the path; None for a path in the spec. Some rules judge a spec and objects with one function."""
 
     def in_spec(self, rule: Rule) -> Finding:
@@ -49,7 +47,7 @@ class Found(NamedTuple):
 
 Findings = Iterator[Found]
 
-RULES: Checks[Cluster, Found] = Checks("gpuc.rules")
+RULES: "Checks[Cluster, Found]" = Checks("gpuc.rules")
 rule = RULES.declare
 """Decorator that declares a function as a rule.
 
@@ -60,15 +58,15 @@ The function's docstring is the title of the rule; rules.toml in its folder has 
 class _ElementRule(Generic[Element]):
     """Decorator that declares a function as a rule about each element of a kind, for example about each node pool."""
 
-    def __init__(self, elements: Callable[[Cluster], Iterable[Element]]) -> None:
+    def __init__(self, elements: "Callable[[Cluster], Iterable[Element]]") -> None:
         self._elements = elements
 
     def __call__(
         self, id: str, severity: Severity = Severity.ERROR  # noqa: A002
-    ) -> Callable[[Callable[[Element], Findings]], Check[Cluster, Found]]:  # fmt: skip
-        def register(find: Callable[[Element], Findings]) -> Check[Cluster, Found]:
+    ) -> "Callable[[Callable[[Element], Findings]], Check[Cluster, Found]]":  # fmt: skip
+        def register(find: Callable[[Element], Findings]) -> "Check[Cluster, Found]":
             @wraps(find)
-            def find_in_cluster(cluster: Cluster) -> Findings:
+            def find_in_cluster(cluster: "Cluster") -> Findings:
                 for element in self._elements(cluster):
                     yield from find(element)
 
@@ -77,11 +75,11 @@ class _ElementRule(Generic[Element]):
         return register
 
 
-pool_rule: _ElementRule[Pool] = _ElementRule(lambda cluster: cluster.pools)
-gpu_rule: _ElementRule[GpuPool] = _ElementRule(lambda cluster: cluster.gpu_pools)
-efa_rule: _ElementRule[Pool] = _ElementRule(lambda cluster: cluster.efa_pools)
-queue_rule: _ElementRule[Queue] = _ElementRule(lambda cluster: cluster.queues)
-tenant_rule: _ElementRule[Tenant] = _ElementRule(lambda cluster: cluster.tenants)
+pool_rule: "_ElementRule[Pool]" = _ElementRule(lambda cluster: cluster.pools)
+gpu_rule: "_ElementRule[GpuPool]" = _ElementRule(lambda cluster: cluster.gpu_pools)
+efa_rule: "_ElementRule[Pool]" = _ElementRule(lambda cluster: cluster.efa_pools)
+queue_rule: "_ElementRule[Queue]" = _ElementRule(lambda cluster: cluster.queues)
+tenant_rule: "_ElementRule[Tenant]" = _ElementRule(lambda cluster: cluster.tenants)
 
 
 class Owned(NamedTuple):
@@ -97,7 +95,7 @@ class Owned(NamedTuple):
     """The environment of the cluster, if it belongs to all clusters of the environment; empty for one cluster."""
 
 
-FLEET_RULES: Checks[Spec, Owned] = Checks("gpuc.rules")
+FLEET_RULES: "Checks[Spec, Owned]" = Checks("gpuc.rules")
 fleet_rule = FLEET_RULES.declare
 """Decorator that declares a function as a rule about what two specs of a fleet must not have in common.
 
@@ -105,7 +103,7 @@ The function yields what belongs to the cluster of a spec. A finding is at the s
 """
 
 
-def check(cluster: Cluster) -> list[Finding]:
+def check(cluster: "Cluster") -> list[Finding]:
     """Runs all rules on the cluster and returns the findings, sorted by rule id.
 
     A rule ends where it reads a value that is unknown because of an error in the spec.

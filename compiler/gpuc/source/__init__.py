@@ -8,8 +8,6 @@ key of a lower file. Any other null, and a key without a value, is a finding. In
 value and replaces the value of a lower file.
 """
 
-from __future__ import annotations
-
 import pathlib
 from dataclasses import dataclass, replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Parses one YAML document into nodes and reports ambiguous or forbidden YAML."""
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 from typing import Any

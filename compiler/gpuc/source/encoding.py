@@ -1,7 +1,5 @@
 """Reads the text of a file: checks size, UTF-8 and invisible characters."""
 
-from __future__ import annotations
-
 import pathlib
 import re
 from itertools import islice

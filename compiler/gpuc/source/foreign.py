@@ -1,7 +1,5 @@
 """Kubernetes objects in specs/ that are not in a folder manifests/, so that no cluster gets them."""
 
-from __future__ import annotations
-
 import pathlib
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Finds the indentation that a parser expects for a key."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Reads the files of a cluster and merges them into one document."""
 
-from __future__ import annotations
-
 import pathlib
 import re
 from collections.abc import Iterator

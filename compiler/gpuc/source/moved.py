@@ -1,7 +1,5 @@
 """Fields of the spec that have moved. One release reads both places; `gpuc fix` writes the new place."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 

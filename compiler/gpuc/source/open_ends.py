@@ -5,8 +5,6 @@ bracket in the next line. The scan reads the text like a parser, and ends a quot
 looks like a key or an entry outside of them.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """Values of plain scalars in the YAML 1.2 core schema, and scalars that other YAML parsers read differently."""
 
-from __future__ import annotations
-
 import re
 from math import isfinite
 from typing import Any

@@ -1,7 +1,5 @@
 """Explains why a text is not YAML: the place of the mistake, which is often before the place where the parser stops."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

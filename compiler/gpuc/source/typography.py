@@ -1,7 +1,5 @@
 """Spaces and quotation marks of word processors and web pages, which YAML reads as letters."""
 
-from __future__ import annotations
-
 import re
 
 from gpuc.diagnostics.finding import Finding, Mark

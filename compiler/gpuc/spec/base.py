@@ -1,7 +1,5 @@
 """The base class of all spec models, and their shared scalar types."""
 
-from __future__ import annotations
-
 import os
 import re
 from fractions import Fraction

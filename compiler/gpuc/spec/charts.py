@@ -1,7 +1,5 @@
 """Further charts: Helm charts that a spec adds to the components of gpuc."""
 
-from __future__ import annotations
-
 import re
 from typing import Annotated, Any, ClassVar, Self
 

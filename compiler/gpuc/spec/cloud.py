@@ -1,7 +1,5 @@
 """The place where the cluster lives: one of the substrates."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from pydantic import BaseModel, model_validator

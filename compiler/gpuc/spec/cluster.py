@@ -1,7 +1,5 @@
 """The complete spec of one cluster."""
 
-from __future__ import annotations
-
 import re
 from typing import Annotated, ClassVar, Literal
 

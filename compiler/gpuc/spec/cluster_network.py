@@ -1,7 +1,5 @@
 """Facts about the network of the cluster. The spec declares them because gpuc has no access to the cluster."""
 
-from __future__ import annotations
-
 import re
 from typing import Annotated, Literal
 

@@ -1,7 +1,5 @@
 """Settings of the Helm charts that gpuc installs."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from gpuc.spec.base import Accept, SpecModel

@@ -1,7 +1,5 @@
 """The value that the author of a wrong value certainly meant."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterator

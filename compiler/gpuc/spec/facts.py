@@ -1,7 +1,5 @@
 """The files in specs/catalog/: facts of a fleet about instance types, images, DaemonSets and prices."""
 
-from __future__ import annotations
-
 from datetime import date
 from typing import Annotated, ClassVar, Literal
 

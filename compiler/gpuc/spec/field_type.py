@@ -1,7 +1,5 @@
 """The type of a value in a model: the model's field, the entry of a map or list, and the constraints of the type."""
 
-from __future__ import annotations
-
 import types
 from collections.abc import Iterable, Iterator
 from functools import lru_cache

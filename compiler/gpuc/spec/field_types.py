@@ -1,7 +1,5 @@
 """The types of the fields of the spec in words: choices, form and limits."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from types import NoneType, UnionType

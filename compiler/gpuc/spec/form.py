@@ -1,7 +1,5 @@
 """The form of a text: a pattern for the JSON Schema, and words for messages."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import dataclass

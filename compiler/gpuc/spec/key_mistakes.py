@@ -1,7 +1,5 @@
 """Findings about keys of a spec: unknown keys, missing keys, and keys without the form of a name."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, Literal, get_args, get_origin
 

@@ -8,8 +8,6 @@ Every shape of the language has two definitions:
   a cluster without `extends`, and in lists, because a list replaces the list of a layer.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from typing import Any
 

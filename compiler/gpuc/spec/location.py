@@ -1,7 +1,5 @@
 """The places of Pydantic's errors in a spec."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Labels and annotations: maps whose keys and values have a syntax."""
 
-from __future__ import annotations
-
 import re
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """Findings about the mistakes that Pydantic found in a spec: one finding for each mistake, in the words of the spec."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Network access of tenants: exceptions to the NetworkPolicies that deny all other traffic."""
 
-from __future__ import annotations
-
 import re
 from typing import Annotated, Any, ClassVar, Literal, Self
 

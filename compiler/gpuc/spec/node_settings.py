@@ -1,7 +1,5 @@
 """Settings that nodes of a pool get: labels, taints and user data."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, WithJsonSchema

@@ -1,7 +1,5 @@
 """Parses a Source into a model, and reports all wrong types, values and unknown keys together."""
 
-from __future__ import annotations
-
 from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError

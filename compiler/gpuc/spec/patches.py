@@ -1,7 +1,5 @@
 """Patches of the objects that gpuc emits."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Discriminator, Field, Tag, model_validator

@@ -1,7 +1,5 @@
 """Platform settings: releases, delivery, job frameworks, policies, NCCL profiles and observability."""
 
-from __future__ import annotations
-
 import re
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
@@ -153,13 +151,13 @@ class Kueue(SpecModel):
 
     in_messages: ClassVar[str] = "{frameworks: [batch/job]}"
 
-    frameworks: Annotated[list[Framework], Field(min_length=1)] = ["batch/job"]
+    frameworks: "Annotated[list[Framework], Field(min_length=1)]" = ["batch/job"]
     """The kinds of workloads that wait in the queues of Kueue. Default: batch/job.
 
     Kinds that Kubernetes does not define, for example JobSet, also need their controller in the cluster.
     """
 
-    controllers: dict[Framework, ServiceAccount] = {}
+    controllers: "dict[Framework, ServiceAccount]" = {}
     """The ServiceAccount of the controller of a framework as namespace/name, by framework.
 
     The policies gpu-quota, queue-required and owned-workloads let this ServiceAccount create the jobs and pods of

@@ -1,7 +1,5 @@
 """Node pools: hardware, capacity, GPU sharing, fabric and the length of runs."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator

@@ -1,7 +1,5 @@
 """Queues: quota of node pools by tenant, borrowing and preemption."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator

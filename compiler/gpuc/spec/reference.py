@@ -5,8 +5,6 @@ an example of each field, and the fields of the output that a change of the exam
 the effects, see tests/pipeline/effects.py.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The text of `gpuc explain PATH`: a field of the spec, or a section with its fields."""
 
-from __future__ import annotations
-
 import json
 import re
 from textwrap import fill

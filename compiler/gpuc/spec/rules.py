@@ -1,7 +1,5 @@
 """The rules about keys, types and values of a spec."""
 
-from __future__ import annotations
-
 from gpuc.diagnostics.finding import rule_table
 
 rule_of = rule_table(__file__)

@@ -1,7 +1,5 @@
 """The JSON Schema of the spec language, for editors. Its descriptions are the docstrings of the fields."""
 
-from __future__ import annotations
-
 import ast
 import sys
 from functools import cache

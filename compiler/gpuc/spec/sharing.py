@@ -1,7 +1,5 @@
 """How containers share GPUs: exclusive use, MIG, time-slicing and MPS."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator

@@ -3,8 +3,6 @@
 Each folder of gpuc.substrates has a module section.py with the variable SECTIONS. There is no central list.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache

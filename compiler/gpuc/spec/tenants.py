@@ -1,7 +1,5 @@
 """Tenants: members and namespaces."""
 
-from __future__ import annotations
-
 import re
 from typing import Annotated, ClassVar, Literal
 

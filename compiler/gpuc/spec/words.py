@@ -1,7 +1,5 @@
 """The words of messages: the value that a type expects, the path of a value, and a wrong value."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from typing import Any, Literal, get_args, get_origin

@@ -1,7 +1,5 @@
 """Working hours of the users of a cluster, in their time zone."""
 
-from __future__ import annotations
-
 import re
 from typing import Annotated, ClassVar, Literal, Self
 

@@ -5,8 +5,6 @@ This module runs at the start of each compile. To start fast, the module uses os
 tempfile only to unpack the files.
 """
 
-from __future__ import annotations
-
 import os
 from importlib.machinery import PathFinder
 

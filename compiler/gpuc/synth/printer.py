@@ -3,8 +3,6 @@
 A compile calls `Printer.start()` first, so this module imports as little as possible.
 """
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import os
@@ -43,7 +41,7 @@ class Printer:
         self._pending: list[dict[str, OutputFile]] = []
 
     @classmethod
-    def start(cls) -> Printer:
+    def start(cls) -> "Printer":
         """Returns a printer whose Node.js process is started. `Printer()` starts Node.js at the first request.
 
         Raises:
@@ -53,7 +51,7 @@ class Printer:
         printer._spawn()
         return printer
 
-    def send(self, output_files: Iterable[OutputFile]) -> None:
+    def send(self, output_files: "Iterable[OutputFile]") -> None:
         """Sends output files to Node.js, without waiting for the rendered texts.
 
         Raises:
@@ -107,7 +105,7 @@ class Printer:
             shutil.rmtree(self._temporary, ignore_errors=True)
             self._temporary = ""
 
-    def __enter__(self) -> Printer:
+    def __enter__(self) -> "Printer":
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -140,7 +138,7 @@ class Printer:
         for pipe in (self._stdin, self._stdout, self._stderr):
             os.set_blocking(pipe, False)
 
-    def _answer(self) -> Mapping[str, object]:
+    def _answer(self) -> "Mapping[str, object]":
         import json
 
         while (end := self._received.find(b"\n")) < 0:

@@ -3,8 +3,6 @@
 The module `tracer` runs all steps. Other modules contain single steps, such as policies, local_queue and limits.
 """
 
-from __future__ import annotations
-
 from gpuc.trace.cluster_index import ClusterIndex
 from gpuc.trace.steps import Stage, Step, TraceResult
 from gpuc.trace.tracer import trace_workload

@@ -1,7 +1,5 @@
 """Checks the creation of a workload, of its jobs and of its pods by the API server, before and after Kueue."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import chain

@@ -1,7 +1,5 @@
 """Fixes for failed steps: changes of the workload, if the objects show a value that works."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 from gpuc.cluster.queue import Member

@@ -1,7 +1,5 @@
 """An index of the objects that admission and scheduling use: queues, flavors, node pools and namespaces."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -59,7 +57,7 @@ class ClusterIndex:
         return self.objects.once(Pools)
 
     @cached_property
-    def rooms(self) -> dict[Pool, Room]:
+    def rooms(self) -> "dict[Pool, Room]":
         """The resources for pods on the nodes of each pool."""
         return {pool: Room(pool, self) for pool in self.nodes.pools}
 
@@ -100,7 +98,7 @@ class Room:
         admitted = (admitted_pod(objects, pods.manifest.namespace, pods.spec) for pods in found)
         return total({**pod_requests(pod), PODS: 1} for pod in admitted)
 
-    def of(self, instance: InstanceType) -> Amounts:
+    def of(self, instance: "InstanceType") -> Amounts:
         """Returns the resources for pods on one node of an instance type."""
         if instance.type not in self._by_type:
             resources = self._pool.allocatable(instance)
@@ -108,7 +106,7 @@ class Room:
             self._by_type[instance.type] = {name: count - used.get(name, 0) for name, count in resources.items()}
         return self._by_type[instance.type]
 
-    def _agent_requests(self, instance: InstanceType) -> Amounts:
+    def _agent_requests(self, instance: "InstanceType") -> Amounts:
         """Returns the requests of the agents of EKS, of the fleet and of the installed charts on one node.
 
         A DaemonSet of the fleet that is among the objects does not count: its own requests count.

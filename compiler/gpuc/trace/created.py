@@ -1,7 +1,5 @@
 """The requests that create a workload: the user creates the object, and controllers create its jobs and pods."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """The Job that command-line options describe; the policies of the namespace determine what the options leave open."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

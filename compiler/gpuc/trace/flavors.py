@@ -1,7 +1,5 @@
 """The flavors that Kueue chooses for a workload."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Decides whether Kueue manages a workload, by the kinds and namespaces in the configuration of Kueue."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any

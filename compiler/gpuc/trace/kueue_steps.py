@@ -1,7 +1,5 @@
 """The steps of Kueue: the LocalQueue, the priority class, the ClusterQueue, the flavors, the quota and the start."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from gpuc.cluster.queue import GROUPS, Member, cluster_queue, inactive_reason

@@ -1,7 +1,5 @@
 """The DaemonSets of `nodeAgents` in a spec, as objects. gpuc does not emit them, but their pods need room on nodes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Whether the nodes of some node pools are enough for all pods of a pod set."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The fields and volumes of a workload that select nodes, and the terms of node affinity that match no node."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """The steps of a pod set after its admission by Kueue: the topology, the node pool, the nodes and their taints."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -186,7 +184,7 @@ def _placement_step(
     return Step(Stage.NODE, "passed", message, manifest, (), pods.name)
 
 
-def _newest_and_smallest(catalog: Catalog, name: str) -> tuple[int, int, str]:
+def _newest_and_smallest(catalog: "Catalog", name: str) -> tuple[int, int, str]:
     """Returns the sort key of an instance type for examples: new generations first, then small types."""
     labels = instance_labels(catalog, name)
     generation, cores = labels.get(f"{AWS}instance-generation", "0"), labels.get(f"{AWS}instance-cpu", "0")

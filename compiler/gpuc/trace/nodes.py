@@ -1,7 +1,5 @@
 """Nodes for admitted pods: node pools that accept the pods, and instance types with enough resources for the pods."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -48,7 +46,7 @@ class MatchingPool(NamedTuple):
 
     pool: Pool
     room: Room
-    types: tuple[InstanceType, ...]
+    types: "tuple[InstanceType, ...]"
     """The instance types that match the node selector of the pods."""
     unsure_types: tuple[str, ...] = ()
     """The names of instance types that the pool can perhaps start, and that perhaps match the node selector."""

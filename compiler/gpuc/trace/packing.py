@@ -1,7 +1,5 @@
 """Checks that all pods of a workload together fit into the limits of their node pools."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import inf
@@ -33,7 +31,7 @@ class _Nodes:
     """A number of equal nodes with equal pods."""
 
     pool: Pool
-    instance: InstanceType
+    instance: "InstanceType"
     free: Amounts
     number: int
     is_reserved: bool
@@ -116,7 +114,7 @@ def _fits(loads: Sequence[Load], order: int) -> bool:
     return True
 
 
-def _free_nodes(match: MatchingPool, instance: InstanceType, used: Amounts) -> int:
+def _free_nodes(match: MatchingPool, instance: "InstanceType", used: Amounts) -> int:
     """Returns the number of nodes that a pool can start for pods, apart from the nodes that it already has."""
     free = match.pool.max_nodes(instance, used)
     reserved = None if match.nodes is None else match.nodes - used.get(_RESERVED, 0)
@@ -129,7 +127,7 @@ def _size(load: Load) -> tuple[int, int]:
     return devices, load.demand.pod.get("cpu", 0)
 
 
-def _choices(load: Load, order: int) -> list[tuple[MatchingPool, InstanceType, int]]:
+def _choices(load: Load, order: int) -> "list[tuple[MatchingPool, InstanceType, int]]":
     """Returns the instance types on which the pods fit, with the number of pods on an empty node."""
     choices = []
     for match in load.found:

@@ -1,7 +1,5 @@
 """The report of a trace: every step with its message and the object that decides, then the result."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -4,8 +4,6 @@ Source: k8s.io/kubernetes v1.35.4 pkg/scheduler/framework/plugins: interpodaffin
 podtopologyspread/filtering.go, nodeports/node_ports.go
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """The steps of a trace and its result."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum
@@ -45,7 +43,7 @@ class Stage(Enum):
     STARTUP = "startup taints"
     SUSPENDED = "suspend"
 
-    def __new__(cls, value: str, by: Component = "Kueue") -> Stage:
+    def __new__(cls, value: str, by: Component = "Kueue") -> "Stage":
         stage = object.__new__(cls)
         stage._value_, stage.by = value, by
         return stage

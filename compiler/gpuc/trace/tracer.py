@@ -4,8 +4,6 @@ The trace assumes an empty cluster, in which no other workload uses quota or nod
 quota. So a workload that fails in a trace also fails in the cluster.
 """
 
-from __future__ import annotations
-
 from functools import partial
 
 from gpuc.cluster.flavors import ResourceFlavor

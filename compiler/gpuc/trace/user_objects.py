@@ -1,7 +1,5 @@
 """Objects of a file that are meant as workloads, but from which no pods can be read."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cache

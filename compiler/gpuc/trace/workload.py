@@ -1,7 +1,5 @@
 """Workloads: sets of equal pods that Kueue admits together."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -78,7 +76,7 @@ class Workload(NamedTuple):
         metadata = {**dict(pairs(dig(document, "metadata"))), "namespace": self.namespace}
         return {**document, "metadata": metadata}
 
-    def with_labels(self, namespace: str, queue: str, priority: str) -> Workload:
+    def with_labels(self, namespace: str, queue: str, priority: str) -> "Workload":
         """Returns the workload in a namespace, with the labels of a queue and of a WorkloadPriorityClass."""
         chosen = {QUEUE_LABEL: queue, PRIORITY_LABEL: priority}
         labels = {key: value for key, value in chosen.items() if value}

@@ -5,8 +5,6 @@ the same name contains examples. gpuc discovers the modules. `gpuc lint` has mor
 `gpuc lint` on the output of the example clusters too.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -20,14 +18,14 @@ if TYPE_CHECKING:
     from gpuc.verify.subject import Subject
 
 Findings = Iterator[ObjectFinding]
-CHECKS: Checks[Subject, ObjectFinding] = Checks("gpuc.verify")
+CHECKS: "Checks[Subject, ObjectFinding]" = Checks("gpuc.verify")
 check = partial(CHECKS.declare, needs=Needs.OBJECTS)
 """Declares a function as the check of a rule. Its docstring is the title, and rules.toml has the reason."""
 rule_of = rule_table(__file__)
 """Declares a rule of rules.toml by its id, for a check that decides several rules."""
 
 
-def verify(artifacts: Sequence[Artifact], kubernetes: str, releases: Mapping[str, Any]) -> list[ObjectFinding]:
+def verify(artifacts: "Sequence[Artifact]", kubernetes: str, releases: Mapping[str, Any]) -> list[ObjectFinding]:
     """Returns the findings about the emitted objects and Helm values of one cluster.
 
     Args:
@@ -42,6 +40,6 @@ def verify(artifacts: Sequence[Artifact], kubernetes: str, releases: Mapping[str
     return findings(Subject(emitted(artifacts), kubernetes, releases, values))
 
 
-def findings(subject: Subject) -> list[ObjectFinding]:
+def findings(subject: "Subject") -> list[ObjectFinding]:
     """Returns the findings of all checks."""
     return [finding for check in CHECKS.discover() for finding in check(subject)]

@@ -1,7 +1,5 @@
 """Nodes that take pods by labels and taints: the system nodes, as the README of a cluster has them, and node pools."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """The input of the checks: the objects and Helm values of one cluster, and results that several checks use."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
@@ -38,12 +36,12 @@ class Subject:
     """Whether people wrote the objects. Then quantities may be numbers, and the namespace may be missing."""
 
     @classmethod
-    def of(cls, objects: ObjectSet) -> Subject:
+    def of(cls, objects: ObjectSet) -> "Subject":
         """Returns the objects as the input of checks that read neither schemas nor Helm values."""
         return objects.once(_without_schemas)
 
     @property
-    def index(self) -> Index:
+    def index(self) -> "Index":
         """The index of the objects."""
         from gpuc.cluster.index import Index  # imported here, because an explanation of a check loads no model
 
@@ -91,7 +89,7 @@ def _without_schemas(objects: ObjectSet) -> Subject:
 
 
 @cache
-def _compiled(api: str, kind: str, kubernetes: str, as_written: bool) -> Draft202012Validator:
+def _compiled(api: str, kind: str, kubernetes: str, as_written: bool) -> "Draft202012Validator":
     return validator(_schema(api, kind, kubernetes, as_written))
 
 

@@ -1,7 +1,5 @@
 """Checks the fields of ConstraintTemplates and constraints that the CRDs of Gatekeeper do not validate."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 from functools import cache
@@ -60,7 +58,7 @@ def template_errors(manifest: Manifest) -> Iterator[SchemaError]:
 
 
 @cache
-def _parameters(declared: str) -> tuple[Draft202012Validator, Schema]:
+def _parameters(declared: str) -> "tuple[Draft202012Validator, Schema]":
     schema = strict({"type": "object", **json.loads(declared)})
     return validator(schema), schema
 
@@ -83,7 +81,7 @@ def _declared(template: Manifest) -> str:
 
 
 @cache
-def _cel_validator() -> Draft202012Validator:
+def _cel_validator() -> "Draft202012Validator":
     return validator(cel_source())
 
 

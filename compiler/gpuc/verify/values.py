@@ -1,7 +1,5 @@
 """Checks the keys and types of Helm values against the schemas of the pinned charts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING
@@ -49,12 +47,12 @@ def _document_errors(values: Values, row: EmbeddedDocument) -> Iterator[SchemaEr
 
 
 @cache
-def chart_validator(component: str) -> Draft202012Validator:
+def chart_validator(component: str) -> "Draft202012Validator":
     """Returns the validator of the values of a chart that has a schema."""
     return validator(chart(component) or {})
 
 
 @cache
-def document_validator(row: EmbeddedDocument) -> Draft202012Validator:
+def document_validator(row: EmbeddedDocument) -> "Draft202012Validator":
     """Returns the validator of a document in Helm values."""
     return validator(embedded(row))

@@ -1,7 +1,5 @@
 """Groups the files that a compile wrote and removed by cluster and subject, with the origins in gpuc.lock."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -26,7 +24,7 @@ _FOLDERS = {
 _ORDER = (*_SECTIONS.values(), *_FOLDERS.values())
 
 
-def changes(plan: Plan, outputs: Sequence[Output]) -> tuple[ClusterChange, ...]:
+def changes(plan: "Plan", outputs: "Sequence[Output]") -> tuple[ClusterChange, ...]:
     """Returns the changes of a write by cluster, sorted; the subjects are in the order of the spec's sections.
 
     Args:

@@ -4,8 +4,6 @@ Each folder of a path is opened relative to its parent folder. A symbolic link t
 meantime therefore has no effect. Only the path of the root itself may contain links, because the user gave this path.
 """
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import fcntl
@@ -44,7 +42,7 @@ class SafeDir:
     def __init__(self, root: str | os.PathLike[str]) -> None:
         self._root = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
 
-    def __enter__(self) -> SafeDir:
+    def __enter__(self) -> "SafeDir":
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -1,7 +1,5 @@
 """`gpuc check --fresh`: compares the files in out/ and clusters/ with the output that the specs give now."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

@@ -4,8 +4,6 @@ Users review gpuc.lock in diffs, so each object is on a separate line. gpuc.lock
 so that specs with the same meaning produce the same gpuc.lock.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import json

@@ -5,8 +5,6 @@ the transaction. After a crash, the next run applies the changes in the journal.
 deletes the staging folder.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import json

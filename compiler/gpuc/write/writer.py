@@ -4,8 +4,6 @@ gpuc owns the files that the gpuc.lock of a cluster lists (lockfile.py). All fil
 (transaction.py).
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace

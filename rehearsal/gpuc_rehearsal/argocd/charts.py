@@ -1,7 +1,5 @@
 """Charts, and the files of the chart repositories that Argo CD reads: Helm repositories and OCI registries."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import tarfile

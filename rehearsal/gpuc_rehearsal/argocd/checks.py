@@ -1,7 +1,5 @@
 """Checks of a run of Argo CD. The functions compare states of Applications."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from itertools import groupby

@@ -1,7 +1,5 @@
 """A simulated cluster for Argo CD: control plane, kubelet, controllers, and the objects before the first sync."""
 
-from __future__ import annotations
-
 import base64
 import json
 import os

@@ -1,7 +1,5 @@
 """Argo CD that syncs either the cluster in which it runs, or other clusters: its processes and their hosts."""
 
-from __future__ import annotations
-
 import secrets
 import socket
 from collections.abc import Callable, Iterable, Sequence

@@ -1,7 +1,5 @@
 """A simulated kubelet for the namespaces of charts. Each Deployment runs as one process, and Jobs succeed at once."""
 
-from __future__ import annotations
-
 import base64
 import time
 from collections.abc import Mapping

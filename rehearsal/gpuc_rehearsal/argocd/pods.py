@@ -1,7 +1,5 @@
 """Arguments, environment and volumes of a pod as from a kubelet, and command lines of the programs of charts."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The fleet in a folder for edits, and a changed copy in the Git repository that Argo CD reads."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """The result of a run of Argo CD for one cluster, and its report: the Applications with durations, and the failures."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Runs the first sync of the clusters with Argo CD, then the checks."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -47,7 +45,7 @@ Edit = Callable[["ArgoCD", SyncResult, Watch, Progress], None]
 
 
 def rehearse(
-    argocd: ArgoCD, specs: Sequence[tuple[str, str]], progress: Progress, edit: Edit | None = None
+    argocd: "ArgoCD", specs: Sequence[tuple[str, str]], progress: Progress, edit: Edit | None = None
 ) -> list[SyncResult]:
     """Syncs all clusters, and returns the results in the order of the specs.
 
@@ -70,7 +68,7 @@ def rehearse(
         return [_finish(argocd, result, watch) for result in results]
 
 
-def _bootstrap(argocd: ArgoCD, name: str, file: str, watch: Watch, progress: Progress) -> SyncResult:
+def _bootstrap(argocd: "ArgoCD", name: str, file: str, watch: Watch, progress: Progress) -> SyncResult:
     progress(f"{name}: first sync as in the README")
     began = watch.now
     spec = compiled_spec(argocd.repository.root, file)
@@ -80,7 +78,7 @@ def _bootstrap(argocd: ArgoCD, name: str, file: str, watch: Watch, progress: Pro
     return SyncResult(name, file, hub, names, began, seconds={"bootstrap": watch.now - began})
 
 
-def _sync(argocd: ArgoCD, results: list[SyncResult], watch: Watch, progress: Progress) -> None:
+def _sync(argocd: "ArgoCD", results: list[SyncResult], watch: Watch, progress: Progress) -> None:
     """Waits until all Applications are good (State.is_good). Refreshes Applications that remain Progressing."""
     started = watch.now
     refreshed: dict[str, float] = {}
@@ -111,7 +109,7 @@ def _sync(argocd: ArgoCD, results: list[SyncResult], watch: Watch, progress: Pro
         result.failures += out_of_sync(own, moment)
 
 
-def _is_synced(argocd: ArgoCD, result: SyncResult, timeline: Timeline) -> bool:
+def _is_synced(argocd: "ArgoCD", result: SyncResult, timeline: Timeline) -> bool:
     """Returns whether the root Application and every rendered Application exist and are good (State.is_good)."""
     last = timeline.last
     own = [state for state in last.values() if state.cluster == result.cluster]
@@ -120,7 +118,7 @@ def _is_synced(argocd: ArgoCD, result: SyncResult, timeline: Timeline) -> bool:
     return has_root and expected <= last.keys() and all(state.is_good for state in own)
 
 
-def _finish(argocd: ArgoCD, result: SyncResult, watch: Watch) -> SyncResult:
+def _finish(argocd: "ArgoCD", result: SyncResult, watch: Watch) -> SyncResult:
     """Completes a result at the end of the run."""
     moment, own = watch.now, watch.timeline.of_cluster(result.cluster)
     early, result.regressions = early_waves(own)

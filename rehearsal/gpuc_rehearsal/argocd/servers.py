@@ -1,7 +1,5 @@
 """Loops and servers in threads: servers of external hosts and of programs that do not run, and a proxy."""
 
-from __future__ import annotations
-
 import json
 import os
 import socket

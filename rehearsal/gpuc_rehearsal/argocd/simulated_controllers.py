@@ -3,8 +3,6 @@
 kwok makes the pods of these charts ready as soon as the scheduler has found nodes.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 from collections.abc import Callable, Collection

@@ -1,7 +1,5 @@
 """The states of Applications over time, which the checks read, and the watch that records the states."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -127,7 +125,7 @@ class Timeline:
         """Returns the states of an Application, oldest first."""
         return tuple(state for state in self if state.name == name)
 
-    def of_cluster(self, cluster: str) -> Timeline:
+    def of_cluster(self, cluster: str) -> "Timeline":
         """Returns the states of the Applications of a cluster."""
         names = {state.name for state in self if state.cluster == cluster}
         return Timeline(state for state in self if state.name in names)

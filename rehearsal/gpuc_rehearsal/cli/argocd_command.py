@@ -1,7 +1,5 @@
 """`gpuc rehearse --argocd`: runs Argo CD with specs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path

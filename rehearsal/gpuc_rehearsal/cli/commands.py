@@ -3,8 +3,6 @@
 The entry points of this package name these records. gpuc reads them without the modules that run the commands.
 """
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`gpuc rehearse`: checks the options and the specs, starts the runs, and writes the reports."""
 
-from __future__ import annotations
-
 import signal
 import sys
 from collections.abc import Callable, Iterable, Sequence

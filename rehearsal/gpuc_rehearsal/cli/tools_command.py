@@ -1,7 +1,5 @@
 """`gpuc tools`: builds the programs of `gpuc rehearse`, lists them, or prints their folder."""
 
-from __future__ import annotations
-
 import signal
 
 from gpuc.diagnostics.report.console import write_message, write_stderr, write_stdout

@@ -1,7 +1,5 @@
 """`gpuc rehearse --from`: rehearses the change from a revision or a folder."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Gatekeeper in a rehearsal."""
 
-from __future__ import annotations
-
 from gpuc_rehearsal.argocd.pods import PodRun, with_flags
 from gpuc_rehearsal.process import LOOPBACK, Process
 

@@ -1,7 +1,5 @@
 """Kueue in a rehearsal."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A control plane of real programs that listen on the loopback interface."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Callable, Iterable

@@ -1,7 +1,5 @@
 """Kueue and Gatekeeper with their webhooks, without a Service network."""
 
-from __future__ import annotations
-
 import base64
 import json
 from collections.abc import Mapping

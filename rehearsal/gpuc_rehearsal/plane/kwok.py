@@ -1,7 +1,5 @@
 """kwok, which sets the status of nodes and pods as kubelets do: its Stages, and the resources of simulated nodes."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The settings of a control plane, and its resources on this machine: folder, certificates, ports and processes."""
 
-from __future__ import annotations
-
 import datetime
 import ipaddress
 import json

@@ -1,7 +1,5 @@
 """The nodes of a rehearsal: they exist from the start, and get labels and taints as from node feature discovery."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import NamedTuple
 

@@ -6,8 +6,6 @@ outcome of a test case does not depend on the other test cases of the batch. Bat
 of a batch are deleted before the next batch starts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Test cases for the boundaries of tenants and auditors: RBAC, ResourceQuotas, LocalQueues and taints."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 from threading import Lock

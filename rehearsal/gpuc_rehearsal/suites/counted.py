@@ -1,7 +1,5 @@
 """Test cases for requests for GPUs that neither Kueue nor a ResourceQuota would count."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import partial
 

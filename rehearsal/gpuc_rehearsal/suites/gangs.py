@@ -1,7 +1,5 @@
 """Test cases for the quota of ClusterQueues: gangs within and above it, borrowing, preemption and reclaim."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace

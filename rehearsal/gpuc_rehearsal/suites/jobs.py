@@ -1,7 +1,5 @@
 """Jobs of test cases, which every policy admits, and their outcomes from objects, conditions and events."""
 
-from __future__ import annotations
-
 import hashlib
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Test cases whose Jobs get nodes: small requests, full nodes, EFA, GPU slices and shares, and blocks of a topology."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace

@@ -5,8 +5,6 @@ constraints of the cluster are tested in every tenant namespace, with objects th
 requests are dry runs, so no object is stored.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 from typing import NamedTuple

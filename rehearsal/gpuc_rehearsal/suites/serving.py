@@ -3,8 +3,6 @@
 Open pools are those of clusters without tenants: their workload templates run in the namespace default.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from copy import deepcopy

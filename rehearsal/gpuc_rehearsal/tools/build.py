@@ -1,7 +1,5 @@
 """Builds the missing programs of a selection with Go, and runs every program once."""
 
-from __future__ import annotations
-
 import fcntl
 import json
 import os

@@ -1,7 +1,5 @@
 """The programs that gpuc builds with Go: their sources, their versions and their folders."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

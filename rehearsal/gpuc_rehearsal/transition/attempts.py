@@ -4,8 +4,6 @@ Three requests give the answer: a dry run by a member of the tenant, a dry run o
 replaces pods, and a new start of the workload that uses the rest of a quota, after its deletion.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """The work that runs before a change: Jobs and Deployments that fill the quotas of a cluster, or objects of users."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass, replace

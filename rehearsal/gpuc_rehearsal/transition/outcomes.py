@@ -1,7 +1,5 @@
 """Waits until the controllers have acted on a change, and computes the outcome of each node, workload and queue."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """The result of a transition, and its report: the outcomes of nodes, workloads, objects and queues, with programs."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, astuple, dataclass, field

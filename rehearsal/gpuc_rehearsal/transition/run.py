@@ -1,7 +1,5 @@
 """Runs the transition of one cluster: the state before with work, the change, and the observation."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager

@@ -1,7 +1,5 @@
 """The objects of a control plane at one time, and the start and the end of the work that these objects show."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """Applies a change as Argo CD does: changed objects in the order of sync waves, then the objects that it prunes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from copy import deepcopy

@@ -1,7 +1,5 @@
 """JobSets in the examples of policies that the rehearsal creates."""
 
-from __future__ import annotations
-
 from gpuc_rehearsal.client import Object
 from gpuc_rehearsal.examples import complete_job
 

@@ -1,7 +1,5 @@
 """TrainJobs in the examples of policies that the rehearsal creates."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from gpuc_rehearsal.client import Object

@@ -1,7 +1,5 @@
 """Small correct objects, and copies of them with single changes."""
 
-from __future__ import annotations
-
 from copy import deepcopy
 from itertools import pairwise
 from pathlib import Path

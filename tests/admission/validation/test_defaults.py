@@ -1,7 +1,5 @@
 """Defaults of new objects. tests/conformance/refused_workloads.py compares them with a real API server."""
 
-from __future__ import annotations
-
 from copy import deepcopy
 
 import pytest

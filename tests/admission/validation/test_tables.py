@@ -1,7 +1,5 @@
 """The language of the tables of rows."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from pathlib import Path

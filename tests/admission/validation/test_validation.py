@@ -1,7 +1,5 @@
 """Refused and allowed objects: one small object for each check of the API server and of webhooks."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from copy import deepcopy
 

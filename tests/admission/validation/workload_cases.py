@@ -1,7 +1,5 @@
 """The cases of pods, and of all families of workload kinds (tests/workloads/<family>/cases.yaml)."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tests.admission.validation.bases import read_cases

@@ -1,7 +1,5 @@
 """Finding 1: gpuc emits the ClusterPolicy, because server-side apply rejects the one that the chart renders."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """GPU gate: its permissions, and the order of its commands on each kind of node."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """JobSet, an optional component: the chart, its values, its certificate and its alert."""
 
-from __future__ import annotations
-
 import copy
 import subprocess
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Queues, flavors and the controller's configuration, as Kueue would read them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -4,8 +4,6 @@ FILE gets the results of the edits as JSON. The options are those of `gpuc rehea
 and each of several clusters gets one edit.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from functools import partial

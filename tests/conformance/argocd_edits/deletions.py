@@ -1,7 +1,5 @@
 """Objects on which workloads depend, before and after an edit."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 

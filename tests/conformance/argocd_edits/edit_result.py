@@ -1,7 +1,5 @@
 """The result of an edit: the objects that change, the seconds, and how long Applications waited."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Runs edits: commits a changed spec or edits a live object, and waits until the cluster has the objects of Git."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from copy import deepcopy
@@ -50,7 +48,9 @@ HEAL_SECONDS = 60
 class EditRunner:
     """Runs edits on a cluster. Argo CD syncs the cluster from the commits of the working copy."""
 
-    def __init__(self, argocd: ArgoCD, cluster: str, file: str, watch: Watch, progress: Callable[[str], None]) -> None:
+    def __init__(
+        self, argocd: "ArgoCD", cluster: str, file: str, watch: "Watch", progress: Callable[[str], None]
+    ) -> None:
         """Loads the compiled spec.
 
         cluster is the name of the cluster. file is the path of the spec, relative to the working copy's root.

@@ -1,7 +1,5 @@
 """The list of edits that run on a cluster after the first sync."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import tempfile

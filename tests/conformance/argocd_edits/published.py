@@ -1,7 +1,5 @@
 """What edits need before their commits: another version of a chart, and more instance types."""
 
-from __future__ import annotations
-
 import subprocess
 import tarfile
 import tempfile
@@ -21,7 +19,7 @@ if TYPE_CHECKING:
     from gpuc_rehearsal.argocd.hub import ArgoCD
 
 
-def repackage(argocd: ArgoCD, source: Source, version: str) -> None:
+def repackage(argocd: "ArgoCD", source: Source, version: str) -> None:
     """Publishes the chart of a source again with another version."""
     chart = argocd.charts.find(source.chart, source.revision)
     assert chart is not None, "the chart of an Application that is rendered exists"
@@ -34,7 +32,7 @@ def repackage(argocd: ArgoCD, source: Source, version: str) -> None:
     argocd.serve_charts()
 
 
-def update_instance_types(argocd: ArgoCD, spec: CompiledSpec) -> None:
+def update_instance_types(argocd: "ArgoCD", spec: CompiledSpec) -> None:
     """Adds the instance types of a changed spec to the autoscaler, and its Stages for nodes to kwok.
 
     Must be called in the main thread, because a program ends with the thread that started the program.

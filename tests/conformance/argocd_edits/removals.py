@@ -4,8 +4,6 @@ The first commit sets `leaving: true`. The second commit removes the element fro
 element again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 

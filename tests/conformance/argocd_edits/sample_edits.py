@@ -1,7 +1,5 @@
 """Edits of a spec file, and sample edits from the cluster. Every generator yields the preferred edits first."""
 
-from __future__ import annotations
-
 import json
 import pathlib
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """Random changes of the artifacts of a cluster, as customizations make them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Properties that every finding has, whatever the values in the objects are."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """A pool with a limit of 0 nodes is closed on purpose: its consequences are not reported, but other mistakes are."""
 
-from __future__ import annotations
-
 from copy import deepcopy
 from functools import cache
 from typing import Any

@@ -1,7 +1,5 @@
 """Constraints with one wrong value, and the rule that reports it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import replace

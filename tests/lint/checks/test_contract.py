@@ -1,7 +1,5 @@
 """The contract of the checks of objects: their rules, the kinds that they read, and the lint of a difference."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cache

@@ -1,7 +1,5 @@
 """ServiceMonitors and PodMonitors that select no targets."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Contradictions within one object."""
 
-from __future__ import annotations
-
 import pytest
 import yaml
 

@@ -1,7 +1,5 @@
 """`gpuc lint` reports workloads that the admission of their own tree refuses (D2)."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from shutil import copytree

@@ -1,7 +1,5 @@
 """Checks accept objects with any value at any path."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import cycle
 from typing import Any

@@ -1,7 +1,5 @@
 """The checks of one topic."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from gpuc.lint.checks import checks

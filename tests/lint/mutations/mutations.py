@@ -1,7 +1,5 @@
 """Mutations of the emitted objects of a cluster: one changed value or one missing object."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """The tested sample of mutations, and the table of mutations that no check detects."""
 
-from __future__ import annotations
-
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache

@@ -1,7 +1,5 @@
 """Mutations of the example clusters: each is detected by a check, or is a row of the table with the reason."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.conftest import EXAMPLES, ROOT

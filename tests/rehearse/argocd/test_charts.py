@@ -1,7 +1,5 @@
 """Charts in a Helm repository and an OCI registry."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

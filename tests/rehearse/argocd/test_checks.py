@@ -1,7 +1,5 @@
 """Checks of a run: failures with their messages, and correct runs without failures."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

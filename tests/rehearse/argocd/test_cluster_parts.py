@@ -1,7 +1,5 @@
 """Parts of a cluster besides Argo CD: programs of pods, simulated controllers, prerequisites."""
 
-from __future__ import annotations
-
 import json
 import threading
 from pathlib import Path

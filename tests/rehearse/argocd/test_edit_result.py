@@ -1,7 +1,5 @@
 """The objects that an edit changes: changed, pruned and unpruned objects, and whether the API server has them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from gpuc.manifest.manifest import Manifest

@@ -1,7 +1,5 @@
 """Edits with a simulated Argo CD that applies commits immediately, never, or incorrectly."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """The simulated programs of charts that a spec adds: webhooks and objects of the charts' kinds."""
 
-from __future__ import annotations
-
 import base64
 import http.client
 import json

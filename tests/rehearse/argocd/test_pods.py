@@ -1,7 +1,5 @@
 """Arguments, environments and volumes of pods of Deployments and Jobs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

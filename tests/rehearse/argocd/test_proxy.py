@@ -1,7 +1,5 @@
 """The proxy through which Argo CD reaches Git, charts and other clusters."""
 
-from __future__ import annotations
-
 import http.client
 import io
 import json

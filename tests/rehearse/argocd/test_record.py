@@ -1,7 +1,5 @@
 """The report of Argo CD in `make conformance-all`: runs, missing runs, and the fleet for the hub."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The report of a run of Argo CD has all failures and gaps in every format."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """The fleet in Git: the pushed commits, and the unchanged files."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from pathlib import Path

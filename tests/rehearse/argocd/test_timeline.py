@@ -1,7 +1,5 @@
 """States of Application objects and their timeline."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Which nodes of a NodePool a change replaces, for changes that no spec of gpuc makes."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The hashed fields, as measured with the real hash functions in tests/conformance/karpenter_hashes.py."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 from typing import Any

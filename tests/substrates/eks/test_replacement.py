@@ -1,7 +1,5 @@
 """How Karpenter replaces nodes, by the limits, budgets and grace period of a NodePool."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

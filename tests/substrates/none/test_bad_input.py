@@ -1,7 +1,5 @@
 """Bad input about existing nodes: findings name the nodes and no cloud, and no input ends in a traceback."""
 
-from __future__ import annotations
-
 import copy
 import random
 import re

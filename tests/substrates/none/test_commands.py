@@ -1,7 +1,5 @@
 """The commands on the example cluster of existing nodes, as a user runs them."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

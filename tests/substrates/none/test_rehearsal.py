@@ -1,7 +1,5 @@
 """The nodes of a rehearsal are those that the NodeFeatureRules describe, and no provider starts or ends them."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

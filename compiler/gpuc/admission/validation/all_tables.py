@@ -4,8 +4,6 @@ The rows and the functions of a family of kinds are in gpuc.workloads.<family>: 
 share the names of tables and of functions, so each name is there once.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable
 from functools import cache

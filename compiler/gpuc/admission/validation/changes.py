@@ -7,8 +7,6 @@ A row has a path without lists, and a sentence, or the name of a function that y
     immutable except NAMES       a field below the path changes that is not one of the names
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any, Protocol

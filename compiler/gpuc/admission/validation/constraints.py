@@ -3,8 +3,6 @@
 Source: k8s.io/apimachinery v0.35.4 pkg/util/validation/validation.go, pkg/util/validation/field/errors.go
 """
 
-from __future__ import annotations
-
 import ipaddress
 import re
 from collections.abc import Callable, Collection, Iterable

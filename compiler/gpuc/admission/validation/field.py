@@ -3,8 +3,6 @@
 The structure check reports a value of a wrong type; the checks of fields then see the value as missing.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any
@@ -26,7 +24,7 @@ class Field:
 
     __slots__ = ("owner", "path", "table", "value")
 
-    def __init__(self, path: Path, value: Any, owner: Field | None = None, table: str = "") -> None:
+    def __init__(self, path: Path, value: Any, owner: "Field | None" = None, table: str = "") -> None:
         self.path = path
         self.value = value
         """The unvalidated value; None if the field is missing."""
@@ -40,16 +38,16 @@ class Field:
         value = self.value
         return value.get(*steps) if len(steps) == 1 and isinstance(value, dict) else dig(value, *steps)
 
-    def at(self, *steps: str | int) -> Field:
+    def at(self, *steps: str | int) -> "Field":
         """Returns the field at a path in the structure, which may be missing."""
         return Field((*self.path, *steps), dig(self.value, *steps), self)
 
-    def rows(self, *steps: str | int) -> Iterator[Field]:
+    def rows(self, *steps: str | int) -> "Iterator[Field]":
         """Yields the items of a list in the structure."""
         for number, row in items(dig(self.value, *steps)):
             yield Field((*self.path, *steps, number), row, self)
 
-    def entries(self, *steps: str | int) -> Iterator[tuple[str, Field]]:
+    def entries(self, *steps: str | int) -> "Iterator[tuple[str, Field]]":
         """Yields the keys and the values of a map in the structure."""
         for key, value in pairs(dig(self.value, *steps)):
             yield key, Field((*self.path, *steps, key), value, self)
@@ -58,14 +56,14 @@ class Field:
         """Returns the value at a path in the structure with the field; None if the path does not exist."""
         return self.owner.get(*steps) if self.owner is not None else None
 
-    def within(self, table: str) -> Field:
+    def within(self, table: str) -> "Field":
         """Returns the innermost structure around the field that the table with a name checks."""
         field: Field | None = self
         while field is not None and field.table != table:
             field = field.owner
         return field or Field((), None)
 
-    def of_table(self, table: str) -> Field:
+    def of_table(self, table: str) -> "Field":
         """Returns the structure as one that a table checks."""
         return Field(self.path, self.value, self.owner, table)
 
@@ -78,11 +76,11 @@ class Field:
         return container_name(field.path, field.value) if field is not None else "the pod"
 
     @property
-    def root(self) -> Field:
+    def root(self) -> "Field":
         """The complete document."""
         return self if self.owner is None else self.owner.root
 
-    def reads(self, value: Any) -> Field:
+    def reads(self, value: Any) -> "Field":
         """Returns the field with another value."""
         return Field(self.path, value, self.owner, self.table)
 

@@ -5,8 +5,6 @@ pkg/controller/jobs (PodSets of each kind), apis/kueue/v1beta2/topology_types.go
 pkg/util/webhook/validation_admissiongatedby.go; feature gates with their defaults in pkg/features/kube_features.go
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

@@ -4,8 +4,6 @@ Source: k8s.io/apimachinery v0.35.4 pkg/api/validation/objectmeta.go, pkg/apis/m
 pkg/apis/meta/v1/validation/validation.go (ValidateLabelSelector)
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -4,8 +4,6 @@ Source: k8s.io/kubernetes v1.35.4 pkg/apis/core/validation/validation.go, pkg/ap
 pkg/apis/core/pods/helpers.go (ConvertDownwardAPIFieldLabel)
 """
 
-from __future__ import annotations
-
 import re
 from typing import Final
 

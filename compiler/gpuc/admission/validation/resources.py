@@ -5,8 +5,6 @@ validatePodResources, validatePodResourceConsistency), pkg/apis/core/helper/help
 k8s.io/component-helpers v0.35.4 resource/helpers.go (AggregateContainerRequests)
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from fractions import Fraction
 

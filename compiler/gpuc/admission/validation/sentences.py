@@ -20,8 +20,6 @@ A message can have names of fields in braces, also {this}, {field} for the name 
 pod or the container with the field, and {root/kind} for a field of the document. A fix follows " => ".
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterable

@@ -7,8 +7,6 @@ Source: k8s.io/apimachinery v0.35.4 pkg/apis/meta/v1/types.go (FieldValidation);
 k8s.io/apiextensions-apiserver v0.35.4 pkg/apiserver/schema/defaulting/prune.go
 """
 
-from __future__ import annotations
-
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -105,7 +103,7 @@ def _without_nulls(value: Any, builtin: bool, null: str | None = None) -> Any:
 
 
 @cache
-def _compiled(api: str, kind: str, kubernetes: str) -> Draft202012Validator:
+def _compiled(api: str, kind: str, kubernetes: str) -> "Draft202012Validator":
     return validator(_schema(api, kind, kubernetes))
 
 

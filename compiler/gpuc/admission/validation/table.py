@@ -17,8 +17,6 @@ a condition; after " after ", the function that first changes a copy of the fiel
 sentences that compare a field with other fields; only "if" needs a field that is present.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -93,13 +91,13 @@ class Tables:
         program = self._programs[table]
         return [replace(problem, check=program) for problem in found] if program else found
 
-    def _read(self, table: str) -> _Node:
+    def _read(self, table: str) -> "_Node":
         root = self._nodes[table] = _Node()
         for steps, constraint in self.rows(table):
             self._add(root, steps, constraint)
         return root
 
-    def _add(self, root: _Node, steps: Iterable[str], constraint: str) -> None:
+    def _add(self, root: "_Node", steps: Iterable[str], constraint: str) -> None:
         owner, node, names = root, root, Names()
         for step in steps:
             owner, names = node, names_of(step.removesuffix("[]").removesuffix("{}"))
@@ -167,7 +165,7 @@ class _Node:
         self.known: set[str] = set()
         """Fields without constraints. Then rows name all fields that gpuc checks. Empty if rows name only some."""
 
-    def field(self, names: Names) -> _Node:
+    def field(self, names: Names) -> "_Node":
         """Returns the node of a field, which is added if it is missing."""
         if len(names) == 1:
             return self.fields.setdefault(names[0], _Node())

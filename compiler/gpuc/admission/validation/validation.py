@@ -5,8 +5,6 @@ those of the API server and of the webhooks of JobSet and LeaderWorkerSet. Kueue
 example spec.suspend; these changes depend on queues of the cluster.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from gpuc.admission.documents import api_group, pod_part

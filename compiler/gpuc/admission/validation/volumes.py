@@ -4,8 +4,6 @@ Source: k8s.io/kubernetes v1.35.4 pkg/apis/core/validation/validation.go (Valida
 ValidateVolumeDevices)
 """
 
-from __future__ import annotations
-
 from gpuc.admission.validation.field import Field, Problems, text
 from gpuc.objects.object_set import dig, items
 

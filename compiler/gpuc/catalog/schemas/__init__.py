@@ -1,7 +1,5 @@
 """Strict JSON Schemas of the Kubernetes kinds and the Helm values that gpuc writes."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from functools import cache

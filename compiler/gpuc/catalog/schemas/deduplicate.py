@@ -1,7 +1,5 @@
 """Moves equal subschemas to $defs."""
 
-from __future__ import annotations
-
 import json
 
 from gpuc.catalog.schemas.structural import Schema, with_parts

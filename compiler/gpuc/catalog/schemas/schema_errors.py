@@ -4,8 +4,6 @@ jsonschema-rs is fast and supports the regular expressions of Go. jsonschema rep
 error, and the most relevant error if a schema has alternatives. Only documents with errors need jsonschema.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -44,12 +42,12 @@ class SchemaError:
     fix: str = ""
     """The correct value; empty if the correct value is not certain."""
 
-    def under(self, *path: str | int) -> SchemaError:
+    def under(self, *path: str | int) -> "SchemaError":
         """Returns the same error for an outer document that contains this document at a path."""
         return replace(self, path=(*path, *self.path))
 
 
-def validator(schema: Schema) -> Draft202012Validator:
+def validator(schema: Schema) -> "Draft202012Validator":
     """Returns a compiled validator that also validates quantities and the keys of Kubernetes' list maps."""
     from jsonschema_rs import Draft202012Validator
 
@@ -61,7 +59,7 @@ def validator(schema: Schema) -> Draft202012Validator:
     )
 
 
-def schema_errors(compiled: Draft202012Validator, document: Any, schema: Schema) -> Iterator[SchemaError]:
+def schema_errors(compiled: "Draft202012Validator", document: Any, schema: Schema) -> Iterator[SchemaError]:
     """Yields all errors of a document, sorted by path.
 
     Args:
@@ -106,7 +104,7 @@ def _repeated_keys(keys: list[str], instance: Any, schema: Schema) -> Iterator[s
             keys_of_items.add(key)
 
 
-def _explained(error: ValidationError, schema: Schema) -> Iterator[SchemaError]:
+def _explained(error: "ValidationError", schema: Schema) -> Iterator[SchemaError]:
     """Yields the errors of jsonschema for the value and the subschema of one error of jsonschema-rs."""
     path: Path = tuple(error.instance_path)
     if error.kind.name == "format" and error.kind.format == "quantity":  # type: ignore[attr-defined]
@@ -154,7 +152,7 @@ def _jsonschema_validator() -> Any:
 
 
 @lru_cache(maxsize=1024)
-def _keyword_validator(keyword: str, value: str) -> Draft202012Validator:
+def _keyword_validator(keyword: str, value: str) -> "Draft202012Validator":
     return validator({keyword: value})
 
 

@@ -1,7 +1,5 @@
 """Converts structural OpenAPI v3 schemas to strict JSON Schemas."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

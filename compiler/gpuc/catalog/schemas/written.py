@@ -1,7 +1,5 @@
 """Schemas of objects as people write them, before the API server sets defaults and converts quantities to strings."""
 
-from __future__ import annotations
-
 from typing import Any
 
 

@@ -1,7 +1,5 @@
 """Alerts for policies that Gatekeeper does not enforce because of an error, and for a late audit."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from gpuc.emit.alerts.alert import Alert, alert

@@ -1,7 +1,5 @@
 """Gatekeeper: Helm values, and all objects that it reads."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from gpuc.components.gatekeeper.alerts import AUDIT_SECONDS, policy_alerts

@@ -1,7 +1,5 @@
 """The objects that Gatekeeper reads: excluded namespaces, and the policies as ConstraintTemplates and constraints."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -8,8 +8,6 @@ Source: NVIDIA/dcgm-exporter 7ad58324 (release 4.6.0-4.8.3) internal/pkg/transfo
 internal/pkg/collector/expcollector.go; NVIDIA/gpu-operator v26.7.0 assets/state-dcgm-exporter/0800_daemonset.yaml
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from gpuc.emit.alerts.alert import INSTANCE_TYPE_LABEL, POOL, Alert, alert, any_of

@@ -8,8 +8,6 @@ Source: NVIDIA/gpu-operator v26.7.0 deployments/gpu-operator/templates/clusterpo
 controllers/object_controls.go; NVIDIA/k8s-device-plugin v0.20.0 cmd/config-manager
 """
 
-from __future__ import annotations
-
 from gpuc.emit.sync import wave
 from gpuc.manifest.manifest import Body, Manifest
 from gpuc.model import Cluster, Pool

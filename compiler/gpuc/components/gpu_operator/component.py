@@ -1,7 +1,5 @@
 """GPU Operator: configuration of GPU sharing, MIG layouts and metrics, and the ClusterPolicy that refers to them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from gpuc.components.gpu_operator.alerts import alert_labels, gpu_alerts, node_alerts

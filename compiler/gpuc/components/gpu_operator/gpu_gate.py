@@ -8,8 +8,6 @@ Source: k8s.io/kubernetes v1.35.4 plugin/pkg/admission/noderestriction/admission
 pkg/serviceaccount/claims.go and staging/src/k8s.io/apiserver/pkg/authentication/serviceaccount/util.go (NodeNameKey)
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from gpuc.catalog.records import InstanceType

@@ -13,8 +13,6 @@ NVIDIA/k8s-device-plugin v0.20.0 cmd/config-manager/main.go (continuouslySyncCon
 NVIDIA/mig-parted v0.15.0 cmd/nvidia-mig-manager/main.go (ContinuouslySyncMigConfigChanges)
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """The alert for a controller of JobSets without a leader."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from gpuc.emit.alerts.alert import Alert, alert

@@ -1,7 +1,5 @@
 """JobSet: the controller of JobSets, which are groups of jobs that start and restart together."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from gpuc.components.jobset.alerts import LEADER, leader_alerts

@@ -6,8 +6,6 @@ has tried is inadmissible for the leader, and active for the follower. The alert
 Source: kubernetes-sigs/kueue v0.19.2 pkg/metrics/metrics.go, pkg/util/roletracker
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from gpuc.emit.alerts.alert import Alert, alert, any_of, events

@@ -1,7 +1,5 @@
 """Kueue: Helm values, and all objects that it reads."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from gpuc.components.kueue.alerts import queue_alerts

@@ -1,7 +1,5 @@
 """ClusterQueues, and the objects that they refer to: flavors, topologies, cohorts and priorities."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from gpuc.emit.sync import protected, wave

@@ -1,7 +1,5 @@
 """The report of a run in four formats: text, JSON, GitHub annotations and SARIF."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -13,7 +11,7 @@ _MODULES = {"text": "text", "json": "json_report", "github": "github", "sarif": 
 FORMATS = tuple(_MODULES)
 
 
-def render(form: str, report: Report, style: Style | None = None) -> str:
+def render(form: str, report: "Report", style: "Style | None" = None) -> str:
     """Returns the report in one of FORMATS, with a line break at the end. Only the format text has a style.
 
     Raises:

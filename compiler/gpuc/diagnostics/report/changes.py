@@ -1,7 +1,5 @@
 """What a compile added, changed and removed, by cluster and subject: the data and the lines of the text report."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

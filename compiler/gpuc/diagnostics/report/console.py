@@ -1,7 +1,5 @@
 """Output to stdout and stderr. A closed pipe, or a character that the encoding does not contain, is no error."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Iterable
@@ -14,7 +12,7 @@ if TYPE_CHECKING:
     from gpuc.diagnostics.report.document import Block
 
 
-def print_document(blocks: Iterable[Block]) -> None:
+def print_document(blocks: "Iterable[Block]") -> None:
     """Writes a report to stdout, with colours and line breaks if stdout is a terminal."""
     from gpuc.diagnostics.report.printer import printed
 

@@ -3,8 +3,6 @@
 printer.py and markdown.py have the printers of blocks, and `json_text` is the printer of data.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -99,7 +97,7 @@ class Fold:
     """Blocks that Markdown shows after a click on the summary."""
 
     summary: Part
-    blocks: Sequence[Block]
+    blocks: "Sequence[Block]"
 
 
 Block: TypeAlias = "Line | Heading | Wrapped | Item | Table | Code | Fold"

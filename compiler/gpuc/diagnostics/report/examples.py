@@ -3,8 +3,6 @@
 A case file has an entry for each rule of the module, by rule id. The examples of other modules are in examples/.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """`gpuc explain`: title, reason, source and example of a rule."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from functools import cache

@@ -1,7 +1,5 @@
 """The report as GitHub workflow commands: a pull request shows each finding as an annotation at its line."""
 
-from __future__ import annotations
-
 from gpuc.diagnostics.finding import RULES, Mark, Severity
 from gpuc.diagnostics.output_error import REPORT_THIS
 from gpuc.diagnostics.report.result import Report, ReportRow

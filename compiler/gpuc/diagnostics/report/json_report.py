@@ -27,8 +27,6 @@ by cluster and subject:
 `subjects` is empty for an added or removed cluster.
 """
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from typing import Any
 

@@ -4,8 +4,6 @@ Sources: https://docs.github.com/en/get-started/writing-on-github (pages "Basic 
 "Autolinked references and URLs"), and cmark-gfm extensions/autolink.c.
 """
 
-from __future__ import annotations
-
 import html
 import re
 from collections.abc import Iterable, Iterator

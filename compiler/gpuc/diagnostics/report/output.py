@@ -1,7 +1,5 @@
 """Files for reports: gpuc opens them before the compile starts and replaces them in one step at the end."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -12,7 +10,7 @@ from gpuc.diagnostics.usage import UsageError
 
 
 @contextmanager
-def report_files(output: Iterable[tuple[str, str]]) -> Iterator[list[ReportFile]]:
+def report_files(output: Iterable[tuple[str, str]]) -> "Iterator[list[ReportFile]]":
     """Opens all files of --output, so that gpuc reports a file that cannot be written before a command runs.
 
     A file keeps its content if no report was written at the end of the `with` block.

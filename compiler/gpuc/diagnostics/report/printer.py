@@ -1,7 +1,5 @@
 """The printer of reports for a terminal: colours, aligned columns, line breaks, and escapes for control characters."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 from gpuc.diagnostics.report.document import Block, Code, Fold, Heading, Item, Line, Span, Table, Wrapped, parts_of

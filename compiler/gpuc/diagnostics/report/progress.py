@@ -1,7 +1,5 @@
 """The current step of a long run: a line that changes on a terminal, and plain lines in CI."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from time import monotonic

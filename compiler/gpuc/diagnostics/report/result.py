@@ -1,7 +1,5 @@
 """The result of a run, from which every report format is rendered."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property

@@ -1,7 +1,5 @@
 """The report as SARIF 2.1.0, the format of GitHub code scanning."""
 
-from __future__ import annotations
-
 import json
 from hashlib import sha256
 from typing import Any

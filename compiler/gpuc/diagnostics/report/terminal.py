@@ -1,7 +1,5 @@
 """Text for a terminal: colours, escaped control characters, widths in columns, line breaks, and excerpts of lines."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from typing import NamedTuple, TextIO

@@ -1,7 +1,5 @@
 """The report for people: position, severity, id, message, the source line with a caret, related places, and the fix."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 

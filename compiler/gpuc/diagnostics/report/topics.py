@@ -1,7 +1,5 @@
 """The topics of rules: a title for each prefix of rule ids, in the order of `gpuc explain`."""
 
-from __future__ import annotations
-
 TOPICS: dict[str, str] = {
     "YAML": "YAML syntax of specs",
     "LAY": "Files and layers in specs/",

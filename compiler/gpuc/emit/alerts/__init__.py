@@ -1,7 +1,5 @@
 """Alerting rules as PromQL: those of the components, and those for metrics without which other alerts cannot fire."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from gpuc.emit.alerts.alert import INSTANCE_TYPE_LABEL, POOL, Alert, alert

@@ -1,7 +1,5 @@
 """An alerting rule, and PromQL that several alerting rules use."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Iterable

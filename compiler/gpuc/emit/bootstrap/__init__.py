@@ -1,7 +1,5 @@
 """Bootstrap files of a cluster: the README for the first sync, and the health checks for Argo CD."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial

@@ -1,7 +1,5 @@
 """What a cluster needs from outside of the output: records, in the order in which the cluster's README lists them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 

@@ -1,7 +1,5 @@
 """What the NetworkPolicies of a cluster need, whatever the network of the cluster is."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import chain
 

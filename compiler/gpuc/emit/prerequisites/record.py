@@ -1,7 +1,5 @@
 """The records about what a cluster needs from outside of the output, and the commands that check them."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,5 @@
 """Software and namespaces of other teams that the cluster needs, among them Prometheus, definitions and Argo CD."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any

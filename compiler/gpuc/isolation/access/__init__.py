@@ -2,8 +2,6 @@
 
 The rights of a tenant are those of the roles that bindings give to its subjects."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from functools import cached_property

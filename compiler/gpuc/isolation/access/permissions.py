@@ -1,7 +1,5 @@
 """The permissions that a tenant must not have, and those of roles that Kubernetes and the chart of Kueue create."""
 
-from __future__ import annotations
-
 from enum import Enum
 from functools import lru_cache
 from typing import NamedTuple

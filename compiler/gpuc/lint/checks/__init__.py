@@ -1,7 +1,5 @@
 """Checks of Kubernetes objects, by topic: `gpuc lint`, manifests of users, and output that a customization changes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Container, Iterable, Iterator
 from functools import wraps
 

@@ -5,8 +5,6 @@ The cost limit of the API server, which refuses an object whose rules are too ex
 Source: k8s.io/apiextensions-apiserver v0.35 pkg/apiserver/schema/cel (validation.go, compilation.go)
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator

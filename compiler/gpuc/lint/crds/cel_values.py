@@ -4,8 +4,6 @@ Source: k8s.io/apiserver v0.35 pkg/cel/common (valuesunstructured.go), k8s.io/ap
 pkg/apiserver/schema/defaulting (algorithm.go)
 """
 
-from __future__ import annotations
-
 from base64 import b64decode
 from copy import deepcopy
 from functools import cache

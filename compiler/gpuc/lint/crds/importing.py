@@ -1,7 +1,5 @@
 """Reads CustomResourceDefinitions from files, and writes their schemas for lint."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field

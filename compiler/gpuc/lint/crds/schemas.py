@@ -1,7 +1,5 @@
 """Checks objects of custom kinds against the tables that `gpuc crds import` wrote."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Converts CustomResourceDefinitions to compact tables: a strict schema, the CEL rules, and the formats of strings."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Finds the Helm charts that Argo CD, Flux, Kustomize and k3s install, with their versions and values."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping

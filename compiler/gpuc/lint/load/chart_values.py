@@ -1,7 +1,5 @@
 """Checks Helm values against the keys and types of the pinned charts."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -164,7 +162,7 @@ def _schema_findings(
     data: dict[str, Any],
     schema: Schema,
     name: str,
-    validator: Draft202012Validator,
+    validator: "Draft202012Validator",
     locate: Locate,
     ignored: Iterable[Path] = (),
 ) -> Iterator[Finding]:

@@ -1,7 +1,5 @@
 """Finds the files below a path and reads their text. Pipes, devices and huge files cannot block the reader."""
 
-from __future__ import annotations
-
 import os
 import stat
 from collections.abc import Iterator

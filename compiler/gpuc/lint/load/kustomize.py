@@ -1,7 +1,5 @@
 """Finds the input files of Kustomizations, such as patches, and the objects that Kustomize generates."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """Loads all objects below some paths, and describes the documents that could not be read."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 

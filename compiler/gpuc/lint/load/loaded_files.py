@@ -1,7 +1,5 @@
 """Groups the documents of files: objects, Helm values, Kustomizations, and documents that cannot be checked."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections import Counter

@@ -1,7 +1,5 @@
 """Resolves a ClusterSpec into a Cluster: names, MIG layouts and quotas."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from types import MappingProxyType
 

@@ -1,7 +1,5 @@
 """Resolves the instance types of pools."""
 
-from __future__ import annotations
-
 from gpuc.catalog import Catalog
 from gpuc.catalog.records import InstanceType
 from gpuc.diagnostics.finding import Finding, Path

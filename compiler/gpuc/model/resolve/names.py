@@ -1,7 +1,5 @@
 """Findings about unknown names."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator
 
 from gpuc.diagnostics.finding import Finding, Path, rule_table

@@ -1,7 +1,5 @@
 """Resolves pools: instance types, MIG layouts, images and DaemonSets."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from gpuc.catalog import Catalog

@@ -1,7 +1,5 @@
 """Resolves queues and cohorts: converts quotas from nodes, GPUs, slices or GPU shares to amounts of resources."""
 
-from __future__ import annotations
-
 from gpuc.diagnostics.finding import Finding, Path
 from gpuc.diagnostics.unknown import elements, known, none_if_unknown
 from gpuc.kubernetes.amounts import Amounts, round_down, scale, total

@@ -1,7 +1,5 @@
 """Resolves tenants: namespaces, queues and maximum usage."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from gpuc.diagnostics.finding import Finding, Path

@@ -1,7 +1,5 @@
 """The plan as a comment on a pull request: first what a reviewer decides, then the objects, folded."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from gpuc.diagnostics.report.document import Block, Heading

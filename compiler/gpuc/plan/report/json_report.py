@@ -1,7 +1,5 @@
 """The plan as JSON. `gpuc schema plan` prints its JSON Schema."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from gpuc.diagnostics.finding import Mark, Path

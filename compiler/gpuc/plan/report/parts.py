@@ -1,7 +1,5 @@
 """The plan as a document: the summary of each cluster, its impacts by level, and the objects by line of the spec."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Words, values and numbers that the text report and the Markdown report have in common."""
 
-from __future__ import annotations
-
 import difflib
 import json
 from collections import Counter

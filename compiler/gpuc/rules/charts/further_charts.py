@@ -1,7 +1,5 @@
 """Further charts of a spec: their names, namespaces, kinds and values."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from gpuc.diagnostics.finding import Path, Related

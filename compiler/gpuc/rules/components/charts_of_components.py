@@ -1,7 +1,5 @@
 """The charts of components: who installs them, and into which namespaces."""
 
-from __future__ import annotations
-
 from gpuc.diagnostics.finding import Severity
 from gpuc.model import Cluster
 from gpuc.model.cluster import ALWAYS_PLATFORM

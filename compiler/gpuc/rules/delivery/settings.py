@@ -1,7 +1,5 @@
 """The settings of the delivery: prune, path and URLs."""
 
-from __future__ import annotations
-
 from gpuc.diagnostics.finding import Path, Severity
 from gpuc.model import Cluster
 from gpuc.rules import Findings, Found, rule

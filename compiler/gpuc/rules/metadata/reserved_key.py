@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpuc.catalog.reserved_keys import reserved_key as reservation
 from gpuc.model import Cluster
 from gpuc.rules import Findings, Found, rule

@@ -1,7 +1,5 @@
 """MIG layouts of node pools."""
 
-from __future__ import annotations
-
 from gpuc.diagnostics.finding import Path, Related, Severity
 from gpuc.model import GpuPool
 from gpuc.rules import Findings, Found, gpu_rule

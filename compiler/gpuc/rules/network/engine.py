@@ -1,7 +1,5 @@
 """What a tenant needs of the network policy engine."""
 
-from __future__ import annotations
-
 from gpuc.diagnostics.finding import Path, Related
 from gpuc.model import Cluster
 from gpuc.rules import Findings, Found, rule

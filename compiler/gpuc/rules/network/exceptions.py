@@ -1,7 +1,5 @@
 """The exceptions to the NetworkPolicies of a tenant."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from ipaddress import IPv4Network
 

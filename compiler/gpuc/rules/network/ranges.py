@@ -1,7 +1,5 @@
 """Address ranges in a spec that would break the isolation of tenants, or cut off pods."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from ipaddress import IPv4Address
 

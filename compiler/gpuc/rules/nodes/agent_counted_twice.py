@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpuc.catalog.records import FLEET
 from gpuc.diagnostics.finding import Severity
 from gpuc.model import Cluster

@@ -1,7 +1,5 @@
 """The labels and taints of nodes."""
 
-from __future__ import annotations
-
 from gpuc.catalog.reserved_keys import is_free_label, reserved_domain
 from gpuc.diagnostics.finding import Related
 from gpuc.model import Pool

@@ -1,7 +1,5 @@
 """The policies in a spec: their names, settings and stages."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 
 from gpuc.diagnostics.finding import Related, Severity

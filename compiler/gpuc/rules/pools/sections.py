@@ -1,7 +1,5 @@
 """The sections of node pools that belong to one substrate."""
 
-from __future__ import annotations
-
 from pydantic import BaseModel
 
 from gpuc.model import Cluster

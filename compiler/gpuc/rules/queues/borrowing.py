@@ -1,7 +1,5 @@
 """The quota that queues of a cohort lend and borrow."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 from gpuc.cluster.queue import Member, Tree, from_model, parent

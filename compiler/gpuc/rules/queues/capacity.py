@@ -1,7 +1,5 @@
 """Quotas and the capacity of their node pool: beyond it for certain or depending on the instance types, or below it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import accumulate

@@ -1,7 +1,5 @@
 """The ClusterQueues of queues: their names, and the resources that they cover."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator
 
 from gpuc.cluster.queue import Member, from_model

@@ -1,7 +1,5 @@
 """Whether Kueue or ResourceQuotas count the GPUs of a node pool."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from gpuc.diagnostics.finding import Related, Severity

@@ -1,7 +1,5 @@
 """The places of quotas in the spec or in objects, and their units: nodes, GPUs, MIG slices and GPU shares."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 

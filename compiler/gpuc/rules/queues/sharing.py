@@ -1,7 +1,5 @@
 """How queues share idle quota: the weights of fair sharing, and preemption."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from gpuc.diagnostics.finding import Related, Severity

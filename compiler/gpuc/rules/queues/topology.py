@@ -1,7 +1,5 @@
 """The topologies of node pools."""
 
-from __future__ import annotations
-
 from gpuc.diagnostics.finding import Related, Severity
 from gpuc.model import Pool, Queue
 from gpuc.rules import Findings, Found, pool_rule, queue_rule

@@ -1,7 +1,5 @@
 """Elements of the spec that are marked as leaving, or are in `removed`."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from gpuc.diagnostics.finding import Path, Related, Severity

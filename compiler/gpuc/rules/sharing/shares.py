@@ -1,7 +1,5 @@
 """The shares of GPUs: their number, and who uses them."""
 
-from __future__ import annotations
-
 from gpuc.diagnostics.finding import Related, Severity
 from gpuc.model import Cluster, GpuPool
 from gpuc.rules import Findings, Found, gpu_rule, rule

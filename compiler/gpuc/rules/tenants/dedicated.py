@@ -1,7 +1,5 @@
 """Dedicated tenants and node pools."""
 
-from __future__ import annotations
-
 from itertools import chain
 
 from gpuc.diagnostics.finding import Path, Related

@@ -1,7 +1,5 @@
 """The members of tenants, and auditors."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 
 from gpuc.diagnostics.finding import Path, Related, Severity

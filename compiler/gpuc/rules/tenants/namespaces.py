@@ -1,7 +1,5 @@
 """The namespaces of tenants: their names, hosts, quotas and isolation."""
 
-from __future__ import annotations
-
 from gpuc.diagnostics.finding import Related, Severity
 from gpuc.model import Cluster, Tenant
 from gpuc.rules import Findings, Found, rule, tenant_rule

@@ -1,7 +1,5 @@
 """Versions of components: charts, images and drivers."""
 
-from __future__ import annotations
-
 from gpuc.diagnostics.finding import Related, Severity
 from gpuc.model import Cluster, GpuPool
 from gpuc.rules import Findings, Found, rule

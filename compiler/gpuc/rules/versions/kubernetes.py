@@ -1,7 +1,5 @@
 """Versions of Kubernetes that components and AMIs support."""
 
-from __future__ import annotations
-
 import re
 
 from gpuc.catalog.schemas import builtin_versions

@@ -5,8 +5,6 @@ indentation, and deeper comments after it. An entry of a map in flow style moves
 its value. A result counts only if it has the same values and comments.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 

@@ -1,7 +1,5 @@
 """Moves fields from one map of a text to another map."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from gpuc.source.moved import Move

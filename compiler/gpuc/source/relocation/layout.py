@@ -1,7 +1,5 @@
 """The places of the entries and comments of a YAML text, as offsets."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence

@@ -7,8 +7,6 @@ Source: kubernetes-sigs/karpenter v1.14.1 pkg/controllers/nodeclaim/disruption/d
 v1.14.1 pkg/cloudprovider/drift.go
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The EC2 instance types that node pools can have."""
 
-from __future__ import annotations
-
 import re
 
 from gpuc.catalog import Catalog

@@ -8,8 +8,6 @@ aws/karpenter-provider-aws v1.14.1 pkg/apis/v1/ec2nodeclass.go (Hash); mitchellh
 (SlicesAsSets, IgnoreZeroValue)
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any
 

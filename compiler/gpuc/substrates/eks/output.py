@@ -1,7 +1,5 @@
 """What EKS with Karpenter adds to the output and to the README of a cluster."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

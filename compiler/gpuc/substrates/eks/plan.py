@@ -1,7 +1,5 @@
 """What EKS with Karpenter means for changes of the complete cluster."""
 
-from __future__ import annotations
-
 from gpuc.objects.object_set import dig
 from gpuc.plan.change import Change
 from gpuc.plan.substrate import SubstratePlan

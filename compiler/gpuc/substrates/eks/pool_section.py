@@ -1,7 +1,5 @@
 """The part of a node pool in the spec that only EKS with Karpenter has: capacity, lifetime, image and volume."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from typing import Annotated, Any, ClassVar, Literal, Self
 

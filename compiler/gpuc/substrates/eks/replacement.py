@@ -4,8 +4,6 @@ Source: kubernetes-sigs/karpenter v1.14.1 pkg/controllers/disruption/drift.go, s
 pkg/apis/v1/nodepool.go (MustGetAllowedDisruptions)
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from gpuc.cluster.pool import Pool as NodePool

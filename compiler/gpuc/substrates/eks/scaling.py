@@ -1,7 +1,5 @@
 """How Karpenter starts, replaces and ends the nodes of a pool on EKS."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta

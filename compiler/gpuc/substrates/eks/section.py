@@ -1,7 +1,5 @@
 """The parts of the spec that only EKS with Karpenter has: the AWS account, and the capacity and image of node pools."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from typing import Annotated, ClassVar

@@ -1,7 +1,5 @@
 """EKS with Karpenter as the place where a cluster lives."""
 
-from __future__ import annotations
-
 from gpuc.catalog import Catalog
 from gpuc.catalog.records import Image, InstanceType
 from gpuc.diagnostics.finding import Path

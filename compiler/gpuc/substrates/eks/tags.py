@@ -1,7 +1,5 @@
 """Tags of the AWS resources of a node pool, by which AWS Cost Explorer divides the costs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from gpuc.diagnostics.finding import Path

@@ -1,7 +1,5 @@
 """The chapters of the README about what a cluster of existing nodes needs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path as File
 

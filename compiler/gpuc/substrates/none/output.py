@@ -1,7 +1,5 @@
 """What existing nodes add to the output and to the README of a cluster: NodeFeatureRules, and their chapters."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path as File

@@ -1,7 +1,5 @@
 """Pools of existing nodes among objects: a NodeFeatureRule names the nodes, and gives them labels and taints."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from functools import cached_property

@@ -1,7 +1,5 @@
 """The parts of the spec about nodes that exist: their names, and what the kubelet leaves to pods."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar
 
 from pydantic import BaseModel, Field

@@ -1,7 +1,5 @@
 """Existing nodes as the place where a cluster lives."""
 
-from __future__ import annotations
-
 from functools import partial
 
 from gpuc.catalog import Catalog

@@ -1,7 +1,5 @@
 """Helm values that the pinned charts do not accept, or with which their pods have no node."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Fields, values, kinds and metadata of objects that the API server refuses or drops."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 from gpuc.admission.validation.field import Field

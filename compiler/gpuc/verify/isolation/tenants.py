@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpuc.diagnostics.contract import Needs, When
 from gpuc.isolation import FOREIGN_NAMESPACE, HOST_NETWORK_OPEN, OPEN_PAIR, OPEN_SIDE, findings
 from gpuc.verify import CHECKS, Findings

@@ -1,7 +1,5 @@
 """Objects that gpuc emits twice, values without a meaning, and user data that EC2 refuses."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 

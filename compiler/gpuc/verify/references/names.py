@@ -1,7 +1,5 @@
 """Fields in which objects refer to other objects by name, and the checks that the named objects exist."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -63,7 +61,7 @@ def references(subject: Subject) -> Findings:
         yield from check_reference(reference, subject.index)
 
 
-def object_references(index: Index) -> Iterator[ObjectReference]:
+def object_references(index: "Index") -> Iterator[ObjectReference]:
     """Yields every reference from an object to another object."""
     for manifest in index.tree.manifests:
         rows = _rows(manifest)

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpuc.admission.mutating import mutated
 from gpuc.admission.request import Request
 from gpuc.cluster.flavors import ResourceFlavor, resource_flavors

@@ -1,7 +1,5 @@
 """Declarations of the fields in which objects refer to other objects, and the check that the named object exists."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from enum import Enum
@@ -119,7 +117,7 @@ def object_reference(
     return ObjectReference(reference, rule, manifest, (*under, *path), kind, value, namespace)
 
 
-def check_reference(reference: ObjectReference, index: Index) -> Iterator[ObjectFinding]:
+def check_reference(reference: ObjectReference, index: "Index") -> Iterator[ObjectFinding]:
     """Yields a finding if the named object of a reference does not exist."""
     symbols, is_complete = index.symbols, index.tree.is_complete
     kind, name, namespace = reference.kind, reference.name, reference.namespace

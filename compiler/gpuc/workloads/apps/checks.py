@@ -3,8 +3,6 @@
 Source: k8s.io/kubernetes v1.35.4 pkg/apis/apps/validation/validation.go
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from gpuc.admission.validation.constraints import percentage

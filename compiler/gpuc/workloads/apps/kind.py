@@ -5,8 +5,6 @@ plugin/pkg/auth/authorizer/rbac/bootstrappolicy/controller_policy.go; kubernetes
 pkg/controller/jobs/deployment/deployment_webhook.go
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 

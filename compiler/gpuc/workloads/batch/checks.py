@@ -4,8 +4,6 @@ Source: k8s.io/kubernetes v1.35.4 pkg/apis/batch/validation/validation.go, pkg/r
 kubernetes-sigs/kueue v0.19.2 pkg/controller/jobs/job/job_webhook.go
 """
 
-from __future__ import annotations
-
 import re
 import zoneinfo
 from copy import deepcopy

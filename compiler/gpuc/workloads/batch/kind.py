@@ -4,8 +4,6 @@ Source: k8s.io/api v0.35 batch/v1; k8s.io/kubernetes v1.35.4 pkg/registry/batch/
 pkg/controller/job/job_controller.go, plugin/pkg/auth/authorizer/rbac/bootstrappolicy/controller_policy.go
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import replace

@@ -3,8 +3,6 @@
 Source: kubernetes-sigs/jobset v0.12.0 pkg/webhooks/jobset_webhook.go
 """
 
-from __future__ import annotations
-
 from gpuc.admission.validation.changes import ChangedObject, Refusals
 from gpuc.admission.validation.field import INT32_MAX, Field, Problems, count_or_one, number, text
 from gpuc.kubernetes.dns_name import LABEL_1035, MAX_LABEL, is_label_value

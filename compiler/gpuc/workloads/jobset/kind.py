@@ -5,8 +5,6 @@ pkg/webhooks/pod_webhook.go (setExclusiveAffinities, setNodeSelector), config/de
 names the ServiceAccount jobset-controller.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from gpuc.diagnostics.finding import Path

@@ -3,8 +3,6 @@
 Source: kubernetes-sigs/lws v0.9.0 pkg/webhooks/leaderworkerset_webhook.go
 """
 
-from __future__ import annotations
-
 from math import ceil
 from typing import Any
 

@@ -5,8 +5,6 @@ pkg/controllers/leaderworkerset_controller.go, pod_controller.go: the StatefulSe
 same templates of PersistentVolumeClaims.
 """
 
-from __future__ import annotations
-
 from gpuc.diagnostics.finding import Path
 from gpuc.manifest.manifest import Body
 from gpuc.objects.object_set import count_or, dig

@@ -3,8 +3,6 @@
 Source: kubeflow/mpi-operator v0.8.2 deploy/v2beta1/mpi-operator.yaml
 """
 
-from __future__ import annotations
-
 from gpuc.parts import workload_kind as parts
 from gpuc.workloads.training_operator.kind import GROUP, LABELS, TRAITS, role_pods
 

@@ -4,8 +4,6 @@ Source: k8s.io/api v0.35 core/v1; the CRDs of argo-rollouts v1.8 and knative ser
 pkg/controller/jobs/{appwrapper,sparkapplication}
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from gpuc.parts import workload_kind as parts

@@ -3,8 +3,6 @@
 Source: kubernetes-sigs/kueue v0.19.2 pkg/controller/jobs/pod/pod_webhook.go
 """
 
-from __future__ import annotations
-
 from gpuc.admission.documents import CONTAINERS
 from gpuc.admission.mutating import set_default_requests
 from gpuc.admission.validation.constraints import dns_subdomain

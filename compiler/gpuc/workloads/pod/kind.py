@@ -3,8 +3,6 @@
 Source: k8s.io/api v0.35 core/v1
 """
 
-from __future__ import annotations
-
 from gpuc.kubernetes.kueue import POD
 from gpuc.parts import workload_kind as parts
 

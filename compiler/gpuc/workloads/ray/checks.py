@@ -3,8 +3,6 @@
 Source: ray-project/kuberay v1.6.2 ray-operator/apis/ray/v1; kubernetes-sigs/kueue v0.19.2 pkg/controller/jobs/ray*
 """
 
-from __future__ import annotations
-
 from gpuc.admission.validation.field import Field, Problems
 from gpuc.admission.validation.kueue import ANNOTATIONS, ELASTIC
 

@@ -5,8 +5,6 @@ has the name of the release, and upstream names no namespace; ray-operator/contr
 (GetDefaultSubmitterTemplate); ray-operator/controllers/ray/utils/constant.go (KubeRayController)
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The webhook of Kubeflow Trainer, which reads the runtime of the TrainJob from the cluster. gpuc does not read it."""
 
-from __future__ import annotations
-
 from gpuc.admission.request import Decision
 from gpuc.admission.validation.field import Field, Problems
 

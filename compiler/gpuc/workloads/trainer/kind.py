@@ -3,8 +3,6 @@
 Source: kubeflow/trainer v2.2.1 manifests/overlays/manager/kustomization.yaml, manifests/base/rbac/service_account.yaml
 """
 
-from __future__ import annotations
-
 from gpuc.kubernetes.controllers import JOBSET
 from gpuc.parts import workload_kind as parts
 

@@ -3,8 +3,6 @@
 Source: kubeflow/training-operator v1.9.3 pkg/webhooks, pkg/common/util/webhooks.go
 """
 
-from __future__ import annotations
-
 from gpuc.admission.validation.field import Field, Problems, text
 from gpuc.workloads.training_operator.kind import JOBS
 

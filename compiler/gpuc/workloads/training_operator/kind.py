@@ -4,8 +4,6 @@ Source: kubeflow/training-operator v1.9.3, its CRDs, manifests/overlays/standalo
 manifests/base/rbac/service-account.yaml
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from gpuc.diagnostics.finding import Path

@@ -4,8 +4,6 @@ Source: volcano-sh/volcano v1.15.1 pkg/webhooks/admission/jobs/{validate,mutate}
 pkg/controllers/job/plugins/factory.go, pkg/controllers/job/plugins/distributed-framework/mpi/mpi.go
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from copy import deepcopy
 from itertools import pairwise

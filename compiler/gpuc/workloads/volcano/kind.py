@@ -5,8 +5,6 @@ pkg/controllers/job/job_controller_util.go (createJobPod), pkg/controllers/job/p
 pkg/webhooks/admission/jobs/mutate/mutate_job.go (default names), installer/volcano-development.yaml (ServiceAccount)
 """
 
-from __future__ import annotations
-
 from gpuc.objects.object_set import dig
 from gpuc.parts import workload_kind as parts
 

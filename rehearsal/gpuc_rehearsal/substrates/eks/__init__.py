@@ -1,7 +1,5 @@
 """Clusters on EKS in a rehearsal: Karpenter with a simulated provider."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from gpuc.documents.reader import load_yaml

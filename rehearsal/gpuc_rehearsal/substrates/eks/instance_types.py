@@ -1,7 +1,5 @@
 """Instance types of the simulated cloud provider, and DaemonSets that reserve resources of nodes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 from gpuc.catalog.records import InstanceType

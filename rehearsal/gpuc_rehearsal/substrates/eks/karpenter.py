@@ -1,7 +1,5 @@
 """Karpenter in a rehearsal, with the simulated provider of kwok, and how it replaces nodes after a change."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

@@ -1,7 +1,5 @@
 """Findings about quotas, quotas of namespaces and limit ranges of small clusters: the cases of cases.yaml."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from typing import Any
 

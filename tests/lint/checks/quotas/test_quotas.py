@@ -1,7 +1,5 @@
 """Checks of quotas: findings in changed objects, and no findings in the examples."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import cache
 from itertools import product

@@ -1,7 +1,5 @@
 """Quota that is useless without other quota, ResourceQuotas, and LimitRanges."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

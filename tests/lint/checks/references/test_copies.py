@@ -1,7 +1,5 @@
 """Many copies of the production cluster in one object set, without findings; benchmarks/lint.py measures the time."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

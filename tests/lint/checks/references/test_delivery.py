@@ -1,7 +1,5 @@
 """Delivery by Argo CD: the Applications of the examples, and Applications of any shape."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any

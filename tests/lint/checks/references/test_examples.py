@@ -1,7 +1,5 @@
 """The examples have no findings."""
 
-from __future__ import annotations
-
 import pytest
 
 from gpuc.lint.checks import findings

@@ -1,7 +1,5 @@
 """Labels of the node pools of an example that select a configuration of the GPU operator, and its overlays."""
 
-from __future__ import annotations
-
 import pytest
 
 from gpuc.objects.object_set import ObjectSet

@@ -1,7 +1,5 @@
 """Every row of the table of references: no finding with its target, and a finding if the target has another name."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

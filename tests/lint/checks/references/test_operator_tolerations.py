@@ -1,7 +1,5 @@
 """The tolerations that gpuc writes for the pods of the GPU operator."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.conftest import EXAMPLES

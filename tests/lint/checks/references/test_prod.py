@@ -1,7 +1,5 @@
 """The production cluster with one wrong reference: at its source, or at its target."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 

@@ -1,7 +1,5 @@
 """The Services of the templates of the examples."""
 
-from __future__ import annotations
-
 import pytest
 
 from gpuc.diagnostics.finding import Path

@@ -1,7 +1,5 @@
 """Names of devices, and names that are near enough to others to be misspelt."""
 
-from __future__ import annotations
-
 import pytest
 
 from gpuc.diagnostics.spelling import misspelt

@@ -1,7 +1,5 @@
 """Startup taints, and the pods that count as their removers."""
 
-from __future__ import annotations
-
 import pytest
 
 from gpuc.trace.cluster_index import ClusterIndex

@@ -8,8 +8,6 @@ and the fix in parentheses. `says` are parts of the messages, `at` are the paths
 select the rules that a file is about, `topic` the folder of its checks.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from textwrap import dedent

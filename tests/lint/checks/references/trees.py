@@ -1,7 +1,5 @@
 """Object sets from YAML texts and from the example clusters, and short forms of their findings."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cache

@@ -1,7 +1,5 @@
 """EFA device plugin: tolerations and instance types."""
 
-from __future__ import annotations
-
 from gpuc.manifest.manifest import Values
 from gpuc.model import Cluster
 from gpuc.substrates.eks.efa.component import efa

@@ -6,8 +6,6 @@ instances) and "Deployment Considerations" (persistence of the MIG mode); NVIDIA
 Started" (state and status of the section Fabric); nvidia-smi(1).
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

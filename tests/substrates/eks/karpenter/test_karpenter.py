@@ -1,7 +1,5 @@
 """Karpenter objects of pools: values, schemas, limits, disruption and overlays."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Karpenter objects against the upstream CRDs: CEL rules and defaults of the API server."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The script of user data that prepares GPUs, run with stubs of nvidia-smi and systemctl (see gpu_node.py)."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

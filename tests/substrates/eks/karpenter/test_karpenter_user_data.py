@@ -1,7 +1,5 @@
 """User data of gpuc and of the spec, parsed as by cloud-init, nodeadm and a shell."""
 
-from __future__ import annotations
-
 import subprocess
 import tomllib
 from typing import Any

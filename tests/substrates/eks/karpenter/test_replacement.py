@@ -1,7 +1,5 @@
 """Replacement of nodes: expiry, drift, working hours and static pools, as Karpenter reads the NodePools."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any

@@ -1,7 +1,5 @@
 """User data of all example pools, judged by shellcheck and by systemd-analyze."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """The NodePools of a pool with a minimum of nodes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

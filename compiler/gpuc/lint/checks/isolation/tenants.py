@@ -1,7 +1,5 @@
 """The permissions and the network of tenants."""
 
-from __future__ import annotations
-
 from gpuc.diagnostics.contract import Needs
 from gpuc.isolation import access, dns_egress
 from gpuc.isolation.access import Access

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -34,7 +32,7 @@ def findings(objects: ObjectSet) -> Findings:
             yield from _monitor(monitor, targets)
 
 
-def _monitor(monitor: Monitor, targets: _Targets) -> Findings:
+def _monitor(monitor: Monitor, targets: "_Targets") -> Findings:
     namespaces = monitor.namespaces
     if any(targets.has(name, monitor.kind) or targets.may_match(name, monitor) for name in namespaces):
         return
@@ -51,7 +49,7 @@ def _monitor(monitor: Monitor, targets: _Targets) -> Findings:
         yield from _labels(monitor, targets)
 
 
-def _labels(monitor: Monitor, targets: _Targets) -> Findings:
+def _labels(monitor: Monitor, targets: "_Targets") -> Findings:
     namespaces, kind = monitor.namespaces, monitor.targets
     known = [labels for name in namespaces for labels in targets.charts.labels(name, monitor.kind)]
     charts = ", ".join(sorted({chart for name in namespaces for chart in targets.charts.names(name)}))
@@ -80,7 +78,7 @@ class _Targets:
     objects: ObjectSet
 
     @cached_property
-    def charts(self) -> InstalledCharts:
+    def charts(self) -> "InstalledCharts":
         return InstalledCharts(self.objects)
 
     @cached_property

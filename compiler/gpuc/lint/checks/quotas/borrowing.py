@@ -3,8 +3,6 @@
 Rules of `gpuc.rules` judge the mistakes that can also be in a spec.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 

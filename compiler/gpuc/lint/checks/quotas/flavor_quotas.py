@@ -1,7 +1,5 @@
 """Quotas of flavors: above the capacity of their node pools, out of proportion to each other, or of closed pools."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from fractions import Fraction
 from math import inf

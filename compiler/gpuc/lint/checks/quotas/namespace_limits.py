@@ -4,8 +4,6 @@ Source: kubernetes v1.35 pkg/apis/core/validation/validation.go (ValidateLimitRa
 (registry.go) and pkg/quota/v1/install (keys of spec.hard)
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any
 

@@ -3,8 +3,6 @@
 Source: kubernetes v1.35 pkg/quota/v1/evaluator/core/pods.go (keys of spec.hard)
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
@@ -57,7 +55,7 @@ def namespace_quotas(objects: ObjectSet) -> Findings:
         yield from _too_high(list(_quotas(hard, members, judged, pools.closed)), judged, pools)
 
 
-def _too_high(quotas: list[NamespaceQuota], queues: dict[str, Member], pools: FlavorCapacity) -> Findings:
+def _too_high(quotas: "list[NamespaceQuota]", queues: dict[str, Member], pools: FlavorCapacity) -> Findings:
     """Yields findings about ResourceQuotas that allow more than the ClusterQueues and node pools can provide."""
     found = list(outside_kueue(quotas, pools.unqueued))
     yield from found
@@ -69,7 +67,7 @@ def _too_high(quotas: list[NamespaceQuota], queues: dict[str, Member], pools: Fl
 
 def _quotas(
     hard: dict[str, Hard], members: dict[str, list[str]], queues: dict[str, Member], closed: frozenset[str]
-) -> Iterator[NamespaceQuota]:
+) -> "Iterator[NamespaceQuota]":
     """Yields the ResourceQuota of every namespace, with the amounts that its ClusterQueues can provide.
 
     Namespaces with a ClusterQueue that does not exist are left out.
@@ -88,7 +86,7 @@ def _quotas(
         yield NamespaceQuota(namespace, names, hard.get(namespace, {}), provided)
 
 
-def _bounds_nothing(quota: NamespaceQuota, covered: set[str], pools: FlavorCapacity) -> Findings:
+def _bounds_nothing(quota: "NamespaceQuota", covered: set[str], pools: FlavorCapacity) -> Findings:
     """Yields findings about amounts of a ResourceQuota that pods of the namespace cannot use.
 
     Pods outside of Kueue can also use the node pools that no ResourceFlavor selects.

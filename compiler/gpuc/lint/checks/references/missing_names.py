@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from gpuc.cluster.index import Index
 from gpuc.cluster.namespace import ALWAYS
 from gpuc.cluster.queue import from_objects, parent

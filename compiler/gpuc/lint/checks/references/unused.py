@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from gpuc.cluster.flavors import FlavorCapacity

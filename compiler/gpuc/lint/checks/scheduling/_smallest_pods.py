@@ -1,7 +1,5 @@
 """The smallest pods that a ClusterQueue can admit."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from gpuc.cluster.flavors import ResourceFlavor

@@ -3,8 +3,6 @@
 Source: the decisions of gpuc.admission
 """
 
-from __future__ import annotations
-
 from itertools import chain
 
 from gpuc.diagnostics.contract import PODS

@@ -3,8 +3,6 @@
 The checks trace the smallest pod that requests a resource of a ClusterQueue through quota, admission and scheduling.
 """
 
-from __future__ import annotations
-
 from itertools import chain
 
 from gpuc.cluster.flavors import FlavorCapacity, ResourceFlavor

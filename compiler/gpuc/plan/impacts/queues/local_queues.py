@@ -1,7 +1,5 @@
 """Impacts on queues that begin, stop or end, on their LocalQueues, and on the workloads in them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """The chapters of the README about what a cluster on EKS needs from AWS."""
 
-from __future__ import annotations
-
 from pathlib import Path as File
 
 from gpuc.diagnostics.finding import Path

@@ -1,7 +1,5 @@
 """The IAM roles of ServiceAccounts, and the groups of members and auditors."""
 
-from __future__ import annotations
-
 import re
 from shlex import quote
 

@@ -1,7 +1,5 @@
 """Subnets, security groups, and the engine that enforces NetworkPolicies."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from gpuc.emit.prerequisites.connections import (

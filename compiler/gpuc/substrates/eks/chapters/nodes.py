@@ -1,7 +1,5 @@
 """The EKS cluster with the nodes of the controllers, and what EC2 must offer for the nodes of pools."""
 
-from __future__ import annotations
-
 from gpuc.emit.component import by_section, needed_components
 from gpuc.emit.prerequisites.connections import replaces_kube_proxy
 from gpuc.emit.prerequisites.record import Chapter, Row, written

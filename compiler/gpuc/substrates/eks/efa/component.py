@@ -1,7 +1,5 @@
 """EFA device plugin. It runs on nodes with EFA only."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

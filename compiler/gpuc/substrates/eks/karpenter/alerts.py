@@ -1,7 +1,5 @@
 """Alerts for nodes that do not become ready, and for capacity that EC2 does not deliver, or takes away."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import datetime
 

@@ -1,7 +1,5 @@
 """Karpenter: controller values, and an EC2NodeClass, NodeOverlays and a NodePool per pool."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from gpuc.diagnostics.finding import Path

@@ -1,7 +1,5 @@
 """EC2NodeClass: image, network, disks and user data of the nodes of a pool."""
 
-from __future__ import annotations
-
 from gpuc.catalog.records import InstanceType
 from gpuc.kubernetes.amounts import CPU, GIB, quantity_text
 from gpuc.manifest.manifest import Body

@@ -1,7 +1,5 @@
 """The objects of a pool: an EC2NodeClass, NodeOverlays and NodePools."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from gpuc.catalog.records import InstanceType

@@ -1,7 +1,5 @@
 """The IAM roles of nodes and of Karpenter's controller, and the interruption queue."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

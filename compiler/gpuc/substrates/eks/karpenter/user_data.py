@@ -5,8 +5,6 @@
 - Ubuntu: a script that joins the cluster, because Karpenter adds nothing for the AMI family Custom.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """CRDs of Karpenter. Their own chart installs the CRDs before the controller, and keeps them without the controller."""
 
-from __future__ import annotations
-
 from gpuc.emit.component import CRD, Component
 from gpuc.emit.component_facts import READ, ChartLabels, nothing
 from gpuc.kubernetes.api_groups import KARPENTER, KARPENTER_AWS

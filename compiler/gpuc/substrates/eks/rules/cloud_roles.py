@@ -1,7 +1,5 @@
 """The IAM roles of ServiceAccounts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from gpuc.diagnostics.finding import Path, Related, Severity

@@ -1,7 +1,5 @@
 """Rules about what two specs of a fleet on EKS must not have in common."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from gpuc.diagnostics.finding import Severity

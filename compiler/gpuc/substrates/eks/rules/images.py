@@ -1,7 +1,5 @@
 """The AMIs of node pools."""
 
-from __future__ import annotations
-
 from gpuc.diagnostics.finding import Related
 from gpuc.model import Cluster, GpuPool, Pool
 from gpuc.rules import Findings, Found, gpu_rule, rule

@@ -1,7 +1,5 @@
 """The runs of node pools, and what interrupts pods: spot capacity and the replacement of nodes."""
 
-from __future__ import annotations
-
 from gpuc.diagnostics.finding import Related, Severity
 from gpuc.kubernetes.duration import format_duration
 from gpuc.model import Cluster, Pool

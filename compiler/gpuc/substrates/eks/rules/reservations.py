@@ -1,7 +1,5 @@
 """Reservations and capacity blocks of node pools."""
 
-from __future__ import annotations
-
 from datetime import datetime
 
 from gpuc.diagnostics.finding import Path, Related, Severity

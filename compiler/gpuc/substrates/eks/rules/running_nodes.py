@@ -1,7 +1,5 @@
 """Nodes that always run: static nodes, and the minimum of a node pool."""
 
-from __future__ import annotations
-
 from gpuc.diagnostics.finding import Related, Severity
 from gpuc.model import Cluster, Pool
 from gpuc.rules import Findings, Found, pool_rule, rule

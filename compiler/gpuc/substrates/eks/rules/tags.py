@@ -1,7 +1,5 @@
 """The tags of nodes."""
 
-from __future__ import annotations
-
 from gpuc.diagnostics.finding import Severity
 from gpuc.model import Cluster
 from gpuc.rules import Findings, Found, rule

@@ -1,7 +1,5 @@
 """The user data of the spec."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The volumes of nodes."""
 
-from __future__ import annotations
-
 from gpuc.diagnostics.finding import Severity
 from gpuc.kubernetes.amounts import GIB
 from gpuc.kubernetes.quantity import format_quantity

@@ -1,7 +1,5 @@
 """The zones of node pools and of the cluster."""
 
-from __future__ import annotations
-
 from gpuc.diagnostics.finding import Path, Related
 from gpuc.model import Cluster, Pool
 from gpuc.rules import Findings, Found, pool_rule, rule

@@ -1,7 +1,5 @@
 """Impacts on the nodes that exist: their pools, labels, taints and MIG layouts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from gpuc.diagnostics.finding import Path

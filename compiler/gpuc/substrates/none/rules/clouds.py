@@ -1,7 +1,5 @@
 """What a cloud has and existing nodes do not have."""
 
-from __future__ import annotations
-
 from gpuc.diagnostics.finding import Severity
 from gpuc.model import Cluster, Pool, Tenant
 from gpuc.rules import Findings, Found, pool_rule, rule, tenant_rule

@@ -1,7 +1,5 @@
 """The names and the number of the nodes of a pool."""
 
-from __future__ import annotations
-
 from gpuc.diagnostics.finding import Related
 from gpuc.diagnostics.words import counted
 from gpuc.model import Cluster, Pool

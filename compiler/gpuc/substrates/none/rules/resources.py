@@ -1,7 +1,5 @@
 """The resources, labels and taints of existing nodes."""
 
-from __future__ import annotations
-
 from gpuc.diagnostics.finding import Path
 from gpuc.diagnostics.place import dotted
 from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, GIB, MEMORY, quantity_text

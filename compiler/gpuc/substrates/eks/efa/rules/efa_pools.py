@@ -1,7 +1,5 @@
 """Node pools with EFA."""
 
-from __future__ import annotations
-
 from gpuc.diagnostics.finding import Path, Related, Severity
 from gpuc.model import Cluster, Namespace, Pool, Tenant
 from gpuc.rules import Findings, Found, efa_rule, rule, tenant_rule

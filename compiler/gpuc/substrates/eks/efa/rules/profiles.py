@@ -1,7 +1,5 @@
 """NCCL profiles: their environment variables, and the namespaces that use them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -71,7 +69,7 @@ def invalid_value(cluster: Cluster) -> Findings:
             yield Found(path, f"{actual}; expected {expected}")
 
 
-def _expected(variable: NcclVariable, value: str) -> str:
+def _expected(variable: "NcclVariable", value: str) -> str:
     """Returns the allowed values for the message, or an empty string if the value is allowed."""
     if variable.type == "bool":
         return "" if value.lower() in ("0", "1", "true", "false") else "0 or 1"
@@ -86,7 +84,7 @@ def _expected(variable: NcclVariable, value: str) -> str:
     return "" if all(word.strip().lower() in known for word in words) else ", ".join(variable.values)
 
 
-def _expected_number(variable: NcclVariable, value: str) -> str:
+def _expected_number(variable: "NcclVariable", value: str) -> str:
     """Returns the allowed numbers for the message, or an empty string if the value is an allowed number."""
     low, high = variable.minimum, variable.maximum
     try:

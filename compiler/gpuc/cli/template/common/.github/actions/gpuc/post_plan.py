@@ -9,8 +9,6 @@ Source of the API: https://docs.github.com/en/rest (version 2022-11-28), pages p
 actions/artifacts.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import os
