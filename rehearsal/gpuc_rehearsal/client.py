@@ -123,12 +123,6 @@ class Client:
         response = self.request("GET", self.path(api, kind, namespace))
         return response["items"], response["metadata"]["resourceVersion"]
 
-    def patch(
-        self, api: str, kind: str, name: str, changes: Object, namespace: str = "", subresource: str = ""
-    ) -> Object:
-        """Sends a JSON merge patch as `patch_object` does."""
-        return self.patch_object(new_object(api, kind, name, namespace), changes, subresource)
-
     def patch_object(
         self, document: Object, changes: Object, subresource: str = "", *, dry_run: bool = False
     ) -> Object:

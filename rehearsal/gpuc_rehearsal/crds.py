@@ -1,20 +1,19 @@
 """CustomResourceDefinitions of the control plane: from a given folder, from the programs, or from schema tables."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
 from gpuc.catalog import load
 from gpuc.catalog.schemas import Table, custom_kinds, table
-from gpuc.catalog.schemas.structural import Schema
+from gpuc.catalog.schemas.definition import definition
 from gpuc.cluster.application import ARGO
 from gpuc.emit.component import components_on
 from gpuc.kubernetes.api_groups import CONSTRAINT_API
 from gpuc.manifest.manifest import Body
 from gpuc.parts.workload_kinds import spec_frameworks
-from gpuc_rehearsal.client import DEFINITION, new_object
 from gpuc_rehearsal.programs import Programs, rehearsals
 
 _OF_PLATFORM = (ARGO, "cilium.io", "monitoring.coreos.com")
@@ -61,16 +60,18 @@ def definitions(
     rows = rehearsals(substrates)
     bundled = _files(programs.data(row.definitions) for row in rows)
     simulated = _files(programs.data(name) for row in rows for name in row.data if name.endswith("-crds"))
-    from_tables = {name: row for name, row in _from_tables() if name in bundled or _group(name) in groups}
+    from_tables = {name: row for name, row in _from_tables() if name in bundled or name.partition(".")[2] in groups}
     selected: dict[str, bytes | Body] = {**from_tables, **bundled}
     without_schema = {f"{schema_table.plural}.{schema_table.group}" for schema_table in _WITHOUT_SCHEMA}
     given = _files([folder]) if folder else {}
     selected |= {name: text for name, text in given.items() if name in selected and name not in without_schema}
     unused = {group for row in rows for group in row.unused_groups}
-    installed = {name: row for name, row in {**selected, **simulated}.items() if _group(name) not in unused}
+    installed = {name: row for name, row in {**selected, **simulated}.items() if name.partition(".")[2] not in unused}
     if outside_charts:
         of_charts_too = {ARGO, *chain.from_iterable(load().chart_groups.values())}
-        left_out = {name for name in installed if name in bundled or _group(name) in of_charts_too} - simulated.keys()
+        left_out = {
+            name for name in installed if name in bundled or name.partition(".")[2] in of_charts_too
+        } - simulated.keys()
         installed = {name: row for name, row in installed.items() if name not in left_out}
     structural = (name for name, row in installed.items() if isinstance(row, dict) and name not in without_schema)
     return Definitions(tuple(installed.values()), tuple(structural))
@@ -82,58 +83,14 @@ def framework_groups(frameworks: Iterable[str]) -> set[str]:
     return {kind.group for kind in kinds if kind.traits.is_rehearsed}
 
 
-def structural_definition(schema_table: Table) -> Body:
-    """Returns a CustomResourceDefinition with the typed fields of a schema table and a status without a schema."""
-    open_object = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-    schema = _structural(schema_table.schema, schema_table.schema.get("$defs", {}))
-    text = {"type": "string"}
-    own = {"apiVersion": text, "kind": text, "metadata": {"type": "object"}, "status": open_object}
-    schema["properties"] = schema.get("properties", {}) | own
-    version = {"name": schema_table.version, "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
-    spec = {
-        "group": schema_table.group,
-        "names": {"kind": schema_table.kind, "plural": schema_table.plural},
-        "scope": "Namespaced" if schema_table.namespaced else "Cluster",
-        "versions": [version | {"subresources": {"status": {}}}],
-    }
-    return new_object(*DEFINITION, f"{schema_table.plural}.{schema_table.group}", spec=spec)
-
-
 def _from_tables() -> Iterator[tuple[str, Body]]:
     """Yields (name, definition) of the newest version of every custom kind, and of the kinds without a schema."""
     for schema_table in _WITHOUT_SCHEMA:
-        yield f"{schema_table.plural}.{schema_table.group}", structural_definition(schema_table)
+        yield f"{schema_table.plural}.{schema_table.group}", definition(schema_table)
     for api, kind in custom_kinds():
         newest = table(api, kind, "")
         if newest is not None and api != CONSTRAINT_API:
-            yield f"{newest.plural}.{newest.group}", structural_definition(newest)
-
-
-_COPIED_KEYS = (
-    "type", "format", "enum", "pattern", "minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems",
-    "minProperties", "maxProperties", "required", "default", "x-kubernetes-preserve-unknown-fields",
-    "x-kubernetes-embedded-resource",
-)  # fmt: skip
-
-
-def _structural(schema: Schema, defs: Mapping[str, Schema]) -> Schema:
-    """Returns a structural schema for a strict schema: references are replaced, and unknown fields are allowed."""
-    if "$ref" in schema:
-        schema = {**defs[schema["$ref"].rpartition("/")[2]], **{k: v for k, v in schema.items() if k != "$ref"}}
-    if isinstance(schema.get("type"), list) or schema.get("format") == "quantity":
-        return {"x-kubernetes-int-or-string": True}
-    structural = {key: schema[key] for key in _COPIED_KEYS if key in schema}
-    if "properties" in schema:
-        structural["properties"] = {name: _structural(child, defs) for name, child in schema["properties"].items()}
-    if isinstance(schema.get("items"), dict):
-        structural["items"] = _structural(schema["items"], defs)
-    if keys := schema.get("x-kubernetes-list-map-keys"):
-        structural |= {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": keys}
-    if isinstance(values := schema.get("additionalProperties"), dict):
-        structural["additionalProperties"] = _structural(values, defs)
-    if "type" not in structural:
-        structural = {"x-kubernetes-preserve-unknown-fields": True}
-    return structural
+            yield f"{newest.plural}.{newest.group}", definition(newest)
 
 
 def _files(folders: Iterable[Path]) -> dict[str, bytes]:
@@ -145,7 +102,3 @@ def _files(folders: Iterable[Path]) -> dict[str, bytes]:
         if b"\nkind: CustomResourceDefinition\n" in b"\n" + text and name_line:
             found[name_line[1].decode()] = text
     return found
-
-
-def _group(name: str) -> str:
-    return name.partition(".")[2]

@@ -98,19 +98,6 @@ def with_namespaces(value: Any, namespaces: dict[str, str]) -> Any:
     return namespaces.get(value, value) if isinstance(value, str) else value
 
 
-def merge_patch(before: Object, after: Object) -> Object:
-    """Returns the JSON merge patch that changes the object `before` to the object `after`."""
-    patch: Object = dict.fromkeys(before.keys() - after.keys())
-    for key, value in after.items():
-        old = before.get(key)
-        if isinstance(value, dict) and isinstance(old, dict):
-            if nested := merge_patch(old, value):
-                patch[key] = nested
-        elif key not in before or value != old:
-            patch[key] = value
-    return patch
-
-
 def _example(policy: str, title: str, denied: bool, document: Object) -> Example:
     if document["kind"] != "AdmissionReview":
         return Example(policy, title, denied, _completed(document))

@@ -56,15 +56,11 @@ def _condition(kind: str) -> Callable[[Client, Object], str]:
     """Returns a check that the condition with the type `kind` is True for the current generation of an object."""
 
     def check(client: Client, document: Object) -> str:
-        actual, generation = condition(document, kind), _generation(document)
+        actual, generation = condition(document, kind), document["metadata"].get("generation", 0)
         is_true = actual.get("status") == "True" and actual.get("observedGeneration", generation) == generation
         return "" if is_true else conditions_text(document)
 
     return check
-
-
-def _generation(document: Object) -> int:
-    return int(document["metadata"].get("generation", 0))
 
 
 def _template(client: Client, document: Object) -> str:
@@ -101,7 +97,7 @@ def _constraint(client: Client, document: Object) -> str:
 
 def _admission_policy(_: Client, document: Object) -> str:
     """Returns why a ValidatingAdmissionPolicy is not healthy; empty if the API server has compiled it."""
-    if document.get("status", {}).get("observedGeneration", 0) < _generation(document):
+    if document.get("status", {}).get("observedGeneration", 0) < document["metadata"].get("generation", 0):
         return "the API server has not compiled the expressions"
     return _type_warnings(document)
 
@@ -151,4 +147,4 @@ def _label_blocks(client: Client, pool: Pool, nodes: list[Object]) -> None:
             names = (f"{pool.name}-{index}" for index in count())
             block = next(name for name in names if sizes[name] < BLOCK_NODES)
             sizes[block] += 1
-            client.patch(*NODE, node["metadata"]["name"], {"metadata": {"labels": {label: block}}})
+            client.patch_object(node, {"metadata": {"labels": {label: block}}})

@@ -1,6 +1,7 @@
 """The formats of the reports of rehearsals. The summary is last on a terminal, and below the title in Markdown."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,8 +35,11 @@ class Report:
         match form:
             case "text":
                 return "\n".join(printed(self._text(result), style) for result in results)
-            case "json":
-                return json_text({self.key: _rounded([self.data(result) for result in results])}, self.version)
+            case "json":  # durations with two decimals
+                data = json.dumps([self.data(result) for result in results])
+                return json_text(
+                    {self.key: json.loads(data, parse_float=lambda text: round(float(text), 2))}, self.version
+                )
             case "markdown":
                 pages = ([Heading(self.title(row)), self.summary(row), *self.blocks(row)] for row in results)
                 return "\n".join(map(page, pages))
@@ -47,12 +51,3 @@ class Report:
         if self.is_good is not None:
             verdict = (": ", Span("good", "1;32") if self.is_good(result) else Span("not good", "1;31"))
         return [Heading(self.title(result)), *self.blocks(result), "", steps, (self.summary(result), *verdict)]
-
-
-def _rounded(value: Any) -> Any:
-    """Returns data with two decimals, as durations have in a JSON document."""
-    if isinstance(value, Mapping):
-        return {key: _rounded(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_rounded(item) for item in value]
-    return round(value, 2) if isinstance(value, float) else value

@@ -194,8 +194,5 @@ def _case(located: LocatedResult) -> dict[str, Any]:
     }
 
 
-def _title(result: Result) -> str:
-    return f"Rehearsal of {result.cluster} ({result.file})"
-
-
-REPORT = Report("clusters", 2, _title, _blocks, summary, _data, lambda result: result.is_good)
+_TITLE = "Rehearsal of {0.cluster} ({0.file})"
+REPORT = Report("clusters", 2, _TITLE.format, _blocks, summary, _data, lambda result: result.is_good)

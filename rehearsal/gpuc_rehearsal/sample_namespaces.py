@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from threading import Lock
 
+from gpuc.customize.merge import patch_between
 from gpuc.kubernetes.api_groups import ADMISSION_API, CONSTRAINT_API, is_custom
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.model import Cluster
@@ -13,7 +14,7 @@ from gpuc.policy.library import Policy
 from gpuc_rehearsal.client import ApiError, Client, Object, WaitError, new_object
 from gpuc_rehearsal.context import RehearsalContext
 from gpuc_rehearsal.crds import framework_groups
-from gpuc_rehearsal.examples import Example, examples, merge_patch, with_namespaces
+from gpuc_rehearsal.examples import Example, examples, with_namespaces
 from gpuc_rehearsal.health import BINDING
 from gpuc_rehearsal.outcome import dry_run
 
@@ -29,7 +30,7 @@ class SampleNamespaces:
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster, self._lock = cluster, Lock()
-        self._ready, self._failure = False, ""
+        self._failure: str | None = None
 
     @property
     def emitted(self) -> list[str]:
@@ -65,8 +66,8 @@ class SampleNamespaces:
                 raise the same error.
         """
         with self._lock:
-            if not self._ready:
-                self._ready = True
+            if self._failure is None:
+                self._failure = ""
                 try:
                     self._create(context)
                 except (ApiError, WaitError) as error:
@@ -84,7 +85,7 @@ class SampleNamespaces:
         if example.before is None:
             client.create(after, dry_run=True)
         else:
-            changes = merge_patch(_in_test_namespace(example, example.before), after)
+            changes = patch_between(_in_test_namespace(example, example.before), after)
             client.patch_object(after, changes, example.subresource, dry_run=True)
 
     def _create(self, context: RehearsalContext) -> None:

@@ -150,8 +150,7 @@ def creator(factory: WorkloadFactory, document: Object) -> str:
 
 def security_context(pool: Pool | None) -> Object:
     """Returns the security context of a pod: the user of the pool's MPS clients, else any user except root."""
-    mps_user = pool.mps_user if pool is not None else None
-    user = ANY_USER if mps_user is None else mps_user
+    user = ANY_USER if pool is None or pool.mps_user is None else pool.mps_user
     return {"runAsNonRoot": True, "runAsUser": user, "seccompProfile": {"type": "RuntimeDefault"}}
 
 

@@ -1,7 +1,7 @@
 """Objects that violate exactly one policy each."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import replace
 
@@ -178,19 +178,12 @@ def _toleration_fence(factory: WorkloadFactory) -> Iterator[SampleObject]:
     yield SampleObject(f"pod that tolerates the taint of tenant {other}", pod)
 
 
-_GENERATED: dict[str, Callable[[WorkloadFactory], Iterator[SampleObject]]] = {
-    "gpu-limits": _gpu_limits,
-    "gpu-queue": _gpu_queue,
-    "gpu-quota": _gpu_quota,
-    "gpu-requests": _gpu_requests,
-    "gpu-resources": _gpu_resources,
-    "mps-clients": _mps_clients,
-    "nccl-profile": _nccl_profile,
-    "network-policy-fence": _network_policy_fence,
-    "owned-workloads": _owned_workloads,
-    "pool-selector": _pool_selector,
-    "priority-classes": _priority_classes,
-    "queue-required": _queue_required,
-    "toleration-fence": _toleration_fence,
-}
+_GENERATED = {
+    function.__name__.strip("_").replace("_", "-"): function
+    for function in (
+        _gpu_limits, _gpu_queue, _gpu_quota, _gpu_requests, _gpu_resources, _mps_clients, _nccl_profile,
+        _network_policy_fence, _owned_workloads, _pool_selector, _priority_classes, _queue_required,
+        _toleration_fence,
+    )
+}  # fmt: skip
 """Generators by policy, for objects that contain names of the cluster's pools, queues or tenants."""

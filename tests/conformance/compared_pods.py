@@ -78,7 +78,7 @@ def prepare(client: Client, random: Random, name: str) -> list[Manifest]:
         if quota["kind"] == "ResourceQuota":
             hard = quota["spec"]["hard"]
             status = {"status": {"hard": hard, "used": dict.fromkeys(hard, "0")}}
-            client.patch("v1", "ResourceQuota", quota["metadata"]["name"], status, name, "status")
+            client.patch_object(new_object("v1", "ResourceQuota", quota["metadata"]["name"], name), status, "status")
     return [manifest_of(document) for document in created]
 
 

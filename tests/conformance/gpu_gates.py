@@ -18,7 +18,7 @@ from gpuc.components.gpu_operator.gpu_gate import NAME, NODE_NAME_KEY, REPORT, g
 from gpuc.manifest.manifest import Body
 from gpuc.model import Cluster, GpuPool
 from gpuc.model.names import GPUS_CONDITION, GPUS_TAINT, MIG_CONFIG_LABEL, OPERANDS_LABEL
-from gpuc_rehearsal.client import Client, Object
+from gpuc_rehearsal.client import Client, Object, new_object
 from gpuc_rehearsal.plane.site import Site
 from gpuc_rehearsal.programs import find_programs
 from gpuc_rehearsal.tools.selection import OTHERS
@@ -82,7 +82,7 @@ class Gate:
 
     def patch(self, body: Body, *flags: str) -> None:
         """Changes the Node object with administrator permissions."""
-        self.client.patch("v1", "Node", self.node, body, subresource="status" if flags else "")
+        self.client.patch_object(new_object("v1", "Node", self.node), body, "status" if flags else "")
 
     def commands(self) -> dict[str, list[str]]:
         """Returns the arguments of kubectl by the name of the init container."""

@@ -172,7 +172,7 @@ def _prepare(client: Client, spec: CompiledSpec, pool: ThreadPoolExecutor) -> li
     others = [m.document() for m in spec.synced if m.kind != "Namespace" and client.serves(m.api, m.kind)]
     list(pool.map(client.apply, others))
     for application, status in running_syncs(spec):
-        client.patch(application.api, application.kind, application.name, status, application.namespace)
+        client.patch_object(application.document(), status)
     return [document for document in (*given, *others) if document["kind"] != "Namespace"]
 
 

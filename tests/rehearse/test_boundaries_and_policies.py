@@ -8,11 +8,12 @@ from typing import cast
 import pytest
 
 from gpuc.cli.main import main
+from gpuc.customize.merge import patch_between
 from gpuc.model import Cluster
 from gpuc.pipeline.stages import compiled_spec
 from gpuc.policy.library import policies
 from gpuc_rehearsal.client import Client
-from gpuc_rehearsal.examples import examples, merge_patch
+from gpuc_rehearsal.examples import examples
 from gpuc_rehearsal.outcome import NO_OBJECTION, classify_response, refusing_component
 from gpuc_rehearsal.sample_workloads import WorkloadFactory, permitted_samples
 from gpuc_rehearsal.substitute import policy_resources
@@ -169,7 +170,7 @@ def test_the_webhook_of_the_rehearsal_receives_the_kinds_of_all_constraints() ->
 def test_a_patch_changes_one_object_to_the_other() -> None:
     before = {"metadata": {"labels": {"a": "1", "b": "2"}}, "spec": {"list": [1, 2], "kept": 1}}
     after = {"metadata": {"labels": {"a": "1"}}, "spec": {"list": [2], "kept": 1}, "new": {}}
-    assert merge_patch(before, after) == {"metadata": {"labels": {"b": None}}, "spec": {"list": [2]}, "new": {}}
+    assert patch_between(before, after) == {"metadata": {"labels": {"b": None}}, "spec": {"list": [2]}, "new": {}}
 
 
 def test_the_refusing_component_is_found_by_the_message() -> None:

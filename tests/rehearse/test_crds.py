@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from gpuc.catalog.schemas import custom_kinds, table
+from gpuc.catalog.schemas.definition import definition
 from gpuc.kubernetes.api_groups import CONSTRAINT_API
-from gpuc_rehearsal.crds import definitions, structural_definition
+from gpuc_rehearsal.crds import definitions
 from gpuc_rehearsal.programs import Programs
 
 KINDS = [(api, kind) for api, kind in custom_kinds() if api != CONSTRAINT_API]
@@ -26,7 +27,7 @@ def _schemas(schema: Any) -> Iterator[Any]:
 def test_a_definition_is_structural(api: str, kind: str) -> None:
     known = table(api, kind, "")
     assert known is not None
-    (version,) = structural_definition(known)["spec"]["versions"]
+    (version,) = definition(known)["spec"]["versions"]
     for schema in _schemas(version["schema"]["openAPIV3Schema"]):
         assert not FORBIDDEN & schema.keys()
         assert schema.get("additionalProperties") is not False

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from gpuc.cli.objects import loaded_workloads
 from gpuc.model import Cluster
-from gpuc_rehearsal.cli.transition_command import _documents
 from gpuc_rehearsal.transition.filling import as_written, user_work
 
 JOB: dict[str, Any] = {
@@ -84,6 +84,7 @@ def test_objects_of_controllers_in_a_folder_are_left_out(tmp_path: Path, prod: C
     (tmp_path / "dump.json").write_text(
         json.dumps({"apiVersion": "v1", "kind": "List", "items": [SERVICE, REPLICA_SET]})
     )
-    documents = [*_documents(tmp_path)]
+    loaded = loaded_workloads(tmp_path)
+    documents = [loaded.document(manifest) for manifest in loaded.manifests]
     assert [document["kind"] for document in documents] == ["Service", "ReplicaSet"]
     assert [document["kind"] for document in user_work(documents, prod)[1]] == ["Service"]

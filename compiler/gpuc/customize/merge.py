@@ -35,3 +35,16 @@ def merge_patch(target: Any, patch: Any, record: Callable[[Path], None], path: P
 def is_same(left: Any, right: Any) -> bool:
     """Returns whether two values are equal in JSON. In Python, True and 1 are equal too."""
     return json.dumps(left, sort_keys=True) == json.dumps(right, sort_keys=True)
+
+
+def patch_between(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
+    """Returns the JSON merge patch that changes the object `before` to the object `after`."""
+    patch: dict[str, Any] = dict.fromkeys(before.keys() - after.keys())
+    for key, value in after.items():
+        old = before.get(key)
+        if isinstance(value, dict) and isinstance(old, dict):
+            if nested := patch_between(old, value):
+                patch[key] = nested
+        elif key not in before or value != old:
+            patch[key] = value
+    return patch

@@ -208,7 +208,7 @@ class ArgoCD(Started):
         folder = self.repository.root / "clusters" / name
         for values in documents(folder / "argocd-health.yaml"):
             data = {key: str(value) for key, value in values["configs"]["cm"].items()}
-            self.client.patch("v1", "ConfigMap", "argocd-cm", {"data": data}, self.namespace)
+            self.client.patch_object(new_object("v1", "ConfigMap", "argocd-cm", self.namespace), {"data": data})
         for file in (self.repository.root / "out" / name / "apps" / "project.yaml", folder / "root.yaml"):
             for document in documents(file):
                 self.client.apply(document, manager="kubectl")
@@ -217,7 +217,7 @@ class ArgoCD(Started):
         """Makes Argo CD compare Applications with Git, as a Git webhook does after a push. names are Applications."""
         for name in names:
             changes = {"metadata": {"annotations": {REFRESH: "normal"}}}
-            self.client.patch(*APPLICATION, name, changes, self.namespace)
+            self.client.patch_object(new_object(*APPLICATION, name, self.namespace), changes)
 
     def serve_charts(self) -> None:
         """Serves the charts in the repositories of the Applications."""

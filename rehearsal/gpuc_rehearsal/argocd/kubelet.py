@@ -18,7 +18,7 @@ from gpuc_rehearsal.argocd.pods import (
     namespace_labels,
     starters,
 )
-from gpuc_rehearsal.client import Client, Object, now_text
+from gpuc_rehearsal.client import Client, Object, new_object, now_text
 from gpuc_rehearsal.plane.site import Settings, Site
 from gpuc_rehearsal.process import Process, ProgramError, stop
 
@@ -154,7 +154,7 @@ class Kubelet:
         for container in pod["spec"]["containers"]:
             names, labels = namespace_labels(container)
             for name in names:
-                self.client.patch("v1", "Namespace", name, {"metadata": {"labels": labels}})
+                self.client.patch_object(new_object("v1", "Namespace", name), {"metadata": {"labels": labels}})
         self.client.patch_object(pod, {"status": succeeded_status(pod, now_text())}, "status")
 
 

@@ -87,8 +87,9 @@ class FleetRepository:
         reasons: dict[Path, str] = {}
         missing_charts: dict[str, str] = {}  # by API group
         lacks_further_chart = False
-        by_chart = load().chart_groups
-        found = {file: application for file in sorted(folder.glob("*.yaml")) if (application := _application(file))}
+        by_chart, of_gpuc = load().chart_groups, {api.partition("/")[0] for api, _ in custom_kinds()}
+        files = {file: list(applications(map(manifest_of, documents(file)))) for file in sorted(folder.glob("*.yaml"))}
+        found = {file: rows[0] for file, rows in files.items() if rows}
         for file, application in found.items():
             source = application.chart
             if source and not self.has_chart(source):
@@ -100,7 +101,7 @@ class FleetRepository:
             for group in sorted(_groups(top, application)):
                 if chart := missing_charts.get(group):
                     reasons.setdefault(file, f"objects of the API group {group} need chart {chart}, which is missing")
-                elif lacks_further_chart and _is_unknown(group):
+                elif lacks_further_chart and is_custom(group) and group not in of_gpuc:
                     reasons.setdefault(file, f"objects of the API group {group} can need a chart that is missing")
         for file, reason in reasons.items():
             file.unlink()
@@ -112,11 +113,6 @@ def _groups(top: Path, application: Application) -> set[str]:
     folders = [top / source.folder for source in application.git_sources if source.folder]
     files = (file for folder in folders for file in folder.rglob("*.yaml"))
     return {group for file in files for group in _GROUP.findall(file.read_text(encoding="utf-8"))}
-
-
-def _is_unknown(group: str) -> bool:
-    """Returns whether an API group is neither built into Kubernetes nor of a component of gpuc."""
-    return is_custom(group) and group not in {api.partition("/")[0] for api, _ in custom_kinds()}
 
 
 def fleet_repository(
@@ -159,11 +155,6 @@ def run_git(git: Path, folder: Path, *arguments: str) -> str:
 def documents(file: Path) -> list[Body]:
     """Returns the objects in a YAML file."""
     return [document for document in load_all_yaml(file.read_text(encoding="utf-8")) if document]
-
-
-def _application(file: Path) -> Application | None:
-    """Returns the Application in a file, or None."""
-    return next(iter(applications(map(manifest_of, documents(file)))), None)
 
 
 def first_git_source(found: Iterable[Application]) -> Source:

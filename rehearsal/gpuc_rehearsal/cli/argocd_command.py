@@ -48,10 +48,9 @@ def _running(
     progress: Callable[[str], None],
 ) -> Iterator[list[SyncResult]]:
     """Yields the results of a run. The control planes end when the caller leaves the `with` block."""
-    names = ", ".join(spec.cluster.name for spec in group)
     try:
         argocd = ArgoCD(programs, argo, root, group, options.charts, options.crds, progress)
-        progress(f"{names}: starting Argo CD and the control planes")
+        progress(f"{', '.join(spec.cluster.name for spec in group)}: starting Argo CD and the control planes")
         with argocd:
             specs = [(spec.cluster.name, spec.cluster.file) for spec in group]
             yield rehearse(argocd, specs, progress, options.edit)

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from gpuc.cli.objects import loaded_workloads
 from gpuc.diagnostics.finding import StageError
@@ -33,7 +32,9 @@ def transitions(
 
 
 def _transitions(before: Path, root: Path, files: Sequence[str], options: RehearsalOptions) -> Iterator[run.Transition]:
-    workloads = _documents(options.workloads) if options.workloads else None
+    # The objects have the metadata that shows which controller owns an object.
+    loaded = loaded_workloads(options.workloads) if options.workloads else None
+    workloads = [loaded.document(manifest) for manifest in loaded.manifests] if loaded else None
     present = [file for file in files if (before / file).is_file()]
     for file in files:
         if file not in present:
@@ -71,13 +72,3 @@ def _result(
     name = change.after.cluster.name
     with run.transition(change, programs, options.crds, lambda step: progress(f"{name}: {step}")) as result:
         yield [result]
-
-
-def _documents(folder: Path) -> list[dict[str, Any]]:
-    """Returns the objects in the files of a folder, also with the metadata that shows which controller owns an object.
-
-    Raises:
-        UsageError: when the folder has no objects.
-    """
-    loaded = loaded_workloads(folder)
-    return [loaded.document(manifest) for manifest in loaded.manifests]

@@ -64,7 +64,7 @@ def prepare_webhooks(site: Site, client: Client, port: int) -> None:
     webhook = {"clientConfig": {"service": convert}, "conversionReviewVersions": ["v1"]}
     conversion = {"spec": {"conversion": {"strategy": "Webhook", "webhook": webhook}}}
     for plural in CONVERTED_RESOURCES:
-        client.patch(*DEFINITION, f"{plural}.{GROUP}", conversion)
+        client.patch_object(new_object(*DEFINITION, f"{plural}.{GROUP}"), conversion)
 
 
 def _create_service(client: Client, name: str, namespace: str) -> None:

@@ -74,7 +74,7 @@ def _follow(client: Client, cluster: Cluster) -> None:
     present = {node["metadata"]["name"]: node["metadata"] for node in client.list_all(*NODE)}
     for name, metadata in present.items():
         old_keys = filter(None, metadata.get("annotations", {}).get(_OF_RULES, "").split(","))
-        client.patch(*NODE, name, features.get(name, _Features({}, {})).changes(old_keys))
+        client.patch_object(new_object(*NODE, name), features.get(name, _Features({}, {})).changes(old_keys))
     for node in _nodes(cluster):
         if node["metadata"]["name"] not in present:
             client.create(node)

@@ -234,10 +234,8 @@ def _fill_quota(context: RehearsalContext, lock: Lock, pods: list[Object]) -> Ou
 
     with lock:
         try:
-            for pod in filling:
-                if outcome := refusal_of(pod):
-                    return outcome
-            return context.until("refusal of one more pod", refused_pod, context.timeouts.retry_s)
+            early = next(filter(None, map(refusal_of, filling)), None)
+            return early or context.until("refusal of one more pod", refused_pod, context.timeouts.retry_s)
         except WaitError:
             return Outcome("admitted")
         finally:

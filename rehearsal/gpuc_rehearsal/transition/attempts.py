@@ -4,7 +4,6 @@ Three requests give the answer: a dry run by a member of the tenant, a dry run o
 replaces pods, and a new start of the workload that uses the rest of a quota, after its deletion.
 """
 
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
@@ -15,6 +14,7 @@ from gpuc.parts.workload_kinds import workload_kind
 from gpuc_rehearsal.client import ApiError, Client, Object, condition, is_true, reason_text
 from gpuc_rehearsal.context import EVENT, POD, WORKLOAD
 from gpuc_rehearsal.outcome import Outcome, dry_run, refusing_component
+from gpuc_rehearsal.process import poll
 from gpuc_rehearsal.transition.filling import Filling, without_generated
 from gpuc_rehearsal.transition.outcomes import Attempt
 from gpuc_rehearsal.transition.snapshot import OWNERS, Snapshot, is_deleting, stop_work, take_snapshot
@@ -93,13 +93,15 @@ def restart(client: Client, work: Sequence[Filling]) -> dict[str, Attempt]:
             answers[filling] = []
         except ApiError as error:
             found[str(filling)] = Attempt("refused", refusing_component(error.message), error.message)
-    deadline = time.monotonic() + DECISION_SECONDS
-    while time.monotonic() < deadline and not all(map(_is_decided, answers.values())):
+
+    def all_decided() -> bool:
         snapshot = take_snapshot(client, (POD, WORKLOAD, *OWNERS, EVENT))
         for filling, given in answers.items():
             if not _is_decided(given):
                 given.append(_answer(snapshot, filling))
-        time.sleep(_POLL_SECONDS)
+        return all(map(_is_decided, answers.values()))
+
+    poll(all_decided, DECISION_SECONDS, _POLL_SECONDS)
     waiting = {filling: given[-1] for filling, given in answers.items() if given and given[-1].outcome != "kept"}
     stop_work(client, waiting)
     return found | {str(filling): answer for filling, answer in waiting.items()}

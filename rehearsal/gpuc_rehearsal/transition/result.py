@@ -110,10 +110,6 @@ def _counted(noun: str, rows: Sequence[T]) -> str:
     return counted(len(rows), noun) + "".join(f", {count} {outcome}" for outcome, count in sorted(counts.items()))
 
 
-def _title(result: TransitionResult) -> str:
-    return f"Transition of {result.cluster} ({result.file}), from {result.before}"
-
-
 def _blocks(result: TransitionResult) -> Iterator[Block]:
     """Yields a table for each kind of outcome, without tables and rows of unchanged things, and the notes."""
     objects = [row for row in result.objects if row.message or row.outcome not in UNCHANGED]
@@ -145,9 +141,8 @@ def _listed(outcomes: Iterable[T]) -> list[T]:
 
 
 def _data(result: TransitionResult) -> dict[str, Any]:
-    data = asdict(result)
-    del data["kubeconfig"]
-    return data
+    return {key: value for key, value in asdict(result).items() if key != "kubeconfig"}
 
 
-REPORT = Report("clusters", 1, _title, _blocks, summary, _data)
+_TITLE = "Transition of {0.cluster} ({0.file}), from {0.before}"
+REPORT = Report("clusters", 1, _TITLE.format, _blocks, summary, _data)

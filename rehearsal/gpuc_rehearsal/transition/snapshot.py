@@ -1,6 +1,5 @@
 """The objects of a control plane at one time, and the start and the end of the work that these objects show."""
 
-import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -11,6 +10,7 @@ from gpuc.model.names import POOL_LABEL
 from gpuc_rehearsal.autoscaler import Autoscaler, autoscalers
 from gpuc_rehearsal.client import Client, Object, condition, conditions_text, event_time, is_true, now_text
 from gpuc_rehearsal.context import CLUSTER_QUEUE, EVENT, LOCAL_QUEUE, NODE, POD, WORKLOAD
+from gpuc_rehearsal.process import poll
 from gpuc_rehearsal.suites.jobs import NO_CONTROLLER
 from gpuc_rehearsal.transition.filling import Filling, create
 
@@ -109,13 +109,14 @@ def start_work(client: Client, work: Sequence[Filling], timeout_s: float = START
     with ThreadPoolExecutor(_WORK_THREADS) as pool:
         refused = dict(zip(work, pool.map(partial(create, client), [row.document for row in work]), strict=True))
     waiting = [filling for filling in work if not refused[filling]]
-    deadline = time.monotonic() + timeout_s
-    while waiting and time.monotonic() < deadline:
-        snapshot = take_snapshot(client, _WORK_KINDS)
+
+    def all_run() -> bool:
+        snapshot = take_snapshot(client, _WORK_KINDS) if waiting else Snapshot()
         report_ready(client, snapshot, waiting)
-        waiting = [filling for filling in waiting if why_not_running(snapshot, filling)]
-        if waiting:
-            time.sleep(_POLL_SECONDS)
+        waiting[:] = [filling for filling in waiting if why_not_running(snapshot, filling)]
+        return not waiting
+
+    poll(all_run, timeout_s, _POLL_SECONDS)
     snapshot = take_snapshot(client, (*_WORK_KINDS, EVENT)) if waiting else Snapshot()
     problems = refused | {filling: why_not_running(snapshot, filling) for filling in waiting}
     return {str(filling): problem for filling, problem in problems.items() if problem or filling in waiting}
@@ -163,15 +164,15 @@ def stop_work(client: Client, work: Collection[Filling]) -> None:
     with ThreadPoolExecutor(_WORK_THREADS) as pool:
         list(pool.map(lambda filling: client.delete_object(filling.document), work))
         names = {(filling.kind, filling.namespace, filling.name) for filling in work}
-        deadline = time.monotonic() + START_SECONDS
-        while time.monotonic() < deadline:
+
+        def all_gone() -> bool:
             snapshot = take_snapshot(client, _WORK_KINDS)
             dependents = [document for name in names for document in _dependents(snapshot, *name)]
-            if not dependents and not any(snapshot.find(kind, name, space) for kind, space, name in names):
-                return
             # The garbage collector needs several seconds for some dependents.
             list(pool.map(client.delete_object, dependents))
-            time.sleep(_POLL_SECONDS / 2)
+            return not dependents and not any(snapshot.find(kind, name, space) for kind, space, name in names)
+
+        poll(all_gone, START_SECONDS, _POLL_SECONDS / 2)
 
 
 def _dependents(snapshot: Snapshot, kind: str, namespace: str, name: str) -> list[Object]:

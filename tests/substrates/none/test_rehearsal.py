@@ -108,8 +108,8 @@ class RunningNodes:
     def list_all(self, api: str, kind: str) -> list[Object]:
         return self.rules if kind == "NodeFeatureRule" else self.present
 
-    def patch(self, api: str, kind: str, name: str, changes: Object) -> None:
-        self.patches[name] = changes
+    def patch_object(self, document: Object, changes: Object) -> None:
+        self.patches[document["metadata"]["name"]] = changes
 
     def create(self, document: Object) -> None:
         self.created.append(document["metadata"]["name"])
