@@ -135,7 +135,8 @@ def _chapter(cluster: Cluster) -> dict[str, object]:
 
 def _needs(chart: facts.InstalledChart) -> Iterator[tuple[str, Path]]:
     text = dig(chart.values, *CONFIGURATION)
-    for _, framework in items(dig(chart.documents.get(text, {}), "integrations", "frameworks")):
+    document = chart.documents.get(text, {}) if isinstance(text, str) else {}
+    for framework in (str(name) for _, name in items(dig(document, "integrations", "frameworks"))):
         if "/" in framework and framework.partition("/")[0] not in ("batch", *chart.groups):
             yield f"job-controller/{framework}", CONFIGURATION
 
