@@ -24,9 +24,9 @@ def test_promtool_accepts_the_rules(program: Path, tmp_path: Path, name: str) ->
 
 @pytest.mark.slow
 @pytest.mark.parametrize("group", promtool.CASES)
-@pytest.mark.parametrize("name", EXAMPLES)
-def test_the_cases_succeed(program: Path, tmp_path: Path, name: str, group: str) -> None:
-    assert promtool.run_cases(program, tmp_path, name, group).problem == ""
+def test_the_cases_succeed(program: Path, tmp_path: Path, group: str) -> None:
+    """`make conformance` runs the cases of the other example clusters too."""
+    assert promtool.run_cases(program, tmp_path, "prod-use1", group).problem == ""
 
 
 @pytest.mark.slow

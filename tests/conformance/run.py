@@ -38,6 +38,8 @@ from tests.conftest import EXAMPLES, HUB_CLUSTERS, ROOT, example
 REQUIRED_PROGRAMS = ("gator", "kubeconform")
 SPECS = 2
 """Number of random specs without --long, in addition to the kept cases."""
+OBJECTS = 200
+"""Number of generated objects for each policy without --long."""
 REHEARSED = ("prod-use1", "train-usw2", "lab-dc1")
 """The example clusters that are rehearsed without --long. Workloads of infer-euw1 are compared, and its README."""
 
@@ -59,7 +61,7 @@ def _checks(programs: Programs, folder: Path, crds: Path | None, is_long: bool) 
     yield from gator.verify_examples(programs.path("gator"), suites, example("prod-use1"))
     yield from _guarded(
         "the comparison of gator with cel-expr-python",
-        lambda: generated_pods.checks(programs.path("gator"), folder / "pods"),
+        lambda: generated_pods.checks(programs.path("gator"), folder / "pods", OBJECTS * (2 if is_long else 1)),
     )
     for name in EXAMPLES:
         yield from gator.review_cluster(programs.path("gator"), folder, example(name))

@@ -16,7 +16,7 @@ from tests.conftest import EXAMPLES
 from tests.pipeline.memory import source
 from tests.values import value_at, walk
 
-MUTATIONS = 200
+MUTATIONS = 120
 OTHER_WORDS: dict[str, list[Any]] = {
     "isolation": ["namespace", "network", "dedicated"],
     "podSecurity": ["privileged", "baseline", "restricted"],

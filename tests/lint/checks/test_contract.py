@@ -126,7 +126,7 @@ def findings_before(cluster: str) -> set[tuple[object, ...]]:
     [
         pytest.param(cluster, seed, marks=[pytest.mark.slow] if seed or cluster != "infer-euw1" else [])
         for cluster in EXAMPLES
-        for seed in range(6)
+        for seed in range(3)
     ],
 )
 def test_the_lint_of_a_difference_has_the_findings_of_the_whole(cluster: str, seed: int) -> None:

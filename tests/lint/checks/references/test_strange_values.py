@@ -31,7 +31,7 @@ def test_any_value_is_accepted_at_any_path(name: str) -> None:
     values = cycle(STRANGE)
     for manifest in objects:
         for number, path in enumerate(paths(manifest.body)):
-            if number < 250:
+            if number < 120:
                 tree = replaced(objects, manifest, with_value(manifest, path, next(values)))
                 assert unsound(findings_of(tree, is_complete=bool(number % 2)), tree) == []
 
