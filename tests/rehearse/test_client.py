@@ -15,6 +15,7 @@ from gpuc_rehearsal.plane.site import Authority
 
 LATER = (429, {"Retry-After": "0"}, b'{"message": "storage is (re)initializing", "reason": "TooManyRequests"}')
 UNKNOWN_KIND = (422, {}, b'{"message": "failed to find resource referenced by paramKind: Kind=GpucImages"}')
+NEW_NAMESPACE = (404, {}, b'{"message": "webhook denied the request: Namespace \\"team\\" not found"}')
 REFUSED = (429, {}, b'{"message": "the disruption budget", "reason": "TooManyRequests"}')
 FOUND = (200, {}, b'{"items": []}')
 Answers = list[tuple[int, dict[str, str], bytes]]
@@ -48,7 +49,7 @@ def server(folder: Path, answers: Answers) -> Iterator[Client]:
 
 
 def test_a_request_that_the_server_wants_later_is_sent_again(tmp_path: Path) -> None:
-    answers = [LATER, LATER, UNKNOWN_KIND, FOUND]
+    answers = [LATER, LATER, UNKNOWN_KIND, NEW_NAMESPACE, FOUND]
     with server(tmp_path, answers) as client:
         assert client.send("GET", "/api", None, "application/json") == {"items": []}
     assert answers == []
