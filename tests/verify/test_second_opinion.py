@@ -3,6 +3,7 @@
 import json
 import re
 from functools import cache
+from itertools import islice
 from typing import Any
 
 import pytest
@@ -70,6 +71,6 @@ def test_both_refuse_every_mistake(api: str, kind: str) -> None:
     other = jsonschema_of(text)
     assert one.is_valid(body) and other.is_valid(body)
     shared = SEEN if (api, kind) in builtin_kinds("1.35") else set()
-    for mistake in list(mistakes(schema, body, schema.get("$defs", {}), shared))[::3]:
+    for mistake in islice(mistakes(schema, body, schema.get("$defs", {}), shared), 0, None, 3):
         assert not one.is_valid(mistake.document), mistake.place
         assert not other.is_valid(mistake.document), mistake.place
