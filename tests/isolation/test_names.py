@@ -97,14 +97,14 @@ def test_a_forgotten_dns_is_reported_at_what_isolates_or_at_the_rule(row: dict[s
 @pytest.mark.parametrize(
     ("text", "place"),
     [
-        pytest.param(SHOP, "", id="nobody opens anything"),
+        pytest.param(SHOP, "", id="no policy opens anything"),
         pytest.param(DATABASE, "", id="no pods"),
         pytest.param(SHOP + DATABASE + CILIUM, "", id="policies of other kinds may open what these do not"),
         pytest.param(SHOP + QUEUE, "shop/default-deny: spec.policyTypes", id="work of a queue needs names"),
         pytest.param(
             SHOP.replace("[Ingress, Egress]", "[Ingress]") + policy("kube-system", DENY, "default-deny"),
             "kube-system/default-deny: spec.podSelector",
-            id="servers that let nobody in are reported once",
+            id="servers without permitted clients are reported once",
         ),
     ],
 )
