@@ -54,8 +54,8 @@ def steps(synced: Iterable[Manifest]) -> list[Step]:
         ordered.append(Step(application.name, wave_of(application), (application,)))
         sources = application_in(application).sources if is_application(application) else ()
         own = [manifest for manifest in objects if any(source.syncs(manifest.file) for source in sources)]
-        ranks = {id(row): (wave_of(row), (*_EARLY_KINDS, row.kind).index(row.kind)) for row in own}
-        waves = groupby(sorted(own, key=lambda manifest: ranks[id(manifest)]), wave_of)
+        own.sort(key=lambda manifest: (wave_of(manifest), (*_EARLY_KINDS, manifest.kind).index(manifest.kind)))
+        waves = groupby(own, wave_of)
         ordered += [Step(application.name, wave, tuple(group)) for wave, group in waves]
     applied = [id(manifest) for step in ordered for manifest in step.manifests]
     if lost := sorted({manifest.file for manifest in objects if id(manifest) not in applied}):

@@ -1,6 +1,7 @@
 """The HTTP connections of a client to the API server, and the answers after which a request is sent again."""
 
 import http.client
+import re
 import ssl
 import threading
 import time
@@ -12,10 +13,10 @@ ATTEMPTS = 40
 
 The API server reads the list of kinds every 30 s (k8s.io/apiserver v0.35.4 pkg/server/options/admission.go).
 """
-_TOO_EARLY = (b"failed to find resource referenced by paramKind", b"denied the request: Namespace ")
-"""Parts of refusals of requests that come too early: a ValidatingAdmissionPolicy whose constraint kind is too new for
-the API server, and an object in a namespace that is too new for a webhook. In a real cluster Gatekeeper creates the
-binding 30 s after the kind, but the Gatekeeper of a rehearsal after 1 s.
+_TOO_EARLY = re.compile(rb"resource referenced by paramKind|denied the request: Namespace [^ ]+ not found")
+"""Refusals of requests that come too early: a ValidatingAdmissionPolicy whose constraint kind is too new for the API
+server, and an object in a namespace that is too new for a webhook. In a real cluster Gatekeeper creates the binding
+30 s after the kind, but the Gatekeeper of a rehearsal after 1 s.
 
 Source: k8s.io/apiserver v0.35.4 pkg/admission/plugin/policy/generic/policy_source.go
 """
@@ -86,4 +87,4 @@ def _wait_s(response: http.client.HTTPResponse, body: bytes) -> float | None:
     is_refusal = response.status == HTTPStatus.TOO_MANY_REQUESTS or response.status >= 500
     if is_refusal and value.isdigit():
         return float(value)
-    return 1 if response.status >= 400 and any(part in body for part in _TOO_EARLY) else None
+    return 1 if response.status >= 400 and _TOO_EARLY.search(body) else None

@@ -34,12 +34,11 @@ from tests.conformance.interrupted_rehearsals import interruptions
 from tests.conformance.rehearsals import rehearse
 from tests.conformance.shared_plane import upstream_crds
 from tests.conftest import EXAMPLES, HUB_CLUSTERS, ROOT, example
+from tests.policies.generated import COUNT
 
 REQUIRED_PROGRAMS = ("gator", "kubeconform")
 SPECS = 2
 """Number of random specs without --long, in addition to the kept cases."""
-OBJECTS = 200
-"""Number of generated objects for each policy without --long."""
 REHEARSED = ("prod-use1", "train-usw2", "lab-dc1")
 """The example clusters that are rehearsed without --long. Workloads of infer-euw1 are compared, and its README."""
 
@@ -61,7 +60,7 @@ def _checks(programs: Programs, folder: Path, crds: Path | None, is_long: bool) 
     yield from gator.verify_examples(programs.path("gator"), suites, example("prod-use1"))
     yield from _guarded(
         "the comparison of gator with cel-expr-python",
-        lambda: generated_pods.checks(programs.path("gator"), folder / "pods", OBJECTS * (2 if is_long else 1)),
+        lambda: generated_pods.checks(programs.path("gator"), folder / "pods", COUNT if is_long else COUNT // 2),
     )
     for name in EXAMPLES:
         yield from gator.review_cluster(programs.path("gator"), folder, example(name))

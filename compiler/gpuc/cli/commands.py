@@ -3,13 +3,12 @@
 A command of an extra is in another distribution, which declares it as an entry point of the group `gpuc.commands`.
 """
 
-import tomllib
 from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
 from typing import Any
 
 from gpuc.cli.command import Argument, Command
 from gpuc.diagnostics.usage import UsageError
+from gpuc.parts.folders import table_beside
 
 Later = Callable[[], Iterable[Argument]]
 """A function that returns the arguments of a command."""
@@ -71,7 +70,7 @@ def _end(row: dict[str, Any]) -> str:
     return "\n\n".join(filter(None, parts))
 
 
-_TABLE = tomllib.loads(Path(__file__).with_name("commands.toml").read_text("utf-8"))
+_TABLE = table_beside(__file__)
 _SHARED = _TABLE.pop("shared")
 COMMANDS = read_commands("gpuc.cli", _TABLE, {"init": _init_arguments, "help": _help_arguments})
 """The commands by name. A command of an extra has only a name and a summary."""

@@ -157,7 +157,8 @@ def rule_table(file: str) -> Callable[[str], Rule]:
     rows = rule_rows(os.path.dirname(file))
 
     def rule_of(id: str) -> Rule:  # noqa: A002
-        return declare_rule(id, Severity(rows[id].pop("severity", "error")), **rows[id], module=file)
+        texts = {**rows[id]}
+        return declare_rule(id, Severity(texts.pop("severity", "error")), **texts, module=file)
 
     return rule_of
 

@@ -31,7 +31,7 @@ def module_name(folder: Path) -> str:
     return ".".join((_PACKAGE.name, *folder.relative_to(_PACKAGE).parts))
 
 
-def table_beside(module: str) -> dict[str, Any]:
+def table_beside(module: str | Path) -> dict[str, Any]:
     """Returns the table in the file beside a module that has the name of the module and the suffix .toml.
 
     Args:

@@ -3,12 +3,11 @@
 The entry points of this package name these records. gpuc reads them without the modules that run the commands.
 """
 
-import tomllib
 from collections.abc import Iterator
-from pathlib import Path
 
 from gpuc.cli.command import Argument
 from gpuc.cli.commands import read_commands
+from gpuc.parts.folders import table_beside
 
 
 def _tools_arguments() -> Iterator[Argument]:
@@ -21,5 +20,5 @@ def _tools_arguments() -> Iterator[Argument]:
     yield Argument("--where", "build nothing; print the folder of the programs")
 
 
-_TABLE = tomllib.loads(Path(__file__).with_name("commands.toml").read_text("utf-8"))
+_TABLE = table_beside(__file__)
 REHEARSE, TOOLS = read_commands("gpuc_rehearsal.cli", _TABLE, {"tools": _tools_arguments}).values()

@@ -1,7 +1,6 @@
 """The records about what a cluster needs from outside of the output, and the commands that check them."""
 
 import re
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -12,7 +11,9 @@ from typing import Any
 from gpuc.diagnostics.finding import Path
 from gpuc.emit.substrate import substrate_output
 from gpuc.model import Cluster
+from gpuc.parts.folders import table_beside
 
+_table = cache(table_beside)
 Row = tuple[str, Path, Mapping[str, str]]
 """A record of a chapter: its entry in the chapter's table, the spec path that states the thing, and the variables of
 the texts. The id of the record is that of the entry, or the entry itself, completed by the variable `name`."""
@@ -100,11 +101,6 @@ def _record(entry: str, texts: Mapping[str, Any], path: Path, known: Mapping[str
         path=path,
         facts=texts.get("facts", {}),
     )
-
-
-@cache
-def _table(path: File) -> dict[str, Any]:
-    return tomllib.loads(path.with_suffix(".toml").read_text("utf-8"))
 
 
 def wrapped(command: str, indent: int = 4, width: int = 150) -> str:
