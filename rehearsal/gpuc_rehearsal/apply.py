@@ -4,10 +4,11 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, groupby
 from typing import Any
+
+from msgspec import Struct, field
 
 from gpuc.cluster.application import application_in, applications, is_application, wave_of
 from gpuc.kubernetes.api_groups import is_custom
@@ -34,8 +35,7 @@ unstable.
 """
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(Struct, frozen=True):
     """Objects of one sync wave of an Application. Argo CD starts the next wave when all objects are healthy."""
 
     application: str
@@ -75,8 +75,7 @@ def namespaces(synced: Iterable[Manifest]) -> Iterator[Object]:
         yield new_object("v1", "Namespace", name, metadata={"labels": namespace_labels})
 
 
-@dataclass(frozen=True, slots=True)
-class FieldDifference:
+class FieldDifference(Struct, frozen=True):
     """A field with different values in the written object and in the stored object."""
 
     path: str
@@ -124,8 +123,7 @@ def _compare_maps(path: str, written: Object, stored: Object, in_list: bool) -> 
             yield FieldDifference(f"{path}.{key}", "defaulted", stored=stored[key])
 
 
-@dataclass
-class ApplyResult:
+class ApplyResult(Struct):
     """The result of applying the objects of a cluster twice."""
 
     objects: int = 0

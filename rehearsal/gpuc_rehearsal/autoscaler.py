@@ -4,9 +4,10 @@ Its module in gpuc_rehearsal.substrates has the variable AUTOSCALER or the varia
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from gpuc.manifest.manifest import Body, Manifest
 from gpuc.model import Cluster
@@ -23,8 +24,7 @@ if TYPE_CHECKING:
     from gpuc_rehearsal.transition.snapshot import Snapshot
 
 
-@dataclass(frozen=True, kw_only=True)
-class Drift:
+class Drift(Struct, frozen=True, kw_only=True):
     """How the autoscaler replaces nodes after a change, as the objects of a control plane show it."""
 
     drifted: "Callable[[Snapshot], set[str]]"
@@ -40,8 +40,7 @@ class Drift:
     """Yields sentences about what a transition does not show, from the objects that the change writes or removes."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Autoscaler:
+class Autoscaler(Struct, frozen=True, kw_only=True):
     """The autoscaler of a substrate."""
 
     name: Component
@@ -84,8 +83,7 @@ class Autoscaler:
     drift: Drift
 
 
-@dataclass(frozen=True, kw_only=True)
-class ExistingNodes:
+class ExistingNodes(Struct, frozen=True, kw_only=True):
     """The nodes of a substrate without a provider."""
 
     pool: tuple[str, str]

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import TypeVar
 
+from msgspec import Struct
+
 from gpuc.kubernetes.kueue import KUEUE_API
 from gpuc.kubernetes.node_pool import INSTANCE_TYPE, NODE_POOL
 from gpuc.model import Cluster
@@ -25,8 +27,7 @@ CACHE_SECONDS = 0.4
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Timeouts:
+class Timeouts(Struct, frozen=True):
     """Maximum duration of each step of a test case, in seconds.
 
     A test case waits for a state. So a long limit costs nothing on a fast machine, and a short one fails on a machine
@@ -50,8 +51,7 @@ class Timeouts:
     """
 
 
-@dataclass
-class _ListCache:
+class _ListCache(Struct):
     """The objects of each kind in all namespaces, from one LIST request, grouped by an index key."""
 
     _locks: dict[tuple[str, str], Lock] = field(default_factory=dict)

@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
+
+from msgspec import Struct
 
 from gpuc.catalog import load
 from gpuc.catalog.schemas import Table, custom_kinds, table
@@ -28,8 +29,7 @@ _WITHOUT_SCHEMA = (
 _NAME = re.compile(rb"^metadata:\n(?:  .*\n)*?  name: (\S+)$", re.MULTILINE)
 
 
-@dataclass(frozen=True)
-class Definitions:
+class Definitions(Struct, frozen=True):
     """The CustomResourceDefinitions of a control plane, and where they come from."""
 
     crds: tuple[bytes | Body, ...]

@@ -4,9 +4,11 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from copy import deepcopy
-from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gpuc.documents.reader import load_yaml
 from gpuc.policy.examples import example_texts
@@ -23,8 +25,7 @@ _REWRITTEN_QUANTITY = re.compile(r"\b\d+000m\b")
 """Quantities that the API server rewrites before the policies run, for example 2000m to 2."""
 
 
-@dataclass(frozen=True)
-class Example:
+class Example(Struct, frozen=True):
     """One object of allowed.yaml or denied.yaml."""
 
     policy: str

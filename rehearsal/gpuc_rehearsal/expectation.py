@@ -1,8 +1,10 @@
 """Expected outcomes: what `gpuc trace` says about the objects of a test case, in the form of an outcome."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import lru_cache
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from gpuc.kubernetes import quota
 from gpuc.kubernetes.amounts import texts
@@ -94,8 +96,7 @@ def unused_queues(cluster: Cluster) -> list[str]:
     return [part.name for queue in cluster.queues for part in queue.cluster_queues if part.name not in used]
 
 
-@dataclass
-class Quota:
+class Quota(Struct):
     """The quota of all ClusterQueues, and its usage by admitted workloads."""
 
     spec: CompiledSpec

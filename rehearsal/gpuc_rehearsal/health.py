@@ -3,9 +3,10 @@
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import partial
 from itertools import count
+
+from msgspec import Struct
 
 from gpuc.kubernetes.api_groups import ADMISSION_API, CONSTRAINT_API
 from gpuc.manifest.manifest import Manifest
@@ -21,8 +22,7 @@ BLOCK_NODES = 8
 """Assumed number of nodes per block. A cloud reports the network topology only for running instances."""
 
 
-@dataclass(frozen=True, slots=True)
-class ObjectProblem:
+class ObjectProblem(Struct, frozen=True):
     """An object that is not healthy or refused, and the message of the controller or of the API server."""
 
     manifest: Manifest

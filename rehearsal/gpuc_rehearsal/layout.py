@@ -2,8 +2,9 @@
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from gpuc.diagnostics.report.document import Block, Heading, Span, json_text
 from gpuc.diagnostics.report.markdown import page
@@ -11,8 +12,7 @@ from gpuc.diagnostics.report.printer import printed
 from gpuc.diagnostics.report.terminal import PLAIN, Style
 
 
-@dataclass(frozen=True)
-class Report:
+class Report(Struct, frozen=True):
     """The formats of a report of results of one type. A result has `seconds`: the duration of each step in order."""
 
     key: str

@@ -1,9 +1,10 @@
 """The request that a test case sends to the control plane, and its outcome, from a prediction or from a response."""
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 from threading import BoundedSemaphore
 from typing import Literal
+
+from msgspec import Struct
 
 from gpuc.kubernetes.amounts import Amounts
 from gpuc.model.tenant import DEFAULT_REQUEST
@@ -25,8 +26,7 @@ _EXPRESSION_FAILURES = ("resulted in error", "no such key", "no such overload")
 """Parts of messages about a policy whose CEL expression failed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """The expected or actual outcome of a test case."""
 
     verdict: Literal["complete", "bound", "admitted", "refused", "pending", "preempted", "unanswered"]
@@ -46,8 +46,7 @@ class Outcome:
     """Expected: a part of the component's message. Actual: the complete message."""
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(Struct, frozen=True):
     """A number of equal pods that start together."""
 
     pod: Amounts

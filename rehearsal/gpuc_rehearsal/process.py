@@ -13,10 +13,11 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Self, TypeVar
 from urllib.request import urlopen
+
+from msgspec import Struct
 
 _LOCK = "lock"
 _PIDS = "pids"
@@ -90,8 +91,7 @@ class ProgramError(Exception):
     """A program that ended or did not become ready. The message ends with the last lines of the program's log."""
 
 
-@dataclass(frozen=True)
-class Process:
+class Process(Struct, frozen=True):
     """A running program."""
 
     name: str

@@ -3,8 +3,9 @@
 import os
 import shutil
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from gpuc.diagnostics.usage import UsageError
 from gpuc.emit.component import components_on
@@ -34,8 +35,7 @@ class MissingProgramsError(UsageError):
     """Missing programs. The message names them, and the command that builds them."""
 
 
-@dataclass(frozen=True)
-class Programs:
+class Programs(Struct, frozen=True):
     """A folder with the built programs of the control plane."""
 
     folder: Path
@@ -54,8 +54,7 @@ class Programs:
         return (*binaries, *(name for name in data if not self.data(name).exists()))
 
 
-@dataclass(frozen=True)
-class ArgoPrograms(Programs):
+class ArgoPrograms(Programs, frozen=True):
     """A folder with the built programs Argo CD and Helm, and two programs on PATH.
 
     The data are argocd-crds, argocd-config, and charts.

@@ -1,10 +1,12 @@
 """The result of a rehearsal of one spec, with the line of the spec for every test case and problem, and its report."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from gpuc.diagnostics.finding import Mark
 from gpuc.diagnostics.report.document import Block, Item, Span, Table, picked, position, section
@@ -38,8 +40,7 @@ class LocatedResult(NamedTuple):
     result: CaseResult
 
 
-@dataclass(frozen=True)
-class Result:
+class Result(Struct, frozen=True):
     """The result of a rehearsal."""
 
     cluster: str

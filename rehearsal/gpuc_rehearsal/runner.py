@@ -5,10 +5,12 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from math import ceil
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from gpuc.diagnostics.usage import UsageError
 from gpuc.kubernetes.amounts import Amounts, total
@@ -37,8 +39,7 @@ MAX_PARALLEL = 200
 """Maximum number of test cases that run at the same time."""
 
 
-@dataclass
-class Batch:
+class Batch(Struct):
     """Test cases that run at the same time, and their total demand of quota and nodes."""
 
     quota: Quota

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Iterator
 from copy import deepcopy
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from gpuc.kubernetes.controllers import JOB_CONTROLLER, user
 from gpuc.kubernetes.kueue import QUEUE_LABEL
@@ -18,8 +19,7 @@ ANY_USER = 1000
 GPU_VENDORS = ("nvidia.com/", "amd.com/")
 
 
-@dataclass(frozen=True)
-class SampleObject:
+class SampleObject(Struct, frozen=True):
     """An object that a test case creates in a tenant namespace."""
 
     name: str
@@ -34,8 +34,7 @@ class SampleObject:
     """The only policy that the object violates; empty if it violates no policy."""
 
 
-@dataclass(frozen=True)
-class WorkloadFactory:
+class WorkloadFactory(Struct, frozen=True):
     """Creates pods and Jobs for a tenant namespace."""
 
     cluster: Cluster

@@ -3,7 +3,8 @@
 from collections import Counter
 from collections.abc import Iterator
 from copy import deepcopy
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from gpuc.emit.tenants import SYSTEM_PRIORITY_CLASSES
 from gpuc.kubernetes.controllers import JOBSET_NAME

@@ -1,6 +1,6 @@
 """Quotas that are read from ClusterQueue and Cohort objects."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from gpuc.cluster.queue import from_objects, inactive_reason
 from gpuc.kubernetes.quota import Quota

@@ -2,7 +2,9 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from gpuc.model import Cluster, ClusterQueue
 from gpuc_rehearsal.client import ApiError, Object, WaitError

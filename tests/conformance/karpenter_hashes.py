@@ -14,9 +14,10 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from gpuc.catalog.schemas import table
 from gpuc.diagnostics.finding import Path as FieldPath

@@ -9,10 +9,11 @@ import json
 import subprocess
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
-from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from gpuc.manifest.manifest import Body, Manifest
 from gpuc.objects.object_set import ObjectSet

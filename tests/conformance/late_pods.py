@@ -9,8 +9,9 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from gpuc.kubernetes.kueue import KUEUE_API, QUEUE_LABEL
 from gpuc.pipeline.stages import compiled_spec

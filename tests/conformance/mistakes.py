@@ -1,8 +1,10 @@
 """Mistakes of users in the objects of prod-use1, and where the rehearsal must show them."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
+
+from msgspec.structs import replace
 
 from gpuc.trace.steps import Component
 from gpuc_rehearsal.plane.site import Settings

@@ -9,7 +9,9 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
 
 from gpuc.kubernetes.argocd import WAVE
 from gpuc.manifest.manifest import Manifest

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import yaml
+from msgspec.structs import replace
 
 from gpuc.diagnostics.finding import StageError
 from gpuc.manifest.manifest import Manifest

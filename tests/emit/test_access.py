@@ -3,11 +3,11 @@
 import json
 import re
 import shlex
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from gpuc.catalog import schemas
 from gpuc.diagnostics.finding import Finding, StageError

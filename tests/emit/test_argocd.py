@@ -1,10 +1,10 @@
 """Argo CD: sync order, permissions of the AppProject, and an Application for all emitted objects."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from gpuc.catalog import load
 from gpuc.catalog.schemas import DERIVE, chart, custom_kinds, table

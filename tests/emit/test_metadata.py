@@ -1,10 +1,10 @@
 """Labels, annotations and tags of the spec, on all objects and on no pod."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from gpuc.catalog.reserved_keys import reserved_key, reserved_keys
 from gpuc.emit.emitters import emit

@@ -2,10 +2,10 @@
 
 import json
 import re
-from dataclasses import replace
 from typing import Any, get_args
 
 import pytest
+from msgspec.structs import replace
 
 from gpuc.cli.main import main
 from gpuc.diagnostics.finding import Finding

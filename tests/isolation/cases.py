@@ -1,9 +1,10 @@
 """Objects for tests of the isolation: from YAML texts, examples with one mistake, and clusters with many tenants."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from functools import cache
 from typing import Any
+
+from msgspec.structs import replace
 
 from gpuc.lint.load.loaded_files import LoadedFiles
 from gpuc.manifest.manifest import Manifest

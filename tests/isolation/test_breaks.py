@@ -3,11 +3,11 @@
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from itertools import combinations, permutations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from gpuc.isolation import findings
 from gpuc.isolation.assumptions import Basis, assumptions

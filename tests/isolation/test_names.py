@@ -2,10 +2,10 @@
 
 import json
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from gpuc.diagnostics.finding import Path
 from gpuc.diagnostics.place import place

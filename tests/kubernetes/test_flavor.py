@@ -1,8 +1,7 @@
 """Kueue's choice of a flavor: order, borrowing, topology, and the messages of refusals."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from gpuc.kubernetes.flavor import Choice, Flavor, Group, Queue, choose, topology_refusal
 from gpuc.kubernetes.quota import Key, Node, Quota, add_usage, connect

@@ -1,11 +1,11 @@
 """Units of quotas in words."""
 
-from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from gpuc.model import Pool
 from gpuc.model.names import GPU, SHARED_GPU, mig_profile, mig_resource

@@ -9,9 +9,10 @@ import multiprocessing
 import os
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from functools import cache
 from typing import Any
+
+from msgspec.structs import replace
 
 from gpuc.diagnostics.finding import Path, StageError
 from gpuc.extra.files import read_files

@@ -1,8 +1,9 @@
 """Compiles a merged spec in memory and returns the findings and artifacts; prints and writes nothing."""
 
-from dataclasses import replace
 from functools import cache
 from typing import Any
+
+from msgspec.structs import replace
 
 from gpuc.diagnostics.finding import Finding, Path, StageError
 from gpuc.manifest.manifest import Artifact, Manifest, Values

@@ -4,12 +4,12 @@ import copy
 import random
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from gpuc.catalog import load
 from gpuc.diagnostics.finding import Finding, StageError

@@ -2,10 +2,10 @@
 
 import copy
 import random
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from gpuc.diagnostics.finding import Path, StageError
 from gpuc.lint import checks

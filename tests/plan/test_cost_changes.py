@@ -1,8 +1,9 @@
 """Costs of instances: words, prices that only one state has, and the costs of tenants beside those of their pools."""
 
-from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from gpuc.catalog import Catalog
 from gpuc.catalog.own_rows import OwnRows

@@ -1,7 +1,6 @@
 """The plan of two sets of manifests, which may have old versions of an API, and fields of wrong types."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import cache, partial
 from itertools import product
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet

@@ -1,10 +1,9 @@
 """The comment: size, order, and text of specs that tries to break out."""
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from gpuc.diagnostics.report.markdown import code, escaped, fenced, html_code
 from gpuc.diagnostics.report.terminal import visible

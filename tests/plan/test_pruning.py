@@ -1,9 +1,9 @@
 """What Argo CD does with removed objects."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from gpuc.manifest.manifest import Manifest
 from gpuc.plan.change import Change

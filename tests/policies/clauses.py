@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from gpuc.documents.reader import load_yaml
 from gpuc.policy.library import Policy

@@ -1,11 +1,11 @@
 """Emitted constraints: they match tenants only, have valid parameters, and allow the emitted objects."""
 
-import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
 import jsonschema_rs
 import pytest
+from msgspec.structs import replace
 
 from gpuc.components.gatekeeper.component import gatekeeper
 from gpuc.components.kueue.component import kueue
@@ -120,7 +120,7 @@ def test_c26_a_tenant_serves_only_the_declared_hosts(prod: Cluster) -> None:
 def test_c21_the_memory_of_the_audit_grows_with_the_cluster(prod: Cluster) -> None:
     pool = prod.pools[0]
     spec = pool.spec.model_copy(update={"nodes": pool.spec.nodes.model_copy(update={"max": 500})})
-    large = dataclasses.replace(prod, pools=(dataclasses.replace(pool, spec=spec),))
+    large = replace(prod, pools=(replace(pool, spec=spec),))
     (values,) = (artifact.body for artifact in gatekeeper(large) if isinstance(artifact, Values))
     assert values["audit"]["resources"]["limits"]["memory"] == "3Gi"
 

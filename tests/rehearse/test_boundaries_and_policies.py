@@ -1,11 +1,11 @@
 """Test cases for tenant boundaries and policies: expected outcomes follow the model, and objects are valid."""
 
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
 
 import pytest
+from msgspec.structs import replace
 
 from gpuc.cli.main import main
 from gpuc.customize.merge import patch_between

@@ -1,9 +1,9 @@
 """Expected outcomes of requests; a rehearsal compares them with the outcomes of a real control plane."""
 
-from dataclasses import replace
 from functools import partial
 
 import pytest
+from msgspec.structs import replace
 
 from gpuc.model import ClusterQueue
 from gpuc.model.names import EFA, GPU

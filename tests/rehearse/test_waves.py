@@ -1,8 +1,7 @@
 """Objects are applied in the order of the sync waves of the Applications, and differ from stored objects."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from gpuc.kubernetes.argocd import WAVE
 from gpuc.pipeline.stages import CompiledSpec

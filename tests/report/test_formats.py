@@ -1,12 +1,12 @@
 """The report formats for programs: JSON, GitHub annotations and SARIF."""
 
 import json
-from dataclasses import replace
 from urllib.parse import unquote
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from gpuc.diagnostics.finding import RULES, Finding, Mark, Related, Rule, Severity
 from gpuc.diagnostics.report import FORMATS, render

@@ -1,9 +1,8 @@
 """The text report, compared with its complete expected text."""
 
-from dataclasses import replace
-
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from gpuc.diagnostics.finding import Finding, Mark, Related, Severity
 from gpuc.diagnostics.report import render

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterator
 from copy import deepcopy
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from random import Random
@@ -14,6 +13,7 @@ import jsonschema_rs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from ruamel.yaml import YAML
 
 from gpuc.cli.init import schema_text

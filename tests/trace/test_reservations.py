@@ -1,8 +1,7 @@
 """Pods that need reserved instances: the number of instances is a limit, or is not judged."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from gpuc.manifest.manifest import Manifest
 from gpuc.trace import Step

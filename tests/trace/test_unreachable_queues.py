@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 from copy import deepcopy
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from gpuc.diagnostics.place import place as place_of
 from gpuc.lint.checks.scheduling.unreachable_queues import findings

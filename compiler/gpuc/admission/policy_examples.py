@@ -5,8 +5,9 @@ Gatekeeper's audit and gator do: the request has no operation and no user. The p
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from gpuc.admission.gatekeeper_expansion import Expanded, Expansions
 from gpuc.admission.gatekeeper_match import in_match

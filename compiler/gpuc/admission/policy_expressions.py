@@ -6,9 +6,11 @@ Source: k8s.io/apiserver v0.35.4 pkg/admission/plugin/policy/validating/validato
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any, Literal, NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gpuc.cel.program import Failed, NotEvaluated, Value, compiled
 from gpuc.objects.object_set import dig, items
@@ -34,8 +36,7 @@ class Validation(NamedTuple):
     message_expression: str = ""
 
 
-@dataclass(frozen=True)
-class PolicySource:
+class PolicySource(Struct, frozen=True, dict=True):
     """The expressions of a policy."""
 
     variables: Mapping[str, str]

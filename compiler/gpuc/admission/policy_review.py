@@ -1,9 +1,10 @@
 """The data of a request to create an object from which admission policies decide, and the labels of its namespace."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Literal
+
+from msgspec import Struct, field
 
 from gpuc.admission.request import Request
 from gpuc.catalog import schemas
@@ -25,8 +26,7 @@ _BUILT_IN = (
 """API groups of Kubernetes."""
 
 
-@dataclass(frozen=True)
-class NamespaceLabels:
+class NamespaceLabels(Struct, frozen=True):
     """The labels of the namespace of a request."""
 
     labels: Mapping[str, str]
@@ -52,8 +52,7 @@ class NamespaceLabels:
         return True if len(known) == len(requirements) else None
 
 
-@dataclass(frozen=True)
-class Review:
+class Review(Struct, frozen=True):
     """An object to be created, as admission policies see it."""
 
     document: Body

@@ -1,7 +1,8 @@
 """A request to create an object, and the decisions of the API server's checks about the request."""
 
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
+
+from msgspec import Struct
 
 from gpuc.diagnostics.finding import Path
 from gpuc.manifest.manifest import Body, Manifest
@@ -20,8 +21,7 @@ class Request(NamedTuple):
     """For a Pod, the PersistentVolumeClaims that the StatefulSet controller creates before the pod."""
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(Struct, frozen=True):
     """The decision of one check about a request.
 
     A check that cannot be evaluated yields "unknown": the API server may deny the request. "assumed" is about an object

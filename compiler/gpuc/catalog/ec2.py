@@ -1,12 +1,11 @@
 """EC2 instance types that Karpenter knows, by family: the figures for the labels and devices of nodes."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from gpuc.catalog.records import InstanceType, Sources
 
 
-@dataclass(frozen=True, slots=True)
-class Ec2Family:
+class Ec2Family(Struct, frozen=True):
     """A family of EC2 instance types.
 
     The fields with one number per size have one number if it is the same for all sizes, and are empty without a number.
@@ -91,8 +90,7 @@ class Ec2Family:
         return {name: count for name, count in counts.items() if count}
 
 
-@dataclass(frozen=True, slots=True)
-class UnpublishedTypes:
+class UnpublishedTypes(Struct, frozen=True):
     """EC2 instance types of one family whose figures Karpenter's instance type reference does not have."""
 
     family: str

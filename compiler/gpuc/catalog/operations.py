@@ -1,13 +1,13 @@
 """Record types that only some stages use: Kubernetes, network policies, NCCL, XIDs, metrics, reserved resources."""
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from gpuc.catalog.records import Confidence, Sources
 
 
-@dataclass(frozen=True, slots=True)
-class KubernetesVersion:
+class KubernetesVersion(Struct, frozen=True):
     """A Kubernetes version, and the minimum versions of components that support it."""
 
     version: str
@@ -39,8 +39,7 @@ instance metadata service; an address outside of the cluster; an address that an
 returned for a host name; a client behind a proxy of the engine; a load balancer; another EFA device."""
 
 
-@dataclass(frozen=True, slots=True)
-class DatapathFact:
+class DatapathFact(Struct, frozen=True):
     """What a network policy engine matches with the packets of a pod, for one kind of connection."""
 
     engine: Literal["vpc-cni", "cilium"]
@@ -56,8 +55,7 @@ class DatapathFact:
     confidence: Confidence = "high"
 
 
-@dataclass(frozen=True, slots=True)
-class TimeZone:
+class TimeZone(Struct, frozen=True):
     """A time zone with its offsets from UTC."""
 
     name: str
@@ -66,8 +64,7 @@ class TimeZone:
     source: Sources
 
 
-@dataclass(frozen=True, slots=True)
-class NcclVerdict:
+class NcclVerdict(Struct, frozen=True):
     """Whether an NCCL environment variable helps or harms on nodes with EFA and the pinned aws-ofi-nccl."""
 
     name: str
@@ -88,8 +85,7 @@ class NcclVerdict:
         return is_named and (not self.value or self.value.lower() == value.lower())
 
 
-@dataclass(frozen=True, slots=True)
-class NcclVariable:
+class NcclVariable(Struct, frozen=True):
     """A variable of NCCL or of the EFA plugin, and its allowed values."""
 
     name: str
@@ -101,8 +97,7 @@ class NcclVariable:
     maximum: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class EfaPod:
+class EfaPod(Struct, frozen=True):
     """Resources that a pod with EFA needs in addition to its EFA interfaces."""
 
     hugepages_mib: int
@@ -110,8 +105,7 @@ class EfaPod:
     source: Sources
 
 
-@dataclass(frozen=True, slots=True)
-class Nccl:
+class Nccl(Struct, frozen=True):
     """The tables about NCCL: variables, recommended and harmful settings, and requests of pods with EFA."""
 
     verdicts: tuple[NcclVerdict, ...]
@@ -120,8 +114,7 @@ class Nccl:
     pod: EfaPod
 
 
-@dataclass(frozen=True, slots=True)
-class Xid:
+class Xid(Struct, frozen=True):
     """An XID error code of the GPU driver with a documented action."""
 
     xid: int
@@ -135,8 +128,7 @@ class Xid:
     confidence: Confidence = "high"
 
 
-@dataclass(frozen=True, slots=True)
-class DcgmMetric:
+class DcgmMetric(Struct, frozen=True):
     """A field of the DCGM exporter. A line of the metric list is `name, type, help`."""
 
     name: str
@@ -150,8 +142,7 @@ class DcgmMetric:
     """Whether gpuc exports the field in addition to the default list, for alerts or dashboards."""
 
 
-@dataclass(frozen=True, slots=True)
-class Kubelet:
+class Kubelet(Struct, frozen=True):
     """Resources that the virtual machine and the kubelet reserve on a node, as Karpenter predicts them."""
 
     vm_memory_overhead_permille: int

@@ -1,14 +1,14 @@
 """The rows that a fleet adds to the catalog, or with which it replaces rows of gpuc."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from gpuc.catalog.prices import Price
 from gpuc.catalog.records import Daemonset, Image, InstanceType
 
 
-@dataclass(frozen=True)
-class OwnRows:
+class OwnRows(Struct, frozen=True):
     """The rows of a fleet. A row replaces the row of gpuc with the same name. `source` has the texts of the sources."""
 
     instances: Mapping[str, InstanceType] = field(default_factory=dict)

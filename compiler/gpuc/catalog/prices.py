@@ -1,12 +1,11 @@
 """Record types of prices, of gpuc and of a fleet."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from gpuc.catalog.records import Purchase, Sources
 
 
-@dataclass(frozen=True, slots=True)
-class Price:
+class Price(Struct, frozen=True):
     """The price of one instance for one hour, for Linux and shared tenancy."""
 
     instance_type: str
@@ -18,8 +17,7 @@ class Price:
     source: str
 
 
-@dataclass(frozen=True, slots=True)
-class FamilyPrices:
+class FamilyPrices(Struct, frozen=True):
     """On-demand prices of the instance types of one family in one region."""
 
     family: str

@@ -1,7 +1,8 @@
 """Record types of the catalog's JSON files: one frozen class per table. Field names contain units."""
 
-from dataclasses import dataclass, field
 from typing import Literal
+
+from msgspec import Struct, field
 
 from gpuc.kubernetes.amounts import CPU, MEMORY, MIB, Amounts
 
@@ -13,8 +14,7 @@ Purchase = Literal["reserved", "spot", "on-demand"]
 """Purchase options of EC2 capacity."""
 
 
-@dataclass(frozen=True, slots=True)
-class InstanceType:
+class InstanceType(Struct, frozen=True):
     """An EC2 instance type. `gpu` is empty if the type has no GPU."""
 
     type: str
@@ -42,8 +42,7 @@ class InstanceType:
     confidence: Confidence = "high"
 
 
-@dataclass(frozen=True, slots=True)
-class UnsupportedInstance:
+class UnsupportedInstance(Struct, frozen=True):
     """An EC2 instance type that pools cannot use."""
 
     type: str
@@ -52,8 +51,7 @@ class UnsupportedInstance:
     confidence: Confidence = "low"
 
 
-@dataclass(frozen=True, slots=True)
-class Gpu:
+class Gpu(Struct, frozen=True):
     """A GPU model."""
 
     id: str
@@ -82,8 +80,7 @@ class Gpu:
         return 48 if (int(major), int(minor)) >= (7, 5) else 16
 
 
-@dataclass(frozen=True, slots=True)
-class MigProfile:
+class MigProfile(Struct, frozen=True):
     """A MIG profile of a profile set. A profile with the same name can differ in other profile sets."""
 
     set: str
@@ -101,8 +98,7 @@ class MigProfile:
     confidence: Confidence = "high"
 
 
-@dataclass(frozen=True, slots=True)
-class MigProfileSet:
+class MigProfileSet(Struct, frozen=True):
     """MIG profiles of GPU boards with the same memory size."""
 
     id: str
@@ -117,8 +113,7 @@ class MigProfileSet:
     confidence: Confidence = "high"
 
 
-@dataclass(frozen=True, slots=True)
-class Image:
+class Image(Struct, frozen=True):
     """A family of node images, and the source of each NVIDIA component on its nodes."""
 
     id: str
@@ -147,8 +142,7 @@ class Image:
     confidence: Confidence = "high"
 
 
-@dataclass(frozen=True, slots=True)
-class Release:
+class Release(Struct, frozen=True):
     """A chart of a release set: a component in one version."""
 
     set: str
@@ -178,8 +172,7 @@ class Release:
     """Confidence of the Kubernetes range."""
 
 
-@dataclass(frozen=True, slots=True)
-class Operand:
+class Operand(Struct, frozen=True):
     """The image of a GPU Operator operand, as the operator's chart writes it into the ClusterPolicy."""
 
     operator: str
@@ -192,8 +185,7 @@ class Operand:
     source: Sources
 
 
-@dataclass(frozen=True, slots=True)
-class EmbeddedDocument:
+class EmbeddedDocument(Struct, frozen=True):
     """A YAML document in the Helm values of a chart, which the schema of the chart's values does not describe."""
 
     component: str
@@ -210,8 +202,7 @@ class EmbeddedDocument:
         return f"{self.component} {self.kind.lower()}"
 
 
-@dataclass(frozen=True, slots=True)
-class NullField:
+class NullField(Struct, frozen=True):
     """A field of a custom resource that a chart renders as null if a Helm value is empty."""
 
     component: str
@@ -233,8 +224,7 @@ FLEET, NODE_AGENT = "fleet", "spec"
 """Components of DaemonSets that no component of gpuc installs."""
 
 
-@dataclass(frozen=True, slots=True)
-class Daemonset:
+class Daemonset(Struct, frozen=True):
     """A DaemonSet, and the resources that it requests on each node."""
 
     name: str
@@ -259,8 +249,7 @@ class Daemonset:
         return {"all": True, "gpu": has_gpus, "efa": has_efa}[self.nodes]
 
 
-@dataclass(frozen=True, slots=True)
-class EksRegistry:
+class EksRegistry(Struct, frozen=True):
     """The image registry of AWS for EKS add-ons in a region. The account differs in some regions."""
 
     region: str

@@ -1,14 +1,14 @@
 """Keys of labels and annotations that programs read, so that a value of a user would change what the programs do."""
 
-from dataclasses import dataclass
 from functools import cache
+
+from msgspec import Struct
 
 from gpuc.catalog.records import Sources
 from gpuc.catalog.rows import by_key
 
 
-@dataclass(frozen=True, slots=True)
-class ReservedKey:
+class ReservedKey(Struct, frozen=True):
     """A key, or all keys of a domain, with the program that reads them."""
 
     key: str

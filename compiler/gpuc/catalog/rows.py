@@ -2,11 +2,12 @@
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import MISSING, fields
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import fields
 
 from gpuc.diagnostics.finding import DeclarationError
 from gpuc.diagnostics.spelling import nearest
@@ -121,7 +122,7 @@ def key_errors(file: str, table: str, row: dict[str, Any]) -> Iterator[str]:
     """Yields an error for each missing required key, and for each key that the record type does not have."""
     known = fields(_table(file, table)[0])
     for field in known:
-        if field.name not in row and field.default is MISSING and field.default_factory is MISSING:
+        if field.name not in row and field.required:
             yield f'{location(file, table, row)}: key "{field.name}" is missing'
     names = [field.name for field in known]
     for key in row:

@@ -7,29 +7,27 @@ Source: https://kubernetes.io/docs/reference/using-api/cel/
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any
+
+from msgspec import Struct
 
 from gpuc.cel.functions import NO_VALUE, declared
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
+class Value(Struct, frozen=True):
     """The result of a CEL expression: a map, list, string, number, boolean or None."""
 
     value: Any
 
 
-@dataclass(frozen=True, slots=True)
-class Failed:
+class Failed(Struct, frozen=True):
     """The result of an expression that fails both in gpuc and in Kubernetes. The API server refuses the object."""
 
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class NotEvaluated:
+class NotEvaluated(Struct, frozen=True):
     """The result of an expression that gpuc cannot evaluate. The result in Kubernetes is unknown."""
 
     why: str
@@ -37,8 +35,7 @@ class NotEvaluated:
     """The undeclared variables and functions of the expression."""
 
 
-@dataclass(frozen=True, slots=True)
-class Program:
+class Program(Struct, frozen=True):
     """A compiled CEL expression."""
 
     _compiled: Any

@@ -4,9 +4,10 @@ Source: k8s.io/apimachinery v0.35.4 pkg/api/resource/quantity.go (ParseQuantity,
 """
 
 import re
-from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
+
+from msgspec import Struct
 
 _TEXT = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?(.*)", re.DOTALL)
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
@@ -19,8 +20,7 @@ _DIGITS = 18
 refuses."""
 
 
-@dataclass(frozen=True, slots=True)
-class Quantity:
+class Quantity(Struct, frozen=True):
     """A quantity: the value, and whether Go stores the value as an integer or as a decimal."""
 
     value: Fraction

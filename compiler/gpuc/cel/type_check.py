@@ -10,8 +10,9 @@ version 2, sets.go, comprehensions.go)
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from gpuc.cel.functions import declared
 from gpuc.diagnostics.spelling import nearest
@@ -55,8 +56,7 @@ _PRESENCE = re.compile(r"\bhas\(\s*(variables|request)\.(\w+)\s*\)")
 """Tests of fields that are declared as variables of the engine. Each is replaced by true, with the same line breaks."""
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(Struct, frozen=True):
     """A mistake in an expression."""
 
     offset: int
@@ -68,8 +68,7 @@ class Problem:
     """The most similar name that exists; empty if there is none."""
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
+class Checked(Struct, frozen=True):
     """The result of the check of an expression."""
 
     problems: tuple[Problem, ...]

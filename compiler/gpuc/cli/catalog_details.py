@@ -1,8 +1,9 @@
 """What `gpuc catalog show` prints about one entry: its values, and the MIG placements as a picture."""
 
 from collections.abc import Iterator
-from dataclasses import asdict, is_dataclass
 from typing import Any
+
+from msgspec import Struct, to_builtins
 
 from gpuc.catalog import Catalog
 from gpuc.catalog.records import Gpu, MigProfile, MigProfileSet
@@ -23,12 +24,12 @@ def details(catalog: Catalog, entry: Entry) -> dict[str, Any]:
     values: dict[str, Any] = {"subject": entry.subject, "name": entry.name, "own": entry.is_own}
     if entry.subject == FAMILIES:
         return values | {"summary": entry.summary, "types": [row.type for row in entry.row]}
-    row = asdict(entry.row) if is_dataclass(entry.row) and not isinstance(entry.row, type) else dict(entry.row)
+    row = to_builtins(entry.row) if isinstance(entry.row, Struct) else dict(entry.row)
     sources = row.pop("source", ())
     row.pop("profiles", None)
     values |= {key: list(value) if isinstance(value, tuple) else value for key, value in row.items()}
     if entry.subject == TYPES:
-        prices = map(asdict, catalog.prices(entry.row.type))
+        prices = map(to_builtins, catalog.prices(entry.row.type))
         values["prices"] = [{key: part for key, part in row.items() if key != "instance_type"} for row in prices]
     if entry.subject in (GPUS, MIG):
         values |= _mig(catalog, entry.row)

@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from gpuc.catalog import Catalog
 from gpuc.catalog.records import InstanceType
@@ -11,8 +12,7 @@ from gpuc.catalog.records import InstanceType
 FAMILIES, TYPES, GPUS, MIG = "instance-families", "instance-types", "gpus", "mig"
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """One entry of the catalog."""
 
     subject: str

@@ -3,10 +3,11 @@
 import os
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any
+
+from msgspec.structs import replace
 
 from gpuc.cli.reports import exit_code
 from gpuc.cli.specs import find_root, repository_prefix, select

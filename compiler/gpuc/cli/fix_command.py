@@ -1,8 +1,9 @@
 """`gpuc fix`: moves fields of specs and layers that are at old places to their new places."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from gpuc.cli.reports import refused
 from gpuc.cli.specs import selected
@@ -21,8 +22,7 @@ _OF_CHECK = (KIND.id, VERSION.id, METADATA.id, NAME.id)
 """Findings about files that gpuc can change all the same. `gpuc check` reports them."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Result:
+class _Result(Struct, frozen=True):
     """What happened to a file."""
 
     file: str

@@ -2,9 +2,11 @@
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from gpuc.cli.requirement import rehearsal_requirement
 from gpuc.diagnostics.report.console import write_stdout
@@ -31,8 +33,7 @@ _LISTS_OF_LINES = (".gitattributes", ".gitignore", "requirements.txt")
 """Files whose missing lines the user can add to a file that exists."""
 
 
-@dataclass(frozen=True)
-class Written:
+class Written(Struct, frozen=True):
     """The files of a new fleet, by what `gpuc init` did."""
 
     created: list[str]

@@ -1,8 +1,10 @@
 """The settings of a new fleet: options of `gpuc init`, answers on a terminal, and defaults."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from typing import NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gpuc.cli.command import choice_of
 from gpuc.cli.requirement import EXPECTED, requirement_problem
@@ -13,8 +15,7 @@ ENGINES = ("vpc-cni", "cilium")
 EXAMPLE_REPO = "https://git.example.com/platform/gpu-fleet.git"
 
 
-@dataclass(frozen=True)
-class Settings:
+class Settings(Struct, frozen=True):
     """The settings of a new fleet and of its first cluster. The fields of the spec explain the values."""
 
     name: str = "dev-use1"

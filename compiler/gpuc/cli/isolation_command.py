@@ -1,10 +1,11 @@
 """`gpuc isolation`: proves for specs or manifest files that pods of different tenants cannot reach each other."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from gpuc.cli.objects import objects_in
 from gpuc.cli.specs import is_in_specs, selected

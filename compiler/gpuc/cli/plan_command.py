@@ -3,8 +3,9 @@
 import sys
 from collections.abc import Iterable, Sequence
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from gpuc.cli.objects import loaded_workloads
 from gpuc.cli.reports import refused, write_reports

@@ -2,9 +2,10 @@
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path as File
 from typing import Any, NamedTuple
+
+from msgspec.structs import replace
 
 from gpuc.admission.validation import validation_errors
 from gpuc.cli.objects import objects_in

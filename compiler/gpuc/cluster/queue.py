@@ -4,10 +4,11 @@ Every value knows its place: an object and a path in the object, or an element o
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, NamedTuple
+
+from msgspec import Struct, field
 
 from gpuc.diagnostics.finding import Path, Rule
 from gpuc.kubernetes import quota
@@ -50,8 +51,7 @@ class Group(NamedTuple):
     flavors: tuple[Flavor, ...]
 
 
-@dataclass(eq=False)
-class Member(quota.Node):
+class Member(quota.Node, eq=False):
     """A ClusterQueue or a Cohort."""
 
     manifest: Manifest | None = None
@@ -147,8 +147,7 @@ class Member(quota.Node):
         return self.setting("preemption", "reclaimWithinCohort") not in (None, "Never")
 
 
-@dataclass(frozen=True, eq=False)
-class Tree:
+class Tree(Struct, frozen=True, eq=False):
     """A root cohort with all descendants, or a ClusterQueue without a cohort. Only members can share quota."""
 
     root: Member
@@ -161,8 +160,7 @@ class Tree:
         return [member for member in self.members if member.is_queue]
 
 
-@dataclass(frozen=True, eq=False)
-class Queues:
+class Queues(Struct, frozen=True, eq=False, dict=True):
     """All ClusterQueues and Cohorts of a cluster."""
 
     members: list[Member]

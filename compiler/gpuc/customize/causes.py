@@ -1,7 +1,8 @@
 """Separates the findings about the output that a customization causes from bugs of gpuc."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from gpuc.customize.customizer import Customizer
 from gpuc.diagnostics.finding import Finding, Path

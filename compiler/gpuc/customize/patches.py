@@ -2,9 +2,11 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from gpuc.customize.decided import contradictions
 from gpuc.customize.json_patch import OperationError, apply_operation
@@ -40,8 +42,7 @@ class _PatchError(Exception):
         """Rule, path in the spec, and message of each error."""
 
 
-@dataclass
-class Patches:
+class Patches(Struct):
     """The patches of a spec, and the findings about them."""
 
     patches: Mapping[int, Patch]

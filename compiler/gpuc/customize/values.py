@@ -1,8 +1,10 @@
 """Helm values of the spec, merged over the values that gpuc emits for a component."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from gpuc.customize.chart_keys import reason, relied, without_effect
 from gpuc.customize.merge import is_same, merge_patch
@@ -29,8 +31,7 @@ def values_path(component: str) -> Path:
     return ("spec", "components", component, "values")
 
 
-@dataclass
-class ComponentValues:
+class ComponentValues(Struct):
     """The Helm values of the spec, and the findings about them."""
 
     cluster: str

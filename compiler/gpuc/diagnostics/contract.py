@@ -9,12 +9,13 @@ objects declares them in its module, with texts of rules.toml in its package. Th
 
 import os
 from collections.abc import Callable, Container, Iterator
-from dataclasses import dataclass
 from enum import Enum
 from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType
 from typing import Generic, TypeVar
+
+from msgspec import Struct
 
 from gpuc.diagnostics.finding import Rule, Severity, declare_rule, rule_rows
 
@@ -52,8 +53,7 @@ HELM_VALUES = "Helm values of "
 """The prefix of the Helm values of a chart, in the kinds of a check."""
 
 
-@dataclass(frozen=True, slots=True)
-class Check(Generic[Subject, RawFinding]):
+class Check(Struct, Generic[Subject, RawFinding], frozen=True):
     """Rules, and the function that yields the findings of the rules in a subject, for example a cluster."""
 
     rules: tuple[Rule, ...]

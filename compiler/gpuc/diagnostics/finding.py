@@ -3,9 +3,10 @@
 import os
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from enum import Enum
 from functools import cache
+
+from msgspec import Struct
 
 Path = tuple[str | int, ...]
 """Steps from the root of the merged spec to a value: ("spec", "pools", "train-h100", "instances", 0)."""
@@ -19,8 +20,7 @@ class Severity(Enum):
     INFO = "info"
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(Struct, frozen=True):
     """A position in a file of the user: path relative to the root, line and column (both from 1)."""
 
     file: str
@@ -31,8 +31,7 @@ class Mark:
         return f"{self.file}:{self.line}:{self.column}"
 
 
-@dataclass(frozen=True, slots=True)
-class Related:
+class Related(Struct, frozen=True):
     """Another place in the files of the user, which explains a finding: a first definition, or a value to compare."""
 
     message: str
@@ -45,8 +44,7 @@ class Related:
     """Whether the place is the key at the path instead of the value."""
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """A violation of a rule, with the position of the violation in a file or in the spec."""
 
     id: str
@@ -72,8 +70,7 @@ class Finding:
         return self.severity is Severity.ERROR
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """A kind of mistake that gpuc reports. `gpuc explain` prints the rule."""
 
     id: str

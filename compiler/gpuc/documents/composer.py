@@ -1,8 +1,9 @@
 """Builds the nodes of YAML documents, with their positions and within limits, from the events of the parser."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any, NoReturn
+
+from msgspec import Struct, field
 
 
 def events(text: str, is_fast: bool = True) -> Iterator[Any]:
@@ -16,8 +17,7 @@ def events(text: str, is_fast: bool = True) -> Iterator[Any]:
     return yaml.parse(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader) if is_fast else yaml.SafeLoader)
 
 
-@dataclass(slots=True)
-class Node:
+class Node(Struct):
     """One value of a document. An alias is the node of its anchor."""
 
     mark: Any

@@ -3,10 +3,11 @@
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from functools import lru_cache
 from math import isfinite
 from typing import Any
+
+from msgspec import Struct, field
 
 from gpuc.diagnostics.finding import Finding, Mark, Path, rule_table
 from gpuc.documents.composer import Composer, LimitError, Node, events
@@ -27,8 +28,7 @@ _FORBIDDEN = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000
 _after_space = re.compile(r"\s*").match
 
 
-@dataclass
-class YamlText:
+class YamlText(Struct):
     """The documents of one text, and the findings about documents that cannot be read."""
 
     documents: list[tuple[int, Any]] = field(default_factory=list)
@@ -38,8 +38,7 @@ class YamlText:
     """Offsets of the start and end of every document, also of those without data."""
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(Struct, frozen=True):
     """The nodes of a document, whose marks are lines and columns from 0 in the part of the file that was parsed."""
 
     root: Node

@@ -4,7 +4,8 @@ Each entry of `charts` in the spec has an Application with an AppProject of its 
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from gpuc.catalog.records import Release
 from gpuc.emit.added_charts import added_components, added_release

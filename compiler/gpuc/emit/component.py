@@ -7,11 +7,12 @@ derives.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pathlib import Path as File
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from gpuc.catalog.records import Release
 from gpuc.diagnostics.finding import Path
@@ -80,8 +81,7 @@ def on_system_nodes(cluster: Cluster) -> Body:
     return {"affinity": system_affinity(cluster), "tolerations": SYSTEM_TOLERATIONS}
 
 
-@dataclass(frozen=True, slots=True)
-class Folder:
+class Folder(Struct, frozen=True):
     """A folder below out/<cluster>/ for which gpuc emits a separate Argo CD Application."""
 
     path: str
@@ -98,8 +98,7 @@ class Folder:
     """Entries of ignoreDifferences: fields that controllers write, and fields that engineers change in an incident."""
 
 
-@dataclass(frozen=True, slots=True)
-class Monitor:
+class Monitor(Struct, frozen=True):
     """A ServiceMonitor or a PodMonitor, in the namespace of the chart."""
 
     endpoints: Body
@@ -114,8 +113,7 @@ class Monitor:
     """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Component:
+class Component(Struct, frozen=True, kw_only=True):
     """A Helm chart that gpuc installs.
 
     Argo CD applies sync waves from low to high. A wave starts when all Applications of earlier waves are healthy:

@@ -8,7 +8,8 @@ aws/karpenter-provider-aws v1.14.1 pkg/apis/v1/ec2nodeclass.go (Hash)
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from gpuc.diagnostics.finding import Path
 from gpuc.manifest.manifest import Artifact, Manifest

@@ -5,7 +5,9 @@ network policy engine matches: an ipBlock of a NetworkPolicy, or only an entity 
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gpuc.diagnostics.finding import Path
 from gpuc.emit.network_exceptions import applies, exception_policies, internet_block, needs_cilium
@@ -23,8 +25,7 @@ _DNS_PORTS = (Port(port=53, protocol="UDP"), Port(port=53, protocol="TCP"))
 _HTTPS = (Port(port=443),)
 
 
-@dataclass(frozen=True)
-class _Destination:
+class _Destination(Struct, frozen=True):
     """A service that pods reach at its addresses or, with some engines, only as an entity."""
 
     name: str

@@ -1,7 +1,8 @@
 """NetworkPolicy and CiliumNetworkPolicy objects, and the parts of their rules."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from gpuc.diagnostics.finding import Path
 from gpuc.emit.sync import wave
@@ -15,8 +16,7 @@ CILIUM_POLICY = ("cilium.io", "CiliumNetworkPolicy")
 """API group and kind of the policies of Cilium."""
 
 
-@dataclass(frozen=True)
-class PolicyPart:
+class PolicyPart(Struct, frozen=True):
     """A policy without its namespace."""
 
     name: str

@@ -5,8 +5,9 @@ AppProject of its own, with only the kinds and namespaces that the fleet declare
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import chain
+
+from msgspec import Struct
 
 from gpuc.diagnostics.finding import Path
 from gpuc.emit.component import CLUSTER_ROLES, Component
@@ -45,8 +46,7 @@ SERVICE_ACCOUNT: Kind = ("", "ServiceAccount")
 """The kind of ServiceAccounts with IAM roles in tenants/."""
 
 
-@dataclass(frozen=True, slots=True)
-class Permitted:
+class Permitted(Struct, frozen=True):
     """What an AppProject permits."""
 
     repositories: frozenset[str]
@@ -59,8 +59,7 @@ class Permitted:
     """Namespaced kinds that the AppProject denies."""
 
 
-@dataclass(frozen=True, slots=True)
-class Delivered:
+class Delivered(Struct, frozen=True):
     """An Application of users: what Argo CD applies, where and when."""
 
     name: str

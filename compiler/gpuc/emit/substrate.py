@@ -4,9 +4,10 @@ Each folder of gpuc.substrates has a module output.py with the variable OUTPUT. 
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path as File
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from gpuc.manifest.manifest import Artifact, Kind
 from gpuc.model import Cluster
@@ -17,8 +18,7 @@ if TYPE_CHECKING:
     from gpuc.emit.prerequisites.record import Chapter
 
 
-@dataclass(frozen=True, kw_only=True)
-class SubstrateOutput:
+class SubstrateOutput(Struct, frozen=True, kw_only=True):
     """What a substrate adds to the output."""
 
     sections: Sections

@@ -1,8 +1,9 @@
 """Workload templates: the common parts of the pods of Jobs and Deployments."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+
+from msgspec import Struct
 
 from gpuc.emit.policy_facts import FACTS
 from gpuc.emit.template import render
@@ -18,8 +19,7 @@ USAGE = f"{DOMAIN}/usage"
 DEFAULT_USER = 1000
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """The namespace of a template."""
 
     namespace: str = "default"
@@ -37,8 +37,7 @@ class Place:
         return cls(namespace.name, tenant.name, tenant, namespace.spec.pod_security, namespace.nccl)
 
 
-@dataclass(frozen=True, slots=True)
-class Template:
+class Template(Struct, frozen=True):
     """Objects that users copy and change to run their workloads on the nodes of a pool."""
 
     cluster: Cluster

@@ -5,7 +5,8 @@ the finding: if the objects of gpuc alone do not have it.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from gpuc.catalog import Catalog
 from gpuc.cluster.application import application_in, is_application

@@ -4,8 +4,9 @@ import os
 import pathlib
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
 from functools import partial
+
+from msgspec import Struct, field
 
 from gpuc.diagnostics.finding import Finding, Mark, Path, Rule, StageError, rule_table
 from gpuc.source.encoding import text_of
@@ -22,8 +23,7 @@ _TOOLS = ("kustomization", "chart")
 """The names, without suffix, of the files from which Argo CD detects Kustomize and Helm."""
 
 
-@dataclass(frozen=True, slots=True)
-class ManifestFile:
+class ManifestFile(Struct, frozen=True):
     """The text of a file with objects of the platform or of a tenant."""
 
     file: str
@@ -33,8 +33,7 @@ class ManifestFile:
     text: str
 
 
-@dataclass(slots=True)
-class ManifestFiles:
+class ManifestFiles(Struct):
     """The files in the folder of manifests of one cluster, and the findings about them."""
 
     files: list[ManifestFile] = field(default_factory=list)

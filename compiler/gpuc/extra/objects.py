@@ -1,8 +1,10 @@
 """Turns the documents of manifest files into objects, and finds documents that are not plain Kubernetes objects."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from gpuc.diagnostics.finding import Finding, Path, Rule, rule_table
 from gpuc.documents.reader import read
@@ -30,8 +32,7 @@ _OF_CLUSTER = (
 """Fields of metadata that the API server writes."""
 
 
-@dataclass(slots=True)
-class ReadObjects:
+class ReadObjects(Struct):
     """The objects in the manifests of a cluster, and the findings about documents that are no objects."""
 
     manifests: list[Manifest] = field(default_factory=list)

@@ -7,11 +7,12 @@ pods have to match the rules of both ends.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 from itertools import permutations, product
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct
 
 from gpuc.diagnostics.finding import Path
 from gpuc.isolation.tenancy import Tenancy
@@ -27,8 +28,7 @@ if TYPE_CHECKING:
     from gpuc.model import Cluster
 
 
-@dataclass(frozen=True, eq=False)
-class Allowance:
+class Allowance(Struct, frozen=True, eq=False):
     """A rule, or missing isolation, that permits connections of a namespace in one direction."""
 
     direction: str
@@ -104,8 +104,7 @@ REASON_ANNOTATION = "gpuc.dev/why"
 """The annotation in which a policy gives the reason for its exceptions."""
 
 
-@dataclass(frozen=True)
-class Reachability:
+class Reachability(Struct, frozen=True, dict=True):
     """The possible connections between namespaces of different tenants."""
 
     policies: Sequence[Policy]

@@ -2,8 +2,9 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from gpuc.diagnostics.place import place
 from gpuc.diagnostics.report.document import Block, Part, Span, Table, json_text, picked, position, strong
@@ -31,8 +32,7 @@ _BASIS_COLOURS = {Basis.CHECKED: "32", Basis.DECLARED: "36", Basis.ASSUMED: "33"
 _BASIS_COLOURS |= dict.fromkeys((Basis.UNPROVEN, Basis.BROKEN), "1;31")
 
 
-@dataclass(frozen=True)
-class Proof:
+class Proof(Struct, frozen=True):
     """The proof for one cluster or one set of files."""
 
     name: str

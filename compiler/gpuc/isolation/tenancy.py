@@ -1,8 +1,9 @@
 """The tenants of a cluster and their namespaces."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
+
+from msgspec import Struct
 
 from gpuc.catalog import load
 from gpuc.objects.object_set import NAMESPACE_NAME, ObjectSet
@@ -18,8 +19,7 @@ _PLATFORM = frozenset(
 _PLATFORM_PREFIXES = ("kube-", "openshift-")
 
 
-@dataclass(frozen=True)
-class Tenancy:
+class Tenancy(Struct, frozen=True, dict=True):
     """Namespaces, their labels and their tenants."""
 
     namespaces: Mapping[str, Mapping[str, str]]

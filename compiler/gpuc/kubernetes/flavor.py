@@ -4,8 +4,9 @@ Source: kubernetes-sigs/kueue v0.19.2 pkg/scheduler/flavorassigner/flavorassigne
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
+
+from msgspec import Struct, field
 
 from gpuc.kubernetes.amounts import Amounts, quantity_text
 from gpuc.kubernetes.quota import Key, Node, Quota, Usage
@@ -45,8 +46,7 @@ class Attempt(NamedTuple):
     """The number of cohort levels up to which quota is borrowed; 0 if the queue's own quota is enough."""
 
 
-@dataclass(frozen=True)
-class Queue:
+class Queue(Struct, frozen=True):
     """A ClusterQueue, and the quota that is in use."""
 
     node: Node
@@ -58,8 +58,7 @@ class Queue:
     usage: Usage = field(default_factory=dict)
 
 
-@dataclass
-class Choice:
+class Choice(Struct):
     """The flavors that Kueue chooses for the pods of one pod set."""
 
     flavors: dict[str, str] = field(default_factory=dict)

@@ -4,8 +4,9 @@ Source: k8s.io/api v0.35 networking/v1; kubernetes.io/docs/concepts/services-net
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from gpuc.kubernetes.addresses import Ranges
 from gpuc.kubernetes.ports import Ports
@@ -46,8 +47,7 @@ class TrafficRule(NamedTuple):
     ports: Ports
 
 
-@dataclass(frozen=True)
-class NetworkPolicy:
+class NetworkPolicy(Struct, frozen=True):
     """A NetworkPolicy, with default values for missing fields."""
 
     namespace: str

@@ -4,10 +4,11 @@ Source: kubernetes-sigs/kueue v0.19.2 pkg/cache/scheduler/resource_node.go
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from itertools import pairwise
 from types import MappingProxyType
 from typing import NamedTuple, TypeVar
+
+from msgspec import Struct, field
 
 Key = tuple[str, str]
 """The name of the flavor, and the resource."""
@@ -23,8 +24,7 @@ class Quota(NamedTuple):
     """The lending limit; None if there is no limit."""
 
 
-@dataclass(eq=False)
-class Node:
+class Node(Struct, eq=False):
     """A ClusterQueue or a Cohort. `connect` builds trees of nodes."""
 
     name: str

@@ -7,14 +7,14 @@ no taint.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 KEEPS_OFF = ("NoSchedule", "NoExecute")
 """The effects of taints that prevent scheduling. PreferNoSchedule does not prevent scheduling."""
 
 
-@dataclass(frozen=True, slots=True)
-class Taint:
+class Taint(Struct, frozen=True):
     """A taint of a node."""
 
     key: str
@@ -40,8 +40,7 @@ class Taint:
         return self.effect in KEEPS_OFF
 
 
-@dataclass(frozen=True, slots=True)
-class Toleration:
+class Toleration(Struct, frozen=True):
     """A toleration of a pod. Missing fields are empty strings."""
 
     key: str = ""

@@ -1,9 +1,11 @@
 """Lints the files below a path: loads the files, then checks objects, Helm values and Kueue's configuration."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from gpuc.catalog import Catalog, load
 from gpuc.catalog.schemas import table
@@ -40,8 +42,7 @@ _MAX_MESSAGE = 600
 """The maximal length of a message, in characters: values may be as long as files."""
 
 
-@dataclass
-class Linter:
+class Linter(Struct):
     """Lints paths one after another and collects the findings."""
 
     kubernetes: str

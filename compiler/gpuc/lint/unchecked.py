@@ -2,7 +2,8 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from gpuc.diagnostics.words import counted
 
@@ -10,8 +11,7 @@ _MAX_FILES = 3
 _SPEC_API = "gpuc.dev/"
 
 
-@dataclass
-class Unchecked:
+class Unchecked(Struct):
     """Counters of the input that lint could not check."""
 
     kinds: Counter[str] = field(default_factory=Counter)

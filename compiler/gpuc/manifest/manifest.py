@@ -1,8 +1,9 @@
 """The artifacts that emitters return: plain data, with the output file and the spec path that the data comes from."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Literal
+
+from msgspec import Struct, field
 
 from gpuc.diagnostics.finding import Mark, Path
 
@@ -19,8 +20,7 @@ RunsOn = Literal["system nodes", "GPU nodes", "EFA nodes"]
 """The nodes for the pods of a chart: the system nodes, or all nodes with GPUs or EFA, also before they are ready."""
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
+class Written(Struct, frozen=True):
     """An object as a user wrote it in a file of the fleet."""
 
     file: str
@@ -31,8 +31,7 @@ class Written:
     """Returns the position in the file of the value at a path of the object, or of its key."""
 
 
-@dataclass(frozen=True, slots=True)
-class Manifest:
+class Manifest(Struct, frozen=True):
     """One Kubernetes object."""
 
     file: str
@@ -49,7 +48,7 @@ class Manifest:
     """Empty for cluster-scoped objects."""
     labels: dict[str, str] = field(default_factory=dict)
     annotations: dict[str, str] = field(default_factory=dict)
-    written: Written | None = field(default=None, compare=False, repr=False)
+    written: Written | None = None
     """The object as a user wrote it; None for an object of gpuc."""
     overrides: Overrides = field(default_factory=dict)
     """The labels and annotations of the spec, and the values that patches have set or removed."""
@@ -110,8 +109,7 @@ def manifest_of(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Values:
+class Values(Struct, frozen=True):
     """The values file of one Helm chart."""
 
     file: str
@@ -134,8 +132,7 @@ class Values:
         return Manifest(self.file, self.origin, "", "values of", self.component, self.body, overrides=self.overrides)
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(Struct, frozen=True):
     """An output file that contains neither objects nor Helm values, for example a README."""
 
     file: str

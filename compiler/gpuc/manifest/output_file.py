@@ -3,8 +3,9 @@
 import hashlib
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from gpuc.manifest.manifest import Artifact, Manifest, Text, Values
 
@@ -12,8 +13,7 @@ COMMENTS = {".yaml": "# {}\n", ".yml": "# {}\n", ".md": "<!-- {} -->\n\n"}
 """The comment syntax for the header, by file suffix. Files with other suffixes have no header."""
 
 
-@dataclass(slots=True)
-class OutputFile:
+class OutputFile(Struct):
     """The content of an output file: a list of objects, one document of Helm values, or a text."""
 
     file: str

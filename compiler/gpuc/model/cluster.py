@@ -1,10 +1,11 @@
 """The resolved cluster: the input of rules and emitters."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import cached_property, wraps
 from ipaddress import IPv4Network
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from msgspec import Struct
 
 from gpuc.catalog import Catalog
 from gpuc.catalog.records import Release
@@ -34,8 +35,7 @@ SPEC: Path = ("spec",)
 ALWAYS_PLATFORM = ("default", "kube-system", "kube-public", "kube-node-lease")
 
 
-@dataclass(frozen=True)
-class Cluster:
+class Cluster(Struct, frozen=True, dict=True):
     """One GPU cluster, with resolved names and calculated quantities."""
 
     name: str
@@ -58,7 +58,6 @@ class Cluster:
     """The objects that users wrote in manifests/."""
     object_owners: tuple[str, ...] = ()
     """Who has objects in manifests/: names of tenants, and an empty text for the platform."""
-    _read: "dict[Callable[[Cluster], Any], Any]" = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def network(self) -> ClusterNetwork:
@@ -206,9 +205,11 @@ def once_for_each_cluster(reader: Callable[[Cluster], T]) -> Callable[[Cluster],
 
     @wraps(reader)
     def result(cluster: Cluster) -> T:
-        if reader not in cluster._read:
-            cluster._read[reader] = reader(cluster)
-        found: T = cluster._read[reader]
+        # The fields of a Struct are not in its __dict__, so a changed copy of a cluster begins without results.
+        known: dict[Callable[[Cluster], Any], Any] = cluster.__dict__.setdefault("results", {})
+        if reader not in known:
+            known[reader] = reader(cluster)
+        found: T = known[reader]
         return found
 
     return result

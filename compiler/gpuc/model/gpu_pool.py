@@ -1,6 +1,5 @@
 """A node pool with GPUs: GPU sharing, and the fraction of a node for one GPU, MIG slice or GPU share."""
 
-from dataclasses import dataclass
 from functools import cached_property
 
 from gpuc.catalog.records import Gpu, MigProfileSet
@@ -11,8 +10,7 @@ from gpuc.model.pool import Pool
 from gpuc.model.sharing import Sharing
 
 
-@dataclass(frozen=True, kw_only=True)
-class GpuPool(Pool):
+class GpuPool(Pool, frozen=True, kw_only=True, dict=True):
     """A node pool with one GPU model."""
 
     gpu: Gpu

@@ -1,9 +1,10 @@
 """The resolved node pool: hardware, advertised and allocatable resources, labels and taints."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
+
+from msgspec import Struct
 
 from gpuc.catalog.records import Daemonset, Image, InstanceType
 from gpuc.diagnostics.finding import Path
@@ -22,8 +23,7 @@ CILIUM_TAINT = Taint("node.cilium.io/agent-not-ready", "true", "NoExecute")
 """Startup taint of nodes until the Cilium agent is ready."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Pool:
+class Pool(Struct, frozen=True, kw_only=True, dict=True):
     """A node pool without GPUs, and the base class of GpuPool."""
 
     name: str

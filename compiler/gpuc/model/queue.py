@@ -1,8 +1,9 @@
 """Resolved queues: quotas of pools as amounts, and ClusterQueues, which form trees with the cohorts like in Kueue."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
+
+from msgspec import Struct
 
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.amounts import Amounts, total
@@ -13,8 +14,7 @@ from gpuc.spec.queues import Queue as QueueSpec
 from gpuc.spec.queues import Quota as QuotaSpec
 
 
-@dataclass(frozen=True)
-class PoolQuota:
+class PoolQuota(Struct, frozen=True):
     """The quota of a queue for one pool, as amounts of resources."""
 
     pool: Pool
@@ -28,8 +28,7 @@ class PoolQuota:
     """The lending limit. None means no limit. Without a cohort, all amounts are 0."""
 
 
-@dataclass(frozen=True)
-class ClusterQueue:
+class ClusterQueue(Struct, frozen=True, dict=True):
     """A ClusterQueue for the GPU pools, or for the general pools, of a queue."""
 
     name: str
@@ -45,8 +44,7 @@ class ClusterQueue:
         return tuple(dict.fromkeys(name for pool_quota in self.pool_quotas for name in pool_quota.nominal))
 
 
-@dataclass(frozen=True)
-class Queue:
+class Queue(Struct, frozen=True):
     """A queue of the spec. It has a ClusterQueue for its GPU pools and a ClusterQueue for its general pools."""
 
     name: str
@@ -65,8 +63,7 @@ class Queue:
         return tuple(pool_quota.pool for pool_quota in self.pool_quotas)
 
 
-@dataclass(frozen=True)
-class Cohort:
+class Cohort(Struct, frozen=True):
     """A cohort with the queues that lend to each other."""
 
     name: str

@@ -1,9 +1,10 @@
 """Resolved GPU sharing of a pool, and the resources that its nodes advertise."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
+
+from msgspec import Struct
 
 from gpuc.kubernetes.amounts import total
 from gpuc.model.names import GPU, SHARED_GPU, mig_resource
@@ -16,8 +17,7 @@ Mode = Literal["exclusive", "mig", "shared"]
 Kind = Literal["exclusive", "mig", "timeSlicing", "mps"]
 
 
-@dataclass(frozen=True)
-class Sharing:
+class Sharing(Struct, frozen=True, dict=True):
     """A sharing mode with its parameters."""
 
     kind: Kind

@@ -4,8 +4,9 @@ Each folder of gpuc.substrates has a module substrate.py with the variable SUBST
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from gpuc.catalog import Catalog
 from gpuc.catalog.records import Image, InstanceType
@@ -34,8 +35,7 @@ class Nodes(NamedTuple):
     scaling: Scaling | None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Substrate:
+class Substrate(Struct, frozen=True, kw_only=True):
     """The place where a cluster lives."""
 
     sections: Sections

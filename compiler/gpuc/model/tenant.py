@@ -1,8 +1,9 @@
 """Resolved tenants: namespaces, queues, pools and maximum usage."""
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import get_args
+
+from msgspec import Struct
 
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, GIB, MEMORY, MIB, Amounts, total
@@ -24,8 +25,7 @@ ROLES: tuple[Role, ...] = get_args(Role)
 """The roles of members. Each role contains the rights of the roles before it."""
 
 
-@dataclass(frozen=True)
-class Profile:
+class Profile(Struct, frozen=True):
     """An NCCL profile."""
 
     name: str
@@ -38,8 +38,7 @@ class Profile:
         return f"nccl-{self.name}"
 
 
-@dataclass(frozen=True)
-class NamespaceQuota:
+class NamespaceQuota(Struct, frozen=True):
     """The quota of a namespace on a pool that ResourceQuotas count."""
 
     pool: Pool
@@ -49,8 +48,7 @@ class NamespaceQuota:
     """All resources of the pool."""
 
 
-@dataclass(frozen=True)
-class Namespace:
+class Namespace(Struct, frozen=True, dict=True):
     """A namespace of a tenant."""
 
     name: str
@@ -80,8 +78,7 @@ class Namespace:
         return tuple(cluster_queue for queue in self.queues for cluster_queue in queue.cluster_queues)
 
 
-@dataclass(frozen=True)
-class Members:
+class Members(Struct, frozen=True):
     """Groups with the same role."""
 
     path: Path
@@ -90,8 +87,7 @@ class Members:
     """The namespaces in which the groups have the role."""
 
 
-@dataclass(frozen=True)
-class Tenant:
+class Tenant(Struct, frozen=True, dict=True):
     """A team with its own namespaces, quota and bill."""
 
     name: str

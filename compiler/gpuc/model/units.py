@@ -1,7 +1,8 @@
 """The units in which all messages count the resources of node pools: nodes, GPUs, MIG slices and GPU shares."""
 
-from dataclasses import dataclass
 from fractions import Fraction
+
+from msgspec import Struct
 
 from gpuc.kubernetes.amounts import rounded
 from gpuc.model.names import GPU, SHARED_GPU, mig_profile
@@ -18,8 +19,7 @@ _OBJECTS = {
 """The units of the limits of objects, by the key in a ResourceQuota."""
 
 
-@dataclass(frozen=True)
-class Unit:
+class Unit(Struct, frozen=True):
     """The unit in which messages count a quota."""
 
     resource: str

@@ -6,10 +6,11 @@ that a need without a record shows a gap in the README of the cluster.
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from typing import Any, NamedTuple
+
+from msgspec import Struct
 
 from gpuc.catalog.records import Release
 from gpuc.cluster.application import ARGO, Delivery, application_in
@@ -44,8 +45,7 @@ class Need(NamedTuple):
     """The path of the field in the object that names the thing; empty for the complete object."""
 
 
-@dataclass(frozen=True)
-class Output:
+class Output(Struct, frozen=True, dict=True):
     """The objects and Helm values of a cluster, and the facts about it that no object has."""
 
     objects: ObjectSet

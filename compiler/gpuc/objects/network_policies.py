@@ -1,7 +1,6 @@
 """Converts NetworkPolicy objects to the types of gpuc.kubernetes."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 from gpuc.diagnostics.finding import Path
@@ -16,8 +15,7 @@ from gpuc.objects.selectors import read_selector
 GROUP = "networking.k8s.io"
 
 
-@dataclass(frozen=True)
-class Policy(NetworkPolicy):
+class Policy(NetworkPolicy, frozen=True):
     """A NetworkPolicy, with the object that declares the policy."""
 
     manifest: Manifest

@@ -6,8 +6,9 @@ every question about its kind, also if the answer is none.
 
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
-from dataclasses import dataclass
 from typing import Any, NamedTuple
+
+from msgspec import Struct
 
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.kueue import QUEUE_LABEL
@@ -156,8 +157,7 @@ NO_TRAITS = Traits(
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkloadKind:
+class WorkloadKind(Struct, frozen=True, kw_only=True):
     """A kind of objects with pods, or a kind from which a controller creates pods."""
 
     group: str

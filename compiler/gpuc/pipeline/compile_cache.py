@@ -10,10 +10,11 @@ import json
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, to_builtins
 
 from gpuc.diagnostics.finding import Finding, Mark, Related, Severity
 from gpuc.diagnostics.today import today
@@ -25,8 +26,7 @@ FOLDER = "clean"
 INPUTS = ("specs", "policies")
 
 
-@dataclass(frozen=True)
-class CachedResult:
+class CachedResult(Struct, frozen=True):
     """The result of an earlier compile with the same input and output."""
 
     files: dict[str, int]
@@ -92,7 +92,7 @@ class CompileCache:
             entry = {
                 "inputs": inputs,
                 "indexes": {name: hashlib.sha256(text.encode()).hexdigest() for name, text in locks.items()},
-                "findings": [asdict(finding) | {"severity": finding.severity.value} for finding in findings],
+                "findings": [to_builtins(finding) for finding in findings],
             }
             os.makedirs(os.path.dirname(self._file), exist_ok=True)
             with open(temporary, "w", encoding="utf-8") as file:

@@ -1,9 +1,10 @@
 """Reads the files in specs/catalog/. No file outside of the folder can be read."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from gpuc.diagnostics.finding import Finding, StageError, rule_table
 from gpuc.diagnostics.finding import Path as SpecPath
@@ -22,8 +23,7 @@ rule_of = rule_table(__file__)
 BAD_FILE = rule_of("CAT001")
 
 
-@dataclass(frozen=True)
-class FactFile:
+class FactFile(Struct, frozen=True):
     """A file in specs/catalog/ with valid keys and values."""
 
     content: CatalogFile

@@ -1,16 +1,16 @@
 """The catalog of a fleet: gpuc's catalog with the rows of specs/catalog/. All clusters of the fleet use the catalog."""
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from gpuc.catalog import Catalog, load
 from gpuc.diagnostics.finding import Finding, StageError
 from gpuc.source.layers import CATALOG
 
 
-@dataclass(frozen=True)
-class FleetCatalog:
+class FleetCatalog(Struct, frozen=True):
     """The catalog of a fleet. None of its rows has an error."""
 
     catalog: Catalog

@@ -1,8 +1,9 @@
 """Reads the policies of a fleet, and evaluates them on their examples. All clusters of the fleet use the result."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from gpuc.diagnostics.finding import Finding, Mark, StageError
 from gpuc.diagnostics.finding import Path as SpecPath
@@ -15,8 +16,7 @@ _PARAMETERS: SpecPath = ("spec", "parameters")
 _PROPERTIES: SpecPath = ("spec", "crd", "spec", "validation", "openAPIV3Schema", "properties")
 
 
-@dataclass(frozen=True)
-class FleetPolicies:
+class FleetPolicies(Struct, frozen=True):
     """The policies of a fleet. None of them has an error."""
 
     own: Mapping[str, OwnPolicy]

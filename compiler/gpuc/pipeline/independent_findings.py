@@ -6,7 +6,9 @@ when the user corrects them. gpuc emits nothing from such a spec.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from gpuc.catalog import Catalog
 from gpuc.diagnostics.finding import Finding, Path, StageError
@@ -32,8 +34,7 @@ _IS_NULL = " is nothing; expected "
 """The middle of a message about a null."""
 
 
-@dataclass(frozen=True)
-class Inputs:
+class Inputs(Struct, frozen=True):
     """What the stages read in addition to the spec."""
 
     fleet: FleetPolicies | None

@@ -2,9 +2,9 @@
 
 from collections.abc import Collection, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Annotated, Any, cast, get_args, get_origin
 
+from msgspec import Struct
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from gpuc.diagnostics.finding import Path
@@ -29,8 +29,7 @@ def known_spec(tree: dict[str, Any], wrong: Collection[Path] = (), incomplete: C
     return cast(ClusterSpec, _Parser(frozenset(wrong), frozenset(incomplete)).model(ClusterSpec, tree, ()))
 
 
-@dataclass(frozen=True)
-class _Parser:
+class _Parser(Struct, frozen=True):
     """Parses all values of a spec that have no error."""
 
     wrong: frozenset[Path]

@@ -1,9 +1,10 @@
 """Compares the specs of a fleet with each other: what belongs to one cluster must not be in a second spec."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from gpuc.diagnostics.finding import Finding, Mark, Related, StageError
 from gpuc.diagnostics.suppressions import accepts
@@ -16,8 +17,7 @@ if TYPE_CHECKING:
     from gpuc.spec.cluster import ClusterSpec
 
 
-@dataclass(frozen=True, slots=True)
-class Owner:
+class Owner(Struct, frozen=True):
     """The first spec that names something."""
 
     cluster: str

@@ -1,8 +1,10 @@
 """Converts the rows of specs/catalog/ to records of the catalog, and finds mistakes in the rows."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from gpuc.catalog import load
 from gpuc.catalog.own_rows import OwnRows
@@ -28,8 +30,7 @@ _Record = TypeVar("_Record", InstanceType, Image, Daemonset)
 _Row = TypeVar("_Row")
 
 
-@dataclass
-class _Merge:
+class _Merge(Struct):
     """The rows that were converted, and the findings about them."""
 
     instances: dict[str, InstanceType] = field(default_factory=dict)

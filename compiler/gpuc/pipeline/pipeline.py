@@ -1,9 +1,11 @@
 """`gpuc compile` and `gpuc check`: run all stages for each spec, then write the output files or compare them."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from gpuc.diagnostics.finding import Finding, Mark, StageError, rule_table
 from gpuc.diagnostics.output_error import OutputError
@@ -26,8 +28,7 @@ rule_of = rule_table(__file__)
 SAME_NAME = rule_of("LAY101")
 
 
-@dataclass(frozen=True)
-class Compiled:
+class Compiled(Struct, frozen=True):
     """A cluster that was compiled without errors."""
 
     name: str
@@ -35,8 +36,7 @@ class Compiled:
     removals: "Removals"
 
 
-@dataclass
-class Batch:
+class Batch(Struct):
     """The clusters that a command compiles, and their findings. The output is not rendered yet."""
 
     files: dict[str, str] = field(default_factory=dict)

@@ -1,9 +1,10 @@
 """Renders the output files of all clusters of a command, and reuses the texts of unchanged files."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from gpuc.synth.printer import Printer
 
@@ -18,8 +19,7 @@ Send = Callable[[str, "Sequence[Artifact]", "Source"], None]
 """Receives the name of a cluster, the artifacts of an emitter, and the source of the spec."""
 
 
-@dataclass
-class _ClusterFiles:
+class _ClusterFiles(Struct):
     """The output files of a cluster, and the texts that are reused."""
 
     lock: "Lock | None"

@@ -4,10 +4,12 @@ pipeline.py runs these stages for each spec, then renders and writes the output 
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gpuc import needs
 from gpuc.catalog import Catalog, load
@@ -39,8 +41,7 @@ NO_FILES = ManifestFiles()
 """A cluster without manifests of users."""
 
 
-@dataclass(frozen=True, eq=False)
-class CompiledSpec:
+class CompiledSpec(Struct, frozen=True, eq=False, dict=True):
     """The result of compiling a spec."""
 
     source: Source

@@ -1,9 +1,10 @@
 """The change of a cluster: the objects of both states in pairs, field by field, and the changed spec."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
+
+from msgspec import Struct
 
 from gpuc.cluster.pool import Pool
 from gpuc.cluster.pool_fields import PoolRequirement
@@ -34,8 +35,7 @@ Key = tuple[str, str, str, str]
 """API group, kind, namespace and name. An object without a namespace is in the namespace default."""
 
 
-@dataclass(frozen=True, eq=False)
-class Pair:
+class Pair(Struct, frozen=True, eq=False, dict=True):
     """An object before and after the change. One of the two is None if the object is added or removed."""
 
     before: Manifest | None
@@ -127,8 +127,7 @@ class Pair:
         return before, None if self.after is None else dig(self.after.document(), *path)
 
 
-@dataclass(frozen=True, eq=False)
-class PoolPair(Pair):
+class PoolPair(Pair, frozen=True, eq=False):
     """A NodePool before and after the change."""
 
     old: Pool | None
@@ -158,8 +157,7 @@ class PoolPair(Pair):
         return self.new is not None and self.new.is_static
 
 
-@dataclass(frozen=True, eq=False)
-class Change:
+class Change(Struct, frozen=True, eq=False, dict=True):
     """Everything that impacts are computed from."""
 
     before: State

@@ -2,8 +2,9 @@
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from gpuc.diagnostics.finding import StageError
 from gpuc.source import cluster_files, read_all
@@ -14,8 +15,7 @@ _TOPS = ("specs", "policies", "out")
 """The folders with the causes of a change and its effects, in the order of the report."""
 
 
-@dataclass(frozen=True)
-class ClusterFiles:
+class ClusterFiles(Struct, frozen=True):
     """A cluster of a fleet, and its files that differ from the state before."""
 
     name: str

@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
+
+from msgspec import Struct
 
 from gpuc.cluster.application import ARGO, application_in
 from gpuc.diagnostics.finding import Path
@@ -48,8 +49,7 @@ def _is_one_of(field: FieldChange, values: Iterable[str]) -> bool:
 _RELEASES = ("spec", "releases")
 
 
-@dataclass(frozen=True)
-class ChartChange:
+class ChartChange(Struct, frozen=True):
     """A chart with another version."""
 
     application: Manifest

@@ -12,10 +12,12 @@ maximum price, a request pays at most the on-demand price.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gpuc.diagnostics.finding import Path
 from gpuc.model import Cluster
@@ -32,8 +34,7 @@ HOURS = 730
 """The hours of a month."""
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(Struct, frozen=True):
     """Nodes of one purchase option, and the highest price of one of them."""
 
     nodes: Fraction
@@ -48,8 +49,7 @@ class Part:
         return float(self.nodes) * self.price.hourly_usd * HOURS if self.price else 0.0
 
 
-@dataclass(frozen=True)
-class Cost:
+class Cost(Struct, frozen=True):
     """The costs of a month."""
 
     parts: tuple[Part, ...] = ()
@@ -163,8 +163,7 @@ def _quotas(cluster: Cluster, pool: "Pool") -> Iterator[tuple[str, Fraction]]:
                 yield tenant.name, node_share(pool, limit.amounts)
 
 
-@dataclass(frozen=True)
-class CostChange:
+class CostChange(Struct, frozen=True):
     """The costs of a node pool at its maximum or of its nodes that always run, or of a tenant at its quota."""
 
     name: str

@@ -1,8 +1,9 @@
 """The fields in which two documents differ."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, Final
+
+from msgspec import Struct
 
 from gpuc.diagnostics.finding import Path
 
@@ -20,8 +21,7 @@ IDENTITIES = ("name", "key", "id", "type")
 """The fields that identify the items of a list of maps, if their values are unique in both lists."""
 
 
-@dataclass(frozen=True, slots=True)
-class FieldChange:
+class FieldChange(Struct, frozen=True):
     """A field whose values differ. Lists of scalars are one value; the items of other lists are compared."""
 
     path: Path

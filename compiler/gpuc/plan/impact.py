@@ -1,9 +1,10 @@
 """Impacts: what a change does to nodes, running work, tenants, money and isolation. An impact is a function."""
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct
 
 from gpuc.diagnostics.contract import Check, Checks
 from gpuc.diagnostics.finding import Mark, Path, Severity
@@ -63,8 +64,7 @@ class Raised(NamedTuple):
     predicts: tuple[Prediction, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Impact:
+class Impact(Struct, frozen=True):
     """An impact at a line of the spec."""
 
     id: str

@@ -1,7 +1,8 @@
 """Changes of the limits in the ResourceQuotas of namespaces, by tenant."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gpuc.admission.resource_quotas import BY_STORAGE_CLASS
 from gpuc.diagnostics.finding import Path
@@ -23,8 +24,7 @@ _DERIVED = (*_CPU_AND_MEMORY, *(f"{_REQUESTS}{name}" for name in (EPHEMERAL_STOR
 """How the limits begin that gpuc computes from the number of nodes."""
 
 
-@dataclass(frozen=True)
-class LimitChange:
+class LimitChange(Struct, frozen=True):
     """Limits that differ in the same way in several namespaces of a tenant."""
 
     owner: str

@@ -1,10 +1,11 @@
 """The objects that change, field by field, and the value of the spec that caused each change, with its line."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache, lru_cache
 from typing import Any
+
+from msgspec import Struct
 
 from gpuc.cluster.application import is_application
 from gpuc.diagnostics.finding import Mark, Path
@@ -152,8 +153,7 @@ def _effect_place(path: Path) -> str:
     return text.removeprefix(".")
 
 
-@dataclass(frozen=True, slots=True)
-class ChangedField:
+class ChangedField(Struct, frozen=True):
     """A field of an object that changes, with the value of the spec that caused the change."""
 
     pair: Pair
@@ -171,8 +171,7 @@ class ChangedField:
         return _place(self.pair.holder(self.field).document(), self.field.path)
 
 
-@dataclass(frozen=True, slots=True)
-class CauseGroup:
+class CauseGroup(Struct, frozen=True):
     """The fields that a value of the spec changes."""
 
     cause: Path

@@ -4,7 +4,9 @@ Of impacts with the same id, the summary names those on the node pools with the 
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from gpuc.diagnostics.finding import Finding, rule_table
 from gpuc.diagnostics.finding import Path as SpecPath
@@ -35,8 +37,7 @@ CLUSTER_REMOVED = "IMP508"
 """The impact that describes a removed cluster."""
 
 
-@dataclass(frozen=True)
-class ClusterPlan:
+class ClusterPlan(Struct, frozen=True):
     """What a change does to one cluster."""
 
     name: str
@@ -197,8 +198,7 @@ def _limited(sentences: list[str]) -> Iterator[str]:
         yield f"and {len(sentences) - _SENTENCES} more of this kind"
 
 
-@dataclass(frozen=True)
-class Plans:
+class Plans(Struct, frozen=True):
     """The result of `gpuc plan` or `gpuc diff`."""
 
     before: str

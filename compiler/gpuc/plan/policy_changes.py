@@ -2,8 +2,9 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from gpuc.diagnostics.finding import Path
 from gpuc.diagnostics.words import first_names, kind_of
@@ -21,8 +22,7 @@ _STAGES = ("", "dryrun", "warn", "deny")
 """The stages by strictness; the first is a policy that does not exist."""
 
 
-@dataclass(frozen=True)
-class PolicyChange:
+class PolicyChange(Struct, frozen=True):
     """The change of a constraint of Gatekeeper, or of a ValidatingAdmissionPolicy."""
 
     pair: Pair
@@ -175,8 +175,7 @@ _ENTRIES = 4
 """The maximum number of entries in a message."""
 
 
-@dataclass(frozen=True)
-class SettingChange:
+class SettingChange(Struct, frozen=True):
     """What a policy refuses or allows because one of its settings changes."""
 
     words: str

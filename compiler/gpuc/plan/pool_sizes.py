@@ -1,7 +1,8 @@
 """The numbers of nodes of pools before and after a change."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gpuc.diagnostics.finding import Path
 from gpuc.model import Cluster, Pool
@@ -10,8 +11,7 @@ from gpuc.plan.change import Change, PoolPair
 from gpuc.plan.impact import Prediction, Raised
 
 
-@dataclass(frozen=True)
-class PoolSize:
+class PoolSize(Struct, frozen=True):
     """A node pool that is in both states, and whose NodePools have numbers of nodes."""
 
     name: str

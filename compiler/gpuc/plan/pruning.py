@@ -2,8 +2,10 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gpuc.cluster.application import sync_options
 from gpuc.cluster.project import project_of
@@ -79,8 +81,7 @@ _KINDS = 6
 CLAIM: Kind = ("", "PersistentVolumeClaim")
 
 
-@dataclass(frozen=True)
-class RemovedObject:
+class RemovedObject(Struct, frozen=True):
     """An object that only the state before has."""
 
     manifest: Manifest
@@ -138,8 +139,7 @@ def kinds_text(manifests: Iterable[Manifest]) -> str:
     return ", ".join(kinds[:_KINDS]) + (f" and {others} objects of other kinds" if others else "")
 
 
-@dataclass(frozen=True)
-class MovedObject:
+class MovedObject(Struct, frozen=True):
     """An object of both states that moves to another Application."""
 
     manifest: Manifest

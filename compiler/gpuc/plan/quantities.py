@@ -1,8 +1,9 @@
 """What a change of the spec gives and takes: nodes of pools and what they offer, quotas, GPUs of tenants."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
+
+from msgspec import Struct
 
 from gpuc.diagnostics.finding import Path
 from gpuc.model import Cluster, Pool
@@ -114,8 +115,7 @@ def _gains(
                 yield f"{subject} {verb} {with_unit(abs(difference), unit)} of {noun} on {pool}: {change}"
 
 
-@dataclass(frozen=True)
-class AdvertisedChange:
+class AdvertisedChange(Struct, frozen=True):
     """A node pool whose nodes offer other resources."""
 
     name: str

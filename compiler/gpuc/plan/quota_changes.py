@@ -1,9 +1,10 @@
 """The quotas of ClusterQueues before and after a change, in the units of the spec."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, NamedTuple
+
+from msgspec import Struct
 
 from gpuc.cluster.queue import Flavor, Member, from_model, from_objects, parent
 from gpuc.diagnostics.finding import Path
@@ -33,8 +34,7 @@ class Limits(NamedTuple):
     """The most that the queue can use while no other queue uses its quota: nominal and borrowed quota."""
 
 
-@dataclass(frozen=True, eq=False)
-class QuotaChange:
+class QuotaChange(Struct, frozen=True, eq=False):
     """A quota that a ClusterQueue has before and after the change, in one unit."""
 
     pair: Pair

@@ -1,8 +1,9 @@
 """Workloads that would start before a change, and that the cluster refuses or cannot start after the change."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
+
+from msgspec import Struct
 
 from gpuc.diagnostics.words import first_names
 from gpuc.manifest.manifest import Manifest
@@ -26,8 +27,7 @@ _SEVERITY = {"pending": 1, "refused": 2}
 """The verdicts of a trace with which a workload does not start. A refused workload is worse than pending pods."""
 
 
-@dataclass(frozen=True)
-class RefusedWorkload:
+class RefusedWorkload(Struct, frozen=True):
     """A workload that the state before accepts, and the state after does not."""
 
     manifest: Manifest

@@ -2,10 +2,12 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import product
 from typing import NamedTuple
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from gpuc.diagnostics.finding import Path
 from gpuc.diagnostics.words import kind_of
@@ -47,8 +49,7 @@ _SHOWN = 4
 """The maximum number of resources in a message."""
 
 
-@dataclass
-class Rights:
+class Rights(Struct):
     """What a subject may do in a namespace."""
 
     roles: set[str] = field(default_factory=set)
@@ -59,8 +60,7 @@ class Rights:
     """The path of the subject in the binding."""
 
 
-@dataclass(frozen=True)
-class RightsChange:
+class RightsChange(Struct, frozen=True):
     """Rights that a subject gains or loses in some namespaces."""
 
     subject: str

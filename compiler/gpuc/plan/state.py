@@ -4,10 +4,12 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from gpuc.cluster.application import ARGO, Application, applications
 from gpuc.diagnostics.finding import Mark, StageError
@@ -32,8 +34,7 @@ HELM_VALUES = "Helm values"
 """The kind of a manifest with the values of a chart. Its name is the component."""
 
 
-@dataclass(frozen=True, eq=False)
-class State:
+class State(Struct, frozen=True, eq=False, dict=True):
     """What Git describes of a cluster at one time."""
 
     name: str

@@ -4,7 +4,8 @@ Each folder of gpuc.substrates has a module plan.py with the variable PLAN. Ther
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gpuc.cluster.pools import Pools
 from gpuc.plan.change import Change
@@ -12,8 +13,7 @@ from gpuc.plan.state import State
 from gpuc.spec.substrate import Sections, substrate_records
 
 
-@dataclass(frozen=True, kw_only=True)
-class SubstratePlan:
+class SubstratePlan(Struct, frozen=True, kw_only=True):
     """What a substrate knows about changes of the complete cluster."""
 
     sections: Sections

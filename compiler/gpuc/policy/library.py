@@ -26,10 +26,11 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 TABLE = Path(__file__).parent / "library.json"
 """A file with the keys subjects, policies (by name), and digests (the SHA-256 of each policy.yaml, by name)."""
@@ -44,8 +45,7 @@ Schema = dict[str, Any]
 """A structural OpenAPI v3 schema."""
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(Struct, frozen=True):
     """A parameter of the constraints of a policy."""
 
     name: str
@@ -54,8 +54,7 @@ class Parameter:
     schema: Schema
 
 
-@dataclass(frozen=True, slots=True)
-class Policy:
+class Policy(Struct, frozen=True):
     """A policy, as policy.yaml defines it."""
 
     name: str

@@ -6,8 +6,9 @@ If a folder has the name of a library policy, the policy of the fleet replaces t
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from gpuc.diagnostics.finding import Finding, Mark, StageError
 from gpuc.policy import rule_of
@@ -26,8 +27,7 @@ _RESERVED = "default"
 """The key of the default stage in the spec."""
 
 
-@dataclass(frozen=True)
-class OwnPolicy:
+class OwnPolicy(Struct, frozen=True):
     """A policy of the fleet without errors, with the positions in its policy.yaml."""
 
     policy: Policy

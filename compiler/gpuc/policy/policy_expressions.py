@@ -1,8 +1,9 @@
 """Checks the CEL expressions of a policy.yaml, and finds the position of each mistake in the file."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from gpuc.cel.type_check import Checked, check_expression
 from gpuc.diagnostics.finding import Finding, Path

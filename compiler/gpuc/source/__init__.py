@@ -9,8 +9,10 @@ value and replaces the value of a lower file.
 """
 
 import pathlib
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gpuc.diagnostics.finding import Finding, Mark, Path, StageError
 from gpuc.documents.composer import Node
@@ -19,8 +21,7 @@ from gpuc.source.encoding import text_of
 from gpuc.source.layers import KIND_LINE, OUTSIDE, Layers, is_within, yaml_files
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(Struct, frozen=True):
     """The merged spec files of one cluster."""
 
     file: str

@@ -3,7 +3,8 @@
 import pathlib
 import re
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from gpuc.diagnostics.finding import Finding, Mark, Path, Rule, Severity, StageError, declare_rule, rule_table
 from gpuc.diagnostics.free_form import is_free_form

@@ -1,7 +1,9 @@
 """Fields of the spec that have moved. One release reads both places; `gpuc fix` writes the new place."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gpuc.diagnostics.finding import Finding, Mark, Path, Related, rule_table
 from gpuc.documents.composer import Node
@@ -29,8 +31,7 @@ MOVES: dict[tuple[str, ...], tuple[str, ...]] = {
 """The new place of each moved field by its old place. The step * is any key, the same key in both places."""
 
 
-@dataclass(frozen=True, slots=True)
-class Move:
+class Move(Struct, frozen=True):
     """A field of a file that is at its old place."""
 
     old: Path

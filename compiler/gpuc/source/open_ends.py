@@ -6,7 +6,8 @@ looks like a key or an entry outside of them.
 """
 
 import re
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 CLOSING = {"[": "]", "{": "}"}
 _QUOTES = ('"', "'")
@@ -25,8 +26,7 @@ _plain_in_block = re.compile(r"(?:[^:#]|:(?!\s|$)|(?<![ \t])#)+")
 _ends = {'"': re.compile(r'(?:[^"\\]|\\.)*?"'), "'": re.compile(r"(?:[^']|'')*?'(?!')")}
 
 
-@dataclass(frozen=True, slots=True)
-class OpenEnd:
+class OpenEnd(Struct, frozen=True):
     """A quotation mark or a bracket that breaks the text. Line and column are from 1."""
 
     sign: str
@@ -36,8 +36,7 @@ class OpenEnd:
     """Whether the sign is a closing bracket without an opening bracket, or a quotation mark before more text."""
 
 
-@dataclass(slots=True)
-class _Scan:
+class _Scan(Struct):
     """The state of the scan. Columns are from 0."""
 
     brackets: list[OpenEnd] = field(default_factory=list)

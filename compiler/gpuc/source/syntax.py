@@ -1,7 +1,8 @@
 """Explains why a text is not YAML: the place of the mistake, which is often before the place where the parser stops."""
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gpuc.diagnostics.finding import Finding, Mark, Related
 from gpuc.source.indentation import SYNTAX, TAB, wrong_indentation
@@ -30,8 +31,7 @@ _comment = re.compile(r"(?:^|[ \t]+)#.*|[ \t]+$")
 _one_value = re.compile(r"[^\s\"'\[\]{}:]+|\[[^\[\]]*\]|\{[^{}]*\}|\"[^\"]*\"|'[^']*'")
 
 
-@dataclass(frozen=True, slots=True)
-class ParserStop:
+class ParserStop(Struct, frozen=True):
     """The place where the parser stopped, and the words of the parser."""
 
     mark: Mark

@@ -1,10 +1,10 @@
 """The types of the fields of the spec in words: choices, form and limits."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
+from msgspec import Struct
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
@@ -39,8 +39,7 @@ _WORDS: tuple[tuple[Any, str, str], ...] = (
 """Types whose form is checked by a function: the annotation, the type in words, and the unit of the value."""
 
 
-@dataclass(frozen=True, slots=True)
-class FieldType:
+class FieldType(Struct, frozen=True):
     """The type of a field."""
 
     words: str

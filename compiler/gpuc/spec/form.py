@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
@@ -23,8 +23,7 @@ def text_error(expected: str, suggestion: str = "", actual: str = "") -> Pydanti
     return PydanticCustomError(TEXT, "{expected}", {"expected": expected, "suggestion": suggestion, "actual": actual})
 
 
-@dataclass(frozen=True)
-class Form:
+class Form(Struct, frozen=True):
     """The form of a text, as an annotation of str."""
 
     pattern: str
@@ -55,8 +54,7 @@ class Form:
         return re.fullmatch(self.pattern.removeprefix("^").removesuffix("$"), text) is not None
 
 
-@dataclass(frozen=True)
-class Words:
+class Words(Struct, frozen=True):
     """The words of a type for messages, as an annotation of a type that has no form."""
 
     words: str
@@ -67,8 +65,7 @@ class Words:
         return schema | {"errorMessage": f"expected {self.words}"} if schema.get("type") == "string" else schema
 
 
-@dataclass(frozen=True)
-class Synonyms:
+class Synonyms(Struct, frozen=True):
     """Words of other programs for the choices of a field, as an annotation."""
 
     choices: tuple[tuple[str, str], ...]

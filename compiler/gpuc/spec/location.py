@@ -1,8 +1,8 @@
 """The places of Pydantic's errors in a spec."""
 
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 from pydantic import ValidationError
 
 from gpuc.diagnostics.finding import Path
@@ -14,8 +14,7 @@ _NO_DEFAULT = "default_factory_not_called"
 """The type of Pydantic's error about a default that depends on a field with another error."""
 
 
-@dataclass(frozen=True, slots=True)
-class Mistake:
+class Mistake(Struct, frozen=True):
     """An error of Pydantic at a path of the spec."""
 
     path: Path

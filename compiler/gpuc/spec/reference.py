@@ -7,11 +7,11 @@ the effects, see tests/pipeline/effects.py.
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
@@ -23,8 +23,7 @@ EFFECTS = Path(__file__).parent / "effects.json"
 """A file with a map for each field of the spec that an example sets: `example`, `file`, and `effects` or `why`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(Struct, frozen=True):
     """A field of the spec."""
 
     steps: Steps

@@ -4,7 +4,6 @@ Each folder of gpuc.substrates has a module section.py with the variable SECTION
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -12,14 +11,14 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar, cast
 
+from msgspec import Struct
 from pydantic import BaseModel, Field, create_model
 
 _SUBSTRATES = "gpuc.substrates"
 _Model = TypeVar("_Model", bound=BaseModel)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Sections:
+class Sections(Struct, frozen=True, kw_only=True):
     """The sections of a substrate: one of the cluster, and one of each node pool."""
 
     folder: str

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from copy import deepcopy
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from gpuc.catalog.records import NODE_AGENT
 from gpuc.kubernetes.amounts import texts

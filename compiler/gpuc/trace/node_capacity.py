@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from gpuc.cluster.application import Delivery
 from gpuc.cluster.node_class import AUTO_MODE_GROUP

@@ -1,8 +1,9 @@
 """The steps of a pod set after its admission by Kueue: the topology, the node pool, the nodes and their taints."""
 
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from gpuc.cluster.flavors import ResourceFlavor
 from gpuc.cluster.instance_labels import instance_labels

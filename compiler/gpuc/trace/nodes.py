@@ -1,9 +1,10 @@
 """Nodes for admitted pods: node pools that accept the pods, and instance types with enough resources for the pods."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from msgspec import Struct
 
 from gpuc.cluster.flavors import ResourceFlavor
 from gpuc.cluster.instance_labels import devices_of_category, instance_labels
@@ -27,8 +28,7 @@ UNLIMITED_NODES = 10**9
 """The number of nodes that a pool without a limit can have."""
 
 
-@dataclass(frozen=True)
-class PodDemand:
+class PodDemand(Struct, frozen=True):
     """Equal pods with their requirements on nodes, including the node labels and tolerations of their flavors."""
 
     count: int

@@ -1,9 +1,11 @@
 """Checks that all pods of a workload together fit into the limits of their node pools."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from math import inf
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gpuc.cluster.pool import Pool
 from gpuc.cluster.pool_fields import LIMITS, NODES, REPLICAS
@@ -18,16 +20,14 @@ _RESERVED = "reserved nodes"
 """The key for the number of reserved nodes among the used resources of a pool."""
 
 
-@dataclass(frozen=True)
-class Load:
+class Load(Struct, frozen=True):
     """Equal pods of a workload with the node pools that accept them."""
 
     demand: PodDemand
     found: Sequence[MatchingPool]
 
 
-@dataclass
-class _Nodes:
+class _Nodes(Struct):
     """A number of equal nodes with equal pods."""
 
     pool: Pool

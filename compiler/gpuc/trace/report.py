@@ -1,8 +1,9 @@
 """The report of a trace: every step with its message and the object that decides, then the result."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from gpuc.diagnostics.finding import Mark, Path
 from gpuc.diagnostics.place import place
@@ -23,8 +24,7 @@ _REASONS = {Stage[name]: reason for name, reason in table_beside(__file__).items
 """Reasons why a workload does not start, by the stage that fails."""
 
 
-@dataclass(frozen=True)
-class Traced:
+class Traced(Struct, frozen=True):
     """A workload with the result of its trace."""
 
     workload: Workload

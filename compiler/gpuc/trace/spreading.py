@@ -5,8 +5,9 @@ podtopologyspread/filtering.go, nodeports/node_ports.go
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from gpuc.kubernetes.node_pool import CAPACITY_TYPE, HOSTNAME, ZONE, normal
 from gpuc.kubernetes.selector import matches
@@ -26,8 +27,7 @@ _UNJUDGED = {
 """Fields of a pod for which the trace does not decide whether nodes accept the pods."""
 
 
-@dataclass(frozen=True)
-class Spread:
+class Spread(Struct, frozen=True):
     """The limits of a number of equal pods that do not depend on resources."""
 
     per_node: int | None = None

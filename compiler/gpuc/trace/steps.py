@@ -1,9 +1,10 @@
 """The steps of a trace and its result."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import Literal, NamedTuple
+
+from msgspec import Struct, field
 
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.amounts import Amounts
@@ -100,8 +101,7 @@ def all_failures(steps: Iterable[Step]) -> list[Step]:
     return [*(step._replace(has_next=True) for step in failed[:-1]), *failed[-1:]]
 
 
-@dataclass
-class Placement:
+class Placement(Struct):
     """The flavors and nodes of one pod set."""
 
     flavors: tuple[str, ...] = ()
@@ -113,8 +113,7 @@ class Placement:
     """The number of nodes; None if the number is unknown or depends on the instance type."""
 
 
-@dataclass
-class TraceResult:
+class TraceResult(Struct):
     """All steps up to the first stage that fails, and the placement of the pods."""
 
     steps: list[Step] = field(default_factory=list)

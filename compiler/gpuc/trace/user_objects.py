@@ -1,9 +1,10 @@
 """Objects of a file that are meant as workloads, but from which no pods can be read."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from functools import cache
 from typing import Any
+
+from msgspec.structs import replace
 
 from gpuc.diagnostics.spelling import misspelt
 from gpuc.manifest.manifest import Body, Manifest

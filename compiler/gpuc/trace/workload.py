@@ -1,9 +1,11 @@
 """Workloads: sets of equal pods that Kueue admits together."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from gpuc.admission.mutating import admitted_pod, queued_pod
 from gpuc.diagnostics.finding import Path
@@ -18,8 +20,7 @@ from gpuc.parts.workload_kinds import workload_kind
 from gpuc.trace.steps import Step
 
 
-@dataclass(frozen=True)
-class PodSet:
+class PodSet(Struct, frozen=True):
     """A number of equal pods of a workload."""
 
     pod: Any

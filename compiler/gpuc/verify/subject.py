@@ -1,9 +1,10 @@
 """The input of the checks: the objects and Helm values of one cluster, and results that several checks use."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
 
 from gpuc.catalog.schemas import Table, table
 from gpuc.catalog.schemas.schema_errors import ErrorKind, SchemaError, schema_errors, validator
@@ -21,8 +22,7 @@ if TYPE_CHECKING:
     from gpuc.cluster.index import Index
 
 
-@dataclass(frozen=True)
-class Subject:
+class Subject(Struct, frozen=True, dict=True):
     """The objects and Helm values that gpuc checks together."""
 
     objects: ObjectSet

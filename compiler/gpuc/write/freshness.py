@@ -2,7 +2,8 @@
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from gpuc.diagnostics.finding import Finding, rule_table
 from gpuc.write import transaction

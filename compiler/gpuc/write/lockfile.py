@@ -9,7 +9,8 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gpuc.diagnostics.finding import Path
 from gpuc.manifest.manifest import Artifact, Manifest
@@ -24,16 +25,14 @@ Element = tuple[str, str]
 """A pool, tenant, namespace or queue: the section of the spec ("pools", "tenants", ...) and the name of the element."""
 
 
-@dataclass(frozen=True, slots=True)
-class Versions:
+class Versions(Struct, frozen=True):
     """The versions that affect the rendered text of a file."""
 
     gpuc: str
     cdk8s: str
 
 
-@dataclass(frozen=True, slots=True)
-class Removals:
+class Removals(Struct, frozen=True):
     """The elements that a spec will remove, and the elements whose removal the spec accepts."""
 
     leaving: frozenset[Element] = frozenset()
@@ -42,8 +41,7 @@ class Removals:
     """Elements that the spec names in `removed`, because they were removed without `leaving: true`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Lock:
+class Lock(Struct, frozen=True):
     """The content of a gpuc.lock."""
 
     versions: Versions
@@ -82,7 +80,7 @@ def render(
     texts: Mapping[str, str],
     versions: Versions,
     spec_of: Callable[[Path], str],
-    removals: Removals = Removals(),
+    removals: Removals = Removals(),  # noqa: B008
 ) -> str:
     """Returns the text of a cluster's gpuc.lock.
 

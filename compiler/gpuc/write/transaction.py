@@ -9,7 +9,8 @@ import contextlib
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gpuc.write.filesystem import SafeDir
 from gpuc.write.lockfile import is_output
@@ -31,8 +32,7 @@ class ConflictError(Exception):
         self.path = path
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """The change of a file."""
 
     path: str
@@ -42,8 +42,7 @@ class Change:
     """The new content; None to remove the file."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Step:
+class _Step(Struct, frozen=True):
     """A change in the journal."""
 
     path: str

@@ -6,7 +6,9 @@ gpuc owns the files that the gpuc.lock of a cluster lists (lockfile.py). All fil
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from gpuc.diagnostics.finding import Finding, Mark, Rule, StageError, rule_table
 from gpuc.write import transaction
@@ -25,8 +27,7 @@ BUSY = rule_of("WRT004")
 NOT_WRITTEN = rule_of("WRT005")
 
 
-@dataclass(frozen=True, slots=True)
-class Output:
+class Output(Struct, frozen=True):
     """The rendered output of a cluster."""
 
     cluster: str
@@ -41,8 +42,7 @@ class Output:
         return {file: text.encode() for file, text in texts.items()}
 
 
-@dataclass(slots=True)
-class Plan:
+class Plan(Struct):
     """The changes that a write makes. The files include gpuc.lock; they are sorted and relative to the root."""
 
     added: list[str] = field(default_factory=list)

@@ -6,8 +6,9 @@ import os
 import socket
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from gpuc.cluster.application import Destination, applications
 from gpuc.diagnostics.usage import UsageError

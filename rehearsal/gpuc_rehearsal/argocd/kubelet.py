@@ -3,9 +3,10 @@
 import base64
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
 
 from gpuc_rehearsal.argocd.pods import (
     Mount,
@@ -28,8 +29,7 @@ RESTARTS = 20
 POD_NETWORK = "10.251"
 
 
-@dataclass
-class RunningDeployment:
+class RunningDeployment(Struct):
     """The process that runs instead of the pods of a Deployment."""
 
     template: str
@@ -43,8 +43,7 @@ class RunningDeployment:
     is_ready: bool = False
 
 
-@dataclass
-class Kubelet:
+class Kubelet(Struct):
     """Runs the pods in the namespaces of charts, on one control plane."""
 
     site: Site

@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from msgspec import Struct
 
 from gpuc.catalog import load
 from gpuc.emit.component import components
@@ -159,8 +160,7 @@ def _field(pod: Object, path: str) -> str | None:
     return None if value is None else str(value)
 
 
-@dataclass(frozen=True)
-class PodRun:
+class PodRun(Struct, frozen=True):
     """A pod that will run as a process."""
 
     site: Site

@@ -5,9 +5,10 @@ import re
 import shutil
 import subprocess
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path, PurePosixPath
+
+from msgspec import Struct, field
 
 from gpuc.catalog import load
 from gpuc.catalog.schemas import custom_kinds
@@ -36,8 +37,7 @@ class RepositoryError(Exception):
     """The fleet cannot be served. The message contains the reason."""
 
 
-@dataclass
-class FleetRepository:
+class FleetRepository(Struct):
     """A folder with the files of the fleet, and a bare repository with a changed copy of these files.
 
     In the bare repository, NodePools use the simulated node class, and Applications without an available chart are

@@ -1,9 +1,11 @@
 """The result of a run of Argo CD for one cluster, and its report: the Applications with durations, and the failures."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import asdict
 
 from gpuc.diagnostics.report.document import Block, Item, Span, Table, section
 from gpuc_rehearsal.argocd.checks import Failure
@@ -15,8 +17,7 @@ _LONGEST_CELL = 110
 _NOT_IN_JSON = ("rows", "names", "began", "is_expected", "kubeconfig")
 
 
-@dataclass(frozen=True, slots=True)
-class ApplicationRow:
+class ApplicationRow(Struct, frozen=True):
     """An Application. Times are in seconds from the command that applied the root Application."""
 
     name: str
@@ -31,8 +32,7 @@ class ApplicationRow:
     """The last state. Empty if the Application was Synced, Healthy and Succeeded at the end."""
 
 
-@dataclass
-class SyncResult:
+class SyncResult(Struct):
     """The result of a run of Argo CD for one cluster. The reports are written from this result."""
 
     cluster: str
@@ -133,7 +133,7 @@ def _cells(row: ApplicationRow) -> tuple[str, ...]:
 def _data(result: SyncResult) -> dict[str, Any]:
     counts = {"applications": len(result.rows), "good": result.good, "failures": len(result.failures)}
     lists = {"applications": [*map(asdict, result.rows)], "failures": [row._asdict() for row in result.failures]}
-    data = {key: value for key, value in vars(result).items() if key not in _NOT_IN_JSON}
+    data = {key: value for key, value in asdict(result).items() if key not in _NOT_IN_JSON}
     return {**data, **lists, "good": result.is_good, "counts": counts}
 
 

@@ -6,8 +6,9 @@ kwok makes the pods of these charts ready as soon as the scheduler has found nod
 import base64
 import json
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from gpuc.kubernetes.api_groups import ADMISSION_API
 from gpuc_rehearsal.argocd.servers import QuietHandler, start_server
@@ -23,8 +24,7 @@ Endpoint = tuple[str, str, int]
 """(namespace, name, port) of a Service."""
 
 
-@dataclass
-class SimulatedControllers:
+class SimulatedControllers(Struct):
     """The simulated controllers of one control plane, and the programs of the charts that the spec adds."""
 
     client: Client

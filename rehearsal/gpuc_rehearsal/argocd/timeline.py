@@ -3,7 +3,9 @@
 import math
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gpuc.kubernetes.argocd import WAVE
 from gpuc_rehearsal.argocd.servers import BackgroundLoop
@@ -18,8 +20,7 @@ _WATCH_SECONDS = 5
 _POLL_SECONDS = 0.1
 
 
-@dataclass(frozen=True, slots=True)
-class State:
+class State(Struct, frozen=True):
     """The state of an Application at a moment."""
 
     at: float

@@ -4,7 +4,6 @@ import datetime
 import ipaddress
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,8 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from gpuc.documents.reader import load_yaml
 from gpuc.manifest.manifest import Body
@@ -40,8 +41,7 @@ def flags(program: str, **values: object) -> list[str]:
     return [flag.format(loopback=LOOPBACK, **values) for flag in _command_lines()[program]]
 
 
-@dataclass(frozen=True)
-class Settings:
+class Settings(Struct, frozen=True):
     """Configuration of the programs of a control plane."""
 
     crds: Sequence[bytes | Body]
@@ -77,8 +77,7 @@ def with_nodes_of(settings: Settings, other: Settings) -> Settings:
     return replace(settings, instance_types=tuple(types.values()), node_stages=tuple(stages.values()))
 
 
-@dataclass
-class Site:
+class Site(Struct):
     """The folder, certificate authority, ports and processes of one control plane."""
 
     programs: Programs

@@ -7,7 +7,9 @@ of a batch are deleted before the next batch starts.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
+from msgspec.structs import force_setattr
 
 from gpuc.diagnostics.finding import Path
 from gpuc.pipeline.stages import CompiledSpec
@@ -40,8 +42,7 @@ NODES_BATCH = "nodes"
 """Name of the batch of test cases whose pods can run on the same node as other pods."""
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+class Case(Struct, frozen=True):
     """A test case: objects to create, and the expected outcome."""
 
     suite: str
@@ -62,7 +63,7 @@ class Case:
     """The quota and nodes that the test case uses. Test cases that do not fit together run in separate batches."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "request", self.request or self.name)
+        force_setattr(self, "request", self.request or self.name)
 
     @property
     def is_refusal(self) -> bool:
@@ -70,8 +71,7 @@ class Case:
         return self.expected.verdict in ("refused", "pending")
 
 
-@dataclass(frozen=True, slots=True)
-class CaseResult:
+class CaseResult(Struct, frozen=True):
     """A test case with its actual outcome."""
 
     case: Case

@@ -4,8 +4,10 @@ import hashlib
 import time
 from collections.abc import Callable
 from copy import deepcopy
-from dataclasses import dataclass, replace
 from functools import partial
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, MEMORY, MIB, Amounts, amount, texts
@@ -31,8 +33,7 @@ EVENT_SECONDS = 5
 """Maximum wait for Kueue's events after the condition. Kueue sends no event about a queue that does not exist."""
 
 
-@dataclass(frozen=True, slots=True)
-class Work:
+class Work(Struct, frozen=True):
     """A Job that a test case submits."""
 
     name: str

@@ -6,9 +6,10 @@ Open pools are those of clusters without tenants: their workload templates run i
 import time
 from collections.abc import Iterator
 from copy import deepcopy
-from dataclasses import replace
 from functools import partial
 from itertools import chain
+
+from msgspec.structs import replace
 
 from gpuc.emit.workloads import workloads
 from gpuc.kubernetes.amounts import CPU, MEMORY, MIB, Amounts, texts

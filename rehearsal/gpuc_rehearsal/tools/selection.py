@@ -4,10 +4,11 @@ import hashlib
 import os
 import re
 import tomllib
-from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
 
 from gpuc.manifest.cache_folder import cache_folder
 
@@ -22,8 +23,7 @@ class BuildError(Exception):
     """A program cannot be built, or is not the pinned program. The text is a message for the user."""
 
 
-@dataclass(frozen=True)
-class Program:
+class Program(Struct, frozen=True):
     """A binary: its source, and the argument of a test run. programs/programs.toml explains the attributes."""
 
     name: str
@@ -60,8 +60,7 @@ class Program:
         return " ".join(("-s -w", *stamps)).format(version=version, number=number, major=major, minor=minor)
 
 
-@dataclass(frozen=True)
-class Selection:
+class Selection(Struct, frozen=True, dict=True):
     """The programs of one programs.toml, which gpuc builds into one folder."""
 
     table: Path

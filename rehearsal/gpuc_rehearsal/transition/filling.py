@@ -2,7 +2,9 @@
 
 from collections.abc import Iterable, Iterator
 from copy import deepcopy
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gpuc.kubernetes.kueue import QUEUE_LABEL
 from gpuc.kubernetes.node_pool import INSTANCE_TYPE
@@ -39,8 +41,7 @@ Source: k8s.io/kubernetes v1.35.4 pkg/registry/batch/job/strategy.go (generateSe
 """
 
 
-@dataclass(frozen=True, eq=False)
-class Filling:
+class Filling(Struct, frozen=True, eq=False):
     """A workload that uses quota before the change."""
 
     document: Object

@@ -2,8 +2,10 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, astuple, dataclass, field
 from typing import Any, TypeVar
+
+from msgspec import Struct, field, to_builtins
+from msgspec.structs import astuple
 
 from gpuc.diagnostics.report.document import Block, Heading, Table, section
 from gpuc.diagnostics.words import counted
@@ -16,8 +18,7 @@ _LONGEST_REASON = 500
 """Of the reason of a node: an autoscaler names one reason for each NodePool, and that of the node is not the first."""
 
 
-@dataclass(frozen=True, slots=True)
-class NodeOutcome:
+class NodeOutcome(Struct, frozen=True):
     """What happened to a node that ran before the change."""
 
     name: str
@@ -28,8 +29,7 @@ class NodeOutcome:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class WorkloadOutcome:
+class WorkloadOutcome(Struct, frozen=True):
     """What happened to a workload that ran before the change."""
 
     namespace: str
@@ -45,8 +45,7 @@ class WorkloadOutcome:
     message: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ObjectOutcome:
+class ObjectOutcome(Struct, frozen=True):
     """What happened to an object that the change writes or removes."""
 
     kind: str
@@ -57,8 +56,7 @@ class ObjectOutcome:
     message: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class QueueOutcome:
+class QueueOutcome(Struct, frozen=True):
     """The state of a ClusterQueue or of a LocalQueue after the change."""
 
     kind: str
@@ -71,8 +69,7 @@ class QueueOutcome:
     """Number of unfinished Workloads in the queue."""
 
 
-@dataclass
-class Observed:
+class Observed(Struct):
     """What happened after a change."""
 
     nodes: list[NodeOutcome] = field(default_factory=list)
@@ -83,8 +80,7 @@ class Observed:
     """Duration by step."""
 
 
-@dataclass(kw_only=True)
-class TransitionResult(Observed):
+class TransitionResult(Observed, kw_only=True):
     """The result of a transition of one cluster."""
 
     cluster: str
@@ -141,7 +137,7 @@ def _listed(outcomes: Iterable[T]) -> list[T]:
 
 
 def _data(result: TransitionResult) -> dict[str, Any]:
-    return {key: value for key, value in asdict(result).items() if key != "kubeconfig"}
+    return {key: value for key, value in to_builtins(result).items() if key != "kubeconfig"}
 
 
 _TITLE = "Transition of {0.cluster} ({0.file}), from {0.before}"

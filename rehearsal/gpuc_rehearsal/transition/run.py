@@ -3,9 +3,10 @@
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
+
+from msgspec.structs import asdict, replace
 
 from gpuc.extra.files import read_files
 from gpuc.kubernetes.kueue import KUEUE_API
@@ -262,7 +263,7 @@ def transition(
         notes = (*_notes(change, not_started, problems), *unserved_notes)
         cluster, kubeconfig = change.after.cluster, str(plane.site.kubeconfig)
         yield TransitionResult(
-            **vars(observed), cluster=cluster.name, file=cluster.file, before=change.name, notes=notes,
+            **asdict(observed), cluster=cluster.name, file=cluster.file, before=change.name, notes=notes,
             kubeconfig=kubeconfig,
         )  # fmt: skip
 

@@ -2,8 +2,9 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from functools import partial
+
+from msgspec import Struct, field
 
 from gpuc.kubernetes.node_pool import NODE_POOL
 from gpuc.model.names import POOL_LABEL
@@ -25,8 +26,7 @@ _WORK_THREADS = 8
 _WORK_KINDS = (POD, WORKLOAD, *OWNERS)
 
 
-@dataclass(frozen=True)
-class Snapshot:
+class Snapshot(Struct, frozen=True):
     """The objects by kind."""
 
     objects: Mapping[str, tuple[Object, ...]] = field(default_factory=dict)

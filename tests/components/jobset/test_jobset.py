@@ -3,13 +3,13 @@
 import copy
 import subprocess
 from collections.abc import Callable
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from msgspec.structs import replace
 
 from gpuc.components.jobset.alerts import LEADER
 from gpuc.components.jobset.component import COMPONENT, jobset

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
-from dataclasses import replace
 from random import Random
 from typing import Any
+
+from msgspec.structs import replace
 
 from gpuc.manifest.manifest import Artifact, Manifest, Values
 

@@ -1,7 +1,8 @@
 """Properties that every finding has, whatever the values in the objects are."""
 
 from collections.abc import Iterable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from gpuc.diagnostics.finding import RULES
 from gpuc.manifest.manifest import Manifest

@@ -1,13 +1,13 @@
 """The contract of the checks of objects: their rules, the kinds that they read, and the lint of a difference."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from gpuc.diagnostics.contract import EVERY_KIND, HELM_VALUES, PODS
 from gpuc.diagnostics.report.examples import ids

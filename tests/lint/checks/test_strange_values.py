@@ -1,10 +1,10 @@
 """Checks accept objects with any value at any path."""
 
-from dataclasses import replace
 from itertools import cycle
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from gpuc.isolation import dns_egress
 from gpuc.lint.checks.consistency import object_consistency

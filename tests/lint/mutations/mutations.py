@@ -2,8 +2,10 @@
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
+
+from msgspec.structs import replace
 
 from gpuc.diagnostics.finding import Path
 from gpuc.manifest.manifest import Manifest

@@ -1,8 +1,7 @@
 """Checks of a run: failures with their messages, and correct runs without failures."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from gpuc_rehearsal.argocd.checks import (
     blocked_operations,

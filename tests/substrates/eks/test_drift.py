@@ -1,9 +1,9 @@
 """Which nodes of a NodePool a change replaces, for changes that no spec of gpuc makes."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet

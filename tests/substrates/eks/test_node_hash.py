@@ -1,10 +1,10 @@
 """The hashed fields, as measured with the real hash functions in tests/conformance/karpenter_hashes.py."""
 
-from dataclasses import replace
 from functools import cache
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from gpuc.diagnostics.finding import Path
 from gpuc.manifest.manifest import Manifest

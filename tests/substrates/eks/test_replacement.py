@@ -1,9 +1,9 @@
 """How Karpenter replaces nodes, by the limits, budgets and grace period of a NodePool."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet

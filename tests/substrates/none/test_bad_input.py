@@ -3,11 +3,11 @@
 import copy
 import random
 import re
-from dataclasses import replace
 from functools import cache
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from gpuc.catalog import Catalog
 from gpuc.diagnostics.finding import Finding, StageError

@@ -6,8 +6,10 @@ Source: k8s.io/apimachinery v0.35.4 pkg/util/validation/validation.go, pkg/util/
 import ipaddress
 import re
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gpuc.admission.validation.field import Field, Problem, Problems, text
 from gpuc.diagnostics.spelling import nearest
@@ -26,8 +28,7 @@ _LEGACY_FINALIZERS = ("kubernetes", "orphan", "foregroundDeletion")
 _APP_ARMOR_LONGEST = 4095
 
 
-@dataclass(frozen=True)
-class Constraint:
+class Constraint(Struct, frozen=True):
     """A constraint of the values of one type. Values of other types are not checked here."""
 
     is_valid: Callable[[Any], Any]

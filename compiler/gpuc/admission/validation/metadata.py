@@ -4,8 +4,9 @@ Source: k8s.io/apimachinery v0.35.4 pkg/api/validation/objectmeta.go, pkg/apis/m
 pkg/apis/meta/v1/validation/validation.go (ValidateLabelSelector)
 """
 
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from gpuc.admission.validation.constraints import Constraint, dns_label, dns_subdomain
 from gpuc.admission.validation.constraints import labels as labels_of

@@ -19,11 +19,12 @@ sentences that compare a field with other fields; only "if" needs a field that i
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
 from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from gpuc.admission.validation.constraints import CONSTRAINTS
 from gpuc.admission.validation.field import Field, Problem

@@ -1,10 +1,11 @@
 """Strict JSON Schemas of the Kubernetes kinds and the Helm values that gpuc writes."""
 
 import json
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from gpuc.catalog.records import EmbeddedDocument
 from gpuc.catalog.schemas.structural import Schema
@@ -19,8 +20,7 @@ VALUES = "values.schema.json"
 """The file in the folder of a component with the schema of its Helm values."""
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(Struct, frozen=True):
     """The schema and the names of a kind in one API version."""
 
     group: str

@@ -6,10 +6,12 @@ error, and the most relevant error if a schema has alternatives. Only documents 
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gpuc.catalog.schemas.structural import Schema
 from gpuc.diagnostics.finding import Path
@@ -30,8 +32,7 @@ class ErrorKind(Enum):
     QUANTITY = "quantity not in its canonical form"
 
 
-@dataclass(frozen=True, slots=True)
-class SchemaError:
+class SchemaError(Struct, frozen=True):
     """An error of a document: a value that violates the schema."""
 
     kind: ErrorKind

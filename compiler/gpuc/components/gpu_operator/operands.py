@@ -14,8 +14,9 @@ NVIDIA/mig-parted v0.15.0 cmd/nvidia-mig-manager/main.go (ContinuouslySyncMigCon
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
+
+from msgspec import Struct
 
 from gpuc.diagnostics.finding import Path
 from gpuc.model.names import PLUGIN_CONFIG_LABEL
@@ -34,8 +35,7 @@ _READERS: dict[Path, list[str]] = {tuple(path.split(".")): names for path, names
 """The operands whose pods have a field of spec, by the path below spec. The longest path counts."""
 
 
-@dataclass(frozen=True)
-class OperandChange:
+class OperandChange(Struct, frozen=True, dict=True):
     """What a changed ClusterPolicy does to the operands."""
 
     policy: Pair

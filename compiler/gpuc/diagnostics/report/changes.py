@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gpuc.diagnostics.words import counted, first_names
 
@@ -13,8 +14,7 @@ _MAX_FILES = 2
 ADDED, CHANGED, REMOVED = "added", "changed", "removed"
 
 
-@dataclass(frozen=True, slots=True)
-class SubjectChange:
+class SubjectChange(Struct, frozen=True):
     """The files of one subject (a node pool, a tenant, a component and so on) that a compile wrote or removed."""
 
     change: str
@@ -27,8 +27,7 @@ class SubjectChange:
     removed: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterChange:
+class ClusterChange(Struct, frozen=True):
     """The changes in the output of one cluster."""
 
     change: str

@@ -5,16 +5,16 @@ printer.py and markdown.py have the printers of blocks, and `json_text` is the p
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any, TypeAlias
+
+from msgspec import Struct
 
 from gpuc import __version__
 from gpuc.diagnostics.finding import Mark
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(Struct, frozen=True):
     """A part of a line with a look of its own."""
 
     text: str
@@ -39,8 +39,7 @@ def strong(text: str, colour: str = "1") -> Span:
     return Span(text, colour, "**")
 
 
-@dataclass(frozen=True, slots=True)
-class Heading:
+class Heading(Struct, frozen=True):
     """The title of the blocks that follow."""
 
     line: Line
@@ -48,8 +47,7 @@ class Heading:
     """The level in Markdown, from 1. On a terminal, a heading is a bold line."""
 
 
-@dataclass(frozen=True, slots=True)
-class Wrapped:
+class Wrapped(Struct, frozen=True):
     """A line whose last part has line breaks at the width of the terminal, and where the text has them."""
 
     line: Line
@@ -57,8 +55,7 @@ class Wrapped:
     """The number of columns before the further lines."""
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(Struct, frozen=True):
     """An element of a list, with notes. In Markdown, the place and the label are in parentheses at the end."""
 
     line: Line
@@ -73,8 +70,7 @@ class Item:
     """The text before the element on a terminal."""
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(Struct, frozen=True):
     """Rows with aligned columns. In Markdown, the first row has the headings."""
 
     rows: Sequence[Sequence[Part]]
@@ -84,16 +80,14 @@ class Table:
     """The largest number of characters of a cell on a terminal, where a longer text is cut."""
 
 
-@dataclass(frozen=True, slots=True)
-class Code:
+class Code(Struct, frozen=True):
     """Lines that are shown as they are."""
 
     lines: Sequence[str]
     language: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Fold:
+class Fold(Struct, frozen=True):
     """Blocks that Markdown shows after a click on the summary."""
 
     summary: Part

@@ -5,10 +5,11 @@ A case file has an entry for each rule of the module, by rule id. The examples o
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 _PACKAGE = Path(__file__).parents[2]
 _FOLDERS = (Path(__file__).parent / "examples", _PACKAGE / "lint/checks", _PACKAGE / "isolation")
@@ -16,8 +17,7 @@ _CHOICE = re.compile(r"⟦([^|⟧]*)\|([^⟧]*)⟧")
 _IDS = re.compile(r"^([A-Z]+\d{3}):$", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class Variant:
+class Variant(Struct, frozen=True):
     """The good or the bad side of an example."""
 
     text: str
@@ -25,8 +25,7 @@ class Variant:
     """The path of the file below its folder."""
 
 
-@dataclass(frozen=True, slots=True)
-class Example:
+class Example(Struct, frozen=True):
     """A good and a bad text for a rule, or a sentence about them."""
 
     text: str

@@ -27,8 +27,9 @@ by cluster and subject:
 `subjects` is empty for an added or removed cluster.
 """
 
-from dataclasses import asdict
 from typing import Any
+
+from msgspec import to_builtins
 
 from gpuc.diagnostics.finding import Severity
 from gpuc.diagnostics.report.document import json_text, picked, position
@@ -42,7 +43,7 @@ def render(report: Report) -> str:
     data = {
         "clusters": report.clusters,
         "files": picked(report, "written removed unchanged"),
-        "changes": [asdict(change) for change in report.changes],
+        "changes": [to_builtins(change) for change in report.changes],
         "counts": {severity.value: report.count(severity) for severity in Severity},
         "unchecked": report.unchecked,
         "findings": [_finding(row) for row in report.rows],

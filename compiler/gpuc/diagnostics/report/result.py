@@ -1,16 +1,17 @@
 """The result of a run, from which every report format is rendered."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from functools import cached_property
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gpuc.diagnostics.finding import Finding, Mark, Related, Severity
 from gpuc.diagnostics.place import dotted
 from gpuc.diagnostics.report.changes import ClusterChange
 
 
-@dataclass(frozen=True, slots=True)
-class ReportRow:
+class ReportRow(Struct, frozen=True):
     """A finding in the report. A finding in a layer that several clusters extend has one row."""
 
     finding: Finding
@@ -32,8 +33,7 @@ class ReportRow:
         )
 
 
-@dataclass(frozen=True)
-class Report:
+class Report(Struct, frozen=True, dict=True):
     """The findings of a run, and the files that the run wrote."""
 
     findings: tuple[Finding, ...] = ()

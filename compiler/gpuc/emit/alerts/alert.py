@@ -3,11 +3,12 @@
 import re
 import tomllib
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from string import Template
 from typing import Any
+
+from msgspec import Struct
 
 from gpuc.model.names import POOL_LABEL
 from gpuc.parts.folders import component_folders
@@ -21,8 +22,7 @@ INSTANCE_TYPE_LABEL = "label_node_kubernetes_io_instance_type"
 """The node label node.kubernetes.io/instance-type in the metric kube_node_labels."""
 
 
-@dataclass(frozen=True, slots=True)
-class Alert:
+class Alert(Struct, frozen=True):
     """An alerting rule.
 
     Prometheus merges alerts with the same name and the same labels. The labels of two rules with the same name must

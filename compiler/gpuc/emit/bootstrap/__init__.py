@@ -1,10 +1,11 @@
 """Bootstrap files of a cluster: the README for the first sync, and the health checks for Argo CD."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
+
+from msgspec import Struct
 
 from gpuc.diagnostics.finding import Path as SpecPath
 from gpuc.emit.added_charts import added_components
@@ -217,8 +218,7 @@ def _alert_values(cluster: Cluster) -> dict[str, object]:
     }
 
 
-@dataclass(frozen=True, slots=True)
-class Outside:
+class Outside(Struct, frozen=True):
     """The settings of one kind that gpuc copies from the spec into the output without a model of their meaning."""
 
     count: int

@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path as File
 from string import Template
 from typing import Any
+
+from msgspec import Struct, field
 
 from gpuc.diagnostics.finding import Path
 from gpuc.emit.substrate import substrate_output
@@ -19,8 +20,7 @@ Row = tuple[str, Path, Mapping[str, str]]
 the texts. The id of the record is that of the entry, or the entry itself, completed by the variable `name`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prerequisite:
+class Prerequisite(Struct, frozen=True, kw_only=True):
     """One thing outside of the output that an object of the output needs."""
 
     id: str
@@ -40,8 +40,7 @@ class Prerequisite:
     """Properties that the thing must have, by name. Two records of the same thing must state the same value."""
 
 
-@dataclass(frozen=True, slots=True)
-class Chapter:
+class Chapter(Struct, frozen=True):
     """A chapter of the cluster's README: the prerequisites of one subject, and the text around them."""
 
     title: str

@@ -1,8 +1,9 @@
 """Software and namespaces of other teams that the cluster needs, among them Prometheus, definitions and Argo CD."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from gpuc.catalog.records import Release
 from gpuc.diagnostics.finding import Path
@@ -21,8 +22,7 @@ from gpuc.parts.workload_kinds import installed_controllers
 DELIVERY: Path = ("spec", "delivery")
 
 
-@dataclass(frozen=True)
-class UnmanagedComponent:
+class UnmanagedComponent(Struct, frozen=True):
     """A component that another team installs."""
 
     release: Release

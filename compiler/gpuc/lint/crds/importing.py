@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from gpuc.diagnostics.usage import UsageError
 from gpuc.documents.reader import read
@@ -18,8 +19,7 @@ _STAGED_SUFFIX = ".gpuc-new"
 """The suffix of a schema file while the import writes the file."""
 
 
-@dataclass
-class Imported:
+class Imported(Struct):
     """The schemas that were imported from all files, and messages about definitions that could not be imported."""
 
     tables: dict[str, ImportedTable] = field(default_factory=dict)

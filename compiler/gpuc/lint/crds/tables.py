@@ -3,8 +3,9 @@
 import json
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from gpuc.catalog.schemas.deduplicate import deduplicated
 from gpuc.catalog.schemas.schema_errors import validator
@@ -19,8 +20,7 @@ _RULE_FIELDS = ("rule", "message", "messageExpression", "fieldPath", "optionalOl
 _MAPS_OF_SCHEMAS, _LISTS_OF_SCHEMAS = ("properties", "patternProperties"), ("allOf", "anyOf", "oneOf")
 
 
-@dataclass(frozen=True, slots=True)
-class ImportedTable:
+class ImportedTable(Struct, frozen=True):
     """The table of one served version of one kind, as a file in the user's repository."""
 
     file: str

@@ -3,8 +3,10 @@
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from typing import Any, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from gpuc.cluster.application import application_in
 from gpuc.diagnostics.finding import Path
@@ -18,8 +20,7 @@ MapDocument = tuple[str, int, dict[str, Any]]
 """The file, the index of the document in the file, and the data of a YAML map that is not a Kubernetes object."""
 
 
-@dataclass(frozen=True, slots=True)
-class ValuesSource:
+class ValuesSource(Struct, frozen=True):
     """Helm values in one file, object field or parameter. A later source overrides earlier sources."""
 
     file: str
@@ -33,8 +34,7 @@ class ValuesSource:
     """Whether the source is one parameter, as in `helm --set`. All findings about a parameter are at `path`."""
 
 
-@dataclass(frozen=True, slots=True)
-class ChartInstall:
+class ChartInstall(Struct, frozen=True):
     """The version and the values with which an object or a file installs a chart."""
 
     chart: str
@@ -82,8 +82,7 @@ def _of_other_teams(maps: list[MapDocument]) -> Iterator[ChartInstall]:
             yield ChartInstall(release.chart, release.version, (ValuesSource(file, (index,), data),))
 
 
-@dataclass(frozen=True, slots=True)
-class _Chart:
+class _Chart(Struct, frozen=True):
     """An umbrella chart: a Chart.yaml with dependencies."""
 
     file: str

@@ -3,9 +3,11 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from gpuc.catalog import load
 from gpuc.catalog.schemas import chart, embedded
@@ -33,8 +35,7 @@ Locate = Callable[[Path, bool], Mark]
 """Returns the mark of the value at a path; with True as the second argument, the mark of the value's key."""
 
 
-@dataclass
-class ChartResult:
+class ChartResult(Struct):
     """The findings about Helm values, and the values that could not be checked."""
 
     findings: list[Finding] = field(default_factory=list)

@@ -1,7 +1,8 @@
 """Loads all objects below some paths, and describes the documents that could not be read."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from gpuc.diagnostics.finding import Mark, Path
 from gpuc.documents.reader import DUPLICATE_KEY
@@ -14,8 +15,7 @@ from gpuc.manifest.manifest import Body, Manifest
 _SENTENCES_MAX = 10
 
 
-@dataclass
-class LoadedObjects:
+class LoadedObjects(Struct):
     """The objects of some files, their lines and columns, and sentences about the documents that were not loaded."""
 
     manifests: list[Manifest] = field(default_factory=list)

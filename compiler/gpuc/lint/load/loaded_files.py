@@ -4,8 +4,9 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from gpuc.diagnostics.finding import Finding, Path
 from gpuc.documents.reader import UNREADABLE, YamlText, read
@@ -34,8 +35,7 @@ _QUANTITY_FIELDS = frozenset(("sizeLimit", "divisor", "averageValue"))
 _TYPE_NAMES = {list: "a list", str: "a string", int: "a number", float: "a number", bool: "a boolean"}
 
 
-@dataclass(frozen=True, slots=True)
-class UnnamedObject:
+class UnnamedObject(Struct, frozen=True):
     """An object that has apiVersion and kind, but no valid name."""
 
     file: str
@@ -47,8 +47,7 @@ class UnnamedObject:
     data: dict[str, Any]
 
 
-@dataclass
-class LoadedFiles:
+class LoadedFiles(Struct):
     """The documents of all files below one path: objects, other maps, Kustomizations and unnamed objects."""
 
     manifests: list[Manifest] = field(default_factory=list)

@@ -78,7 +78,7 @@ def _policies(spec: Spec, known: Mapping[str, Policy]) -> dict[str, Policy]:
 
 def _components(spec: Spec, catalog: Catalog, findings: list[Finding]) -> dict[str, Release]:
     """Returns the charts of the release set, with the versions, namespaces and repositories of the spec."""
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     path = (*SPEC, "releases")
     known = catalog.releases.get(spec.releases.set)

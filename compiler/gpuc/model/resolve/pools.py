@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 
+from msgspec.structs import asdict
+
 from gpuc.catalog import Catalog
 from gpuc.catalog.records import NODE_AGENT, Daemonset, InstanceType, MigProfileSet, Release
 from gpuc.diagnostics.finding import Finding, Path, Related
@@ -70,7 +72,7 @@ def _pool(
     sharing = _sharing(pool_spec, path, instances, profiles, findings)
     if sharing is None or len(findings) > count_before:
         return None
-    return GpuPool(**{**vars(general), "sharing": sharing}, gpu=gpu, profiles=profiles)
+    return GpuPool(**{**asdict(general), "sharing": sharing}, gpu=gpu, profiles=profiles)
 
 
 def _hardware_findings(pool_spec: PoolSpec, instances: tuple[InstanceType, ...], path: Path) -> Iterator[Finding]:

@@ -1,7 +1,8 @@
 """The plan as a document: the summary of each cluster, its impacts by level, and the objects by line of the spec."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from gpuc.diagnostics.report.document import Block, Code, Fold, Heading, Item, Line, Span, strong
 from gpuc.plan.impact import Impact, Level
@@ -36,8 +37,7 @@ _SENTENCE = 1_000
 """The maximum number of characters of a sentence of the summary."""
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Struct, frozen=True):
     """Blocks of a page that are shown together."""
 
     blocks: Sequence[Block]

@@ -9,10 +9,11 @@ v1.14.1 pkg/cloudprovider/drift.go
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import Enum
 from itertools import chain
 from typing import Any
+
+from msgspec import Struct
 
 from gpuc.cluster.node_class import NodeClass
 from gpuc.cluster.pool_fields import REQUIREMENTS
@@ -138,8 +139,7 @@ _LABELS = {
 }
 
 
-@dataclass(frozen=True)
-class Reason:
+class Reason(Struct, frozen=True):
     """Why Karpenter replaces nodes."""
 
     words: str
@@ -151,8 +151,7 @@ class Reason:
     """Which pods do not fit the new nodes, for example "need zones us-east-1b"; empty if all pods fit."""
 
 
-@dataclass(frozen=True)
-class PoolDrift:
+class PoolDrift(Struct, frozen=True):
     """The nodes of a node pool that Karpenter replaces."""
 
     name: str

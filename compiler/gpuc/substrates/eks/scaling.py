@@ -1,8 +1,9 @@
 """How Karpenter starts, replaces and ends the nodes of a pool on EKS."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+
+from msgspec import Struct
 
 from gpuc.catalog.operations import Kubelet
 from gpuc.catalog.records import Image, InstanceType
@@ -43,8 +44,7 @@ KEEP_NODE = {"karpenter.sh/do-not-disrupt": "true"}
 _HOUR_SECONDS = 3600
 
 
-@dataclass(frozen=True, kw_only=True)
-class EksScaling:
+class EksScaling(Struct, frozen=True, kw_only=True):
     """The capacity, the lifetime, the image and the volumes of the nodes of a pool."""
 
     pool: PoolSpec

@@ -1,9 +1,9 @@
 """The parts of the spec that only EKS with Karpenter has: the AWS account, and the capacity and image of node pools."""
 
 import re
-from dataclasses import replace
 from typing import Annotated, ClassVar
 
+from msgspec.structs import replace
 from pydantic import AfterValidator, BaseModel, Field, WithJsonSchema
 
 from gpuc.spec.base import OneOf, SpecModel

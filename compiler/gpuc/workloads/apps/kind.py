@@ -6,7 +6,8 @@ pkg/controller/jobs/deployment/deployment_webhook.go
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from gpuc.kubernetes.kueue import DEPLOYMENT, POD
 from gpuc.manifest.manifest import Body

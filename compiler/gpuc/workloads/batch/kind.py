@@ -6,8 +6,9 @@ pkg/controller/job/job_controller.go, plugin/pkg/auth/authorizer/rbac/bootstrapp
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.controllers import JOB_CONTROLLER, JOB_NAME

@@ -4,7 +4,7 @@ Source: k8s.io/api v0.35 core/v1; the CRDs of argo-rollouts v1.8 and knative ser
 pkg/controller/jobs/{appwrapper,sparkapplication}
 """
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from gpuc.parts import workload_kind as parts
 

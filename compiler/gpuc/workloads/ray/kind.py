@@ -6,7 +6,8 @@ has the name of the release, and upstream names no namespace; ray-operator/contr
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from gpuc.diagnostics.finding import Path
 from gpuc.manifest.manifest import Body

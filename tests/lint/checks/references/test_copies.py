@@ -1,9 +1,9 @@
 """Many copies of the production cluster in one object set, without findings; benchmarks/lint.py measures the time."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet

@@ -1,10 +1,10 @@
 """Delivery by Argo CD: the Applications of the examples, and Applications of any shape."""
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from gpuc.catalog import load
 from gpuc.cluster.application import application_in

@@ -1,7 +1,8 @@
 """The production cluster with one wrong reference: at its source, or at its target."""
 
-from dataclasses import replace
 from functools import cache
+
+from msgspec.structs import replace
 
 from gpuc.cluster.index import Index
 from gpuc.manifest.manifest import Manifest

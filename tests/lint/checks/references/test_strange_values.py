@@ -1,10 +1,10 @@
 """The checks of references accept objects with any value at any path."""
 
-from dataclasses import replace
 from itertools import cycle
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from gpuc.manifest.manifest import Manifest
 from tests.conftest import EXAMPLES

@@ -1,10 +1,11 @@
 """Object sets from YAML texts and from the example clusters, and short forms of their findings."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from functools import cache
 from textwrap import dedent
 from typing import Any
+
+from msgspec.structs import replace
 
 from gpuc.diagnostics.finding import Path
 from gpuc.lint.load.loaded_files import LoadedFiles

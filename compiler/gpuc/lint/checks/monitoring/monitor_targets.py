@@ -1,7 +1,8 @@
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
+
+from msgspec import Struct
 
 from gpuc.catalog import load
 from gpuc.cluster.application import ARGO, applications
@@ -71,8 +72,7 @@ def _has(labels: Labels, key: str, values: list[str]) -> bool:
     return key in labels and (not labels[key] or not labels[key].isdisjoint(values))
 
 
-@dataclass(frozen=True)
-class _Targets:
+class _Targets(Struct, frozen=True, dict=True):
     """The services and pods that monitors can select."""
 
     objects: ObjectSet

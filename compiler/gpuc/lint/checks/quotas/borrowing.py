@@ -3,8 +3,9 @@
 Rules of `gpuc.rules` judge the mistakes that can also be in a spec.
 """
 
-from dataclasses import replace
 from fractions import Fraction
+
+from msgspec.structs import replace
 
 from gpuc.cluster.flavors import FlavorCapacity
 from gpuc.cluster.queue import Member, Tree, from_objects

@@ -1,6 +1,7 @@
 import re
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
+
+from msgspec import Struct, field
 
 from gpuc.cluster.index import Index
 from gpuc.cluster.pool import Pool
@@ -34,8 +35,7 @@ _SLICES = 7
 """Compute slices of one GPU; the first number of a MIG profile is the number of its compute slices."""
 
 
-@dataclass(slots=True)
-class Declared:
+class Declared(Struct):
     """The resources that overlays declare for one instance type of a pool."""
 
     has: set[str] = field(default_factory=set)
