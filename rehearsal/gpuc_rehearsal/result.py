@@ -137,14 +137,17 @@ def _blocks(result: Result) -> Iterator[Block]:
     problems = [Item(row.object, Span(row.kind, "1;31"), row.mark, (row.message,)) for row in result.problems]
     yield from section("Problems", problems)
     yield from section("Different", [_different(located) for located in result.failed])
+    repeated = [located for located in result.cases if located.result.passed and located.result.beside]
+    yield from section("As expected only alone", [_different(located) for located in repeated])
     yield from section("Simulated or replaced", result.substitutions)
     yield from section("Not tested", result.not_tested)
 
 
 def _different(located: LocatedResult) -> Item:
-    case, actual = located.result.case, outcome_text(located.result.actual)
-    outcomes = f"expected  {outcome_text(case.expected)}", f"actual    {actual}"
-    return Item(f"{case.suite}/{case.name}", place=located.mark, notes=outcomes)
+    case, actual, beside = located.result.case, located.result.actual, located.result.beside
+    outcomes = {"expected": case.expected, "actual": actual} | ({"together": beside} if beside else {})
+    notes = tuple(f"{name:<9} {outcome_text(outcome)}" for name, outcome in outcomes.items())
+    return Item(f"{case.suite}/{case.name}", place=located.mark, notes=notes)
 
 
 def _rows(result: Result) -> Iterator[tuple[str, ...]]:
@@ -192,6 +195,7 @@ def _case(located: LocatedResult) -> dict[str, Any]:
         "path": result.case.origin,
         "expected": asdict(result.case.expected),
         "actual": asdict(result.actual),
+        "beside": asdict(result.beside) if result.beside else None,
     }
 
 

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from gpuc.cli.commands import declared
 from gpuc.cli.main import run_command
@@ -70,6 +71,13 @@ def test_reports_contain_expected_and_actual_outcomes_with_lines_of_the_spec(for
         summary(result(GOOD, BAD, problems=(UNHEALTHY,))),
     ):
         assert part in text
+
+
+def test_a_case_that_is_as_expected_only_alone_is_listed_and_good() -> None:
+    row = result(GOOD._replace(result=replace(GOOD.result, beside=Outcome("pending", message="no host is free"))))
+    text = REPORT.render("text", [row])
+    assert row.is_good and "As expected only alone" in text and "together  pending: no host is free" in text
+    assert json.loads(REPORT.render("json", [row]))["clusters"][0]["cases"][0]["beside"]["verdict"] == "pending"
 
 
 def test_many_cases_are_counted_by_line_and_differences_are_listed() -> None:

@@ -77,6 +77,8 @@ class CaseResult(Struct, frozen=True):
     case: Case
     actual: Outcome
     seconds: float
+    beside: Outcome | None = None
+    """The outcome beside other test cases, if it was different and the test case ran again alone."""
 
     @property
     def passed(self) -> bool:
