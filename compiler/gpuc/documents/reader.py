@@ -23,8 +23,11 @@ ALIASED_MAX = 1_000_000
 DEPTH_MAX = 100
 _MERGE: Any = object()
 """Takes the place of the key `<<` until its map is complete."""
-_FORBIDDEN = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""Source: https://yaml.org/spec/1.1/#id868524, c-printable."""
+_FORBIDDEN = re.compile("[\0-\b\v\f\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufffe\uffff]")
+"""All characters except c-printable. Python compiles this set ten times as fast as the complement of c-printable.
+
+Source: https://yaml.org/spec/1.1/#id868524
+"""
 _after_space = re.compile(r"\s*").match
 
 

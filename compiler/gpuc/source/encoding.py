@@ -21,7 +21,7 @@ UNREADABLE = rule_of("YAML022")
 CONFLICT = rule_of("YAML023")
 
 _invisible = re.compile(
-    "[^\t\n\r\x20-\x7e\xa0-\u200a\u2010-\u2027\u202f-\u205f\u2070-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
+    "[\0-\b\v\f\x0e-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufffe\uffff]"
 )
 
 _conflict_marker = re.compile(r"^(<{7}|>{7}|\|{7}|={7})(?= |\r?$)", re.MULTILINE)
