@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Protocol
 
-from gpuc.spec.facts import Purchase
+from gpuc.catalog.records import Purchase
 
 
 class Scaling(Protocol):

@@ -7,7 +7,7 @@ from contextlib import suppress
 from fractions import Fraction
 from importlib import import_module
 from types import ModuleType
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import (
     BaseModel,
@@ -25,8 +25,7 @@ from gpuc.diagnostics.unknown import UnknownValueError
 from gpuc.kubernetes.amounts import GIB
 from gpuc.kubernetes.duration import format_duration, parse_duration
 from gpuc.kubernetes.quantity import format_quantity, parse_quantity
-from gpuc.spec.form import Form, Words, hyphenated, text_error
-
+from gpuc.spec.form import Form, Synonyms, Words, hyphenated, text_error
 
 
 def _search_no_plugins() -> None:
@@ -60,6 +59,7 @@ class SpecModel(BaseModel):
         extra="forbid",
         frozen=True,
         strict=True,
+        defer_build=True,  # the model of the root builds the validators of its sections; most row models need none
         alias_generator=to_camel,
         protected_namespaces=(),
     )
@@ -234,6 +234,9 @@ Reason = Annotated[
     Field(min_length=1, max_length=400),
 ]
 """The reason of a setting, which reviewers read. Free text on one line."""
+
+Purchase = Annotated[Literal["reserved", "spot", "on-demand"], Synonyms((("capacity-block", "reserved"),))]
+"""A way to buy an instance."""
 
 Count = Annotated[int, Field(ge=1, le=100_000)]
 """An integer, at least 1."""

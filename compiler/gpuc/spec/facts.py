@@ -5,12 +5,9 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, WithJsonSchema
 
-from gpuc.spec.base import SpecModel, TextLine
-from gpuc.spec.form import Form, Synonyms, hyphenated
+from gpuc.spec.base import Purchase, SpecModel, TextLine
+from gpuc.spec.form import Form, hyphenated
 from gpuc.spec.platform import NodeAgent
-
-Purchase = Annotated[Literal["reserved", "spot", "on-demand"], Synonyms((("capacity-block", "reserved"),))]
-"""A way to buy an instance."""
 
 
 def _date(text: str) -> str:

@@ -5,8 +5,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from gpuc.spec.base import Count, Seconds, Shorthand, SpecModel, VolumeBytes
-from gpuc.spec.facts import Purchase
+from gpuc.spec.base import Count, Purchase, Seconds, Shorthand, SpecModel, VolumeBytes
 from gpuc.spec.form import Form, Words
 from gpuc.spec.metadata import LabelValue, printable
 from gpuc.spec.node_settings import UserData

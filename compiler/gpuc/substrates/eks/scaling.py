@@ -6,13 +6,12 @@ from datetime import datetime, timedelta
 from msgspec import Struct
 
 from gpuc.catalog.operations import Kubelet
-from gpuc.catalog.records import Image, InstanceType
+from gpuc.catalog.records import Image, InstanceType, Purchase
 from gpuc.cluster.node_allocatable import predicted_allocatable
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.amounts import CPU, GIB, Amounts
 from gpuc.kubernetes.node_pool import CAPACITY_TYPE, ZONE
 from gpuc.model import Cluster, Pool
-from gpuc.spec.facts import Purchase
 from gpuc.spec.pools import Pool as PoolSpec
 from gpuc.substrates.eks.pool_section import CapacityBlock, EksPool
 from gpuc.substrates.eks.section import Aws
