@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
+
+from msgspec import Struct
 
 from gpuc.diagnostics.finding import Path
 from gpuc.manifest.manifest import Body, Manifest
@@ -14,7 +16,7 @@ CONTAINERS = ("initContainers", "containers")
 ALL_CONTAINERS = (*CONTAINERS, "ephemeralContainers")
 
 
-class PodPart(NamedTuple):
+class PodPart(Struct, frozen=True):
     """A pod, or the pod template of a workload."""
 
     path: Path

@@ -5,7 +5,9 @@ Source: k8s.io/pod-security-admission v0.35.4 policy/check_*.go and policy/regis
 
 import pathlib
 from collections.abc import Callable, Iterable, Iterator
-from typing import Final, NamedTuple
+from typing import Final
+
+from msgspec import Struct
 
 from gpuc.admission.documents import PodPart
 from gpuc.admission.validation.field import Field, Problem, Problems
@@ -146,7 +148,7 @@ _TABLES = Tables(
 )
 
 
-class Check(NamedTuple):
+class Check(Struct, frozen=True):
     """A check, and the minor versions of Kubernetes in which the check exists."""
 
     run: Run

@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
+from msgspec import Struct
+
 from gpuc.cluster.repository_url import normalized_url
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.argocd import OPTIONS, WAVE
@@ -42,7 +44,7 @@ class Destination(NamedTuple):
         return Destination(OWN_SERVER, OWN_NAME, self.namespace)
 
 
-class Source(NamedTuple):
+class Source(Struct, frozen=True):
     """A source of an Application. A text is empty if the source does not have it."""
 
     application: Manifest
@@ -77,7 +79,7 @@ class Source(NamedTuple):
         )
 
 
-class Application(NamedTuple):
+class Application(Struct, frozen=True):
     """An Application, or the template of an ApplicationSet."""
 
     manifest: Manifest

@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from msgspec import Struct
+
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.node_pool import normal
 from gpuc.objects.object_set import dig, items
@@ -42,7 +44,7 @@ class PoolRequirement(NamedTuple):
         return frozenset(self.values) if self.operator == "In" else None
 
 
-class Budget(NamedTuple):
+class Budget(Struct, frozen=True):
     """How many nodes Karpenter disrupts at a time."""
 
     nodes: str

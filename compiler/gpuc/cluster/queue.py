@@ -6,7 +6,7 @@ Every value knows its place: an object and a path in the object, or an element o
 from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 from msgspec import Struct, field
 
@@ -32,7 +32,7 @@ Source: kueue v0.19.2 apis/kueue/v1beta1 and v1beta2, clusterqueue_types.go; v0.
 """
 
 
-class Flavor(NamedTuple):
+class Flavor(Struct, frozen=True):
     """A flavor in a resource group."""
 
     name: str
@@ -42,7 +42,7 @@ class Flavor(NamedTuple):
     """The resources of its quotas."""
 
 
-class Group(NamedTuple):
+class Group(Struct, frozen=True):
     """A resource group: Kueue chooses one of its flavors for all of its resources."""
 
     path: Path

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
+from msgspec import Struct
+
 from gpuc.diagnostics.finding import Path
 from gpuc.manifest.manifest import Body
 from gpuc.model import Cluster
@@ -32,7 +34,7 @@ def named(name: str, *labels: Labels) -> Labels:
     return {key: value for row in labels for key, value in row.items()} | {"app.kubernetes.io/name": frozenset((name,))}
 
 
-class ReadyCheck(NamedTuple):
+class ReadyCheck(Struct, frozen=True):
     """A step of the README that checks whether the objects of a component are ready."""
 
     statement: str
@@ -40,7 +42,7 @@ class ReadyCheck(NamedTuple):
     """The arguments of kubectl."""
 
 
-class Chapter(NamedTuple):
+class Chapter(Struct, frozen=True):
     """A chapter of the README of a cluster: the template chapter.md.j2 beside the component."""
 
     after: Literal["checks", "quotas"]
@@ -49,7 +51,7 @@ class Chapter(NamedTuple):
     """Returns variables of the template, in addition to those of the README."""
 
 
-class Preparation(NamedTuple):
+class Preparation(Struct, frozen=True):
     """What an engineer prepares before a cluster can have a component: a chapter before the first sync."""
 
     place: int
@@ -57,7 +59,7 @@ class Preparation(NamedTuple):
     chapter: "Callable[[Cluster], Prerequisites]"
 
 
-class ChartLabels(NamedTuple):
+class ChartLabels(Struct, frozen=True):
     """The labels that the services and pods of every release of a chart have."""
 
     services: Labels
@@ -72,7 +74,7 @@ class ChartLabels(NamedTuple):
         return self.services if kind == "ServiceMonitor" else self.pods
 
 
-class PartialRestart(NamedTuple):
+class PartialRestart(Struct, frozen=True):
     """Helm values with which only some programs of a chart restart."""
 
     values: tuple[str, ...]
@@ -81,7 +83,7 @@ class PartialRestart(NamedTuple):
     effect: str
 
 
-class Restarts(NamedTuple):
+class Restarts(Struct, frozen=True):
     """Which Helm values are in pods, so that programs restart with them, and what happens meanwhile.
 
     Values are the paths of values or of maps with values, for example "rbac" or "driver.manager.image".
@@ -96,7 +98,7 @@ class Restarts(NamedTuple):
     """Returns what happens while the programs restart, for the Helm values after the change."""
 
 
-class ConfigMapValue(NamedTuple):
+class ConfigMapValue(Struct, frozen=True):
     """A map of Helm values with the name of a ConfigMap, `create`, `data`, and perhaps the key that is the default."""
 
     path: tuple[str, ...]
@@ -115,7 +117,7 @@ class DevicePlugin(NamedTuple):
     """A part of the name of the plugin's image."""
 
 
-class Rehearsal(NamedTuple):
+class Rehearsal(Struct, frozen=True):
     """The program of a chart that `gpuc rehearse` runs.
 
     The function `start` of the module of the component in gpuc_rehearsal starts the program.
@@ -134,7 +136,7 @@ class Rehearsal(NamedTuple):
 SYSTEM_NODES = "system-nodes"
 
 
-class InstalledChart(NamedTuple):
+class InstalledChart(Struct, frozen=True):
     """The chart of a component in a cluster."""
 
     values: Body

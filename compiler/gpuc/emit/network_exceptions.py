@@ -7,7 +7,8 @@ these ranges does not replace the policy.
 
 from collections.abc import Iterable, Iterator
 from hashlib import sha256
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from gpuc.diagnostics.finding import Path
 from gpuc.emit.network_objects import PolicyPart, ip_block, namespace_peer, with_ports
@@ -19,7 +20,7 @@ from gpuc.spec.network import Allowed, Egress, Ingress
 _DIGEST_LENGTH = 8
 
 
-class _Exception(NamedTuple):
+class _Exception(Struct, frozen=True):
     """An entry of the spec, and what its rule allows."""
 
     name: str

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from functools import cached_property
 from itertools import permutations, product
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -64,7 +64,7 @@ class Allowance(Struct, frozen=True, eq=False):
         return f"namespace {self.namespace} has no {self.direction} policy"
 
 
-class Connection(NamedTuple):
+class Connection(Struct, frozen=True):
     """A possible connection from pods of one tenant to pods of another."""
 
     client: str
@@ -89,7 +89,7 @@ Datapath = Mapping[str, "DatapathFact"]
 """The facts about an engine, by subject."""
 
 
-class Network(NamedTuple):
+class Network(Struct, frozen=True):
     """What the spec of a cluster declares about its network, for the proof."""
 
     engine: str = ""
@@ -206,7 +206,7 @@ class State(Enum):
     """A connection that no policy declares as an exception is possible."""
 
 
-class Verdict(NamedTuple):
+class Verdict(Struct, frozen=True):
     """The result for one ordered pair of tenants."""
 
     client: str

@@ -4,7 +4,6 @@ Source: k8s.io/api v0.35 networking/v1; kubernetes.io/docs/concepts/services-net
 """
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -16,7 +15,7 @@ INGRESS, EGRESS = "ingress", "egress"
 Path = tuple[str | int, ...]
 
 
-class Peer(NamedTuple):
+class Peer(Struct, frozen=True):
     """A peer of a rule: selected pods, the addresses of an ipBlock, an entity or a host name."""
 
     path: Path
@@ -37,7 +36,7 @@ class Peer(NamedTuple):
         return {value for own, domain in self.namespaces or () if own == key for value in domain.listed or ()}
 
 
-class TrafficRule(NamedTuple):
+class TrafficRule(Struct, frozen=True):
     """A rule that allows connections with some peers on some ports."""
 
     path: Path

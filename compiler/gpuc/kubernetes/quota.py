@@ -6,7 +6,7 @@ Source: kubernetes-sigs/kueue v0.19.2 pkg/cache/scheduler/resource_node.go
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import pairwise
 from types import MappingProxyType
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from msgspec import Struct, field
 
@@ -14,7 +14,7 @@ Key = tuple[str, str]
 """The name of the flavor, and the resource."""
 
 
-class Quota(NamedTuple):
+class Quota(Struct, frozen=True):
     """The quota of a ClusterQueue or Cohort for one resource of one flavor."""
 
     nominal: int

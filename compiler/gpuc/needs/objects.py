@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
 
 from msgspec import Struct
 
@@ -35,7 +35,7 @@ _ACCOUNT = re.compile(r"system:serviceaccount:([a-z0-9-]+):[a-z0-9.-]+")
 _LEVELS_OF_KUBERNETES = ("node-label/kubernetes.io/hostname", "node-label/topology.kubernetes.io/zone")
 
 
-class Need(NamedTuple):
+class Need(Struct, frozen=True):
     """A thing outside of the output that an object needs."""
 
     id: str

@@ -1,13 +1,13 @@
 """Findings of checks on Kubernetes objects: a rule, an object, a path and a message."""
 
-from typing import NamedTuple
+from msgspec import Struct
 
 from gpuc.diagnostics.finding import Finding, Path, Rule
 from gpuc.diagnostics.place import place
 from gpuc.manifest.manifest import Manifest
 
 
-class ObjectFinding(NamedTuple):
+class ObjectFinding(Struct, frozen=True):
     """A finding at a path of an object."""
 
     rule: Rule

@@ -1,7 +1,9 @@
 """The pod templates of objects."""
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
+
+from msgspec import Struct
 
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.kueue import QUEUE_LABEL
@@ -26,7 +28,7 @@ CONFIG_MAPS = (
 """The fields of a pod template that name ConfigMaps, as patterns of compiler/gpuc/objects/paths.py."""
 
 
-class Pods(NamedTuple):
+class Pods(Struct, frozen=True):
     """The pods of one pod template."""
 
     manifest: Manifest

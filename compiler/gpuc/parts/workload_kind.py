@@ -56,7 +56,7 @@ def suspended(framework: str, place: int | None) -> Queueing:
     return NOT_QUEUED._replace(framework=framework, place=place)
 
 
-class Controller(NamedTuple):
+class Controller(Struct, frozen=True):
     """The program that creates the objects and pods of a workload."""
 
     title: str
@@ -67,7 +67,7 @@ class Controller(NamedTuple):
     """The frameworks of Kueue whose objects the controller creates, and whose own controllers create the pods."""
 
 
-class ChildTemplate(NamedTuple):
+class ChildTemplate(Struct, frozen=True):
     """The template of an object between a workload and its pods."""
 
     pod_set: str
@@ -80,7 +80,7 @@ class ChildTemplate(NamedTuple):
     """The path of the template in the workload; empty if the workload itself is the template."""
 
 
-class Child(NamedTuple):
+class Child(Struct, frozen=True):
     """The objects between a workload and its pods, which own the pods."""
 
     kind: Kind
@@ -90,7 +90,7 @@ class Child(NamedTuple):
     """Yields the objects that the controller creates before the pods."""
 
 
-class PodLabels(NamedTuple):
+class PodLabels(Struct, frozen=True):
     """The labels that controllers add to the pods of a template."""
 
     known: Mapping[str, Callable[[Body, Path], Any]]

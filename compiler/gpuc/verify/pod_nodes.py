@@ -2,7 +2,9 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
+
+from msgspec import Struct
 
 from gpuc.cluster.index import Index
 from gpuc.cluster.pool import Pool, named
@@ -20,7 +22,7 @@ _SYSTEM_LABELS = {**WELL_KNOWN, "kubernetes.io/os": frozenset(("linux",))}
 _MAX_NODES = 4
 
 
-class NodeGroup(NamedTuple):
+class NodeGroup(Struct, frozen=True):
     """Nodes with the same labels and taints."""
 
     title: str
@@ -31,7 +33,7 @@ class NodeGroup(NamedTuple):
     """Returns the values of a label that the group lists."""
 
 
-class Refusal(NamedTuple):
+class Refusal(Struct, frozen=True):
     """Why no node takes some pods."""
 
     message: str

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import accumulate
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from gpuc.catalog.records import InstanceType
 from gpuc.diagnostics.finding import Path, Related, Severity
@@ -17,7 +18,7 @@ _MOST_OWNERS = 10
 """The most owners of quotas in one message."""
 
 
-class Counted(NamedTuple):
+class Counted(Struct, frozen=True):
     """A quota that counts nodes."""
 
     owner: str
@@ -27,7 +28,7 @@ class Counted(NamedTuple):
     """The object with the path; None for a quota of the spec."""
 
 
-class _Capacity(NamedTuple):
+class _Capacity(Struct, frozen=True):
     """The amount of a resource on the maximum number of nodes, if all nodes have the same instance type."""
 
     amount: int

@@ -1,7 +1,8 @@
 """The places of quotas in the spec or in objects, and their units: nodes, GPUs, MIG slices and GPU shares."""
 
 from collections.abc import Iterator
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from gpuc.cluster.queue import Member
 from gpuc.diagnostics.finding import Path, Related
@@ -16,7 +17,7 @@ UNITS = ("nodes", "shares", "slices", "gpus")
 """The fields of a quota that set its amount."""
 
 
-class CountedQuota(NamedTuple):
+class CountedQuota(Struct, frozen=True):
     """The quota of a queue or namespace on a pool."""
 
     kind: str

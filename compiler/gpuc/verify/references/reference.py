@@ -3,7 +3,9 @@
 import re
 from collections.abc import Iterator
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct
 
 from gpuc.diagnostics.finding import Path, Rule
 from gpuc.diagnostics.spelling import missing, misspelt, write
@@ -47,7 +49,7 @@ class Confidence(Enum):
     warning."""
 
 
-class Reference(NamedTuple):
+class Reference(Struct, frozen=True):
     """A field in which objects of one kind refer to objects of another kind."""
 
     source: str
@@ -65,7 +67,7 @@ class Reference(NamedTuple):
     """A key in the same map as the name, and a value. If the key has another value, the field is not a reference."""
 
 
-class ObjectReference(NamedTuple):
+class ObjectReference(Struct, frozen=True):
     """A reference from an object to another object by name."""
 
     reference: Reference
