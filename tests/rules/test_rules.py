@@ -18,7 +18,7 @@ from gpuc import rules
 from gpuc.catalog import Catalog, load
 from gpuc.diagnostics.contract import Check
 from gpuc.diagnostics.finding import RULES as DECLARED
-from gpuc.diagnostics.finding import DeclarationError, Finding, Severity, StageError, declare_rule
+from gpuc.diagnostics.finding import DeclarationError, Finding, Severity, StageError, declare_rule, rule_rows
 from gpuc.diagnostics.report.explain import every_rule
 from gpuc.diagnostics.suppressions import apply_acceptances
 from gpuc.model import resolve
@@ -160,3 +160,4 @@ def test_every_row_of_a_table_of_rules_is_declared(file: Path) -> None:
     table = tomllib.loads(file.read_text())
     assert table.keys() <= every_rule().keys()
     assert list(table) == sorted(table)
+    assert rule_rows(str(file.parent)) == table

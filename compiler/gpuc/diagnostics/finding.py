@@ -1,5 +1,6 @@
 """Rules, findings, and the exception that ends a stage of the compile with findings."""
 
+import json
 import os
 import sys
 from collections.abc import Callable, Iterable
@@ -137,11 +138,20 @@ def declare_rule(
 
 @cache
 def rule_rows(folder: str) -> dict[str, dict[str, str]]:
-    """Returns the rows of rules.toml in a folder, by rule id: the keyword arguments of `declare_rule`."""
-    import tomllib
+    """Returns the rows of rules.toml in a folder, by rule id: the keyword arguments of `declare_rule`.
 
-    with open(os.path.join(folder, "rules.toml"), "rb") as file:
-        return tomllib.load(file)
+    The file has only tables of texts on one line. tomllib takes four times as long, and a check reads forty files.
+    """
+    rows: dict[str, dict[str, str]] = {}
+    row = {}
+    with open(os.path.join(folder, "rules.toml"), encoding="utf-8") as lines:
+        for line in lines:
+            key, _, text = line.partition(" = ")
+            if line.startswith("["):
+                row = rows[line.strip("[]\n")] = {}
+            elif text and not line.startswith("#"):
+                row[key] = json.loads(text)
+    return rows
 
 
 def rule_table(file: str) -> Callable[[str], Rule]:
