@@ -76,7 +76,7 @@ class Spec(SpecModel):
     cloud: Cloud
     """The place where the cluster lives."""
 
-    network: ClusterNetwork = Field(default_factory=ClusterNetwork)
+    network: ClusterNetwork = Field(default_factory=ClusterNetwork.model_construct)
     """Facts about the network of the cluster: address ranges, and the program that enforces NetworkPolicies."""
 
     releases: Releases
@@ -97,7 +97,7 @@ class Spec(SpecModel):
     delivery: Delivery
     """How the output reaches the cluster."""
 
-    kueue: Kueue = Field(default_factory=Kueue)
+    kueue: Kueue = Field(default_factory=Kueue.model_construct)
     """Settings of Kueue: the kinds of jobs that Kueue manages. No effect without `queues`."""
 
     pools: Annotated[dict[Name, Pool], Field(min_length=1)]
@@ -107,7 +107,7 @@ class Spec(SpecModel):
     """DaemonSets that gpuc does not install, such as CSI drivers and log agents, by name. Quotas leave room for
     the requests of their pods."""
 
-    nccl: Nccl = Field(default_factory=Nccl)
+    nccl: Nccl = Field(default_factory=Nccl.model_construct)
     """Environment variables for NCCL in profiles, which namespaces select. A namespace without `nccl` gets none."""
 
     tenants: dict[Name, Tenant] = {}
@@ -116,7 +116,7 @@ class Spec(SpecModel):
     auditors: Auditors | None = None
     """Groups that read the objects of the platform and of all tenants. Default: none."""
 
-    queueing: Queueing = Field(default_factory=Queueing)
+    queueing: Queueing = Field(default_factory=Queueing.model_construct)
     """Settings of all queues: fair sharing."""
 
     cohorts: dict[Name, Cohort] = {}
@@ -145,7 +145,7 @@ class Spec(SpecModel):
     observability: Observability | None = None
     """Metrics and alerts. Without this section, the output has no monitors and no alerts."""
 
-    removed: Removed = Field(default_factory=Removed)
+    removed: Removed = Field(default_factory=Removed.model_construct)
     """Reasons for removals of pools, tenants, namespaces and queues that were not marked as `leaving` before.
 
     For example {pools: {batch: the reservation has ended}}. Has no effect unless `delivery.prune` is confirm.

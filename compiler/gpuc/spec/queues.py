@@ -101,7 +101,7 @@ class Queue(SpecModel):
     No effect without `queueing.fairSharing`.
     """
 
-    preempt: Preempt = Field(default_factory=Preempt)
+    preempt: Preempt = Field(default_factory=Preempt.model_construct)
     """Which workloads Kueue may preempt for workloads of the queue."""
 
     leaving: bool = False

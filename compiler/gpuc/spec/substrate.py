@@ -65,7 +65,7 @@ def substrate_records(name: str, variable: str) -> dict[str, Any]:
 def with_pool_sections(model: type[_Model]) -> type[_Model]:
     """Returns the model of a node pool with the sections of all substrates."""
     fields: dict[str, Any] = {
-        part.pool_key: (part.pool, Field(default_factory=part.pool, description=part.pool_text))
+        part.pool_key: (part.pool, Field(default_factory=part.pool.model_construct, description=part.pool_text))
         for part in substrates()
     }
     return create_model("Pool", __base__=model, __doc__=model.__doc__, __module__=model.__module__, **fields)

@@ -140,7 +140,7 @@ class Namespace(SpecModel):
     service_accounts: dict[AccountName, ServiceAccount] = {}
     """ServiceAccounts with IAM roles by name. Pods choose one with serviceAccountName. Default: none."""
 
-    exposed: Exposed = Field(default_factory=Exposed)
+    exposed: Exposed = Field(default_factory=Exposed.model_construct)
     """The ways in which Services of the namespace are reachable from outside of the cluster. Default: none."""
 
     leaving: bool = False
@@ -188,7 +188,7 @@ class Tenant(SpecModel):
     namespaces: Annotated[dict[Name, Namespace], Field(min_length=1)]
     """The namespaces of the tenant by name. gpuc creates them, with quotas, Pod Security and RBAC."""
 
-    network: Network = Field(default_factory=Network)
+    network: Network = Field(default_factory=Network.model_construct)
     """Exceptions to the NetworkPolicies that deny all other traffic of the tenant."""
 
     leaving: bool = False

@@ -1,5 +1,6 @@
 """The part of a node pool in the spec that only EKS with Karpenter has: capacity, lifetime, image and volume."""
 
+import re
 from datetime import UTC, datetime
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -18,7 +19,8 @@ Zone = Annotated[
 
 def _utc_time(text: str) -> str:
     try:
-        datetime.strptime(text, "%Y-%m-%dT%H:%M:%SZ")
+        year, month, day, hour, minute, second = map(int, re.findall(r"\d+", text))
+        datetime(year, month, day, hour, minute, second)
     except ValueError:
         raise ValueError(f'"{text}" is not a time in UTC; expected a time such as 2027-01-31T11:30:00Z') from None
     return text
