@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from gpuc import __version__
+from gpuc.cli.command import names_only
 from gpuc.cli.commands import COMMANDS, declared
 from gpuc.cli.main import main
 from gpuc.cli.parser import Parser
@@ -27,7 +28,8 @@ def test_every_example_is_a_correct_command_line(
     words = shlex.split(line.removeprefix('eval "$(').removesuffix(')"'))
     words = words[: words.index(">")] if ">" in words else words
     assert words[:2] == ["gpuc", command]
-    Parser(declared(command)).parse(words[2:])
+    parsed = Parser(declared(command)).parse(words[2:])
+    assert names_only(declared(command), words[2:]) in (None, parsed)
 
 
 @pytest.mark.parametrize("name", COMMANDS)

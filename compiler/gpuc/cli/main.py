@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from gpuc.cli.command import names_only
 from gpuc.cli.commands import COMMANDS, declared
 from gpuc.cli.overview import overview, run_help
 from gpuc.diagnostics.output_error import OutputError
@@ -62,10 +63,12 @@ def run_command(arguments: list[str]) -> int:
     if "-h" in words or "--help" in words:
         run_help(command=name)
         return 0
-    from gpuc.cli.parser import Parser
-
     command = declared(name)
-    options = Parser(command).parse(words)
+    options = names_only(command, words)
+    if options is None:
+        from gpuc.cli.parser import Parser
+
+        options = Parser(command).parse(words)
     with report_files(options.pop("output", ())) as outputs:
         if outputs:
             options["outputs"] = outputs

@@ -4,6 +4,7 @@ Source: argo-cd v3.5.7 util/git/git.go (NormalizeGitURL); go 1.26 net/url (Parse
 """
 
 import re
+from functools import lru_cache
 from urllib.parse import quote, unquote_to_bytes
 
 _SSH = re.compile(r"(ssh://)?[^/:]*@[^@]+")
@@ -17,6 +18,7 @@ _VALID_PATH = re.compile(r"[\w.~!$&'()*+,;=:@\[\]%/-]*", re.ASCII)
 _VALID_FRAGMENT = re.compile(r"[\w.~!$&'()*+,;=:@\[\]%/?-]*", re.ASCII)
 
 
+@lru_cache(maxsize=1024)
 def normalized_url(url: str) -> str:
     """Returns a repoURL in lower case, without ".git", and without the form of SSH; empty for an invalid URL.
 
