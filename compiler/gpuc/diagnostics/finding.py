@@ -1,13 +1,12 @@
 """Rules, findings, and the exception that ends a stage of the compile with findings."""
 
-import json
 import os
 import sys
 from collections.abc import Callable, Iterable
 from enum import Enum
 from functools import cache
 
-from msgspec import Struct
+from msgspec import Struct, json
 
 Path = tuple[str | int, ...]
 """Steps from the root of the merged spec to a value: ("spec", "pools", "train-h100", "instances", 0)."""
@@ -150,7 +149,7 @@ def rule_rows(folder: str) -> dict[str, dict[str, str]]:
             if line.startswith("["):
                 row = rows[line.strip("[]\n")] = {}
             elif text and not line.startswith("#"):
-                row[key] = json.loads(text)
+                row[key] = json.decode(text)
     return rows
 
 

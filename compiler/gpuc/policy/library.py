@@ -23,14 +23,13 @@ folder with the name of a library policy, the policy of the fleet replaces the l
 """
 
 import hashlib
-import json
 import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, json
 
 TABLE = Path(__file__).parent / "library.json"
 """A file with the keys subjects, policies (by name), and digests (the SHA-256 of each policy.yaml, by name)."""
@@ -126,7 +125,7 @@ def policies() -> dict[str, Policy]:
 
 @cache
 def _read(file: Path) -> dict[str, Any]:
-    content: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    content: dict[str, Any] = json.decode(file.read_bytes())
     return content
 
 

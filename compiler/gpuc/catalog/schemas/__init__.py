@@ -1,11 +1,10 @@
 """Strict JSON Schemas of the Kubernetes kinds and the Helm values that gpuc writes."""
 
-import json
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, json
 
 from gpuc.catalog.records import EmbeddedDocument
 from gpuc.catalog.schemas.structural import Schema
@@ -46,7 +45,7 @@ def table(api: str, kind: str, kubernetes: str) -> Table | None:
     """
     if api == CONSTRAINT_API:
         return custom(api, _ANY_CONSTRAINT)
-    return _builtin(api, kind, kubernetes) or custom(api, kind)
+    return custom(api, kind) or _builtin(api, kind, kubernetes)
 
 
 @cache
@@ -135,5 +134,5 @@ def _referenced(schema: Any, definitions: Schema) -> Schema:
 
 
 def _read(path: Path) -> Schema:
-    read: Schema = json.loads(path.read_text(encoding="utf-8"))
+    read: Schema = json.decode(path.read_bytes())
     return read
