@@ -1,12 +1,14 @@
 """Converts rows of the catalog's JSON files to records, and finds wrong keys."""
 
+import json
 from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from msgspec import DecodeError, json
+from msgspec import DecodeError
+from msgspec.json import decode
 from msgspec.structs import fields
 
 from gpuc.diagnostics.finding import DeclarationError
@@ -112,7 +114,7 @@ def read(file: str) -> dict[str, Any]:
 
 def _json(path: Path) -> dict[str, Any]:
     try:
-        data: dict[str, Any] = json.decode(path.read_bytes())
+        data: dict[str, Any] = decode(path.read_bytes())
     except DecodeError as error:
         raise DeclarationError(f"{path.parent.name}/{path.name}: {error}") from None
     return data

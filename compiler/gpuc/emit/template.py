@@ -81,9 +81,9 @@ def _compiled(template: str, *folders: Path) -> CodeType:
     code = compile(program, os.path.join(folders[0], template), "exec")
     with suppress(OSError):
         os.makedirs(folder, exist_ok=True)
-        with open(f"{file}.{os.getpid()}", "wb") as stream:
-            stream.write(digest + marshal.dumps(code))
-        os.replace(stream.name, file)
+        incomplete = Path(f"{file}.{os.getpid()}")
+        incomplete.write_bytes(digest + marshal.dumps(code))
+        incomplete.replace(file)
     return code
 
 
@@ -92,7 +92,7 @@ def _text(template: str, folders: tuple[Path, ...]) -> str:
     path = next((path for folder in folders if (path := folder / template).is_file()), folders[0] / template)
     text = _trimmed(path.read_text("utf-8"))
     if extends := _EXTENDS.search(text):
-        blocks = dict(_BLOCK.findall(_included(text, folders)))
+        blocks: dict[str, str] = dict(_BLOCK.findall(_included(text, folders)))
         return _BLOCK.sub(lambda block: blocks.get(block[1], block[2]), _text(extends[1], folders))
     return _included(text, folders)
 
