@@ -117,7 +117,11 @@ def _missing_lines(file: str, present: str, text: str) -> list[str]:
 
 
 def _rendered(text: str, values: Mapping[str, str]) -> str:
-    from gpuc.emit.template import render_text
+    from jinja2 import Environment, StrictUndefined
+
     from gpuc.spec.corrected import yaml_text
 
-    return render_text(text, **values, scalar=yaml_text)
+    environment = Environment(
+        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
+    )
+    return environment.from_string(text).render(values, scalar=yaml_text)
