@@ -2,11 +2,7 @@
 
 import os
 import re
-import sys
-from contextlib import suppress
 from fractions import Fraction
-from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import (
@@ -27,26 +23,8 @@ from gpuc.kubernetes.duration import format_duration, parse_duration
 from gpuc.kubernetes.quantity import format_quantity, parse_quantity
 from gpuc.spec.form import Form, Synonyms, Words, hyphenated, text_error
 
-
-def _search_no_plugins() -> None:
-    """Disables plugins of Pydantic, and imports the module that finds them without the modules that it searches with.
-
-    By default, the first model searches every installed distribution. The import of importlib.metadata, with email and
-    zipfile, takes longer than the import of a third of Pydantic, also without a search.
-    """
-    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
-    name = "importlib.metadata"
-    real, empty = sys.modules.get(name), ModuleType(name)
-    vars(empty)["entry_points"] = lambda **_: ()
-    sys.modules[name] = empty
-    with suppress(ImportError):  # another version of Pydantic then imports what it needs
-        import_module("pydantic.plugin._loader")
-    del sys.modules[name]
-    if real:
-        sys.modules[name] = real
-
-
-_search_no_plugins()
+# By default Pydantic searches every installed distribution for plugins. gpuc needs no plugins.
+os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 
 
 class SpecModel(BaseModel):
