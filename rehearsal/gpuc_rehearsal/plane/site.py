@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from gpuc.documents.reader import load_yaml
@@ -77,15 +77,13 @@ def with_nodes_of(settings: Settings, other: Settings) -> Settings:
     return replace(settings, instance_types=tuple(types.values()), node_stages=tuple(stages.values()))
 
 
-class Site(Struct):
+class Site:
     """The folder, certificate authority, ports and processes of one control plane."""
 
-    programs: Programs
-    folder: Path
-    processes: list[Process] = field(default_factory=list)
-    """Running programs in the order of their start."""
-
-    def __post_init__(self) -> None:
+    def __init__(self, programs: Programs, folder: Path) -> None:
+        self.programs, self.folder = programs, folder
+        self.processes: list[Process] = []
+        """Running programs in the order of their start."""
         self._ports: list[int] = []
         self.certificates = self.subfolder("certificates")
         self.authority = Authority(self.certificates)
