@@ -10,7 +10,7 @@ from typing import Any
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
@@ -217,11 +217,6 @@ class Authority:
             names = x509.SubjectAlternativeName([_alternative_name(host) for host in hosts])
             builder = builder.add_extension(names, critical=False)
         return builder.sign(self._key, hashes.SHA256())
-
-
-def write_service_account_key(file: Path) -> None:
-    """Writes the RSA key that signs the tokens of ServiceAccounts."""
-    write_private_key(file, rsa.generate_private_key(public_exponent=65537, key_size=2048))
 
 
 def write_private_key(file: Path, key: PrivateKeyTypes) -> None:

@@ -262,10 +262,8 @@ def transition(
         unserved_notes = (f"not applied, no such kind: {manifest}" for manifest in unserved)
         notes = (*_notes(change, not_started, problems), *unserved_notes)
         cluster, kubeconfig = change.after.cluster, str(plane.site.kubeconfig)
-        yield TransitionResult(
-            **asdict(observed), cluster=cluster.name, file=cluster.file, before=change.name, notes=notes,
-            kubeconfig=kubeconfig,
-        )  # fmt: skip
+        names = {"cluster": cluster.name, "file": cluster.file, "before": change.name}
+        yield TransitionResult(**asdict(observed), **names, notes=notes, kubeconfig=kubeconfig)
 
 
 def _refused(client: Client, documents: Iterable[Object]) -> Iterator[str]:
