@@ -20,7 +20,7 @@ from gpuc.pipeline.stages import CompiledSpec, compiled_spec
 from gpuc.source import read
 from gpuc.spec.cluster import ClusterSpec
 from gpuc.spec.parse import parse
-from tests.lanes import SHARE, Lane, mark_slow_cases
+from tests.lanes import Lane, mark_slow_cases, reduced
 
 ROOT = Path(__file__).parent.parent
 EXAMPLES = ("infer-euw1", "prod-use1", "train-usw2")
@@ -164,15 +164,21 @@ def checkout() -> set[str]:
     return names
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Adds the option of the full lane, which `make conformance-all` uses."""
+    parser.addoption("--full", action="store_true", help="make all random draws, not the share of CI")
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Sets the lane. The fast lane and CI draw the same random examples in every run.
 
     No test depends on the speed of the machine.
     """
     Lane.is_fast = "not slow" in config.option.markexpr
+    Lane.is_full = config.option.full
     settings.register_profile(
         "gpuc",
-        max_examples=100 // SHARE if Lane.is_fast else 100,
+        max_examples=reduced(100),
         deadline=None,
         database=None if Lane.is_fast else settings.default.database,
         suppress_health_check=[HealthCheck.too_slow],

@@ -56,6 +56,42 @@ def test_a_name_is_defined_in_one_module() -> None:
     assert {value: sorted(names) for value, names in files.items() if len(names) > 1} == {}
 
 
+def _problems(record: ast.ClassDef, imported: dict[str, str]) -> set[str]:
+    """What a record does that msgspec refuses only at run time, for example in a rehearsal."""
+    fields = {
+        node.target.id for node in record.body if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
+    }
+    calls = {
+        ast.unparse(node.value.func)
+        for node in record.body
+        if isinstance(node, ast.AnnAssign) and isinstance(node.value, ast.Call)
+    }
+    found = {"field of dataclasses"} if "field" in calls and imported.get("field") != "msgspec" else set()
+    for node in ast.walk(record):
+        is_own = (
+            isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and ast.unparse(node.value) == "self"
+        )
+        if is_own and node.attr not in fields:
+            found.add(f"attribute {node.attr} is no field")
+        has_memory = any(word.arg == "dict" for word in record.keywords)
+        if isinstance(node, ast.FunctionDef) and not has_memory:
+            decorators = {ast.unparse(decorator) for decorator in node.decorator_list}
+            found |= {f"cached property {node.name}"} if "cached_property" in decorators else set()
+    return found
+
+
+def test_records_have_only_their_fields() -> None:
+    found = []
+    for file in MODULES:
+        tree = ast.parse(file.read_text("utf-8"))
+        imports = (node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module)
+        imported = {name.name: str(node.module) for node in imports for name in node.names}
+        for record in (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)):
+            if any(ast.unparse(base) == "Struct" for base in record.bases):
+                found += [(file.name, record.name, problem) for problem in _problems(record, imported)]
+    assert found == []
+
+
 def test_the_committed_schema_of_the_language_is_fresh() -> None:
     committed = json.loads((ROOT / "gpuc.schema.json").read_text(encoding="utf-8"))
     assert committed == json_schema(), "run make generate"

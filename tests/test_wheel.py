@@ -84,6 +84,7 @@ def test_an_upload_to_a_package_index_would_be_accepted(distributions: Path) -> 
 def test_the_installed_gpuc_works_without_a_checkout(
     distributions: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """One test, because each installation takes ten CPU seconds. Without the programs, all but the rehearsal runs."""
     monkeypatch.delenv("GPUC_TOOLS", raising=False)
     for wheel in distributions.glob("*.whl"):
         shutil.copy(wheel, tmp_path)
@@ -98,6 +99,8 @@ def test_the_installed_gpuc_works_without_a_checkout(
     assert run(fleet, "which", "gpuc", PATH=path).strip() == str(tmp_path / ".venv/bin/gpuc")
     check_every_command(fleet, path)
     check_workflow(fleet, tmp_path / "runner")
+    require_programs()
+    check_rehearsal(fleet, path)
 
 
 def commands_of_readme(*headings: str) -> list[str]:
@@ -128,11 +131,12 @@ def check_every_command(fleet: Path, path: str) -> None:
 
 
 def check_workflow(fleet: Path, folder: Path) -> None:
-    """Runs the jobs of the CI workflow for the first commit, each in a clone with an empty Python environment."""
+    """Runs the jobs of the CI workflow for the first commit, each in a clone. The first job installs gpuc."""
     for name in ("git", "jobs"):
         (folder / name).mkdir(parents=True)
     hosting = Hosting(folder / "git", fleet)
-    machine = Machine(hosting, folder / "jobs", fresh_python, environment=pip_settings())
+    python = fresh_python(folder)
+    machine = Machine(hosting, folder / "jobs", lambda _: python, environment=pip_settings())
     sha = run(fleet, "git", "rev-parse", "HEAD").strip()
     context = {"event_name": "push", "event": {}, "sha": sha, "ref": "refs/heads/main", "repository": hosting.name}
     jobs = Run(machine, context, skip=without_programs).workflow("gpuc.yaml")
@@ -141,19 +145,12 @@ def check_workflow(fleet: Path, folder: Path) -> None:
     assert all(set(granted) == {"contents"} for granted in machine.tokens.values())
 
 
-def test_the_installed_gpuc_rehearses(distributions: Path, tmp_path: Path) -> None:
-    require_programs()
-    python = tmp_path / "venv" / "bin" / "python"
-    run(tmp_path, sys.executable, "-m", "venv", "venv")
-    install = [str(python), "-m", "pip", "install", "--quiet", "--find-links", str(distributions)]
-    (wheel,) = distributions.glob("gpuc-*.whl")
-    run(tmp_path, *install, str(wheel))
-    alone = subprocess.run([python.with_name("gpuc"), "rehearse"], capture_output=True, text=True, check=False)
+def check_rehearsal(fleet: Path, path: str) -> None:
+    """Rehearses the new fleet; without the second package, a message says what to install."""
+    report = run(fleet, "gpuc", "rehearse", "--case", "full node", PATH=path, GPUC_TOOLS=str(REHEARSAL.home()))
+    assert re.search(r"[1-9]\d* as expected, 0 different", report), report
+    run(fleet, "python", "-m", "pip", "uninstall", "--quiet", "--yes", "gpuc-rehearsal", PATH=path)
+    gpuc = shutil.which("gpuc", path=path)
+    alone = subprocess.run([str(gpuc), "rehearse"], cwd=fleet, capture_output=True, text=True, check=False)
     assert alone.returncode == 2
     assert alone.stderr == "gpuc: rehearse needs a package that is not installed: pip install 'gpuc[rehearse]'\n"
-    run(tmp_path, *install, "gpuc[rehearse]")
-    gpuc = str(python.with_name("gpuc"))
-    run(tmp_path, gpuc, "init", "fleet", "--requirement", "gpuc==0.1.0")
-    tools = {"GPUC_TOOLS": str(REHEARSAL.home())}
-    report = run(tmp_path / "fleet", gpuc, "rehearse", "--case", "full node", **tools)
-    assert re.search(r"[1-9]\d* as expected, 0 different", report), report

@@ -51,7 +51,8 @@ class Timeouts(Struct, frozen=True):
     """
 
 
-class _ListCache(Struct):
+@dataclass
+class _ListCache:
     """The objects of each kind in all namespaces, from one LIST request, grouped by an index key."""
 
     _locks: dict[tuple[str, str], Lock] = field(default_factory=dict)

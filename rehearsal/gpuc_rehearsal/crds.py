@@ -69,10 +69,8 @@ def definitions(
     installed = {name: row for name, row in {**selected, **simulated}.items() if name.partition(".")[2] not in unused}
     if outside_charts:
         of_charts_too = {ARGO, *chain.from_iterable(load().chart_groups.values())}
-        left_out = {
-            name for name in installed if name in bundled or name.partition(".")[2] in of_charts_too
-        } - simulated.keys()
-        installed = {name: row for name, row in installed.items() if name not in left_out}
+        kept = {name for name in installed.keys() - bundled if name.partition(".")[2] not in of_charts_too}
+        installed = {name: row for name, row in installed.items() if name in kept or name in simulated}
     structural = (name for name, row in installed.items() if isinstance(row, dict) and name not in without_schema)
     return Definitions(tuple(installed.values()), tuple(structural))
 

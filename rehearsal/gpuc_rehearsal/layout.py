@@ -36,10 +36,9 @@ class Report(Struct, frozen=True):
             case "text":
                 return "\n".join(printed(self._text(result), style) for result in results)
             case "json":  # durations with two decimals
-                data = json.dumps([self.data(result) for result in results])
-                return json_text(
-                    {self.key: json.loads(data, parse_float=lambda text: round(float(text), 2))}, self.version
-                )
+                text = json.dumps([self.data(result) for result in results])
+                data = json.loads(text, parse_float=lambda number: round(float(number), 2))
+                return json_text({self.key: data}, self.version)
             case "markdown":
                 pages = ([Heading(self.title(row)), self.summary(row), *self.blocks(row)] for row in results)
                 return "\n".join(map(page, pages))

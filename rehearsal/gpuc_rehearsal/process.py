@@ -107,10 +107,8 @@ class Process(Struct, frozen=True):
         """
 
         def is_ready() -> bool:
-            is_ready = self.ready()
-            if not is_ready:
-                self.require_alive()
-            return is_ready
+            self.require_alive()
+            return self.ready()
 
         if not poll(is_ready, timeout_s):
             raise ProgramError(f"{self.name} was not ready after {timeout_s:.0f} s:\n{self.tail()}")

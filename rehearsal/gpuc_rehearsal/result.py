@@ -84,15 +84,10 @@ class Result(Struct, frozen=True):
 
 def find_problems(spec: CompiledSpec, applied: ApplyResult) -> tuple[Problem, ...]:
     """Returns the problems of all applied objects, sorted by the lines of the spec that produce the objects."""
-    found = {
-        "refused": applied.refusals,
-        "unhealthy": applied.unhealthy,
-        "unstable": applied.unstable,
-        "differs": applied.differences,
-    }
+    lists = applied.refusals, applied.unhealthy, applied.unstable, applied.differences
     problems = (
         Problem(kind, spec.locate(row.manifest), str(row.manifest), row.message)
-        for kind, rows in found.items()
+        for kind, rows in zip(("refused", "unhealthy", "unstable", "differs"), lists, strict=True)
         for row in rows
     )
     return tuple(sorted(problems, key=lambda problem: (problem.mark.file, problem.mark.line, problem.object)))
@@ -171,16 +166,12 @@ def _line_and_suite(located: LocatedResult) -> tuple[str, int, str]:
 
 
 def _data(result: Result) -> dict[str, Any]:
+    counts = {"cases": len(result.cases), **picked(result, "distinct refusals")}
+    counts |= {"different": len(result.failed), "problems": len(result.problems)}
     return {
         **picked(result, "cluster file objects seconds memory_mib substitutions not_tested"),
         "good": result.is_good,
-        "counts": {
-            "cases": len(result.cases),
-            "distinct": result.distinct,
-            "refusals": result.refusals,
-            "different": len(result.failed),
-            "problems": len(result.problems),
-        },
+        "counts": counts,
         "problems": [picked(problem, "kind object message") | position(problem.mark) for problem in result.problems],
         "cases": [_case(located) for located in result.cases],
     }

@@ -7,6 +7,9 @@ import pytest
 from tests.alerts import promtool
 from tests.alerts.case import Body, rules
 from tests.conftest import EXAMPLES
+from tests.lanes import ci_share
+
+ALERTS = sorted({rule["alert"] for group in rules("prod-use1").values() for rule in group})
 
 
 @pytest.fixture(scope="module")
@@ -23,15 +26,15 @@ def test_promtool_accepts_the_rules(program: Path, tmp_path: Path, name: str) ->
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("group", promtool.CASES)
+@pytest.mark.parametrize("group", ci_share(list(promtool.CASES), 4))
 def test_the_cases_succeed(program: Path, tmp_path: Path, group: str) -> None:
-    """`make conformance` runs the cases of the other example clusters too."""
+    """`make conformance` runs the cases of all groups and of all example clusters."""
     assert promtool.run_cases(program, tmp_path, "prod-use1", group).problem == ""
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("expression", ["vector(0) > 0", "vector(1)"])
-@pytest.mark.parametrize("alert", sorted({rule["alert"] for group in rules("prod-use1").values() for rule in group}))
+@pytest.mark.parametrize("alert", ci_share(ALERTS, 3))
 def test_the_cases_detect_an_alert_that_never_or_always_fires(
     program: Path, tmp_path: Path, alert: str, expression: str
 ) -> None:

@@ -27,8 +27,8 @@ from tests.lint.rule_cases import CASES
 from tests.lint.rule_objects import Maker, Spot, spots
 
 Object = dict[str, Any]
-COUNT = 6
-"""Number of objects that are made for a rule."""
+COUNT, LONG_COUNT = 2, 6
+"""Number of objects that are made for a rule, in `make conformance` and in `make conformance-all`."""
 _MAX_REPORTED = 8
 """Maximal number of reported disagreements."""
 _EVALUATING = (" evaluating rule: ", " for rule: ")

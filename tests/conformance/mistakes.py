@@ -39,6 +39,8 @@ class Mistake:
     """The actual verdict of the test case; empty for any verdict except the expected one."""
     sooner: str = ""
     """A part of the message that shows the mistake if a component acts before the test case sees the usual state."""
+    is_slow: bool = False
+    """Whether its test case waits for a time limit; only `make conformance-all` makes the mistake."""
 
     def must_fail(self, case: Case) -> bool:
         """Returns whether the mistake must make a test case fail."""
@@ -84,10 +86,19 @@ def _mistake(row: dict[str, Any]) -> Mistake:
             change(documents, *values)
 
     settings = _SETTINGS[row["settings"]] if "settings" in row else None
-    return Mistake(row["pitfall"], row["title"], edit=edit if edits else None, settings=settings, **row["shown"])
+    return Mistake(
+        row["pitfall"],
+        row["title"],
+        edit=edit if edits else None,
+        settings=settings,
+        is_slow=row.get("is_slow", False),
+        **row["shown"],
+    )
 
 
 MISTAKES = tuple(map(_mistake, table(__file__, "mistakes.yaml")))
+QUICK = tuple(mistake for mistake in MISTAKES if not mistake.is_slow)
+"""The mistakes of `make conformance`."""
 
 NOT_DETECTED: dict[str, str] = table(__file__, "not_detected.yaml")
 """Pitfalls with a star that the rehearsal cannot show, with the reason."""

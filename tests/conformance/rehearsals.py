@@ -3,7 +3,7 @@
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +11,17 @@ from tests.conformance.check_result import CheckResult
 from tests.conftest import root_of
 
 
-def rehearse(name: str, crds: Path | None, folder: Path) -> Iterator[CheckResult]:
-    """Runs `gpuc rehearse`, and prints what the rehearsal does not test."""
+def rehearse(name: str, crds: Path | None, folder: Path, patterns: Sequence[str]) -> Iterator[CheckResult]:
+    """Runs `gpuc rehearse`, and prints what the rehearsal does not test.
+
+    Args:
+        crds: folder of upstream's CRDs; None if the reference data is missing.
+        folder: for the report.
+        patterns: of the test cases; empty for all of them.
+    """
     report = folder / f"{name}.json"
     options = ["--crds", str(crds)] if crds else []
+    options += [f"--case={pattern}" for pattern in patterns]
     command = [sys.executable, "-m", "gpuc.cli.main", "rehearse", name, *options, "--output", f"json={report}"]
     done = subprocess.run(command, cwd=root_of(name), capture_output=True, text=True, check=False)
     title = f"gpuc rehearse {name} passes"

@@ -31,6 +31,7 @@ from tests.conformance import (
 )
 from tests.conformance.check_result import CheckResult, print_progress, report
 from tests.conformance.interrupted_rehearsals import interruptions
+from tests.conformance.mistakes import MISTAKES, QUICK
 from tests.conformance.rehearsals import rehearse
 from tests.conformance.shared_plane import upstream_crds
 from tests.conftest import EXAMPLES, HUB_CLUSTERS, ROOT, example
@@ -39,8 +40,12 @@ from tests.policies.generated import COUNT
 REQUIRED_PROGRAMS = ("gator", "kubeconform")
 SPECS = 2
 """Number of random specs without --long, in addition to the kept cases."""
-REHEARSED = ("prod-use1", "train-usw2", "lab-dc1")
-"""The example clusters that are rehearsed without --long. Workloads of infer-euw1 are compared, and its README."""
+EVERY_CASE: tuple[str, ...] = ()
+NODES_AND_QUEUES = ("smallest/*", "full node/*", "efa/*", "gangs/*", "topology/*")
+REHEARSED = {"prod-use1": EVERY_CASE, "train-usw2": NODES_AND_QUEUES, "lab-dc1": EVERY_CASE}
+"""The example clusters that are rehearsed without --long, with the patterns of their test cases: the policies and the
+boundaries of train-usw2 are those of prod-use1. Workloads of infer-euw1 are compared, and its README."""
+ALSO_REHEARSED = ("infer-euw1", *HUB_CLUSTERS, "custom-euc1")
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -71,24 +76,27 @@ def _checks(programs: Programs, folder: Path, crds: Path | None, is_long: bool) 
             spec = compiled_spec(ROOT, f"specs/{name}.yaml")
             yield from core_kinds.validate(programs.path("kubeconform"), folder / "schemas", spec)
     yield from _alerts(folder / "alerts")
-    imported = folder / "imported"
+    imported, rule_objects = folder / "imported", imported_rules.LONG_COUNT if is_long else imported_rules.COUNT
     yield from _guarded(
-        "the comparison of lint with the API server", lambda: imported_rules.checks(programs, crds, imported)
+        "the comparison of lint with the API server",
+        lambda: imported_rules.checks(programs, crds, imported, rule_objects),
     )
     yield from _guarded(
         "the comparison of validation with the API server", lambda: refused_workloads.checks(programs, crds)
     )
     yield from _guarded("the comparison of random pods with the API server", lambda: [compared_pods.check()])
     yield from _guarded("the test of the READMEs with kubectl", lambda: readmes.checks(programs, crds))
-    for name in (*REHEARSED, *(("infer-euw1", *HUB_CLUSTERS, "custom-euc1") if is_long else ())):
-        yield from rehearse(name, crds, folder)
+    rehearsed = dict.fromkeys((*REHEARSED, *ALSO_REHEARSED), EVERY_CASE) if is_long else REHEARSED
+    for name, patterns in rehearsed.items():
+        yield from rehearse(name, crds, folder, patterns)
     yield from _guarded("the interruption of rehearsals", lambda: interruptions(is_long=is_long))
     specs = differential.SPECS if is_long else SPECS
     yield from _guarded(
         "the comparison of random gangs", lambda: [differential.run(specs, progress=print_progress).check()]
     )
+    mistakes = MISTAKES if is_long else QUICK
     yield from _guarded(
-        "the rehearsal of planted mistakes", lambda: planted_mistakes.run(progress=print_progress).checks()
+        "the rehearsal of planted mistakes", lambda: planted_mistakes.run(mistakes, print_progress).checks()
     )
     if not is_long:
         yield from _guarded(

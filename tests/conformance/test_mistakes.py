@@ -7,7 +7,7 @@ import pytest
 from gpuc.pipeline.stages import CompiledSpec
 from gpuc_rehearsal.substitute import simulated_document
 from gpuc_rehearsal.suites import all_cases
-from tests.conformance.mistakes import MISTAKES, Mistake
+from tests.conformance.mistakes import MISTAKES, QUICK, Mistake
 from tests.conformance.object_edits import Documents
 from tests.conftest import compiled_example
 
@@ -37,6 +37,11 @@ def test_a_mistake_changes_few_objects(mistake: Mistake, original: Documents) ->
     mistake.edit(edited)
     different = {key for key in {*original, *edited} if original.get(key) != edited.get(key)}
     assert 0 < len(different) <= MAX_OBJECTS
+
+
+@pytest.mark.parametrize("kind", ["step", "component"])
+def test_ci_makes_a_mistake_of_each_kind(kind: str) -> None:
+    assert {getattr(mistake, kind) for mistake in QUICK} == {getattr(mistake, kind) for mistake in MISTAKES}
 
 
 @pytest.mark.slow

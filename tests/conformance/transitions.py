@@ -225,7 +225,7 @@ def _states(edits: Sequence[Edit]) -> Iterator[CompiledSpec]:
 
 
 def check(progress: Progress) -> CheckResult:
-    """Makes the twenty edits of `make conformance`."""
+    """Makes the ten edits of `make conformance`."""
     rows = run(ci_edits(), progress)
     name = "gpuc plan predicts what edits do on a real control plane"
     return CheckResult(name, "\n".join(problems(rows)), summary(rows))

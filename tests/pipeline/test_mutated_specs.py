@@ -13,10 +13,11 @@ from gpuc.objects.object_set import emitted
 from gpuc.pipeline.fleet_policies import FleetPolicies
 from gpuc.pipeline.stages import compile_source
 from tests.conftest import EXAMPLES
+from tests.lanes import ci_share
 from tests.pipeline.memory import source
 from tests.values import value_at, walk
 
-MUTATIONS = 120
+MUTATIONS = ci_share(range(120), 3)
 OTHER_WORDS: dict[str, list[Any]] = {
     "isolation": ["namespace", "network", "dedicated"],
     "podSecurity": ["privileged", "baseline", "restricted"],
@@ -70,7 +71,7 @@ def mutate(tree: dict[str, Any], values: dict[str, list[Any]], chance: random.Ra
 @pytest.mark.slow
 def test_no_check_of_objects_finds_what_no_rule_says() -> None:
     chance, values, compiled = random.Random(12), donors(), 0
-    for number in range(MUTATIONS):
+    for number in MUTATIONS:
         original = source(chance.choice(EXAMPLES))
         mutated = replace(original, tree=mutate(original.tree, values, chance), raw={})
         try:
@@ -85,4 +86,4 @@ def test_no_check_of_objects_finds_what_no_rule_says() -> None:
             if not {finding.rule.id, SAME_CAUSE.get(finding.rule.id)} & reported
         ]
         assert more == [], number
-    assert compiled > MUTATIONS // 4
+    assert compiled > len(MUTATIONS) // 4

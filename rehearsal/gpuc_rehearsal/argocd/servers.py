@@ -108,10 +108,7 @@ class _Server(ThreadingHTTPServer):
 
 
 def start_server(
-    name: str,
-    address: tuple[str, int],
-    handler: type[BaseHTTPRequestHandler],
-    files: tuple[Path, Path] | None = None,
+    name: str, address: tuple[str, int], handler: type[BaseHTTPRequestHandler], files: tuple[Path, Path] | None = None
 ) -> Callable[[], None]:
     """Starts a server in a thread. Returns a function that stops the server.
 

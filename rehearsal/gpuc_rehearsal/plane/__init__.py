@@ -8,12 +8,14 @@ from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
+from cryptography.hazmat.primitives.asymmetric import rsa
+
 from gpuc.manifest.cache_folder import cache_folder
 from gpuc.manifest.manifest import Body
 from gpuc_rehearsal.client import DEFINITION, Client, is_true
 from gpuc_rehearsal.plane import kueue as charts
 from gpuc_rehearsal.plane.kwok import start_kwok
-from gpuc_rehearsal.plane.site import SERVICE_RANGE, Settings, Site, flags, write_service_account_key
+from gpuc_rehearsal.plane.site import SERVICE_RANGE, Settings, Site, flags, write_private_key
 from gpuc_rehearsal.process import LOOPBACK, Process, Started, run_folder, stop
 from gpuc_rehearsal.programs import Programs
 
@@ -129,7 +131,7 @@ def start_api_server(
     certificate, key = site.authority.issue("apiserver", "kube-apiserver", hosts=hosts)
     proxy_certificate, proxy_key = site.authority.issue("front-proxy", "front-proxy-client")
     accounts = site.certificates / "service-accounts.key"
-    write_service_account_key(accounts)
+    write_private_key(accounts, rsa.generate_private_key(public_exponent=65537, key_size=2048))
     arguments = flags(
         "kube-apiserver", site=site, etcd=etcd_url, service_range=service_range, accounts=accounts,
         certificate=certificate, key=key, proxy_certificate=proxy_certificate, proxy_key=proxy_key,

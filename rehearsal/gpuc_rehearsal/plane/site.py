@@ -10,11 +10,11 @@ from typing import Any
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from gpuc.documents.reader import load_yaml
@@ -77,15 +77,13 @@ def with_nodes_of(settings: Settings, other: Settings) -> Settings:
     return replace(settings, instance_types=tuple(types.values()), node_stages=tuple(stages.values()))
 
 
-class Site(Struct):
+class Site:
     """The folder, certificate authority, ports and processes of one control plane."""
 
-    programs: Programs
-    folder: Path
-    processes: list[Process] = field(default_factory=list)
-    """Running programs in the order of their start."""
-
-    def __post_init__(self) -> None:
+    def __init__(self, programs: Programs, folder: Path) -> None:
+        self.programs, self.folder = programs, folder
+        self.processes: list[Process] = []
+        """Running programs in the order of their start."""
         self._ports: list[int] = []
         self.certificates = self.subfolder("certificates")
         self.authority = Authority(self.certificates)
@@ -219,11 +217,6 @@ class Authority:
             names = x509.SubjectAlternativeName([_alternative_name(host) for host in hosts])
             builder = builder.add_extension(names, critical=False)
         return builder.sign(self._key, hashes.SHA256())
-
-
-def write_service_account_key(file: Path) -> None:
-    """Writes the RSA key that signs the tokens of ServiceAccounts."""
-    write_private_key(file, rsa.generate_private_key(public_exponent=65537, key_size=2048))
 
 
 def write_private_key(file: Path, key: PrivateKeyTypes) -> None:

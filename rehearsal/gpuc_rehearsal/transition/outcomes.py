@@ -132,9 +132,7 @@ def _unfinished(after: Snapshot, kind: str, namespace: str, name: str) -> int:
 
 
 def settle(
-    client: Client,
-    quiet_s: float = QUIET_SECONDS,
-    is_expected: Callable[[Snapshot], bool] = lambda snapshot: True,
+    client: Client, quiet_s: float = QUIET_SECONDS, is_expected: Callable[[Snapshot], bool] = lambda snapshot: True
 ) -> dict[str, Object]:
     """Waits until the controllers have acted, and returns the last state of each claim by name.
 
@@ -169,7 +167,6 @@ def _digest(snapshot: Snapshot) -> Iterator[tuple[Any, ...]]:
     for kind, documents in sorted(snapshot.objects.items()):
         for document in documents:
             metadata, status = document["metadata"], document.get("status", {})
-            conditions = tuple(
-                (row["type"], row["status"], row.get("reason", "")) for row in status.get("conditions") or ()
-            )
+            rows = status.get("conditions") or ()
+            conditions = tuple((row["type"], row["status"], row.get("reason", "")) for row in rows)
             yield kind, metadata["uid"], metadata.get("deletionTimestamp", ""), status.get("phase", ""), conditions

@@ -259,8 +259,7 @@ def transition(
         plane.require_alive()
         observed.seconds = seconds | observed.seconds
         _, unserved = split_by_kind(plane.client, change.after.synced)
-        unserved_notes = (f"not applied, no such kind: {manifest}" for manifest in unserved)
-        notes = (*_notes(change, not_started, problems), *unserved_notes)
+        notes = (*_notes(change, not_started, problems), *(f"not applied, no such kind: {row}" for row in unserved))
         cluster, kubeconfig = change.after.cluster, str(plane.site.kubeconfig)
         yield TransitionResult(
             **asdict(observed), cluster=cluster.name, file=cluster.file, before=change.name, notes=notes,

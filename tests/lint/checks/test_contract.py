@@ -18,7 +18,7 @@ from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, emitted
 from gpuc.verify.references.reference import NOT_IN_THESE_FILES
 from tests.conftest import EXAMPLES, ROOT, compiled_example
-from tests.lanes import some
+from tests.lanes import ci_share, some
 from tests.lint.checks.changes import changed_somewhere
 
 CHECKS = checks()
@@ -126,7 +126,7 @@ def findings_before(cluster: str) -> set[tuple[object, ...]]:
     [
         pytest.param(cluster, seed, marks=[pytest.mark.slow] if seed or cluster != "infer-euw1" else [])
         for cluster in EXAMPLES
-        for seed in range(3)
+        for seed in ci_share(range(3), 3)
     ],
 )
 def test_the_lint_of_a_difference_has_the_findings_of_the_whole(cluster: str, seed: int) -> None:

@@ -13,6 +13,7 @@ from gpuc.lint.checks.monitoring import monitor_targets
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet
 from tests.conftest import compiled_example
+from tests.lanes import ci_share
 from tests.lint.checks.sound import unsound
 from tests.values import changed, paths
 
@@ -37,13 +38,10 @@ def test_any_value_is_accepted_at_any_path(kind: str) -> None:
     some = [index for index, manifest in enumerate(spec.objects) if manifest.kind == kind][:4]
     for index in some:
         objects = list(spec.objects)
-        for number, path in enumerate(paths(spec.objects[index].body)):
+        for number, path in enumerate(ci_share(list(paths(spec.objects[index].body))[:120], 3)):
             objects[index] = replace(spec.objects[index], body=changed(spec.objects[index].body, path, next(values)))
-            if number < 120:
-                assert (
-                    unsound(findings_of(ObjectSet(objects, is_complete=bool(number % 2), values=spec.charts)), objects)
-                    == []
-                )
+            found = findings_of(ObjectSet(objects, is_complete=bool(number % 2), values=spec.charts))
+            assert unsound(found, objects) == []
 
 
 @pytest.mark.share(5)

@@ -32,13 +32,14 @@ class Undetected:
     """The test or committed output that shows such a mistake of an emitter, from the root; empty where none has to."""
 
 
+@cache
 def undetected() -> dict[str, Undetected]:
     """The table, by the id of the mutation.
 
     Raises:
         ValueError: when a mutation has two rows.
     """
-    groups = yaml.safe_load(FILE.read_text(encoding="utf-8"))
+    groups = yaml.load(FILE.read_text(encoding="utf-8"), yaml.CSafeLoader)
     rows = [
         Undetected(mutation, group["reason"], group.get("covered_by", ""))
         for group in groups

@@ -205,14 +205,10 @@ def is_stale(client: Client, snapshot: Snapshot) -> bool:
         return False
     pools = (pool["metadata"] for pool in client.list_all(*POOL))
     hashes = {metadata["name"]: metadata.get("annotations", {}).get(_HASH) for metadata in pools}
-    for claim in snapshot.of("NodeClaim"):
-        metadata = claim["metadata"]
-        wanted = hashes.get(metadata.get("labels", {}).get(NODE_POOL, ""))
-        actual = metadata.get("annotations", {}).get(_HASH)
-        is_changed = bool(wanted and actual and wanted != actual)
-        if is_changed and not condition(claim, _DRIFTED) and not is_deleting(claim):
-            return True
-    return False
+    claims = (claim for claim in snapshot.of("NodeClaim") if not (condition(claim, _DRIFTED) or is_deleting(claim)))
+    texts = ((row["metadata"].get("labels", {}), row["metadata"].get("annotations", {})) for row in claims)
+    found = ((hashes.get(labels.get(NODE_POOL, "")), annotations.get(_HASH)) for labels, annotations in texts)
+    return any(wanted and actual and wanted != actual for wanted, actual in found)
 
 
 def drifted(snapshot: Snapshot) -> set[str]:
