@@ -1,6 +1,5 @@
-"""`gpuc compile` and `gpuc check`: run all stages for each spec, then write the output files or compare them."""
+"""`gpuc compile` and `gpuc check`: run all stages for each spec, then write or compare the output files."""
 
-import hashlib
 import os
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -24,6 +23,7 @@ from gpuc.pipeline.snapshot import Snapshot
 if TYPE_CHECKING:
     from gpuc.source import Source
     from gpuc.write.lockfile import Lock, Removals
+    from gpuc.write.writer import Output
 
 Progress = Callable[[str], None]
 
@@ -46,7 +46,6 @@ class Batch(Struct):
 
     files: dict[str, str] = field(default_factory=dict)
     """The spec file of each cluster, by the name of the cluster."""
-    compiled: list[Compiled] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     failures: list[Finding] = field(default_factory=list)
     """Errors in the output that a bug of gpuc caused. If there are any, gpuc writes no file."""
@@ -73,25 +72,33 @@ def compile_specs(
         into: the folder that contains out/ and clusters/.
         progress: a function that receives the name of each step when the step starts.
     """
+    outputs: list[Output] = []
+    locks: list[tuple[str, Lock | None]] = []
     cache = ResultCache(_snapshot(root), is_read=True)
+
+    def collect(cluster: Compiled, output: "Output") -> None:
+        outputs.append(output)
+        locks.append((cluster.source.file, cluster.before))
+
     with RenderSession(into, reuse=True) as session:
-        run = _Run(root, files, into, progress, shard, cache, session.send, session.start, needs_output=True)
+        renderer = _Renderer(session, collect)
+        run = _Run(root, files, into, progress, shard, cache, session.send, renderer, needs_output=True)
         batch = run.compile_all()
         if not batch.is_clean:
             return run.report(batch)
-        if not batch.compiled and not (batch.clusters is not None and unnamed_clusters(str(into), batch.clusters)):
+        renderer.finish()
+        if not outputs and not (batch.clusters is not None and unnamed_clusters(str(into), batch.clusters)):
             return replace(run.report(batch), unchanged=batch.intact)
         from gpuc.write.writer import write
 
         progress("writing")
-        outputs = [session.output(cluster.name, cluster.source, cluster.removals) for cluster in batch.compiled]
         try:
             plan = write(into, outputs, clusters=batch.clusters)
         except StageError as error:
             batch.findings += error.findings
             return run.report(batch)
-    for cluster, output in zip(batch.compiled, outputs, strict=True):
-        run.store_output(cluster, output.lock)
+    for (file, before), output in zip(locks, outputs, strict=True):
+        cache.complete(file, output.lock, _has_same_elements(before, output))
     from gpuc.write.changes import changes
 
     written = (*plan.added, *plan.changed)
@@ -116,19 +123,50 @@ def check_specs(
     """
     cache = ResultCache(_snapshot(root), is_read=not fresh)
     if not fresh:
-        run = _Run(root, files, into, progress, shard, cache, lambda name, artifacts, source: None, lambda: None)
+        run = _Run(root, files, into, progress, shard, cache, lambda name, artifacts, source: None)
         return run.report(run.compile_all())
+    from gpuc.write.freshness import freshness_findings
+
+    stale: list[Finding] = []
+
+    def compare(_: Compiled, output: "Output") -> None:
+        stale.extend(freshness_findings(into, [output]))
+
     with RenderSession(into, reuse=False) as session:
         session.start()
-        run = _Run(root, files, into, progress, shard, cache, session.send, session.start)
+        renderer = _Renderer(session, compare)
+        run = _Run(root, files, into, progress, shard, cache, session.send, renderer)
         batch = run.compile_all()
         if batch.is_clean:
-            from gpuc.write.freshness import freshness_findings
-
             progress("comparing")
-            outputs = [session.output(cluster.name, cluster.source, cluster.removals) for cluster in batch.compiled]
-            batch.findings += freshness_findings(into, outputs, clusters=batch.clusters)
+            renderer.finish()
+            batch.findings += [*stale, *freshness_findings(into, (), clusters=batch.clusters)]
     return run.report(batch)
+
+
+class _Renderer:
+    """Renders the output of each cluster while the next cluster is compiled, so that it keeps at most two clusters.
+
+    Args:
+        use: receives each cluster and its output, in the order of `add`.
+    """
+
+    def __init__(self, session: RenderSession, use: "Callable[[Compiled, Output], None]") -> None:
+        self.start = session.start
+        self._session = session
+        self._use = use
+        self._waiting: Compiled | None = None
+
+    def add(self, cluster: Compiled) -> None:
+        """Renders the cluster before, and remembers this one."""
+        self.finish()
+        self._waiting = cluster
+
+    def finish(self) -> None:
+        """Renders the last cluster."""
+        if cluster := self._waiting:
+            self._waiting = None
+            self._use(cluster, self._session.output(cluster.name, cluster.source, cluster.removals))
 
 
 def _snapshot(root: Path) -> Snapshot | None:
@@ -148,13 +186,10 @@ class _Run(Struct):
     shard: Shard
     cache: ResultCache
     send: Send
-    start: Callable[[], None]
-    """Called before the first cluster is compiled, and perhaps again."""
+    renderer: _Renderer | None = None
     needs_output: bool = False
     """Whether a stored result is repeated only if the output files of the cluster are as it says."""
     others: OtherClusters = field(default_factory=OtherClusters)
-    results: dict[str, Result] = field(default_factory=dict)
-    """The results of the compiled clusters, by name."""
 
     def compile_all(self) -> Batch:
         """Compiles the clusters of the shard, or repeats their stored results."""
@@ -195,7 +230,8 @@ class _Run(Struct):
             batch.intact += intact
             batch.findings += result.findings
             return
-        self.start()
+        if self.renderer:
+            self.renderer.start()
         if fleet.is_good:
             self.progress(f"compiling {file}")
         dates.clear()
@@ -206,11 +242,12 @@ class _Run(Struct):
         except OutputError as error:
             batch.failures += error.findings
         else:
-            claims, conflicts = self.others.compared[file]
-            self.results[name] = Result(conflicts, (lock,), day_of_result(), tuple(findings))
-            self.cache.store(file, compiled.source.files, claims, self.results[name])
-            batch.compiled.append(compiled)
+            claims, conflicts = self.others.compared.pop(file)
+            result = Result(conflicts, (lock,), day_of_result(), tuple(findings))
+            self.cache.store(file, compiled.source.files, claims, result)
             batch.findings += findings
+            if self.renderer:
+                self.renderer.add(compiled)
 
     def _stored(self, file: str, name: str, lock: str) -> tuple[Result, int] | None:
         """Returns the stored result of a cluster and the number of its output files; None if it is not right."""
@@ -226,29 +263,17 @@ class _Run(Struct):
         intact = intact_files(str(self.into), name)
         return (entry.result, intact) if intact else None
 
-    def store_output(self, cluster: Compiled, lock: str) -> None:
-        """Stores that the output of a cluster is written.
 
-        With the new gpuc.lock the findings are the same if it names the same elements as the gpuc.lock before.
-        """
-        from gpuc.write.lockfile import parse
+def _has_same_elements(before: "Lock | None", output: "Output") -> bool:
+    """Returns whether the findings are also right beside the new gpuc.lock: it names the same elements."""
+    from gpuc.write.lockfile import parse
 
-        new, before, result = parse(lock, cluster.name), cluster.before, self.results[cluster.name]
-        digest = hashlib.sha256(lock.encode()).hexdigest()
-        is_same = before is None or (new.elements, new.removals) == (before.elements, before.removals)
-        locks = (*result.locks, digest) if is_same else result.locks
-        claims, _ = self.others.compared[cluster.source.file]
-        stored = replace(result, locks=tuple(dict.fromkeys(locks)), output=digest)
-        self.cache.store(cluster.source.file, cluster.source.files, claims, stored)
+    after = parse(output.lock, output.cluster)
+    return before is None or (after.elements, after.removals) == (before.elements, before.removals)
 
 
 def compile_cluster(
-    root: Path,
-    file: str,
-    into: Path,
-    send: Send,
-    fleet: Fleet,
-    others: OtherClusters,
+    root: Path, file: str, into: Path, send: Send, fleet: Fleet, others: OtherClusters
 ) -> tuple[Compiled, list[Finding]]:
     """Compiles a spec file, and sends the artifacts to the printer before they are verified.
 

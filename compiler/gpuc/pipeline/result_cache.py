@@ -119,6 +119,21 @@ class ResultCache:
         self._entries[file] = Entry(name, layers, tuple(claims), result or earlier)
         _write(name, self._entries[file])
 
+    def complete(self, file: str, lock: str, is_same: bool) -> None:
+        """Stores that the output of a cluster is written.
+
+        Args:
+            lock: the text of gpuc.lock.
+            is_same: whether the result is also right beside this gpuc.lock.
+        """
+        entry = self._entries.get(file)
+        if entry and entry.result:
+            sha256 = hashlib.sha256(lock.encode()).hexdigest()
+            locks = {**dict.fromkeys(entry.result.locks), **({sha256: None} if is_same else {})}
+            result = msgspec.structs.replace(entry.result, locks=tuple(locks), output=sha256)
+            self._entries[file] = msgspec.structs.replace(entry, result=result)
+            _write(entry.key, self._entries[file])
+
     def _name(self, file: str, input_digest: str) -> str:
         return digest([identity(), file, input_digest])
 
