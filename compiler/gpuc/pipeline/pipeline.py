@@ -1,5 +1,6 @@
 """`gpuc compile` and `gpuc check`: run all stages for each spec, then write or compare the output files."""
 
+import gc
 import os
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -15,7 +16,7 @@ from gpuc.diagnostics.today import dates
 from gpuc.pipeline.fleet import Fleet
 from gpuc.pipeline.other_clusters import OtherClusters
 from gpuc.pipeline.present_output import intact_files, lock_digest, unnamed_clusters
-from gpuc.pipeline.render_session import RenderSession, Send
+from gpuc.pipeline.render_session import Renderer, RenderSession, Send
 from gpuc.pipeline.result_cache import FleetEntry, Result, ResultCache, day_of_result, is_current
 from gpuc.pipeline.shard import WHOLE, Shard
 from gpuc.pipeline.snapshot import Snapshot
@@ -29,6 +30,8 @@ Progress = Callable[[str], None]
 
 rule_of = rule_table(__file__)
 SAME_NAME = rule_of("LAY101")
+COLLECT_AFTER = 20
+"""The number of compiled clusters after which their memory is searched for garbage."""
 
 
 class Compiled(Struct, frozen=True):
@@ -81,7 +84,7 @@ def compile_specs(
         locks.append((cluster.source.file, cluster.before))
 
     with RenderSession(into, reuse=True) as session:
-        renderer = _Renderer(session, collect)
+        renderer = Renderer(session, collect)
         run = _Run(root, files, into, progress, shard, cache, session.send, renderer, needs_output=True)
         batch = run.compile_all()
         if not batch.is_clean:
@@ -134,7 +137,7 @@ def check_specs(
 
     with RenderSession(into, reuse=False) as session:
         session.start()
-        renderer = _Renderer(session, compare)
+        renderer = Renderer(session, compare)
         run = _Run(root, files, into, progress, shard, cache, session.send, renderer)
         batch = run.compile_all()
         if batch.is_clean:
@@ -142,31 +145,6 @@ def check_specs(
             renderer.finish()
             batch.findings += [*stale, *freshness_findings(into, (), clusters=batch.clusters)]
     return run.report(batch)
-
-
-class _Renderer:
-    """Renders the output of each cluster while the next cluster is compiled, so that it keeps at most two clusters.
-
-    Args:
-        use: receives each cluster and its output, in the order of `add`.
-    """
-
-    def __init__(self, session: RenderSession, use: "Callable[[Compiled, Output], None]") -> None:
-        self.start = session.start
-        self._session = session
-        self._use = use
-        self._waiting: Compiled | None = None
-
-    def add(self, cluster: Compiled) -> None:
-        """Renders the cluster before, and remembers this one."""
-        self.finish()
-        self._waiting = cluster
-
-    def finish(self) -> None:
-        """Renders the last cluster."""
-        if cluster := self._waiting:
-            self._waiting = None
-            self._use(cluster, self._session.output(cluster.name, cluster.source, cluster.removals))
 
 
 def _snapshot(root: Path) -> Snapshot | None:
@@ -186,10 +164,11 @@ class _Run(Struct):
     shard: Shard
     cache: ResultCache
     send: Send
-    renderer: _Renderer | None = None
+    renderer: Renderer | None = None
     needs_output: bool = False
     """Whether a stored result is repeated only if the output files of the cluster are as it says."""
     others: OtherClusters = field(default_factory=OtherClusters)
+    compiled: int = 0
 
     def compile_all(self) -> Batch:
         """Compiles the clusters of the shard, or repeats their stored results."""
@@ -246,6 +225,9 @@ class _Run(Struct):
             result = Result(conflicts, (lock,), day_of_result(), tuple(findings))
             self.cache.store(file, compiled.source.files, claims, result)
             batch.findings += findings
+            self.compiled += 1
+            if self.compiled % COLLECT_AFTER == 0:
+                gc.collect()  # gpuc searches for garbage so rarely that memory would grow with the number of clusters
             if self.renderer:
                 self.renderer.add(compiled)
 

@@ -9,6 +9,7 @@ from msgspec import Struct, field
 if TYPE_CHECKING:
     from gpuc.manifest.manifest import Artifact
     from gpuc.manifest.output_file import OutputFile
+    from gpuc.pipeline.pipeline import Compiled
     from gpuc.source import Source
     from gpuc.synth.printer import Printer
     from gpuc.write.lockfile import Lock, Removals, Versions
@@ -106,6 +107,31 @@ class RenderSession:
     def __exit__(self, *_: object) -> None:
         if self._printer is not None:
             self._printer.abandon()
+
+
+class Renderer:
+    """Renders the output of each cluster while the next cluster is compiled, so that it keeps at most two clusters.
+
+    Args:
+        use: receives each cluster and its output, in the order of `add`.
+    """
+
+    def __init__(self, session: RenderSession, use: "Callable[[Compiled, Output], None]") -> None:
+        self.start = session.start
+        self._session = session
+        self._use = use
+        self._waiting: Compiled | None = None
+
+    def add(self, cluster: "Compiled") -> None:
+        """Renders the cluster before, and remembers this one."""
+        self.finish()
+        self._waiting = cluster
+
+    def finish(self) -> None:
+        """Renders the last cluster."""
+        if cluster := self._waiting:
+            self._waiting = None
+            self._use(cluster, self._session.output(cluster.name, cluster.source, cluster.removals))
 
 
 def _versions() -> "Versions":
