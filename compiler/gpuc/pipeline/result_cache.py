@@ -86,7 +86,9 @@ class ResultCache:
 
     def fleet(self) -> FleetEntry | None:
         """Returns the findings about what all clusters share; None if they are not stored."""
-        return self._load(self._name("fleet", self._snapshot.of_fleet()), FleetEntry) if self._snapshot else None
+        if self._snapshot is None or not self._is_read:
+            return None
+        return self._load(self._name("fleet", self._snapshot.of_fleet()), FleetEntry)
 
     def store_fleet(self, findings: Iterable[Finding], of_folders: Iterable[Finding], clusters: Iterable[str]) -> None:
         """Stores the findings about what all clusters share. None of them is an error."""
@@ -96,6 +98,9 @@ class ResultCache:
 
     def entry(self, file: str) -> Entry | None:
         """Returns the entry of a spec file; None if there is none, or if a layer has changed."""
+        return self._entry(file) if self._is_read else None
+
+    def _entry(self, file: str) -> Entry | None:
         if self._snapshot is None:
             return None
         found = self._entries.get(file) or self._load(self._name(file, self._snapshot.of_cluster(file)), Entry)
@@ -110,7 +115,7 @@ class ResultCache:
         """
         if self._snapshot is None or any(path not in self._snapshot.digests for path in files):
             return  # a layer behind a link to a folder
-        before = self.entry(file)
+        before = self._entry(file)
         earlier = before.result if before else None
         if result and earlier and not result.output and result.locks[0] in earlier.locks:
             result = msgspec.structs.replace(result, output=earlier.output, locks=earlier.locks)
@@ -138,7 +143,7 @@ class ResultCache:
         return digest([identity(), file, input_digest])
 
     def _load(self, name: str, of: type[T]) -> T | None:
-        if not self._is_read or not identity():
+        if not identity():
             return None
         try:
             with open(_path(name), "rb") as opened:
