@@ -16,7 +16,7 @@ from gpuc.diagnostics.today import dates
 from gpuc.pipeline.fleet import Fleet
 from gpuc.pipeline.other_clusters import OtherClusters
 from gpuc.pipeline.present_output import intact_files, lock_digest, unnamed_clusters
-from gpuc.pipeline.render_session import Renderer, RenderSession, Send
+from gpuc.pipeline.render_session import Rendered, Renderer, RenderSession, Send
 from gpuc.pipeline.result_cache import FleetEntry, Result, ResultCache, day_of_result, is_current
 from gpuc.pipeline.shard import WHOLE, Shard
 from gpuc.pipeline.snapshot import Snapshot
@@ -24,7 +24,6 @@ from gpuc.pipeline.snapshot import Snapshot
 if TYPE_CHECKING:
     from gpuc.source import Source
     from gpuc.write.lockfile import Lock, Removals
-    from gpuc.write.writer import Output
 
 Progress = Callable[[str], None]
 
@@ -75,21 +74,16 @@ def compile_specs(
         into: the folder that contains out/ and clusters/.
         progress: a function that receives the name of each step when the step starts.
     """
-    outputs: list[Output] = []
-    locks: list[tuple[str, Lock | None]] = []
+    rendered: list[Rendered] = []
     cache = ResultCache(_snapshot(root), is_read=True)
-
-    def collect(cluster: Compiled, output: "Output") -> None:
-        outputs.append(output)
-        locks.append((cluster.source.file, cluster.before))
-
     with RenderSession(into, reuse=True) as session:
-        renderer = Renderer(session, collect)
+        renderer = Renderer(session, rendered.append)
         run = _Run(root, files, into, progress, shard, cache, session.send, renderer, needs_output=True)
         batch = run.compile_all()
         if not batch.is_clean:
             return run.report(batch)
         renderer.finish()
+        outputs = [cluster.output for cluster in rendered]
         if not outputs and not (batch.clusters is not None and unnamed_clusters(str(into), batch.clusters)):
             return replace(run.report(batch), unchanged=batch.intact)
         from gpuc.write.writer import write
@@ -100,8 +94,8 @@ def compile_specs(
         except StageError as error:
             batch.findings += error.findings
             return run.report(batch)
-    for (file, before), output in zip(locks, outputs, strict=True):
-        cache.complete(file, output.lock, _has_same_elements(before, output))
+    for cluster in rendered:
+        cache.complete(cluster.file, cluster.output.lock, _has_same_elements(cluster))
     from gpuc.write.changes import changes
 
     written = (*plan.added, *plan.changed)
@@ -131,13 +125,9 @@ def check_specs(
     from gpuc.write.freshness import freshness_findings
 
     stale: list[Finding] = []
-
-    def compare(_: Compiled, output: "Output") -> None:
-        stale.extend(freshness_findings(into, [output]))
-
     with RenderSession(into, reuse=False) as session:
         session.start()
-        renderer = Renderer(session, compare)
+        renderer = Renderer(session, lambda cluster: stale.extend(freshness_findings(into, [cluster.output])))
         run = _Run(root, files, into, progress, shard, cache, session.send, renderer)
         batch = run.compile_all()
         if batch.is_clean:
@@ -246,11 +236,11 @@ class _Run(Struct):
         return (entry.result, intact) if intact else None
 
 
-def _has_same_elements(before: "Lock | None", output: "Output") -> bool:
+def _has_same_elements(cluster: Rendered) -> bool:
     """Returns whether the findings are also right beside the new gpuc.lock: it names the same elements."""
     from gpuc.write.lockfile import parse
 
-    after = parse(output.lock, output.cluster)
+    before, after = cluster.before, parse(cluster.output.lock, cluster.output.cluster)
     return before is None or (after.elements, after.removals) == (before.elements, before.removals)
 
 

@@ -109,14 +109,24 @@ class RenderSession:
             self._printer.abandon()
 
 
+class Rendered(Struct, frozen=True):
+    """The output of a cluster that was compiled."""
+
+    file: str
+    """The spec file."""
+    before: "Lock | None"
+    """The gpuc.lock of the output before; None if there was no output."""
+    output: "Output"
+
+
 class Renderer:
     """Renders the output of each cluster while the next cluster is compiled, so that it keeps at most two clusters.
 
     Args:
-        use: receives each cluster and its output, in the order of `add`.
+        use: receives the output of each cluster, in the order of `add`.
     """
 
-    def __init__(self, session: RenderSession, use: "Callable[[Compiled, Output], None]") -> None:
+    def __init__(self, session: RenderSession, use: Callable[[Rendered], None]) -> None:
         self.start = session.start
         self._session = session
         self._use = use
@@ -131,7 +141,8 @@ class Renderer:
         """Renders the last cluster."""
         if cluster := self._waiting:
             self._waiting = None
-            self._use(cluster, self._session.output(cluster.name, cluster.source, cluster.removals))
+            output = self._session.output(cluster.name, cluster.source, cluster.removals)
+            self._use(Rendered(cluster.source.file, cluster.before, output))
 
 
 def _versions() -> "Versions":
