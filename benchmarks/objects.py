@@ -8,9 +8,9 @@ from typing import Any
 
 import yaml
 
-from gpuc.catalog import load
 from gpuc.manifest.manifest import Artifact, Manifest
-from gpuc.pipeline.fleet_policies import fleet_policies
+from gpuc.pipeline.fleet import Fleet
+from gpuc.pipeline.other_clusters import OtherClusters
 from gpuc.pipeline.pipeline import compile_cluster
 from gpuc.source import Source
 
@@ -40,7 +40,7 @@ def emit_objects(root: Path, file: str) -> Objects:
             if isinstance(artifact, Manifest):
                 by_file.setdefault(artifact.file, []).append(artifact.document())
 
-    compiled, _ = compile_cluster(root, file, root, collect, fleet_policies(root), load())
+    compiled, _ = compile_cluster(root, file, root, collect, Fleet(root), OtherClusters())
     return Objects(by_file, compiled.source.tree["spec"]["kubernetes"])
 
 

@@ -32,7 +32,7 @@ class Pipeline:
     raises: BaseException | None = None
 
     def run(self, *arguments: Any) -> Any:
-        self.calls.append(arguments[:-1])
+        self.calls.append(arguments[:-2])
         if self.raises is not None:
             raise self.raises
         return Report(self.findings, ("prod",), failures=self.failures)

@@ -5,10 +5,10 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from gpuc.catalog import load
 from gpuc.diagnostics.finding import Finding, StageError
 from gpuc.manifest.manifest import Artifact, Manifest, Values
-from gpuc.pipeline.fleet_policies import FleetPolicies
+from gpuc.pipeline.fleet import Fleet
+from gpuc.pipeline.other_clusters import OtherClusters
 from gpuc.pipeline.pipeline import compile_cluster
 from gpuc.source import Source
 from tests.conftest import ROOT
@@ -34,7 +34,7 @@ def compiled(added: str, layer: str = "") -> tuple[list[Finding], list[Artifact]
     with TemporaryDirectory() as folder:
         write(Path(folder), added, layer)
         try:
-            _, findings = compile_cluster(Path(folder), FILE, Path(folder), send, FleetPolicies({}), load())
+            _, findings = compile_cluster(Path(folder), FILE, Path(folder), send, Fleet(Path(folder)), OtherClusters())
         except StageError as stop:
             return list(stop.findings), artifacts
     return findings, artifacts

@@ -24,6 +24,7 @@ from gpuc.diagnostics.suppressions import apply_acceptances
 from gpuc.model import resolve
 from gpuc.pipeline.fleet_catalog import fleet_catalog
 from gpuc.pipeline.other_clusters import OtherClusters
+from gpuc.pipeline.result_cache import ResultCache
 from gpuc.source import Source, cluster_files, read
 from gpuc.spec.parse import parse
 
@@ -96,7 +97,7 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> Fleet:
     shutil.copytree(PACKAGE / "rules/archetypes", root / "specs")
     (root / "specs/other.yaml").write_text(OTHER)
     others = OtherClusters()
-    others.add_unnamed(root, [CASE])
+    others.add_unnamed(root, cluster_files(root), [CASE], ResultCache(None, is_read=False))
     return Fleet(root, fleet_catalog(root).catalog, others)
 
 

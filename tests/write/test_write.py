@@ -262,7 +262,7 @@ def test_foreign_files_are_never_touched_nor_their_folders(tmp_path: Path) -> No
     write.write(tmp_path, [OLD])
     (tmp_path / "out/prod/tenants/mine.yaml").write_text("mine")
     write.write(tmp_path, [NEW])
-    write.write(tmp_path, [], all_clusters=True)
+    write.write(tmp_path, [], clusters=[])
     assert contents(tmp_path) == {"out/prod/tenants/mine.yaml": b"mine"}
 
 
@@ -291,8 +291,8 @@ def test_only_a_compile_of_all_clusters_removes_one_whose_spec_is_gone(tmp_path:
     write.write(tmp_path, [OLD, other])
     write.write(tmp_path, [OLD])
     assert contents(tmp_path) == {**OLD.files(), **other.files()}
-    assert [finding.id for finding in freshness_findings(tmp_path, [OLD], all_clusters=True)] == ["WRT007"]
-    made = write.write(tmp_path, [OLD], all_clusters=True)
+    assert [finding.id for finding in freshness_findings(tmp_path, [OLD], clusters=["prod"])] == ["WRT007"]
+    made = write.write(tmp_path, [OLD], clusters=["prod"])
     assert made.removed == sorted(other.files())
     assert contents(tmp_path) == OLD.files()
     assert not (tmp_path / "clusters/dev").exists()
@@ -441,7 +441,7 @@ def test_a_tree_that_does_not_exist_is_a_finding(tmp_path: Path) -> None:
 
 def test_stale_names_every_file_that_is_not_what_it_should_be(tmp_path: Path) -> None:
     write.write(tmp_path, [OLD])
-    assert freshness_findings(tmp_path, [OLD], all_clusters=True) == []
+    assert freshness_findings(tmp_path, [OLD], clusters=["prod"]) == []
     (tmp_path / README).write_text("by hand")
     (tmp_path / "out/prod/extra.yaml").write_text("")
     found = {str(finding.mark).removesuffix(":1:1"): finding.id for finding in freshness_findings(tmp_path, [NEW])}

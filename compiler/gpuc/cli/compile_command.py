@@ -19,8 +19,9 @@ from gpuc.diagnostics.report.progress import Progress
 from gpuc.diagnostics.report.result import Report
 from gpuc.diagnostics.report.terminal import is_terminal, style_of
 from gpuc.diagnostics.usage import UsageError
+from gpuc.pipeline.shard import Shard, shard_of
 
-Run = Callable[[Path, list[str] | None, Path, Progress], Report]
+Run = Callable[[Path, list[str] | None, Path, Progress, Shard], Report]
 """Compiles or checks the specs below a root. With None, all specs; the second path is the folder for out/."""
 
 
@@ -28,12 +29,12 @@ def run_compile(**options: Any) -> int:
     """Writes out/ and clusters/, prints the report, and returns the exit code."""
     from gpuc.pipeline.pipeline import compile_specs
 
-    def run(root: Path, files: list[str] | None, into: Path, progress: Progress) -> Report:
+    def run(root: Path, files: list[str] | None, into: Path, progress: Progress, shard: Shard) -> Report:
         try:
             into.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise UsageError(f"cannot write to {into}: {error.strerror}") from None
-        return compile_specs(root, files, into, progress)
+        return compile_specs(root, files, into, progress, shard)
 
     return _run(run, **options)
 
@@ -42,11 +43,14 @@ def run_check(*, fresh: bool = False, **options: Any) -> int:
     """Prints the report, and returns the exit code.
 
     Args:
-        fresh: whether to report output files that a compile would change.
+        fresh: whether to use no stored result, and to report output files that a compile would change.
     """
     from gpuc.pipeline.pipeline import check_specs
 
-    return _run(lambda root, files, into, progress: check_specs(root, files, into, fresh, progress), **options)
+    def run(root: Path, files: list[str] | None, into: Path, progress: Progress, shard: Shard) -> Report:
+        return check_specs(root, files, into, fresh, progress, shard)
+
+    return _run(run, **options)
 
 
 def _run(
@@ -57,15 +61,22 @@ def _run(
     outputs: Sequence[ReportFile] = (),
     strict: bool = False,
     quiet: bool = False,
+    shard: str = "1/1",
 ) -> int:
+    try:
+        part = shard_of(shard)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
     started = perf_counter()
     root = find_root(Path.cwd())
     files = select(root, Path.cwd(), specs)
     progress = Progress(None if quiet else sys.stderr)
     try:
-        report = run(root, files, into or root, progress)
+        report = run(root, files, into or root, progress, part)
     finally:
         progress.close()
+    for note in report.notes:
+        write_message(note)
     report = replace(report, repository_prefix=repository_prefix(root))
     for output in outputs:
         output.write(render(output.format, report))

@@ -118,7 +118,7 @@ def top_of_repository(folder: Path) -> Path | None:
 
 def _file(root: Path, directory: Path, spec: str) -> str:
     """Returns the file of a path or of the name of a cluster, relative to the root."""
-    from gpuc.source.layers import yaml_files
+    from gpuc.documents.fleet_files import yaml_files
 
     if "/" in spec or spec.endswith((".yaml", ".yml")):
         return _path(root, directory, spec)
@@ -143,7 +143,7 @@ def _alternatives(root: Path, spec: str) -> str:
 
 
 def _path(root: Path, directory: Path, spec: str) -> str:
-    from gpuc.source.layers import yaml_files
+    from gpuc.documents.fleet_files import yaml_files
 
     path = Path(os.path.normpath(directory / spec))
     if not path.is_relative_to(root / "specs"):

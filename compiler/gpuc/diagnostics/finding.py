@@ -182,3 +182,22 @@ class StageError(Exception):
 
     def __reduce__(self) -> "tuple[type[StageError], tuple[tuple[Finding, ...]]]":
         return StageError, (self.findings,)
+
+
+def find_rule(id: str) -> Rule | None:  # noqa: A002
+    """Returns the rule with an id; imports only the modules whose source contains the id, if it is not declared yet.
+
+    A repeated result has findings of rules whose modules are not imported.
+    """
+    if id not in RULES and id[:-3].isalpha() and id[-3:].isdigit():
+        from importlib import import_module
+
+        package = os.path.dirname(os.path.dirname(__file__))
+        files = (os.path.join(path, name) for path, _, names in os.walk(package) for name in names)
+        for file in sorted(file for file in files if file.endswith(".py")):
+            with open(file, encoding="utf-8") as opened:
+                is_named = f'"{id}"' in opened.read()
+            if is_named and id not in RULES:
+                steps = ["gpuc", *os.path.relpath(file[:-3], package).split(os.sep)]
+                import_module(".".join(step for step in steps if step != "__init__"))
+    return RULES.get(id)

@@ -10,9 +10,15 @@ Source: reproducible-builds.org, SOURCE_DATE_EPOCH specification 1.1
 """
 
 
+dates: set[date] = set()
+"""The dates that `today` has returned. Who stores a result empties the set first, and sees whether it needs a date."""
+
+
 def today() -> date:
     """Returns the date in UTC: of SOURCE_DATE_EPOCH, or of the clock if the variable has no valid value."""
     try:
-        return datetime.fromtimestamp(int(os.environ[VARIABLE]), UTC).date()
+        found = datetime.fromtimestamp(int(os.environ[VARIABLE]), UTC).date()
     except (KeyError, ValueError, OverflowError, OSError):
-        return datetime.now(UTC).date()
+        found = datetime.now(UTC).date()
+    dates.add(found)
+    return found

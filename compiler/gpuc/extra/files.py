@@ -9,8 +9,8 @@ from functools import partial
 from msgspec import Struct, field
 
 from gpuc.diagnostics.finding import Finding, Mark, Path, Rule, StageError, rule_table
+from gpuc.documents.fleet_files import MANIFESTS, manifest_folder
 from gpuc.source.encoding import text_of
-from gpuc.source.layers import MANIFESTS
 
 FILES_MAX = 500
 
@@ -40,11 +40,6 @@ class ManifestFiles(Struct):
     folders: dict[str, str] = field(default_factory=dict)
     """The subfolders that contain files: the path relative to the root, by name."""
     findings: list[Finding] = field(default_factory=list)
-
-
-def manifest_folder(spec: str) -> str:
-    """Returns the folder of manifests for a spec file: specs/prod-use1/manifests for specs/prod-use1.yaml."""
-    return (pathlib.PurePosixPath(spec).with_suffix("") / MANIFESTS).as_posix()
 
 
 def read_files(root: pathlib.Path, spec: str) -> ManifestFiles:

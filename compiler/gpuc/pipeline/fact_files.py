@@ -8,11 +8,12 @@ from msgspec import Struct
 
 from gpuc.diagnostics.finding import Finding, StageError, rule_table
 from gpuc.diagnostics.finding import Path as SpecPath
+from gpuc.documents.fleet_files import CATALOG
 from gpuc.extra.files import at_path, visible_entries
 from gpuc.source import Source, source_of
 from gpuc.source.document import compose
 from gpuc.source.encoding import text_of
-from gpuc.source.layers import CATALOG, NULL
+from gpuc.source.layers import NULL
 from gpuc.spec.facts import CatalogFile
 from gpuc.spec.parse import parse_as
 

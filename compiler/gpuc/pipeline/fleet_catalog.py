@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from gpuc.catalog import Catalog, load
 from gpuc.diagnostics.finding import Finding, StageError
-from gpuc.source.layers import CATALOG
+from gpuc.documents.fleet_files import CATALOG
 
 
 class FleetCatalog(Struct, frozen=True):

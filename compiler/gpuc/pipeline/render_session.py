@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from gpuc.synth.printer import Printer
-
 if TYPE_CHECKING:
     from gpuc.manifest.manifest import Artifact
     from gpuc.manifest.output_file import OutputFile
+    from gpuc.pipeline.pipeline import Compiled
     from gpuc.source import Source
+    from gpuc.synth.printer import Printer
     from gpuc.write.lockfile import Lock, Removals, Versions
     from gpuc.write.writer import Output
 
@@ -34,8 +34,8 @@ class _ClusterFiles(Struct):
 class RenderSession:
     """Sends the output files of all clusters to the printer and collects the texts.
 
-    A new session starts Node.js, which loads cdk8s while Python imports the stages. `output` must be called for the
-    clusters in the same order as `send`.
+    `start` must be called before the first `send`. It starts Node.js, which loads cdk8s while Python imports the
+    stages. `output` must be called for the clusters in the same order as `send`.
 
     Args:
         into: the folder that contains out/ and clusters/.
@@ -43,10 +43,20 @@ class RenderSession:
     """
 
     def __init__(self, into: Path, *, reuse: bool) -> None:
-        self._printer = Printer.start()
+        self._printer: Printer | None = None
         self._into = into
         self._reuse = reuse
         self._clusters: dict[str, _ClusterFiles] = {}
+
+    def start(self) -> None:
+        """Starts Node.js, unless it is started.
+
+        Raises:
+            PrinterError: when Node.js or cdk8s is missing or cannot be started.
+        """
+        from gpuc.synth.printer import Printer  # imported here, because most runs render nothing
+
+        self._printer = self._printer or Printer.start()
 
     def send(self, name: str, artifacts: "Sequence[Artifact]", source: "Source") -> None:
         """Sends the changed output files of a cluster to the printer.
@@ -56,6 +66,7 @@ class RenderSession:
         from gpuc.manifest.output_file import output_files
         from gpuc.write.lockfile import read_lock
 
+        assert self._printer is not None, "the session is started"
         if name not in self._clusters:
             self._clusters[name] = _ClusterFiles(read_lock(self._into, name) if self._reuse else None)
         cluster = self._clusters[name]
@@ -71,7 +82,8 @@ class RenderSession:
         from gpuc.write.lockfile import render
         from gpuc.write.writer import Output
 
-        cluster = self._clusters[name]
+        assert self._printer is not None, "the session is started"
+        cluster = self._clusters.pop(name)
         rendered = dict(cluster.reused)
         for _ in range(cluster.requests):
             rendered |= self._printer.texts()
@@ -93,7 +105,44 @@ class RenderSession:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._printer.abandon()
+        if self._printer is not None:
+            self._printer.abandon()
+
+
+class Rendered(Struct, frozen=True):
+    """The output of a cluster that was compiled."""
+
+    file: str
+    """The spec file."""
+    before: "Lock | None"
+    """The gpuc.lock of the output before; None if there was no output."""
+    output: "Output"
+
+
+class Renderer:
+    """Renders the output of each cluster while the next cluster is compiled, so that it keeps at most two clusters.
+
+    Args:
+        use: receives the output of each cluster, in the order of `add`.
+    """
+
+    def __init__(self, session: RenderSession, use: Callable[[Rendered], None]) -> None:
+        self.start = session.start
+        self._session = session
+        self._use = use
+        self._waiting: Compiled | None = None
+
+    def add(self, cluster: "Compiled") -> None:
+        """Renders the cluster before, and remembers this one."""
+        self.finish()
+        self._waiting = cluster
+
+    def finish(self) -> None:
+        """Renders the last cluster."""
+        if cluster := self._waiting:
+            self._waiting = None
+            output = self._session.output(cluster.name, cluster.source, cluster.removals)
+            self._use(Rendered(cluster.source.file, cluster.before, output))
 
 
 def _versions() -> "Versions":

@@ -7,8 +7,8 @@ from pathlib import Path
 from msgspec import Struct
 
 from gpuc.diagnostics.finding import StageError
+from gpuc.documents.fleet_files import CATALOG, yaml_files
 from gpuc.source import cluster_files, read_all
-from gpuc.source.layers import CATALOG, yaml_files
 from gpuc.write.lockfile import LOCKFILE
 
 _TOPS = ("specs", "policies", "out")

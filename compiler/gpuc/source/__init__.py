@@ -16,9 +16,10 @@ from msgspec.structs import replace
 
 from gpuc.diagnostics.finding import Finding, Mark, Path, StageError
 from gpuc.documents.composer import Node
+from gpuc.documents.fleet_files import KIND_LINE, yaml_files
 from gpuc.source.document import compose
 from gpuc.source.encoding import text_of
-from gpuc.source.layers import KIND_LINE, OUTSIDE, Layers, is_within, yaml_files
+from gpuc.source.layers import OUTSIDE, Layers, is_within
 
 
 class Source(Struct, frozen=True):

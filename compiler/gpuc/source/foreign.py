@@ -5,9 +5,10 @@ from collections.abc import Iterator
 
 from gpuc.diagnostics.finding import Finding, StageError, rule_table
 from gpuc.documents.composer import Node
+from gpuc.documents.fleet_files import KIND_LINE, MANIFESTS, yaml_files
 from gpuc.source.document import compose
 from gpuc.source.encoding import text_of
-from gpuc.source.layers import KIND_LINE, MANIFESTS, object_kind, yaml_files
+from gpuc.source.layers import object_kind
 
 rule_of = rule_table(__file__)
 NOT_READ = rule_of("LAY011")

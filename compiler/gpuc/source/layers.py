@@ -10,15 +10,13 @@ from gpuc.diagnostics.finding import Finding, Mark, Path, Rule, Severity, StageE
 from gpuc.diagnostics.free_form import is_free_form
 from gpuc.diagnostics.spelling import alternatives, nearest
 from gpuc.documents.composer import Node
+from gpuc.documents.fleet_files import KIND_LINE, MANIFESTS, yaml_files
 from gpuc.source.document import EMPTY, compose
 from gpuc.source.encoding import text_of
 from gpuc.source.moved import moved
 
 API = "gpuc.dev/v1alpha1"
 FILE_LIMIT = 64
-KIND_LINE = re.compile(rb"^kind:[ \t]*['\"]?(Cluster|Layer)['\"]?[ \t]*(?:#.*)?\r?$", re.MULTILINE)
-"""The line with the kind of a cluster or a layer."""
-
 _START = "write apiVersion, kind, metadata and spec; `gpuc init` in an empty folder writes an example"
 _key_and_value = re.compile(r"([A-Za-z][\w./-]*)(?:(:)| +)(\S+)").fullmatch
 
@@ -228,30 +226,6 @@ def _problem_with_null(node: Node, path: Path) -> str:
     if path and isinstance(path[-1], int):
         return f"an entry of a list is {node.raw}; write a value or remove the entry"
     return f"{path[-1]} is {node.raw}, but no layer has this key; write a value or remove the key"
-
-
-MANIFESTS = "manifests"
-"""The name of a folder with Kubernetes objects beside the spec of a cluster: specs/<cluster>/manifests/."""
-
-CATALOG = "catalog"
-"""The name of the folder in specs/ with facts of the fleet."""
-
-
-def is_spec(file: pathlib.PurePath) -> bool:
-    """Returns whether a path, relative to the root, is neither hidden, nor a manifest, nor a file of facts."""
-    parts = file.parts
-    is_hidden = any(part.startswith(".") for part in parts)
-    return not is_hidden and MANIFESTS not in parts[2:-1] and parts[1:2] != (CATALOG,)
-
-
-def yaml_files(root: pathlib.Path) -> list[str]:
-    """Returns all YAML files in specs/ that are clusters or layers, relative to the root, sorted."""
-    files = (
-        path.relative_to(root)
-        for path in (root / "specs").rglob("*")
-        if path.suffix in (".yaml", ".yml") and not path.is_dir()
-    )
-    return sorted(file.as_posix() for file in files if is_spec(file))
 
 
 def object_kind(document: Node) -> str:

@@ -1,7 +1,7 @@
 """`gpuc check --fresh`: compares the files in out/ and clusters/ with the output that the specs give now."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from msgspec.structs import replace
 
@@ -21,7 +21,7 @@ INTERRUPTED = rule_of("WRT011")
 
 
 def freshness_findings(
-    root: str | os.PathLike[str], outputs: Sequence[Output], *, all_clusters: bool = False
+    root: str | os.PathLike[str], outputs: Sequence[Output], *, clusters: Collection[str] | None = None
 ) -> list[Finding]:
     """Finds the files that differ from the outputs: missing, additional, out of date, or edited by hand.
 
@@ -30,7 +30,7 @@ def freshness_findings(
 
     Args:
         root: the folder that contains out/ and clusters/.
-        all_clusters: whether to report also the clusters that have a gpuc.lock but no output.
+        clusters: the names of all clusters of the fleet, to report others with a gpuc.lock; None to report none.
     """
     findings: list[Finding] = []
     try:
@@ -39,7 +39,7 @@ def freshness_findings(
                 findings.append(at_file(INTERRUPTED, transaction.STAGING, "an earlier compile did not finish"))
             for output in outputs:
                 findings += [replace(finding, cluster=output.cluster) for finding in _differences(folder, output)]
-            for cluster in removed_clusters(folder, outputs) if all_clusters else ():
+            for cluster in removed_clusters(folder, clusters):
                 message = f"{lock_file(cluster)} belongs to a cluster that no spec describes"
                 findings.append(replace(at_file(EXTRA, lock_file(cluster), message), cluster=cluster))
     except RefusedError as error:

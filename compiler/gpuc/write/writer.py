@@ -5,7 +5,7 @@ gpuc owns the files that the gpuc.lock of a cluster lists (lockfile.py). All fil
 """
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -54,12 +54,13 @@ class Plan(Struct):
     changes: list[Change] = field(default_factory=list)
 
 
-def write(root: str | os.PathLike[str], outputs: Sequence[Output], *, all_clusters: bool = False) -> Plan:
+def write(root: str | os.PathLike[str], outputs: Sequence[Output], *, clusters: Collection[str] | None = None) -> Plan:
     """Recovers from an interrupted run, then writes the outputs below the root.
 
     Args:
         root: the folder that contains out/ and clusters/.
-        all_clusters: whether to remove the files of clusters that have a gpuc.lock but no output.
+        clusters: the names of all clusters of the fleet. The files of other clusters with a gpuc.lock are removed.
+            None removes no cluster.
 
     Raises:
         StageError: when gpuc would overwrite a file that it does not own, a path is a link, a gpuc.lock is damaged,
@@ -69,7 +70,7 @@ def write(root: str | os.PathLike[str], outputs: Sequence[Output], *, all_cluste
     try:
         with SafeDir(root) as folder, folder.locked("out", WAIT_SECONDS):
             transaction.recover(folder)
-            planned = _compute_plan(folder, outputs, all_clusters)
+            planned = _compute_plan(folder, outputs, clusters)
             if planned.findings:
                 raise StageError(planned.findings)
             if planned.changes:
@@ -89,14 +90,14 @@ def write(root: str | os.PathLike[str], outputs: Sequence[Output], *, all_cluste
         raise StageError([at_file(NOT_WRITTEN, "out", f"writing stopped: {error.strerror or error}")]) from error
 
 
-def _compute_plan(folder: SafeDir, outputs: Sequence[Output], all_clusters: bool) -> Plan:
+def _compute_plan(folder: SafeDir, outputs: Sequence[Output], clusters: Collection[str] | None) -> Plan:
     plan = Plan()
     for output in outputs:
         before = len(plan.findings)
         _plan_cluster(folder, output.cluster, output.files(), plan)
         new_findings = plan.findings[before:]
         plan.findings[before:] = [replace(finding, cluster=output.cluster) for finding in new_findings]
-    for cluster in removed_clusters(folder, outputs) if all_clusters else ():
+    for cluster in removed_clusters(folder, clusters):
         _plan_cluster(folder, cluster, {}, plan)
     for paths in (plan.added, plan.changed, plan.removed):
         paths.sort()
@@ -144,11 +145,12 @@ def _plan_file(folder: SafeDir, file: str, after: bytes | None, is_owned: bool, 
     files.append(file)
 
 
-def removed_clusters(folder: SafeDir, outputs: Iterable[Output]) -> list[str]:
-    """Returns the clusters that have a gpuc.lock below the folder but no element in `outputs`."""
-    compiled = {output.cluster for output in outputs}
+def removed_clusters(folder: SafeDir, clusters: Collection[str] | None) -> list[str]:
+    """Returns the clusters that have a gpuc.lock below the folder and are not in `clusters`; none if it is None."""
+    if clusters is None:
+        return []
     folders = [name for name, is_folder in folder.entries("out") if is_folder and is_output(lock_file(name))]
-    others = [name for name in folders if name not in compiled]
+    others = [name for name in folders if name not in clusters]
     return [name for name in others if (LOCKFILE, False) in folder.entries(f"out/{name}")]
 
 

@@ -6,7 +6,7 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 
-from gpuc.diagnostics.finding import RULES, Rule
+from gpuc.diagnostics.finding import RULES, Rule, find_rule
 from gpuc.diagnostics.report.examples import example_of
 from gpuc.diagnostics.report.topics import TOPICS, topic
 from gpuc.diagnostics.spelling import did_you_mean
@@ -41,7 +41,7 @@ def explain(id: str) -> str:  # noqa: A002
         UsageError: when no rule has the id.
     """
     rule_id = id.upper().replace("-", "")
-    rule = _import_rule(rule_id) or every_rule().get(rule_id)
+    rule = find_rule(rule_id) or every_rule().get(rule_id)
     if rule is None:
         raise UsageError(f"no rule has the id {id}{did_you_mean(rule_id, RULES)}; `gpuc explain` lists all rules")
     parts = [f"{rule.id} ({rule.word}): {rule.title}", _wrapped(rule.why)]
@@ -74,17 +74,6 @@ def every_rule() -> dict[str, Rule]:
         if not module.name.endswith(".__main__"):
             import_module(module.name)
     return RULES
-
-
-def _import_rule(id: str) -> Rule | None:  # noqa: A002
-    """Imports only the modules whose source contains the id, and returns the rule."""
-    if not re.fullmatch(r"[A-Z]+\d{3}", id):
-        return None
-    for file in () if id in RULES else sorted(_PACKAGE.rglob("*.py")):
-        if id not in RULES and f'"{id}"' in file.read_text(encoding="utf-8"):
-            steps = ["gpuc", *file.relative_to(_PACKAGE).with_suffix("").parts]
-            import_module(".".join(step for step in steps if step != "__init__"))
-    return RULES.get(id)
 
 
 def _examples(id: str) -> Iterator[tuple[str, str]]:  # noqa: A002

@@ -1,6 +1,6 @@
 """The report as GitHub workflow commands: a pull request shows each finding as an annotation at its line."""
 
-from gpuc.diagnostics.finding import RULES, Mark, Severity
+from gpuc.diagnostics.finding import Mark, Severity, find_rule
 from gpuc.diagnostics.output_error import REPORT_THIS
 from gpuc.diagnostics.report.result import Report, ReportRow
 
@@ -23,7 +23,7 @@ def _command(row: ReportRow, prefix: str, title: str = "") -> str:
         properties["file"] = _path(prefix, finding.mark)
         properties["line"] = str(finding.mark.line)
         properties["col"] = str(finding.mark.column)
-    rule = RULES.get(finding.id)
+    rule = find_rule(finding.id)
     properties["title"] = title or (f"{finding.id} {rule.title}" if rule else finding.id)
     message = (f"{finding.id} " if title else "") + finding.message
     for other in row.related:

@@ -59,6 +59,8 @@ class Report(Struct, frozen=True, dict=True):
     """A sentence for each check that lint could not do."""
     repository_prefix: str = ""
     """The path of the root in its Git repository, for GitHub and SARIF: "" or "infra/fleet/"."""
+    notes: tuple[str, ...] = ()
+    """Sentences for stderr about the run, for example about a damaged entry of the cache."""
     failures: tuple[Finding, ...] = ()
     """Errors in the output that a bug of gpuc caused, at the spec paths from which gpuc created the objects."""
 

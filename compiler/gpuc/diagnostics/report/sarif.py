@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import quote
 
 from gpuc import __version__
-from gpuc.diagnostics.finding import RULES, Mark, Severity
+from gpuc.diagnostics.finding import Mark, Severity, find_rule
 from gpuc.diagnostics.output_error import REPORT_THIS
 from gpuc.diagnostics.report.result import Report, ReportRow
 
@@ -31,7 +31,7 @@ def render(report: Report) -> str:
 
 
 def _rule(id: str) -> dict[str, Any]:  # noqa: A002
-    rule = RULES.get(id)
+    rule = find_rule(id)
     if rule is None:
         return {"id": id}
     text = "\n\n".join(part for part in (rule.title, rule.why, rule.source) if part)

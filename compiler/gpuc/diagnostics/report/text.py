@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from gpuc.diagnostics.finding import RULES, Severity
+from gpuc.diagnostics.finding import Severity, find_rule
 from gpuc.diagnostics.output_error import REPORT_THIS
 from gpuc.diagnostics.report import changes
 from gpuc.diagnostics.report.document import Block, Part, Span, Wrapped, strong
@@ -142,4 +142,9 @@ def _most_frequent(report: Report) -> list[str]:
     counts = Counter(row.finding.id for row in report.rows)
     most = sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:_MOST_FREQUENT]
     width = len(str(most[0][1]))
-    return [f"  {count:>{width}} {name}  {RULES[name].title}" for name, count in most if count > 1]
+    return [f"  {count:>{width}} {name}  {_title(name)}" for name, count in most if count > 1]
+
+
+def _title(id: str) -> str:  # noqa: A002
+    rule = find_rule(id)
+    return rule.title if rule else ""

@@ -1,0 +1,34 @@
+"""The files of a fleet by name: specs, layers, manifests and facts. Commands that end early import only this module."""
+
+import os
+import pathlib
+import re
+
+KIND_LINE = re.compile(rb"^kind:[ \t]*['\"]?(Cluster|Layer)['\"]?[ \t]*(?:#.*)?\r?$", re.MULTILINE)
+"""The line with the kind of a cluster or a layer."""
+MANIFESTS = "manifests"
+"""The name of a folder with Kubernetes objects beside the spec of a cluster: specs/<cluster>/manifests/."""
+CATALOG = "catalog"
+"""The name of the folder in specs/ with facts of the fleet."""
+
+
+def is_spec(file: pathlib.PurePath) -> bool:
+    """Returns whether a path, relative to the root, is neither hidden, nor a manifest, nor a file of facts."""
+    parts = file.parts
+    is_hidden = any(part.startswith(".") for part in parts)
+    return not is_hidden and MANIFESTS not in parts[2:-1] and parts[1:2] != (CATALOG,)
+
+
+def yaml_files(root: pathlib.Path) -> list[str]:
+    """Returns all YAML files in specs/ that are clusters or layers, relative to the root, sorted."""
+    files = (
+        path.relative_to(root)
+        for path in (root / "specs").rglob("*")
+        if path.suffix in (".yaml", ".yml") and not path.is_dir()
+    )
+    return sorted(file.as_posix() for file in files if is_spec(file))
+
+
+def manifest_folder(spec: str) -> str:
+    """Returns the folder of manifests for a spec file: specs/prod-use1/manifests for specs/prod-use1.yaml."""
+    return f"{os.path.splitext(spec)[0]}/{MANIFESTS}"

@@ -1,0 +1,84 @@
+"""The digests of all files that a compile reads, from before it reads them: a file that changes meanwhile differs."""
+
+import hashlib
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path, PurePosixPath
+
+from gpuc.documents.fleet_files import CATALOG, KIND_LINE, MANIFESTS, is_spec, manifest_folder
+
+POLICIES = "policies"
+SPECS = "specs"
+
+
+class Snapshot:
+    """The files below specs/ and policies/.
+
+    Args:
+        root: the folder that contains specs/.
+
+    Raises:
+        OSError: when a file or folder cannot be read. The compile reports it.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.digests: dict[str, str] = {}
+        """The sha256 of each file, by path relative to the root. The target of a link to a folder is not read."""
+        self._kinds: dict[str, str] = {}
+        """Cluster, Layer or an empty string for each file that may be a spec, sorted by path."""
+        self._manifests: dict[str, list[str]] = {}
+        """By folder of manifests, a line for each file and folder below it."""
+        shared = []
+        for path, sha256, data in sorted(_entries(str(root), (POLICIES, SPECS))):
+            self.digests[path] = sha256
+            folder, is_below, _ = path.partition(f"/{MANIFESTS}/")
+            if is_below:
+                self._manifests.setdefault(f"{folder}/{MANIFESTS}", []).append(f"{path} {sha256}")
+            elif path.startswith((f"{POLICIES}/", f"{SPECS}/{CATALOG}")):
+                shared.append(f"{path} {sha256}")
+            elif path.endswith((".yaml", ".yml")) and data is not None and is_spec(PurePosixPath(path)):
+                kinds = KIND_LINE.findall(data)
+                self._kinds[path] = kinds[0].decode() if kinds else ""
+        self._shared = shared
+
+    def of_fleet(self) -> str:
+        """Returns the digest of what all clusters share, and of the names of the files in specs/."""
+        unknown = (f"{file} {self.digests[file]}" for file, kind in self._kinds.items() if not kind)
+        kinds = (f"{file} {kind}" for file, kind in self._kinds.items())
+        return digest([*self._shared, *kinds, *unknown, *self._manifests])
+
+    def of_cluster(self, file: str) -> str:
+        """Returns the digest of a spec file, of the manifests of its cluster, and of what all clusters share."""
+        manifests = self._manifests.get(manifest_folder(file), ())
+        return digest([*self._shared, f"{file} {self.digests.get(file)}", *manifests])
+
+    def has(self, files: Mapping[str, str]) -> bool:
+        """Returns whether each file has the given digest."""
+        return all(self.digests.get(file) == sha256 for file, sha256 in files.items())
+
+
+def digest(lines: Iterable[str]) -> str:
+    """Returns the sha256 of some texts."""
+    return hashlib.sha256("\n".join(lines).encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def _entries(root: str, folders: Iterable[str]) -> Iterator[tuple[str, str, bytes | None]]:
+    """Yields path, sha256 and bytes of each file below some folders; for other entries, their type and no bytes."""
+    waiting = [folder for folder in folders if os.path.isdir(os.path.join(root, folder))]
+    while waiting:
+        folder = waiting.pop()
+        with os.scandir(os.path.join(root, folder)) as entries:
+            for entry in entries:
+                path = f"{folder}/{entry.name}"
+                if entry.is_symlink() and not entry.is_file():
+                    yield path, f"link to {os.readlink(entry.path)}", None
+                elif entry.is_dir():
+                    waiting.append(path)
+                    yield path, "folder", None
+                elif entry.is_file():
+                    with open(entry.path, "rb") as opened:
+                        data = opened.read()
+                    # A link to a file is refused in some folders.
+                    yield path, f"{'link ' if entry.is_symlink() else ''}{hashlib.sha256(data).hexdigest()}", data
+                else:
+                    yield path, "no file", None
