@@ -5,6 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from gpuc.cluster.application import source_in
 from gpuc.manifest.manifest import Manifest
@@ -90,7 +91,7 @@ def test_a_fleet_below_the_top_of_its_repository_stays_below_it(tmp_path: Path) 
 
 
 def test_git_by_ssh_is_refused(tmp_path: Path) -> None:
-    source = SOURCE._replace(url="git@git.example.com:platform/gpu-fleet.git")
+    source = replace(SOURCE, url="git@git.example.com:platform/gpu-fleet.git")
     with pytest.raises(RepositoryError, match="https only"):
         fleet_repository(GIT, tmp_path, ROOT, source, "out", lambda chart: True)
 
