@@ -21,6 +21,9 @@ class Value(Struct, frozen=True):
     value: Any
 
 
+_TRUE, _FALSE = Value(True), Value(False)
+
+
 class Failed(Struct, frozen=True):
     """The result of an expression that fails both in gpuc and in Kubernetes. The API server refuses the object."""
 
@@ -49,6 +52,8 @@ class Program(Struct, frozen=True):
         try:
             result = self._compiled.eval(data=dict(values))
             kind = result.type().name()
+            if kind == "BOOL":
+                return _TRUE if result.value() else _FALSE
             if kind != "ERROR":
                 return Value(_plain(result))
             error = result.plain_value()
