@@ -102,7 +102,7 @@ def measure(folder: Path) -> Measured:
     lines = [NEW_FLEET, *([command, name] for command in COUNTED for name in SPECS), [UNCHANGED], *IN_SMALL_FLEET]
     measured = Measured()
     for (command, *words), result in zip(lines, results, strict=True):
-        assert result["code"] == 0, (command, words, (folder / "small/output.log").read_text(encoding="utf-8"))
+        assert result["code"] == 0, (command, words, result["output"])
         measured.modules.setdefault(command, list(filter(_is_counted, result["modules"])))
         if command in COUNTED:
             measured.calls[f"{command} {words[0]}"] = _calls(result["calls"])

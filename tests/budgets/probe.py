@@ -36,6 +36,7 @@ def _in_copy(run: dict[str, Any]) -> list[dict[str, Any]]:
     with open(reading, encoding="utf-8") as pipe:
         text = pipe.read()
     os.waitpid(pid, 0)
+    assert text, f"the process of {run['commands']} failed: see output.log in {run['folder']}"
     results: list[dict[str, Any]] = json.loads(text)
     return results
 
@@ -51,7 +52,7 @@ def _results(run: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _result(arguments: list[str], known: set[str], counts: bool) -> dict[str, Any]:
-    """Runs a command, and returns its exit code and what it loads, calls and reads.
+    """Runs a command, and returns its exit code and its last output, and what it loads, calls and reads.
 
     Args:
         known: the names of the modules that the process had before the first command.
@@ -62,14 +63,18 @@ def _result(arguments: list[str], known: set[str], counts: bool) -> dict[str, An
     if counts:
         profiler.enable()
     code = _run(arguments)
-    profiler.disable()
+    if counts:
+        profiler.disable()
     calls: dict[str, int] = {}
     for entry in profiler.getstats():
         if isinstance(entry.code, CodeType) and entry.code.co_name not in _ONLY_BEFORE_312:
             name = f"{entry.code.co_filename}:{entry.code.co_name}"
             calls[name] = calls.get(name, 0) + entry.callcount
     files = sorted({os.path.relpath(file) for file in _read if isinstance(file, str)})
-    return {"code": code, "modules": sorted(set(sys.modules) - known), "files": files, "calls": calls}
+    modules = sorted(set(sys.modules) - known)
+    with open("output.log", encoding="utf-8") as log:
+        output = log.read()[-1000:]
+    return {"code": code, "output": output, "modules": modules, "files": files, "calls": calls}
 
 
 def _run(arguments: list[str]) -> int:
