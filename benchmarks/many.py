@@ -1,7 +1,7 @@
 """Measures compiles of a fleet of a thousand clusters, ten groups of which share a layer, after an edit.
 
 Usage: `python -m benchmarks.many --date 2026-11-21 --report benchmarks/many.md`. The first compile of the fleet, which
-fills the caches, takes minutes and needs 10 GiB of disk.
+fills the caches, takes minutes and needs 2 GiB of disk.
 """
 
 import argparse
