@@ -13,7 +13,7 @@ TORCH_CPU := https://download.pytorch.org/whl/cpu
 export SOURCE_DATE_EPOCH ?= 1796083200
 export GPUC_TORCH_PYTHON ?= $(CURDIR)/$(TORCH)/bin/python
 
-.PHONY: help compile test test-all test-wheel check wheel tools tools-argocd tools-lws tools-jobset tools-karpenter-hash tools-nodeadm tools-promtool torch conformance conformance-all generate format bench clean
+.PHONY: help compile test test-all test-wheel check wheel tools tools-argocd tools-lws tools-jobset tools-karpenter-hash tools-nodeadm tools-promtool torch conformance conformance-all generate budgets format bench clean
 
 help:  ## Print the commands.
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
@@ -96,6 +96,9 @@ generate: $(VENV)/.installed  ## Write the generated files: the schema and the r
 	mv $(VENV)/reference.md docs/reference.md
 	$(BIN)/gpuc schema > $(VENV)/gpuc.schema.json
 	mv $(VENV)/gpuc.schema.json gpuc.schema.json
+
+budgets: $(VENV)/.installed  ## Write what the commands load, call and read into the table of budgets, after a change that is worth its costs.
+	$(BIN)/python -m tests.budgets --write
 
 format: $(VENV)/.installed  ## Format the code.
 	$(BIN)/ruff check --fix-only --quiet .

@@ -6,7 +6,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from benchmarks.machine import BusyError, LoadLimit, describe_machine, node
+from benchmarks.machine import BusyError, LoadLimit, busy_processes, clean_environment, describe_machine
 from benchmarks.objects import differences, read_documents
 from benchmarks.process import RunFailed, timed
 from benchmarks.programs import Comparison, prepare
@@ -14,6 +14,7 @@ from benchmarks.report import render
 from benchmarks.rounds import measure
 
 REPOSITORY = Path(__file__).parent.parent
+QUIET = "quiet"
 
 
 def main() -> int:
@@ -25,17 +26,21 @@ def main() -> int:
     load_limit = LoadLimit(options.load)
     with tempfile.TemporaryDirectory(prefix="gpuc-benchmarks-") as folder:
         work = Path(folder).resolve()
-        environment = _environment(work)
+        environment = clean_environment(work)
         try:
             comparison = prepare(REPOSITORY, options.cluster, work)
             _warm_up(comparison, environment)
-            table = measure(
-                comparison.programs, environment, 3 if options.quick else options.rounds, load_limit, _print
-            )
+            rounds = 3 if options.quick else options.rounds
+            tables = {QUIET: measure(comparison.programs, environment, rounds, load_limit, _print)}
+            if options.busy:
+                with busy_processes(options.busy):
+                    loaded = LoadLimit(options.load + options.busy)
+                    busy = measure(comparison.programs, environment, rounds, loaded, _print)
+                tables[f"with {options.busy} busy processes"] = busy
         except (RunFailed, BusyError) as error:
             _print(str(error))
             return 1
-    text = render(comparison, table, describe_machine(load_limit), options.date)
+    text = render(comparison, tables, describe_machine(load_limit), options.date)
     if options.report:
         options.report.write_text(text, encoding="utf-8")
     else:
@@ -47,6 +52,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--rounds", type=int, default=15, metavar="N", help="number of timed rounds (default: 15)")
     parser.add_argument("--quick", action="store_true", help="run only three timed rounds")
+    parser.add_argument("--busy", type=int, default=0, metavar="N", help="measure again beside N busy processes")
     parser.add_argument("--report", type=Path, metavar="FILE", help="write the report to FILE (default: print it)")
     parser.add_argument("--date", default="", help="date in the title of the report")
     parser.add_argument("--cluster", default="prod-use1", metavar="NAME", help="name of the measured spec")
@@ -58,20 +64,6 @@ def _options() -> argparse.Namespace:
         help="wait while the load average is higher than LIMIT (default: %(default)s)",
     )
     return parser.parse_args()
-
-
-def _environment(work: Path) -> dict[str, str]:
-    """Returns the environment variables of all programs: with empty caches, without the user's proxies and flags."""
-    home, temporary = work / "home", work / "tmp"
-    home.mkdir()
-    temporary.mkdir()
-    return {
-        "HOME": str(home),
-        "TMPDIR": str(temporary),
-        "PATH": os.environ.get("PATH", os.defpath),
-        "LC_ALL": "C.UTF-8",
-        "JSII_NODE": node(),
-    }
 
 
 def _warm_up(comparison: Comparison, environment: dict[str, str]) -> None:

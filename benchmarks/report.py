@@ -1,21 +1,23 @@
 """Renders the results of `python -m benchmarks` as a Markdown page."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from benchmarks.machine import REFERENCE_FLOOR_MS
+from benchmarks.process import Program
 from benchmarks.programs import COLD, FLOOR_NAME, Comparison
 from benchmarks.rounds import Measurements, Table
 from benchmarks.targets import Target, targets
 
 
-def render(comparison: Comparison, table: Table, machine: Sequence[str], date: str) -> str:
+def render(comparison: Comparison, tables: Mapping[str, Table], machine: Sequence[str], date: str) -> str:
     """Returns the complete report in Markdown.
 
     Args:
+        tables: the results by the load of the machine in words; the verdicts are about the first of them.
         machine: lines that describe the machine.
         date: the date of the measurement; may be empty.
     """
-    rounds = len(table[COLD].wall_ms)
+    rounds = len(next(iter(tables.values()))[COLD].wall_ms)
     objects = f"{len(comparison.objects.all)} objects in {len(comparison.objects.by_file)} files"
     parts = [
         f"# Benchmark{f' of {date}' if date else ''}",
@@ -23,8 +25,9 @@ def render(comparison: Comparison, table: Table, machine: Sequence[str], date: s
         "each round. README.md describes the programs and the method.",
         "\n".join(f"- {line}" for line in machine),
         "## Targets",
-        "The targets are for a machine with two idle cores. `x` is the ratio of the times of two programs.",
-        rows(("program", "target", "measured", "result"), map(_target, targets(table))),
+        "The targets are for a machine with two idle cores. `x` is the ratio of the times of two programs, and `ms` "
+        "are milliseconds of the reference machine.",
+        target_rows({load: targets(table) for load, table in tables.items()}),
         "## Results",
         "- wall ms: the time from start to exit; the fastest and the slowest run are in parentheses\n"
         "- user CPU ms: the user time of the process and its child processes\n"
@@ -32,26 +35,33 @@ def render(comparison: Comparison, table: Table, machine: Sequence[str], date: s
         "- relative to: the ratio of the wall times of two programs\n"
         "- ms on the reference machine: the ratio to the python floor, multiplied by the time of the python floor on "
         "the reference machine",
-        rows(
-            (
-                "program",
-                "wall ms",
-                "user CPU ms",
-                "peak MiB",
-                "relative to gpuc compile, cold",
-                "relative to python floor",
-                "ms on the reference machine",
-                "description",
-            ),
-            (_row(program.name, program.description, table) for program in comparison.programs),
-        ),
+        *(part for load, table in tables.items() for part in (f"### {load}", _results(comparison.programs, table))),
         *(["## Not measured", "\n".join(f"- {line}" for line in comparison.skipped)] if comparison.skipped else []),
     ]
     return "\n\n".join(parts) + "\n"
 
 
-def _target(target: Target) -> tuple[str, ...]:
-    return target.text, target.limit, target.value, target.verdict
+def target_rows(found: Mapping[str, Sequence[Target]]) -> str:
+    """Returns a table of targets with the values for each load; the first load has the verdict."""
+    head = ("program", "target", *found, "result")
+    columns = zip(*found.values(), strict=True)
+    return rows(
+        head, ((row[0].text, row[0].limit, *(target.value for target in row), row[0].verdict) for row in columns)
+    )
+
+
+def _results(programs: Iterable[Program], table: Table) -> str:
+    head = (
+        "program",
+        "wall ms",
+        "user CPU ms",
+        "peak MiB",
+        "relative to gpuc compile, cold",
+        "relative to python floor",
+        "ms on the reference machine",
+        "description",
+    )
+    return rows(head, (_row(program.name, program.description, table) for program in programs))
 
 
 def _row(name: str, description: str, table: Table) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 from gpuc.admission.gatekeeper_expansion import Expanded, Expansions
-from gpuc.admission.gatekeeper_match import in_match
+from gpuc.admission.gatekeeper_match import in_match, in_policy_match, is_for_webhook
 from gpuc.admission.gatekeeper_scope import GatekeeperScope
 from gpuc.admission.policy_expressions import GATEKEEPER_ROOTS, Evaluation, PolicySource, Verdict, policy_source
 from gpuc.admission.policy_review import Review, strings
@@ -104,11 +104,14 @@ class Gatekeeper:
         """
         by_webhook: bool | None = False
         by_policy: bool | None = False
-        if constraint.webhook_actions:
-            by_webhook = _both(received, in_match(constraint.match, review))
+        match = constraint.match
+        if (matched := in_policy_match(match, review)) is False:
+            return
+        if constraint.webhook_actions and is_for_webhook(match, review):
+            by_webhook = _both(received, matched)
         if constraint.policy_actions:
             in_scope = received if self._scope.limits_policies else True
-            by_policy = _both(in_scope, in_match(constraint.match, review, by_api_server=True))
+            by_policy = _both(in_scope, matched)
         actions: frozenset[str] = frozenset()
         if by_webhook is not False:
             actions |= constraint.webhook_actions

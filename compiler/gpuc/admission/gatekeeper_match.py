@@ -11,21 +11,28 @@ from gpuc.admission.policy_review import Review, strings
 from gpuc.objects.object_set import ObjectSet, dig, items
 
 
-def in_match(match: Any, review: Review, *, by_api_server: bool = False) -> bool | None:
+def in_match(match: Any, review: Review) -> bool | None:
     """Returns whether a match includes an object; None if this depends on unknown labels of the namespace.
 
     Args:
         match: the field spec.match, unvalidated; None includes all objects.
-        by_api_server: whether the API server matches the object, with the ValidatingAdmissionPolicy that Gatekeeper
-            creates from a ConstraintTemplate. The policy ignores the fields scope and source.
+    """
+    return is_for_webhook(match, review) and in_policy_match(match, review)
+
+
+def is_for_webhook(match: Any, review: Review) -> bool:
+    """Returns whether the fields scope and source of a match include an object."""
+    return _has_scope(dig(match, "scope"), review) and dig(match, "source") in (None, "", "All", review.source)
+
+
+def in_policy_match(match: Any, review: Review) -> bool | None:
+    """Returns whether the API server matches an object; None if this depends on unknown labels of the namespace.
+
+    The ValidatingAdmissionPolicy that Gatekeeper creates from a ConstraintTemplate ignores the fields scope and source.
     """
     if not (
         has_kind(dig(match, "kinds"), review.group, review.kind)
         and _has_name(dig(match, "name"), review)
-        and (
-            by_api_server
-            or (_has_scope(dig(match, "scope"), review) and dig(match, "source") in (None, "", "All", review.source))
-        )
         and _has_own_namespace(match, review)
         and review.has_labels(dig(match, "labelSelector"))
     ):

@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gpuc.cel.program import Failed, NotEvaluated, Value, compiled
+from gpuc.cel.program import Converted, Failed, NotEvaluated, Value, compiled, converted
 from gpuc.objects.object_set import dig, items
 from gpuc.policy.library import VARIABLE
 
@@ -99,15 +99,15 @@ class Evaluation:
     """The evaluation of the expressions of one policy about one object. A variable is evaluated when it is used."""
 
     def __init__(
-        self, source: PolicySource, values: Mapping[str, Any], preset: Mapping[str, Any], shared: dict[Any, Result]
+        self, source: PolicySource, values: Mapping[str, Any], preset: Mapping[str, Any], shared: dict[Any, Any]
     ) -> None:
         """Prepares the evaluation.
 
         Args:
             values: object, oldObject, request and so on. A variable without a value is unknown.
             preset: values of `variables` that the engine defines, such as the parameters of a constraint.
-            shared: results of variables that do not depend on parameters; other policies about the same object use the
-                results too.
+            shared: results of variables that do not depend on parameters, and converted values; other policies about
+                the same object use them too.
         """
         self._source = source
         self._values = values
@@ -167,6 +167,9 @@ class Evaluation:
             before: the number of variables that the expression can use. The others are declared later.
         """
         roots, names = _references(expression)
+        program = compiled(expression, self._source.roots)
+        if not names and "params" not in roots and not isinstance(program, NotEvaluated):
+            return program.evaluate(self._converted())
         data = {root: self._values[root] for root in roots if root in self._values}
         known: dict[str, Any] = {}
         without_value: dict[str, Failed | NotEvaluated] = {}
@@ -180,11 +183,19 @@ class Evaluation:
                 without_value[name] = result
         if names:
             data["variables"] = known
-        program = compiled(expression, self._source.roots)
         if isinstance(program, NotEvaluated):
             return program
         result = program.evaluate(data)
         return _with_cause(expression, result, without_value) if without_value else result
+
+    def _converted(self) -> Converted:
+        """Returns the values without params, which all policies about an object share."""
+        key = (Converted, self._source.roots)
+        if key not in self._shared:
+            values = {root: value for root, value in self._values.items() if root != "params"}
+            self._shared[key] = converted(values, self._source.roots)
+        found: Converted = self._shared[key]
+        return found
 
     def _variable(self, name: str) -> Result:
         if name not in self._results:

@@ -38,8 +38,7 @@ def run_lint(
     name = _known_chart(chart) if chart is not None else None
     with closing(Progress(sys.stderr)) as progress:
         linter = Linter(_minor_version(kubernetes), name, crds, current_catalog(), progress=progress)
-        for path in dict.fromkeys(paths):
-            linter.lint(path)
+        linter.lint_all(list(dict.fromkeys(paths)))
     report = Report(
         tuple(linter.findings),
         lines=linter.source_map.line,

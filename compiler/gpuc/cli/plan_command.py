@@ -44,7 +44,8 @@ def run_plan(
         UsageError: if the state before cannot be read.
     """
     root = find_root(Path.cwd())
-    with closing(Progress(sys.stderr)) as progress, revision_root(root, against) as before:
+    named = {Path(spec).stem for spec in specs}
+    with closing(Progress(sys.stderr)) as progress, revision_root(root, against, named) as before:
         files = _selected(root, before, specs)
         findings: list[Finding] = []
         changes = list(_changes(root, before, files, _workloads(workloads), findings, progress))

@@ -17,11 +17,15 @@ class SourceMap:
 
     def __init__(self) -> None:
         self._texts: dict[str, str] = {}
-        self._lines = lru_cache(maxsize=8)(lambda file: self._texts.get(file, "").splitlines())
+        self._lines = lru_cache(maxsize=8)(lambda file: self.text(file).splitlines())
 
     def add(self, file: str, text: str) -> None:
         """Adds the text of a file."""
         self._texts[file] = text
+
+    def text(self, file: str) -> str:
+        """Returns the text of a file; the empty text for an unknown file."""
+        return self._texts.get(file, "")
 
     def value(self, file: str, path: Path) -> Any:
         """Returns the value at a path: the index of a document and the path in it. None if the path does not exist."""

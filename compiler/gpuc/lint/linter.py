@@ -1,5 +1,6 @@
 """Lints the files below a path: loads the files, then checks objects, Helm values and Kueue's configuration."""
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,8 @@ _ADDED_BY_PATCHES = frozenset(("SCH003", "OBJ002", "OBJ022"))
 """Rules about missing fields, volumes and ports, which Kustomize patches may add."""
 MANY = 3000
 """The number of files or objects from which on the steps are shown; fewer take some seconds."""
+_PATHS_IN_PROCESSES = 8
+"""The number of paths from which on several processes lint them: to start a process takes some milliseconds."""
 _MAX_MESSAGE = 600
 """The maximal length of a message, in characters: values may be as long as files."""
 
@@ -80,6 +83,28 @@ class Linter(Struct):
         self.findings += [*files.findings, *charts.findings, *self._unnamed_findings(files)]
         self.findings += [self._located(finding) for finding in self._object_findings(files, charts.values)]
         self.unchecked.reasons += files.unchecked
+
+    def lint_all(self, paths: Sequence[str]) -> None:
+        """Lints paths one after another, or on all cores if there are many. The results have the same order.
+
+        Raises:
+            UsageError: when a path has no YAML or JSON file.
+        """
+        cores = os.cpu_count() or 1
+        if len(paths) < _PATHS_IN_PROCESSES or cores < 2 or STDIN in paths or not hasattr(os, "fork"):
+            for path in paths:
+                self.lint(path)
+            return
+        from multiprocessing import get_context
+
+        _Process.settings = replace(self, progress=None)
+        with get_context("fork").Pool(min(cores, len(paths))) as pool:
+            for findings, objects, unchecked, texts in pool.imap(_Process.linted, paths):
+                self.findings += findings
+                self.objects += objects
+                self.unchecked.add(unchecked)
+                for file, text in texts.items():
+                    self.source_map.add(file, text)
 
     def _counted(self, names: Sequence[str]) -> Iterator[str]:
         """Yields the names of files, and shows the number of the file if there are many."""
@@ -181,6 +206,21 @@ class Linter(Struct):
         parts = (str(manifest), place(finding.path), message)
         located = finding.rule.at((), ": ".join(filter(None, parts)), fix=finding.fix, mark=mark)
         return replace(located, severity=severity(finding))
+
+
+class _Process:
+    """What a process of `lint_all` runs. The process is a fork, so it has the settings."""
+
+    settings: Linter
+
+    @classmethod
+    def linted(cls, path: str) -> tuple[list[Finding], int, Unchecked, dict[str, str]]:
+        """Returns the results of a path: findings, number of objects, what is unchecked, and texts with findings."""
+        linter = replace(cls.settings, findings=[], objects=0, unchecked=Unchecked(), source_map=SourceMap())
+        linter.lint(path)
+        files = {finding.mark.file for finding in linter.findings if finding.mark}
+        texts = {file: linter.source_map.text(file) for file in files}
+        return linter.findings, linter.objects, linter.unchecked, texts
 
 
 def _documents(files: LoadedFiles) -> Iterator[ValuesSource]:

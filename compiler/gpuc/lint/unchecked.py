@@ -21,6 +21,12 @@ class Unchecked(Struct):
     documents: Counter[str] = field(default_factory=Counter)
     """The number of documents that are neither objects nor Helm values of an installed chart, by file."""
 
+    def add(self, other: "Unchecked") -> None:
+        """Adds the counters of another path."""
+        self.kinds += other.kinds
+        self.reasons += other.reasons
+        self.documents += other.documents
+
     def sentences(self, *, has_chart: bool, has_crds: bool) -> Iterator[str]:
         """Yields the sentences about unchecked input: kinds without a schema, other reasons, and unknown documents.
 

@@ -193,7 +193,15 @@ class Cluster(Struct, frozen=True, dict=True):
 
     def queues_of(self, pool: Pool) -> tuple[Queue, ...]:
         """Returns the queues with a quota of the pool."""
-        return tuple(queue for queue in self.queues if pool in queue.pools)
+        return self._queues_by_pool.get(pool.name, ())
+
+    @cached_property
+    def _queues_by_pool(self) -> dict[str, tuple[Queue, ...]]:
+        found: dict[str, tuple[Queue, ...]] = {}
+        for queue in self.queues:
+            for name in dict.fromkeys(pool.name for pool in queue.pools):
+                found[name] = (*found.get(name, ()), queue)
+        return found
 
     def tenants_of(self, pool: Pool) -> tuple[Tenant, ...]:
         """Returns the tenants with quota of the pool, in a queue or in a namespace."""

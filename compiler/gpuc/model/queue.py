@@ -34,7 +34,7 @@ class ClusterQueue(Struct, frozen=True, dict=True):
     name: str
     pool_quotas: tuple[PoolQuota, ...]
 
-    @property
+    @cached_property
     def pools(self) -> tuple[Pool, ...]:
         return tuple(pool_quota.pool for pool_quota in self.pool_quotas)
 
@@ -44,7 +44,7 @@ class ClusterQueue(Struct, frozen=True, dict=True):
         return tuple(dict.fromkeys(name for pool_quota in self.pool_quotas for name in pool_quota.nominal))
 
 
-class Queue(Struct, frozen=True):
+class Queue(Struct, frozen=True, dict=True):
     """A queue of the spec. It has a ClusterQueue for its GPU pools and a ClusterQueue for its general pools."""
 
     name: str
@@ -54,11 +54,11 @@ class Queue(Struct, frozen=True):
     cluster_queues: tuple[ClusterQueue, ...]
     """The ClusterQueue for GPU pools has the name of the queue. The name for general pools has the suffix -cpu."""
 
-    @property
+    @cached_property
     def pool_quotas(self) -> tuple[PoolQuota, ...]:
         return tuple(pool_quota for queue in self.cluster_queues for pool_quota in queue.pool_quotas)
 
-    @property
+    @cached_property
     def pools(self) -> tuple[Pool, ...]:
         return tuple(pool_quota.pool for pool_quota in self.pool_quotas)
 

@@ -6,26 +6,29 @@ are copied, because a link could lead to files outside of the repository.
 
 import os
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from gpuc.diagnostics.usage import UsageError
 
-FOLDERS = ("specs", "policies", "out", "clusters")
-"""The folders of a fleet that describe its clusters."""
+_FLEET = ("specs", "policies")
+"""The folders that describe a fleet."""
+_OUTPUT = ("out", "clusters")
+"""The folders with a folder for each cluster."""
 _GIT = ("git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
 _DEEPEN = "fetch the history, for example with `git fetch --unshallow`, or in CI with fetch-depth: 0"
 
 
 @contextmanager
-def revision_root(root: Path, against: str | None) -> Iterator[Path]:
+def revision_root(root: Path, against: str | None, clusters: Collection[str] = ()) -> Iterator[Path]:
     """Yields a folder with the files of the state before.
 
     Args:
         root: the root of the fleet, in a Git repository.
         against: a revision or a folder; None for the merge base of HEAD and the default branch of origin.
+        clusters: the names of the clusters whose output of a revision is needed; empty for all clusters.
 
     Raises:
         UsageError: when there is no such revision, or the clone does not contain it.
@@ -36,7 +39,7 @@ def revision_root(root: Path, against: str | None) -> Iterator[Path]:
     with TemporaryDirectory(prefix="gpuc-plan-") as temporary:
         target = Path(temporary)
         commit = merge_base(root) if against is None else commit_of(root, against)
-        _copy(root, commit, target)
+        _copy(root, commit, target, clusters)
         yield target
 
 
@@ -102,14 +105,15 @@ def _folder(against: str) -> Path | None:
     return path.absolute()
 
 
-def _copy(root: Path, commit: str, target: Path) -> None:
+def _copy(root: Path, commit: str, target: Path, clusters: Collection[str]) -> None:
     """Copies the files of the fleet at a commit. The root can be a subfolder of the repository.
 
     Raises:
         UsageError: when the clone does not have all files of the commit, and git cannot fetch them.
     """
     prefix = _output(root, "rev-parse", "--show-prefix")
-    folders = [f"{prefix}{name}" for name in FOLDERS]
+    output = [f"{name}/{cluster}" for name in _OUTPUT for cluster in clusters] if clusters else _OUTPUT
+    folders = [f"{prefix}{name}" for name in (*_FLEET, *output)]
     incomplete = UsageError(
         f"the clone does not have all files of {commit[:12]}, and git cannot fetch them: clone without --filter"
     )

@@ -33,10 +33,13 @@ _MAX_NAMES = 4
 _FIELD: Path = ("metadata", "namespace")
 
 
-def object_steps(cluster: ClusterIndex, workload: Workload) -> Steps:
+def object_steps(cluster: ClusterIndex, workload: Workload, *, validates: bool = True) -> Steps:
     """Yields the steps of the creation of a workload and of the objects between the workload and its pods.
 
     For a Pod, these are all steps of the creation of the pod.
+
+    Args:
+        validates: whether to yield what the API server itself decides about the objects.
     """
     groups = member_groups(cluster.objects, workload.namespace)
     creations = list(object_creations(workload, groups, cluster.accounts))
@@ -46,22 +49,30 @@ def object_steps(cluster: ClusterIndex, workload: Workload) -> Steps:
     yield from namespace_steps(cluster, workload)
     yield from _steps(Stage.RIGHTS, rights(cluster.objects, creations[0].request), ())
     for creation in creations:
-        yield from _creation_steps(cluster, creation, (Stage.API, Stage.POLICY), "")
+        yield from _creation_steps(cluster, creation, (Stage.API, Stage.POLICY), "", validates)
 
 
-def pod_steps(cluster: ClusterIndex, workload: Workload, pods: PodSet, flavors: Sequence[ResourceFlavor]) -> Steps:
+def pod_steps(
+    cluster: ClusterIndex,
+    workload: Workload,
+    pods: PodSet,
+    flavors: Sequence[ResourceFlavor],
+    *,
+    validates: bool = True,
+) -> Steps:
     """Yields the steps of the creation of one pod of a pod set by a controller, and of the claims of its volumes.
 
     For a Pod, these are only the steps of the claims.
 
     Args:
         flavors: the ResourceFlavors with which Kueue starts the pod set.
+        validates: whether to yield what the API server itself decides about the pod.
     """
     for claim in template_claims(workload, pods):
         yield from _claim_steps(cluster, claim, pods.name)
     if not workload.record.is_pod:
         creation = _pod_creation(cluster, workload, pods, flavors)
-        yield from _creation_steps(cluster, creation, (Stage.POD_API, Stage.POD_POLICY), pods.name)
+        yield from _creation_steps(cluster, creation, (Stage.POD_API, Stage.POD_POLICY), pods.name, validates)
     for claim in ephemeral_claims(workload, pods):
         yield from _claim_steps(cluster, claim, pods.name)
 
@@ -106,18 +117,21 @@ def _admitted(cluster: ClusterIndex, request: Request) -> Request:
     return mutated(cluster.objects, request._replace(document=with_defaults(request.document)))
 
 
-def _creation_steps(cluster: ClusterIndex, creation: Creation, stages: tuple[Stage, Stage], pods: str) -> Steps:
+def _creation_steps(
+    cluster: ClusterIndex, creation: Creation, stages: tuple[Stage, Stage], pods: str, validates: bool
+) -> Steps:
     """Yields the steps of the creation of one object, in the stages of the validation and of the policies."""
     request = _admitted(cluster, creation.request)
     objects, path = cluster.objects, creation.path
-    kind = f"{request.document.get('kind')} {dig(request.document, 'metadata', 'name')}"
-    valid = Decision("allowed", "API server", f"{kind} is valid")
-    errors = _errors(cluster, request)
-    yield from _steps(stages[0], chain([valid], errors), path, pods)
+    if validates:
+        kind = f"{request.document.get('kind')} {dig(request.document, 'metadata', 'name')}"
+        valid = Decision("allowed", "API server", f"{kind} is valid")
+        yield from _steps(stages[0], chain([valid], _errors(cluster, request)), path, pods)
     yield from _steps(stages[1], cluster.objects.once(Policies).decide(request), path, pods)
     yield from _steps(stages[1], webhook_decisions(objects, request), path, pods)
     yield from _steps(Stage.POD_SECURITY, pod_security(objects, request), path, pods)
-    yield from _steps(stages[0], reference_decisions(objects, request), path, pods)
+    if validates:
+        yield from _steps(stages[0], reference_decisions(objects, request), path, pods)
 
 
 def _errors(cluster: ClusterIndex, request: Request) -> Iterator[Decision]:

@@ -1,3 +1,5 @@
+from collections.abc import Sequence
+
 from gpuc.admission.mutating import mutated
 from gpuc.admission.request import Request
 from gpuc.cluster.flavors import ResourceFlavor, resource_flavors
@@ -12,7 +14,7 @@ from gpuc.objects.object_set import ObjectSet, dig, group
 from gpuc.objects.pods import Pods
 from gpuc.objects.selectors import equal_labels, node_terms, tolerations
 from gpuc.verify import Findings, check
-from gpuc.verify.pod_nodes import SYSTEM_NODES, pool_nodes, refusal
+from gpuc.verify.pod_nodes import SYSTEM_NODES, NodeGroup, pool_nodes, refusal
 from gpuc.verify.subject import Subject
 
 _DEFAULT_QUEUE = "default"
@@ -24,10 +26,14 @@ def pods_without_node(subject: Subject) -> Findings:
     """No node takes the pods of an object: neither the system nodes nor the nodes of a node pool."""
     objects, index = subject.objects, subject.index
     if objects.is_complete and index.nodes.pools and not any(map(_changes_pods, objects.manifests)):
+        pools = index.nodes.pools
+        groups = {
+            after_boot: [pool_nodes(pool, after_boot=after_boot) for pool in pools] for after_boot in (False, True)
+        }
         for pods in index.pods:
             has_pods = pods.manifest.kind != "PodTemplate" and dig(pods.manifest.body, "spec", "replicas") != 0
             if has_pods and not dig(pods.spec, "nodeName"):
-                yield from _findings(pods, index)
+                yield from _findings(pods, index, groups[pods.record.traits.is_per_node])
 
 
 def _changes_pods(manifest: Manifest) -> bool:
@@ -36,12 +42,15 @@ def _changes_pods(manifest: Manifest) -> bool:
     return is_native or group(manifest) == "mutations.gatekeeper.sh"
 
 
-def _findings(pods: Pods, index: Index) -> Findings:
-    """Yields a finding about the pods of a template, unless a node takes them alone or with one of their flavors."""
+def _findings(pods: Pods, index: Index, groups: Sequence[NodeGroup]) -> Findings:
+    """Yields a finding about the pods of a template, unless a node takes them alone or with one of their flavors.
+
+    Args:
+        groups: the nodes of all node pools.
+    """
     namespace = pods.manifest.namespace
     document = {"apiVersion": "v1", "kind": "Pod", "metadata": {"namespace": namespace}, "spec": pods.spec}
     pod = mutated(index.tree, Request(document, "")).document["spec"]
-    groups = [pool_nodes(pool, after_boot=pods.record.traits.is_per_node) for pool in index.nodes.pools]
     if not pods.wants_devices:
         is_of_tenant = TENANT_KEY in index.namespaces.labels.get(namespace, ())
         groups = [*groups, SYSTEM_NODES] if is_of_tenant else [SYSTEM_NODES, *groups]

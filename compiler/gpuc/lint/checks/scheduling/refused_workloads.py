@@ -29,8 +29,8 @@ def findings(objects: ObjectSet) -> Findings:
         workload = workload_of(manifest) if manifest.namespace in objects.namespaces else None
         if workload is None:
             continue
-        of_pods = (pod_steps(cluster, workload, pods, ()) for pods in workload.pod_sets)
-        for step in chain(object_steps(cluster, workload), *of_pods):
+        of_pods = (pod_steps(cluster, workload, pods, (), validates=False) for pods in workload.pod_sets)
+        for step in chain(object_steps(cluster, workload, validates=False), *of_pods):
             if step.failed and step.stage in _STAGES and step.manifest is not None:
                 yield ObjectFinding(REFUSED, manifest, step.field or ("spec",), f"{step.manifest}: {step.message}")
                 break
