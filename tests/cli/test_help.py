@@ -36,6 +36,7 @@ def test_every_example_is_a_correct_command_line(
 def test_the_help_of_a_command_has_examples(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([name, "--help"]) == 0
     text = capsys.readouterr().out
+    assert "<member" not in text and " object at " not in text
     assert main(["help", name]) == 0
     assert capsys.readouterr().out == text
     assert text.startswith(f"usage: gpuc {name}")

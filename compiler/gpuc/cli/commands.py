@@ -20,8 +20,9 @@ def _init_arguments() -> Iterator[Argument]:
 
     yield Argument("[FOLDER]", "the repository (default: .)", default=".")
     yield Argument("--minimal", "write a spec with one node pool, without tenants, queues and policies")
+    defaults = Settings()
     for question in questions():
-        default = getattr(Settings, question.field)
+        default = getattr(defaults, question.field)
         text = f"{question.text}: {question.expected}" + f" (default: {default})" * bool(default)
         yield Argument(f"{question.option} {question.metavar}", text)
 
