@@ -10,6 +10,7 @@ import yaml
 
 from gpuc.source.document import compose
 from tests.lanes import SHARE, some
+from tests.source.parsers import differences
 
 ROOT = pathlib.Path(__file__).parents[2]
 SPECS = sorted(path.name for path in (ROOT / "specs").glob("*.yaml"))
@@ -78,3 +79,7 @@ def test_the_time_to_explain_a_large_text_is_limited(text: str) -> None:
     _, findings = compose(text, "f.yaml")
     assert findings
     assert time.process_time() - start < 20
+
+
+def test_both_parsers_agree_about_mutated_specs() -> None:
+    assert differences(100, seed=7) == []
