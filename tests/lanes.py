@@ -15,7 +15,7 @@ from hypothesis import settings
 T = TypeVar("T")
 SHARE = 8
 """The fast lane draws one of so many random examples."""
-CI_SHARE = 2
+CI_SHARE = 4
 """CI draws one of so many random examples."""
 
 

@@ -62,12 +62,12 @@ def unnamed_clusters(into: str, names: Collection[str]) -> set[str]:
 
 def _stamps(into: str, files: Iterable[str]) -> Iterable[str]:
     for file in files:
-        found = os.lstat(os.path.join(into, file))
+        found = os.lstat(f"{into}/{file}")
         yield f"{file} {found.st_mode} {found.st_ino} {found.st_size} {found.st_mtime_ns} {found.st_ctime_ns}"
 
 
 def _is_settled(into: str, file: str) -> bool:
-    return os.lstat(os.path.join(into, file)).st_ctime_ns < time.time_ns() - SETTLED_NS
+    return os.lstat(f"{into}/{file}").st_ctime_ns < time.time_ns() - SETTLED_NS
 
 
 def _read_text(path: str) -> str:
@@ -79,5 +79,5 @@ def _read_text(path: str) -> str:
 
 
 def _bytes(into: str, file: str) -> bytes:
-    with open(os.open(os.path.join(into, file), os.O_RDONLY | os.O_NOFOLLOW), "rb") as opened:
+    with open(os.open(f"{into}/{file}", os.O_RDONLY | os.O_NOFOLLOW), "rb") as opened:
         return opened.read()
