@@ -47,7 +47,7 @@ def test_random_specs_compile_to_the_same_bytes_twice(record_property) -> None:
     met: Counter[str] = Counter()
     to_print: list[Tree] = []
 
-    @drawn(CASES, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+    @drawn(2 * CASES, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
     @given(specs())
     def compiles(tree: Tree) -> None:
         findings, artifacts = compile_tree("prod-use1", tree)
