@@ -2,11 +2,14 @@
 
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from gpuc.cli.main import main
+from gpuc.diagnostics.finding import find_rule
 from gpuc.diagnostics.report.examples import Example, Variant, example_of, ids
 from gpuc.diagnostics.report.explain import every_rule, explain
 from gpuc.lint.checks import findings as check_objects
@@ -100,3 +103,10 @@ def test_each_page_shows_a_good_and_a_bad_case() -> None:
         if not words <= set(re.findall(r"\w+", explain(name).casefold())):
             missing.append(name)
     assert missing == []
+
+
+def test_the_rule_of_a_repeated_finding_is_found_without_the_checks() -> None:
+    code = "from gpuc.diagnostics.finding import RULES, find_rule as f; print(len(RULES), f('FLT003').title, f('X'))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    rule = find_rule("FLT003")
+    assert rule and done.stdout == f"0 {rule.title} None\n"
