@@ -59,6 +59,11 @@ def write_manifest(root: Path) -> None:
     )
 
 
+def link_manifests(root: Path, folder: str) -> None:
+    (root / folder).mkdir()
+    (root / folder / "manifests").symlink_to(root / "specs/base")
+
+
 @pytest.mark.slow
 def test_the_same_again_compiles_nothing(fleet: Path, compiled_files: list[str]) -> None:
     first = compiled(fleet)
@@ -84,8 +89,23 @@ def test_the_same_again_compiles_nothing(fleet: Path, compiled_files: list[str])
         (lambda root: (root / TRAIN).unlink(), []),
         (lambda root: (root / TRAIN).touch(), []),
         (write_manifest, [INFER]),
+        (lambda root: (root / "specs/infer-euw1").symlink_to(root / "specs/base"), [INFER]),
+        (lambda root: link_manifests(root, "specs/infer-euw1"), [INFER]),
+        (lambda root: link_manifests(root, "specs/gone"), []),
     ],
-    ids=["spec", "layer", "edited output", "lost output", "interrupted", "lost spec", "touched", "manifest"],
+    ids=[
+        "spec",
+        "layer",
+        "edited output",
+        "lost output",
+        "interrupted",
+        "lost spec",
+        "touched",
+        "manifest",
+        "link",
+        "linked manifests",
+        "linked manifests of no cluster",
+    ],
 )
 def test_only_what_changes_is_compiled(
     fleet: Path, compiled_files: list[str], change: Callable[[Path], object], expected: list[str]

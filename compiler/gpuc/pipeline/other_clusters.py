@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from gpuc.diagnostics.finding import Finding, Mark, Related
+from gpuc.diagnostics.finding import RULES, Finding, Mark, Related
 from gpuc.diagnostics.finding import Path as SpecPath
 
 if TYPE_CHECKING:
@@ -79,13 +79,10 @@ class OtherClusters:
 
     def findings(self, spec: "ClusterSpec", source: "Source") -> list[Finding]:
         """Returns the findings about a spec and the specs before it, and adds the spec."""
-        from gpuc.rules import FLEET_RULES
-
-        name, claims = spec.metadata.name, tuple(claims_of(spec, source))
-        conflicts = tuple(self.conflicts(name, claims))
+        claims = tuple(claims_of(spec, source))
+        conflicts = tuple(self.conflicts(spec.metadata.name, claims))
         self.compared[source.file] = claims, conflicts
-        rules = {check.rule.id: check.rule for check in FLEET_RULES.discover()} if conflicts else {}
-        return [rules[found.rule].at(found.path, found.message, related=[found.related]) for found in conflicts]
+        return [RULES[found.rule].at(found.path, found.message, related=[found.related]) for found in conflicts]
 
     def add_unnamed(self, root: Path, files: Iterable[str], named: Sequence[str], cache: "ResultCache") -> None:
         """Adds all specs of a fleet that a command does not name.

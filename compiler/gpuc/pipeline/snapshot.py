@@ -28,13 +28,16 @@ class Snapshot:
         """Cluster, Layer or an empty string for each file that may be a spec, sorted by path."""
         self._manifests: dict[str, list[str]] = {}
         """By folder of manifests, a line for each file and folder below it."""
+        self._names: list[str] = []
+        """The paths of all files, and the paths and types of all other entries."""
         shared = []
         for path, sha256, data in sorted(_entries(str(root), (POLICIES, SPECS))):
             self.digests[path] = sha256
+            self._names.append(path if data is not None else f"{path} {sha256}")
             folder, is_below, _ = path.partition(f"/{MANIFESTS}/")
             if is_below:
                 self._manifests.setdefault(f"{folder}/{MANIFESTS}", []).append(f"{path} {sha256}")
-            elif path.startswith((f"{POLICIES}/", f"{SPECS}/{CATALOG}")):
+            elif f"{path}/".startswith((f"{POLICIES}/", f"{SPECS}/{CATALOG}/")):
                 shared.append(f"{path} {sha256}")
             elif path.endswith((".yaml", ".yml")) and data is not None and is_spec(PurePosixPath(path)):
                 kinds = KIND_LINE.findall(data)
@@ -42,15 +45,17 @@ class Snapshot:
         self._shared = shared
 
     def of_fleet(self) -> str:
-        """Returns the digest of what all clusters share, and of the names of the files in specs/."""
+        """Returns the digest of what all clusters share, and of the names in specs/."""
         unknown = (f"{file} {self.digests[file]}" for file, kind in self._kinds.items() if not kind)
         kinds = (f"{file} {kind}" for file, kind in self._kinds.items())
-        return digest([*self._shared, *kinds, *unknown, *self._manifests])
+        return digest([*self._shared, *kinds, *unknown, *self._names])
 
     def of_cluster(self, file: str) -> str:
         """Returns the digest of a spec file, of the manifests of its cluster, and of what all clusters share."""
-        manifests = self._manifests.get(manifest_folder(file), ())
-        return digest([*self._shared, f"{file} {self.digests.get(file)}", *manifests])
+        folder = manifest_folder(file)
+        # A link in place of a folder is an error, and a link to a folder has no files in the snapshot.
+        own = (f"{path} {self.digests.get(path)}" for path in (file, folder, os.path.dirname(folder)))
+        return digest([*self._shared, *own, *self._manifests.get(folder, ())])
 
     def has(self, files: Mapping[str, str]) -> bool:
         """Returns whether each file has the given digest."""
