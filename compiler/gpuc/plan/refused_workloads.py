@@ -6,6 +6,7 @@ from functools import lru_cache
 from msgspec import Struct
 
 from gpuc.diagnostics.words import first_names
+from gpuc.kubernetes.api_groups import KARPENTER, KARPENTER_AWS
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import group, grouped
 from gpuc.plan.change import Change
@@ -21,6 +22,8 @@ _PARTS = ("ReplicaSet", "ControllerRevision")
 """Kinds that controllers create from the objects of users."""
 _OTHER_GROUPS = ("cilium.io", "flowcontrol.apiserver.k8s.io", "monitoring.coreos.com", "policy")
 """API groups whose objects have no effect on a trace."""
+_NODE_GROUPS = (KARPENTER, KARPENTER_AWS, *_OTHER_GROUPS)
+"""API groups whose objects have no effect on the creation of objects."""
 _NAMES = 5
 """The maximum number of workloads in a message."""
 _SEVERITY = {"pending": 1, "refused": 2}
@@ -74,17 +77,22 @@ def refused_templates(change: Change) -> tuple[RefusedWorkload, ...]:
     return tuple(_refused(change, change.before.templates)) if _has_changes(change) else ()
 
 
-def _has_changes(change: Change) -> bool:
-    return any(pair.fields for pair in change.all_pairs if group(pair.manifest) not in _OTHER_GROUPS)
+def _has_changes(change: Change, ignored: tuple[str, ...] = _OTHER_GROUPS) -> bool:
+    return any(pair.fields for pair in change.all_pairs if group(pair.manifest) not in ignored)
 
 
 def _refused(change: Change, manifests: Iterable[Manifest]) -> Iterator[RefusedWorkload]:
     namespaces = set(change.after.objects.namespaces)
+    # If only nodes change, the API server decides about the workload as before, and most traces end here.
+    only_nodes = not _has_changes(change, _NODE_GROUPS)
     for manifest in manifests:
         workload = workload_of(manifest)
         if workload is None or manifest.kind in _PARTS or manifest.namespace not in namespaces:
             continue
-        after = trace_workload(_index(state_with_roles(change)), workload)
+        index = _index(state_with_roles(change))
+        if only_nodes and trace_workload(index, workload, creation=False).verdict not in _SEVERITY:
+            continue
+        after = trace_workload(index, workload)
         if after.verdict not in _SEVERITY or after.failure is None:
             continue
         if _SEVERITY.get(trace_workload(_index(change.before), workload).verdict, 0) < _SEVERITY[after.verdict]:
