@@ -499,6 +499,6 @@ def test_only_an_untouched_file_of_the_same_data_and_versions_needs_no_print(tmp
         assert unchanged_texts(made.values(), lock, VERSIONS, opened.read) == OLD.texts
         (tmp_path / A).write_text("by hand")
         assert unchanged_texts(made.values(), lock, VERSIONS, opened.read).keys() == OLD.texts.keys() - {A}
-        made[B].artifacts = [Text(B, (), "other")]
+        made |= output_files([Text(B, (), "other")], "specs/prod.yaml")
         assert unchanged_texts(made.values(), lock, VERSIONS, opened.read).keys() == OLD.texts.keys() - {A, B}
         assert unchanged_texts(made.values(), lock, Versions("0.2.0", "2.70.115"), opened.read) == {}
