@@ -42,8 +42,8 @@ class Printer:
         self._unsent = bytearray()
         self._received = bytearray()
         self._pending: list[dict[str, OutputFile]] = []
-        self._requested: list[list[str]] = []
-        """For each pending call of `send`, the files in the request to Node.js."""
+        self._requested: list[bool] = []
+        """For each pending call of `send`, whether Node.js has a request."""
         self._known: dict[str, str] = {}
         """The rendered texts by the content of a file. A text that is requested and not received yet is empty."""
 
@@ -77,7 +77,7 @@ class Printer:
         except (ValueError, TypeError) as error:
             raise PrinterError(f"the emitted data is not JSON: {error}") from error
         self._pending.append(files)
-        self._requested.append(list(request))
+        self._requested.append(bool(request))
         if not request:
             return
         self._spawn()
@@ -91,17 +91,17 @@ class Printer:
         Raises:
             PrinterError: when Node.js has ended, does not respond or gave an invalid answer.
         """
-        files, requested = self._pending.pop(0), self._requested.pop(0)
-        rendered = self._answer() if requested else {}
-        for file in requested:
-            if not isinstance(text := rendered.get(file), str):
-                raise PrinterError(f"Node did not render {file}")
-            if (content := files[file].content) in self._known:
-                self._known[content] = text
+        files, is_requested = self._pending.pop(0), self._requested.pop(0)
+        rendered = self._answer() if is_requested else {}
         texts = {}
         for file, output_file in files.items():
-            is_text = output_file.form == "text"
-            text = output_file.data if is_text else rendered.get(file) or self._known[output_file.content]
+            text = output_file.data
+            if output_file.form != "text":
+                text = rendered.get(file) or self._known.get(output_file.content)
+                if not isinstance(text, str) or not text:
+                    raise PrinterError(f"Node did not render {file}")
+                if output_file.content in self._known:
+                    self._known[output_file.content] = text
             texts[file] = f"{output_file.header}{text}"
         return texts
 
