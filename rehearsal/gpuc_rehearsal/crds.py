@@ -26,6 +26,13 @@ _WITHOUT_SCHEMA = (
     Table("trainer.kubeflow.org", "v1alpha1", "ClusterTrainingRuntime", "clustertrainingruntimes", False, _OBJECT),
 )
 """Kinds that Kueue reads. Their schemas are empty, because upstream's schemas are very large."""
+_GATEWAY_API = ("Gateway", "ListenerSet", "HTTPRoute", "GRPCRoute", "TLSRoute", "TCPRoute", "UDPRoute")
+EXPOSED = (
+    *(Table("gateway.networking.k8s.io", "v1", kind, f"{kind.lower()}s", True, _OBJECT) for kind in _GATEWAY_API),
+    Table("cert-manager.io", "v1", "Certificate", "certificates", True, _OBJECT),
+    Table("externaldns.k8s.io", "v1alpha1", "DNSEndpoint", "dnsendpoints", True, _OBJECT),
+)
+"""Kinds with which a tenant receives traffic, and which no component installs. Their schemas are empty."""
 _NAME = re.compile(rb"^metadata:\n(?:  .*\n)*?  name: (\S+)$", re.MULTILINE)
 
 
@@ -56,13 +63,14 @@ def definitions(
     not_run = [component.name for component in components_on(substrates) if component.rehearsal is None]
     of_charts = {row.component: row.groups for row in load().all_releases if not row.optional}
     without_controller = chain.from_iterable(of_charts.get(name, ()) for name in not_run)
-    groups = {*_OF_PLATFORM, *without_controller, *framework_groups(frameworks)}
+    exposed = {schema_table.group for schema_table in EXPOSED}
+    groups = {*_OF_PLATFORM, *exposed, *without_controller, *framework_groups(frameworks)}
     rows = rehearsals(substrates)
     bundled = _files(programs.data(row.definitions) for row in rows)
     simulated = _files(programs.data(name) for row in rows for name in row.data if name.endswith("-crds"))
     from_tables = {name: row for name, row in _from_tables() if name in bundled or name.partition(".")[2] in groups}
     selected: dict[str, bytes | Body] = {**from_tables, **bundled}
-    without_schema = {f"{schema_table.plural}.{schema_table.group}" for schema_table in _WITHOUT_SCHEMA}
+    without_schema = {f"{schema_table.plural}.{schema_table.group}" for schema_table in (*_WITHOUT_SCHEMA, *EXPOSED)}
     given = _files([folder]) if folder else {}
     selected |= {name: text for name, text in given.items() if name in selected and name not in without_schema}
     unused = {group for row in rows for group in row.unused_groups}
@@ -83,7 +91,7 @@ def framework_groups(frameworks: Iterable[str]) -> set[str]:
 
 def _from_tables() -> Iterator[tuple[str, Body]]:
     """Yields (name, definition) of the newest version of every custom kind, and of the kinds without a schema."""
-    for schema_table in _WITHOUT_SCHEMA:
+    for schema_table in (*_WITHOUT_SCHEMA, *EXPOSED):
         yield f"{schema_table.plural}.{schema_table.group}", definition(schema_table)
     for api, kind in custom_kinds():
         newest = table(api, kind, "")

@@ -9,6 +9,7 @@ from gpuc.kubernetes.controllers import JOB_CONTROLLER, user
 from gpuc.model import Cluster
 from gpuc.policy.library import policies
 from gpuc_rehearsal.examples import examples
+from gpuc_rehearsal.exposed_samples import granted_samples
 from gpuc_rehearsal.sample_workloads import SampleObject, WorkloadFactory, permitted_samples
 from gpuc_rehearsal.suites.policies import emitted_name
 from gpuc_rehearsal.violations import violations
@@ -50,6 +51,7 @@ def creator(factory: WorkloadFactory, sample: SampleObject) -> str:
 
 def tried(factory: WorkloadFactory) -> Iterator[SampleObject]:
     yield from permitted_samples(factory)
+    yield from granted_samples(factory)
     yield from violations(factory)
 
 

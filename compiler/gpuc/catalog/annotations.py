@@ -8,7 +8,7 @@ from msgspec import Struct
 from gpuc.parts.folders import table_beside
 
 FREE, GRANTED = "free", "granted"
-_ABOUT = ("controller", "source")
+_ABOUT = ("controller", "source", "substrate", "kinds")
 
 
 class Annotation(Struct, frozen=True):
@@ -30,24 +30,34 @@ class Annotation(Struct, frozen=True):
 
 
 @cache
-def annotations() -> tuple[Annotation, ...]:
-    """Returns the annotations of all controllers, in the order of the table."""
-    return tuple(_annotations())
+def annotations(substrate: str = "") -> tuple[Annotation, ...]:
+    """Returns the annotations of the controllers that clusters of a substrate can have, by default of all controllers.
+
+    Args:
+        substrate: the folder of the substrate.
+    """
+    return tuple(_annotations(substrate))
 
 
-def _annotations() -> Iterator[Annotation]:
+def _annotations(substrate: str) -> Iterator[Annotation]:
     for prefixes, row in table_beside(__file__).items():
-        for prefix in prefixes.split():
+        is_possible = substrate in ("", row.get("substrate", substrate))
+        for prefix in prefixes.split() if is_possible else ():
             for use, names in row.items():
                 for name in () if use in _ABOUT else names.split():
                     yield Annotation(prefix, prefix + name, use, row["controller"], row["source"])
 
 
-def annotation(key: str) -> Annotation | None:
+def annotation(key: str, substrate: str = "") -> Annotation | None:
     """Returns the entry about the key of an annotation, or about a pattern; None if no version knows it."""
-    return next((entry for entry in annotations() if entry.includes(key)), None)
+    return next((entry for entry in annotations(substrate) if entry.includes(key)), None)
 
 
-def controller_of(key: str) -> Annotation | None:
+def controller_of(key: str, substrate: str = "") -> Annotation | None:
     """Returns an entry of the controller that would read an annotation; None if no controller would."""
-    return next((entry for entry in annotations() if key.startswith(entry.prefix)), None)
+    return next((entry for entry in annotations(substrate) if key.startswith(entry.prefix)), None)
+
+
+def traffic_kinds() -> list[str]:
+    """Returns the kinds, as group/Kind, with which a tenant would receive or forward traffic that no policy checks."""
+    return [kind for row in table_beside(__file__).values() for kind in row.get("kinds", "").split()]

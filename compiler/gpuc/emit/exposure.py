@@ -3,7 +3,7 @@
 from typing import Any
 
 from gpuc.catalog.annotations import FREE, GRANTED, annotations
-from gpuc.model import Namespace
+from gpuc.model import Cluster, Namespace
 from gpuc.objects.object_set import grouped
 
 INTERNET = ("internet-facing", "false")
@@ -43,19 +43,22 @@ def granted_annotations(namespace: Namespace) -> list[dict[str, Any]]:
     return [{"namespace": namespace.name, "keys": keys, "prefixes": prefixes}] if keys or prefixes else []
 
 
-def known_annotations() -> list[dict[str, Any]]:
+def known_annotations(cluster: Cluster) -> list[dict[str, Any]]:
     """Returns the domain of each controller with the names that every tenant may use, some with certain values."""
     found = []
-    for domain, entries in grouped(annotations(), lambda entry: entry.prefix).items():
+    for domain, entries in grouped(
+        annotations(cluster.spec.cloud.substrate.folder), lambda entry: entry.prefix
+    ).items():
         usable = [entry.key.removeprefix(domain) for entry in entries if entry.use != GRANTED]
         names, prefixes = _split(usable)
         found.append({"domain": domain, "names": names, "prefixes": prefixes})
     return found
 
 
-def annotation_values() -> list[dict[str, str]]:
+def annotation_values(cluster: Cluster) -> list[dict[str, str]]:
     """Returns the annotations whose values must be in a list of `exposed`, with the key of the list."""
-    return [{"key": entry.key, "list": entry.use} for entry in annotations() if entry.use not in (FREE, GRANTED)]
+    known = annotations(cluster.spec.cloud.substrate.folder)
+    return [{"key": entry.key, "list": entry.use} for entry in known if entry.use not in (FREE, GRANTED)]
 
 
 def _split(keys: list[str]) -> tuple[list[str], list[str]]:

@@ -156,8 +156,8 @@ FACTS: dict[str, Callable[[Cluster, Tenant], Any]] = {
     "tenant.pools": lambda _, tenant: [pool.name for pool in tenant.pools],
     "tenant.taints": _taints,
     "tenant.nccl_profiles": _profiles,
-    "cluster.known_annotations": lambda _, __: known_annotations(),
-    "cluster.annotation_values": lambda _, __: annotation_values(),
+    "cluster.known_annotations": lambda cluster, _: known_annotations(cluster),
+    "cluster.annotation_values": lambda cluster, _: annotation_values(cluster),
     "cluster.granted": lambda cluster, _: [row for _, space in cluster.namespaces for row in grants(space)],
     "cluster.granted_annotations": lambda cluster, _: [
         row for _, space in cluster.namespaces for row in granted_annotations(space)

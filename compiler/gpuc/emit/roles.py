@@ -29,7 +29,7 @@ VIEW, EDIT, ADMIN, ROUTES, AUDITED = (
     )
     for name in ("view", "edit", "admin", "routes", "audited")
 )
-"""The rules of all roles; those that edit and admin, admin, edit and admin with Gateways, and auditors have in addition."""
+"""The rules of all roles; those that edit and admin, admin, edit and admin with Gateways, and auditors have besides."""
 
 AUDITOR = "gpuc-auditor"
 AUDITORS_FILE = "tenants/auditors.rbac.yaml"

@@ -77,7 +77,6 @@ def _token(form: str, pattern: str) -> Any:
 
 
 _TOKEN_MAX = 2048
-"""The longest text: an Amazon Resource Name."""
 _DNS = "[a-z0-9]([a-z0-9.-]*[a-z0-9])?"
 if TYPE_CHECKING:
     Token = GatewayName = AnnotationKey = str
@@ -95,9 +94,9 @@ class Exposed(SpecModel):
     of the cluster. Default: nothing.
 
     The policy `exposure` refuses other fields of these objects, and the policy `exposure-annotations` other annotations
-    of AWS Load Balancer Controller, ingress-nginx, Cilium, external-dns and cert-manager, if the policies have stage
-    deny. `gpuc explain KEY` says what an annotation needs. That no packet passes is not proven: the policies check
-    objects when they are written, and do not know what a controller does with them.
+    of load balancer controllers, ingress-nginx, Cilium, external-dns and cert-manager, if the policies have stage deny.
+    `gpuc explain KEY` says what an annotation needs. That no packet passes is not proven: the policies check objects
+    when they are written, and do not know what a controller does with them.
     """
 
     in_messages: ClassVar[str] = "{loadBalancers: 1}"
@@ -117,9 +116,9 @@ class Exposed(SpecModel):
     """Whether annotations may make a load balancer reachable from the internet: scheme internet-facing."""
 
     classes: list[Token] = []
-    """Names of IngressClasses and GatewayClasses, and load balancer classes such as service.k8s.aws/nlb, which the AWS
-    Load Balancer Controller writes into every new Service of type LoadBalancer. An Ingress without a class has the
-    default class of the cluster."""
+    """Names of IngressClasses and GatewayClasses, and load balancer classes of Services, also the class that a webhook
+    writes into every new Service of type LoadBalancer. An Ingress without a class has the default class of the
+    cluster."""
 
     groups: list[Token] = []
     """Groups of objects with one load balancer or address: group.name of an Application Load Balancer, and sharing-key
@@ -131,7 +130,7 @@ class Exposed(SpecModel):
     UDPRoute takes all traffic of its listener."""
 
     certificates: list[Token] = []
-    """Certificates of the cloud that annotations may name, for example ARNs of AWS Certificate Manager."""
+    """Certificates of the cloud that annotations may name, for example their ARNs."""
 
     issuers: list[Token] = []
     """Issuers and ClusterIssuers of cert-manager that Certificates and annotations may name."""

@@ -10,19 +10,20 @@ from gpuc.rules import Findings, Found, rule
 @rule("TEN116")
 def annotation_without_grant(cluster: Cluster) -> Findings:
     """exposed.annotations lists an annotation that its controller does not know, or that needs another entry."""
+    substrate = cluster.spec.cloud.substrate.folder
     for _, namespace in cluster.namespaces:
         for index, key in enumerate(namespace.spec.exposed.annotations):
-            if message := _problem(key):
-                close = nearest(key, [entry.key for entry in annotations() if entry.use == GRANTED])
-                fix = f"replace {key} by {close}" if close and annotation(key) is None else ""
+            if message := _problem(key, substrate):
+                close = nearest(key, [entry.key for entry in annotations(substrate) if entry.use == GRANTED])
+                fix = f"replace {key} by {close}" if close and annotation(key, substrate) is None else ""
                 yield Found((*namespace.path, "exposed", "annotations", index), f"{key}: {message}", fix)
 
 
-def _problem(key: str) -> str:
+def _problem(key: str, substrate: str) -> str:
     """Returns why a namespace cannot get an annotation by its key; empty if it can."""
-    entry, controller = annotation(key), controller_of(key)
+    entry, controller = annotation(key, substrate), controller_of(key, substrate)
     if controller is None:
-        domains = ", ".join(dict.fromkeys(entry.prefix for entry in annotations()))
+        domains = ", ".join(dict.fromkeys(entry.prefix for entry in annotations(substrate)))
         return f"the policies do not refuse this annotation; expected one that starts with {domains}"
     if entry is None:
         return f"{controller.controller} does not know this annotation; `gpuc explain {controller.prefix}` lists all"
