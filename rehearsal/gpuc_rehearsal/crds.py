@@ -92,7 +92,10 @@ def framework_groups(frameworks: Iterable[str]) -> set[str]:
 def _from_tables() -> Iterator[tuple[str, Body]]:
     """Yields (name, definition) of the newest version of every custom kind, and of the kinds without a schema."""
     for schema_table in (*_WITHOUT_SCHEMA, *EXPOSED):
-        yield f"{schema_table.plural}.{schema_table.group}", definition(schema_table)
+        body = definition(schema_table)
+        if schema_table.group.endswith(".k8s.io"):
+            body["metadata"]["annotations"] = {"api-approved.kubernetes.io": "unapproved, without a schema"}
+        yield f"{schema_table.plural}.{schema_table.group}", body
     for api, kind in custom_kinds():
         newest = table(api, kind, "")
         if newest is not None and api != CONSTRAINT_API:

@@ -1,5 +1,6 @@
 """What the policies `exposure` and `exposure-annotations` allow: the facts of the spec and of the annotations."""
 
+from collections.abc import Collection
 from typing import Any
 
 from gpuc.catalog.annotations import FREE, GRANTED, annotations
@@ -16,6 +17,10 @@ _LISTS = {
 """The lists of `exposed` whose values objects may have, with the names of the attributes."""
 
 
+FIELDS = ("hosts", "gateways", "classes", "addresses", "issuers", "externalNames")
+"""The lists with values of fields. The policy `exposure` reads them in this order."""
+
+
 def granted_values(namespace: Namespace) -> dict[str, list[str]]:
     """Returns the values that objects of a namespace may have, by the key of `exposed`; no key for an empty list."""
     exposed = namespace.spec.exposed
@@ -24,8 +29,12 @@ def granted_values(namespace: Namespace) -> dict[str, list[str]]:
     return {key: names for key, names in values.items() if names}
 
 
-def grants(namespace: Namespace) -> list[dict[str, Any]]:
-    """Returns the granted values of a namespace. A wildcard is the suffix of the host names that it allows."""
+def grants(namespace: Namespace, lists: Collection[str]) -> list[dict[str, Any]]:
+    """Returns the granted values of a namespace. A wildcard is the suffix of the host names that it allows.
+
+    Args:
+        lists: the keys of `exposed`.
+    """
     return [
         {
             "namespace": namespace.name,
@@ -34,7 +43,14 @@ def grants(namespace: Namespace) -> list[dict[str, Any]]:
             "suffixes": [name[1:] for name in names if name.startswith("*")],
         }
         for key, names in granted_values(namespace).items()
+        if key in lists
     ]
+
+
+def annotation_grants(cluster: Cluster) -> list[dict[str, Any]]:
+    """Returns the granted values of annotations, of all namespaces."""
+    lists = {row["list"] for row in annotation_values(cluster)}
+    return [row for _, namespace in cluster.namespaces for row in grants(namespace, lists)]
 
 
 def granted_annotations(namespace: Namespace) -> list[dict[str, Any]]:
@@ -45,10 +61,8 @@ def granted_annotations(namespace: Namespace) -> list[dict[str, Any]]:
 
 def known_annotations(cluster: Cluster) -> list[dict[str, Any]]:
     """Returns the domain of each controller with the names that every tenant may use, some with certain values."""
-    found = []
-    for domain, entries in grouped(
-        annotations(cluster.spec.cloud.substrate.folder), lambda entry: entry.prefix
-    ).items():
+    found, known = [], annotations(cluster.spec.cloud.substrate.folder)
+    for domain, entries in grouped(known, lambda entry: entry.prefix).items():
         usable = [entry.key.removeprefix(domain) for entry in entries if entry.use != GRANTED]
         names, prefixes = _split(usable)
         found.append({"domain": domain, "names": names, "prefixes": prefixes})

@@ -4,7 +4,14 @@ from collections.abc import Callable
 from typing import Any
 
 from gpuc.emit.component import needed_components
-from gpuc.emit.exposure import annotation_values, granted_annotations, grants, known_annotations
+from gpuc.emit.exposure import (
+    FIELDS,
+    annotation_grants,
+    annotation_values,
+    granted_annotations,
+    grants,
+    known_annotations,
+)
 from gpuc.emit.network import egress_blocks, egress_cidrs
 from gpuc.emit.network_exceptions import ingress_blocks
 from gpuc.kubernetes.controllers import JOB_CONTROLLER, user
@@ -158,11 +165,11 @@ FACTS: dict[str, Callable[[Cluster, Tenant], Any]] = {
     "tenant.nccl_profiles": _profiles,
     "cluster.known_annotations": lambda cluster, _: known_annotations(cluster),
     "cluster.annotation_values": lambda cluster, _: annotation_values(cluster),
-    "cluster.granted": lambda cluster, _: [row for _, space in cluster.namespaces for row in grants(space)],
+    "cluster.granted": lambda cluster, _: annotation_grants(cluster),
     "cluster.granted_annotations": lambda cluster, _: [
         row for _, space in cluster.namespaces for row in granted_annotations(space)
     ],
-    "tenant.granted": lambda _, tenant: [row for space in tenant.namespaces for row in grants(space)],
+    "tenant.granted": lambda _, tenant: [row for space in tenant.namespaces for row in grants(space, FIELDS)],
     "tenant.ingress_namespaces": _ingress_namespaces,
     "tenant.egress_namespaces": lambda _, __: ["kube-system"],
     "tenant.egress_cidrs": egress_cidrs,
