@@ -49,7 +49,7 @@ def granted_samples(factory: WorkloadFactory) -> Iterator[SampleObject]:
 
 
 def refused_annotations(factory: WorkloadFactory) -> Iterator[SampleObject]:
-    """Yields an Ingress of a granted host, or a Service, for each annotation that the spec does not grant."""
+    """Yields an Ingress of the granted hosts for each annotation that the spec does not grant; none without hosts."""
     hosts = [host.replace("*", "rehearsal") for host in factory.namespace.spec.exposed.hosts]
     further = granted_annotations(factory.namespace)
     prefixes = tuple(prefix for row in further for prefix in row["prefixes"])
@@ -59,14 +59,10 @@ def refused_annotations(factory: WorkloadFactory) -> Iterator[SampleObject]:
         f"{prefix}rehearsal"
         for prefix in dict.fromkeys(entry.prefix for entry in known if not entry.key.endswith(entry.prefix + "*"))
     ]
-    for key in dict.fromkeys([*keys, *unknown]):
-        if key.startswith(prefixes) or any(key in row["keys"] for row in further):
-            continue
-        if hosts:
-            title, api, kind, spec = f"Ingress with {key}", "networking.k8s.io/v1", "Ingress", ingress(hosts)
-        else:
-            title, api, kind, spec = f"Service with {key}", "v1", "Service", {"ports": [{"port": 80}]}
-        yield _sample(factory, title, api, kind, spec, {key: OTHER})
+    for key in dict.fromkeys([*keys, *unknown]) if hosts else ():
+        if not key.startswith(prefixes) and not any(key in row["keys"] for row in further):
+            title = f"Ingress with {key}"
+            yield _sample(factory, title, "networking.k8s.io/v1", "Ingress", ingress(hosts), {key: OTHER})
 
 
 def ingress(hosts: list[str]) -> Object:
