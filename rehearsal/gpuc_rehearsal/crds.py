@@ -4,6 +4,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct
 
@@ -19,7 +20,7 @@ from gpuc_rehearsal.programs import Programs, rehearsals
 
 _OF_PLATFORM = (ARGO, "cilium.io", "monitoring.coreos.com")
 """API groups that every cluster needs and that no component defines."""
-_OBJECT = {"type": "object"}
+_OBJECT: dict[str, Any] = {"type": "object"}
 _WITHOUT_SCHEMA = (
     Table("kubeflow.org", "v1", "PyTorchJob", "pytorchjobs", True, _OBJECT),
     Table("trainer.kubeflow.org", "v1alpha1", "TrainingRuntime", "trainingruntimes", True, _OBJECT),
@@ -27,12 +28,13 @@ _WITHOUT_SCHEMA = (
 )
 """Kinds that Kueue reads. Their schemas are empty, because upstream's schemas are very large."""
 _GATEWAY_API = ("Gateway", "ListenerSet", "HTTPRoute", "GRPCRoute", "TLSRoute", "TCPRoute", "UDPRoute")
+_ANY_SPEC = {**_OBJECT, "properties": {"spec": {**_OBJECT, "x-kubernetes-preserve-unknown-fields": True}}}
 EXPOSED = (
-    *(Table("gateway.networking.k8s.io", "v1", kind, f"{kind.lower()}s", True, _OBJECT) for kind in _GATEWAY_API),
-    Table("cert-manager.io", "v1", "Certificate", "certificates", True, _OBJECT),
-    Table("externaldns.k8s.io", "v1alpha1", "DNSEndpoint", "dnsendpoints", True, _OBJECT),
+    *(Table("gateway.networking.k8s.io", "v1", kind, f"{kind.lower()}s", True, _ANY_SPEC) for kind in _GATEWAY_API),
+    Table("cert-manager.io", "v1", "Certificate", "certificates", True, _ANY_SPEC),
+    Table("externaldns.k8s.io", "v1alpha1", "DNSEndpoint", "dnsendpoints", True, _ANY_SPEC),
 )
-"""Kinds with which a tenant receives traffic, and which no component installs. Their schemas are empty."""
+"""Kinds with which a tenant receives traffic, and which no component installs. Their schemas allow every spec."""
 _NAME = re.compile(rb"^metadata:\n(?:  .*\n)*?  name: (\S+)$", re.MULTILINE)
 
 

@@ -1,6 +1,7 @@
 """Objects with which a tenant receives traffic: those that the spec grants, and one for each refused annotation."""
 
 from collections.abc import Iterator
+from itertools import product
 from typing import Any
 
 from gpuc.catalog.annotations import FREE, annotations
@@ -49,9 +50,17 @@ def granted_samples(factory: WorkloadFactory) -> Iterator[SampleObject]:
 
 
 def refused_annotations(factory: WorkloadFactory) -> Iterator[SampleObject]:
-    """Yields an Ingress of the granted hosts for each annotation that the spec does not grant; none without hosts."""
+    """Yields an Ingress of the granted hosts for each annotation that the spec does not grant; none without hosts.
+
+    Without `internetFacing`, also Services whose load balancers would be reachable from the internet.
+    """
     hosts = [host.replace("*", "rehearsal") for host in factory.namespace.spec.exposed.hosts]
     further = granted_annotations(factory.namespace)
+    if not factory.namespace.spec.exposed.internet_facing:
+        for entry, value in product(annotations(factory.cluster.spec.cloud.substrate.folder), INTERNET):
+            if entry.use == "internetFacing":
+                title = f"Service with {entry.key}: {value}"
+                yield _sample(factory, title, "v1", "Service", {"ports": [{"port": 80}]}, {entry.key: value})
     prefixes = tuple(prefix for row in further for prefix in row["prefixes"])
     known = annotations(factory.cluster.spec.cloud.substrate.folder)
     keys = [entry.key.replace("*", "rehearsal") for entry in known if entry.use != FREE]
@@ -75,7 +84,9 @@ def ingress(hosts: list[str]) -> Object:
 def _granted_annotations(namespace: Namespace, values: dict[str, list[str]]) -> Iterator[tuple[str, str]]:
     """Yields the annotations whose values the spec grants, and those that it grants by key, with values."""
     for entry in annotations():
-        if names := [name for name in values.get(entry.use, ()) if name not in INTERNET[1:]]:
+        # The API server refuses the older annotation of a class together with ingressClassName.
+        names = [name for name in values.get(entry.use, ()) if name not in INTERNET[1:]]
+        if names and entry.key != "kubernetes.io/ingress.class":
             yield entry.key, ",".join(name.replace("*", "rehearsal") for name in names)
     for row in granted_annotations(namespace):
         yield from ((key, "any") for key in (*row["keys"], *(f"{prefix}rehearsal" for prefix in row["prefixes"])))
