@@ -102,7 +102,7 @@ def _refusal(state: State, manifest: Manifest) -> Step | None:
     """Returns the refusal of an object without pods, such as an Ingress, by a policy; None if no policy refuses it."""
     decisions = _policies(state).decide(Request(manifest.document(), MEMBER))
     denied = next((decision for decision in decisions if decision.outcome == "denied"), None)
-    return denied and Step(Stage.POLICY, "failed", denied.message, denied.manifest, denied.path)
+    return Step(Stage.POLICY, "failed", denied.message, denied.manifest, denied.path) if denied else None
 
 
 @lru_cache(maxsize=4)

@@ -1,12 +1,12 @@
 """Tenants: members and namespaces."""
 
 import re
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Discriminator, Field, Tag, WithJsonSchema
 
 from gpuc.spec.base import Accept, Name, SpecModel
-from gpuc.spec.form import Words, text_error
+from gpuc.spec.form import Form
 from gpuc.spec.metadata import Annotations, Labels, LabelValue
 from gpuc.spec.network import Host, Network
 from gpuc.spec.queues import PoolAmount
@@ -64,29 +64,17 @@ class Auditors(SpecModel):
     """Groups of the identity provider, with their names in Kubernetes, for example oidc:research."""
 
 
-def _token(form: str, pattern: str) -> Any:
-    """Returns the type of a text of one word that objects name, for example an IngressClass."""
-
-    def check(text: str) -> str:
-        if len(text) > _TOKEN_MAX or not re.fullmatch(pattern, text):
-            raise text_error(form)
-        return text
-
-    schema = {"type": "string", "maxLength": _TOKEN_MAX, "pattern": f"^{pattern}$"}
-    return Annotated[str, AfterValidator(check), WithJsonSchema(schema), Words(form)]
-
-
-_TOKEN_MAX = 2048
 _DNS = "[a-z0-9]([a-z0-9.-]*[a-z0-9])?"
-if TYPE_CHECKING:
-    Token = GatewayName = AnnotationKey = str
-else:
-    Token = _token("a name without spaces and commas", r"[^\s,*]+")
-    GatewayName = _token("namespace/name of a Gateway, for example gateways/public", f"{_DNS}/{_DNS}")
-    AnnotationKey = _token(
+Token = Annotated[str, Form(r"^[^\s,*]{1,2048}$", "a name without spaces and commas")]
+"""A name that objects use, for example of an IngressClass or of a certificate."""
+GatewayName = Annotated[str, Form(f"^{_DNS}/{_DNS}$", "namespace/name of a Gateway, for example gateways/public")]
+AnnotationKey = Annotated[
+    str,
+    Form(
+        rf"^{_DNS}/[A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?([.-]?\*)?$",
         "the key of an annotation, or a key that ends with .* for all keys with these first letters",
-        rf"{_DNS}/[A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?([.-]?\*)?",
-    )
+    ),
+]
 
 
 class Exposed(SpecModel):
