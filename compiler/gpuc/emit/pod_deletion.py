@@ -113,7 +113,8 @@ def _workloads(cluster: Cluster) -> Body:
         f'{_OPTION}orphanDependents) ? (request.options.orphanDependents ? "Orphan" : "Background") : '
         'request.kind.kind == "Job" ? "Orphan" : "Background"',
         "finished": "has(oldObject.status) && has(oldObject.status.conditions) && "
-        'oldObject.status.conditions.exists(c, c.status == "True" && c.type in ["Complete", "Completed", "Failed", "Finished", "Succeeded"])',
+        'oldObject.status.conditions.exists(c, c.status == "True" && '
+        'c.type in ["Complete", "Completed", "Failed", "Finished", "Succeeded"])',
     }
     validation = {
         "expression": 'variables.propagation != "Orphan" || variables.finished',
