@@ -79,15 +79,15 @@ def ways() -> tuple[Way, ...]:
 def sample(factory: WorkloadFactory, way: Way, name: str) -> Object:
     """Returns the object of a row in the namespace of a factory, whose namespace has a pool with GPUs."""
     document = _base(factory, way, f"way-{name}")
-    if "spec" in document and way.main:
-        main = document["spec"]["containers"][0]
-        document["spec"]["containers"][0] = _merged(main, _named(factory, way.main))
+    if way.main and way.change is None:
+        document["spec"] |= _with_main(factory, way, document)
     return _merged(document, _named(factory, way.fields))
 
 
-def change(factory: WorkloadFactory, way: Way) -> Object:
-    """Returns the merge patch of a row; empty for a row without one."""
-    return _named(factory, way.change or {})
+def change(factory: WorkloadFactory, way: Way, document: Object) -> Object:
+    """Returns the merge patch of a row for its object; empty for a row without one."""
+    patch: Object = _named(factory, way.change or {})
+    return patch | ({"spec": _with_main(factory, way, document)} if way.main else {})
 
 
 def applies(factory: WorkloadFactory, way: Way) -> bool:
@@ -99,7 +99,7 @@ def applies(factory: WorkloadFactory, way: Way) -> bool:
     return {way.policy, way.by or way.policy} <= set(SampleNamespaces(cluster).emitted) and used <= names and served
 
 
-def tested_factory(cluster: Cluster) -> WorkloadFactory | None:
+def chosen_factory(cluster: Cluster) -> WorkloadFactory | None:
     """Returns the first namespace with editors, a queue and a pool with GPUs; None without such a namespace."""
     found = (row for row in factories(cluster) if row.tenant.editors(row.namespace) and row.gpu_pools)
     return min(found, key=lambda row: not any(row.queues.values()), default=None)
@@ -107,7 +107,7 @@ def tested_factory(cluster: Cluster) -> WorkloadFactory | None:
 
 def cases(spec: CompiledSpec) -> Iterator[Case]:
     """Yields the rows that apply to the cluster, in one namespace."""
-    factory = tested_factory(spec.cluster)
+    factory = chosen_factory(spec.cluster)
     for number, way in enumerate(ways()):
         if factory is not None and applies(factory, way):
             name = f"{factory.namespace.name} {way.policy}: {way.way}"
@@ -128,7 +128,7 @@ def _action(factory: WorkloadFactory, way: Way, number: int) -> Any:
                 "DELETE", client.path(api, kind, namespace, name), {"dryRun": ["All"], **(way.options or {})}
             )
         elif way.verb == "patch":
-            client.patch_object(document, change(factory, way), way.subresource, dry_run=True)
+            client.patch_object(document, change(factory, way, document), way.subresource, dry_run=True)
         elif way.subresource:
             client.request("POST", client.path(api, kind, namespace, name, way.subresource), {}, {"dryRun": "All"})
         else:
@@ -172,6 +172,12 @@ def _base(factory: WorkloadFactory, way: Way, name: str) -> Object:
         spec = {"replicas": 0, "selector": _LABELS, "template": template}
         return {**pod, "apiVersion": "apps/v1", "kind": "Deployment", "spec": spec}
     return new_object(*way.kind, f"rehearsal-{name}", factory.namespace.name)
+
+
+def _with_main(factory: WorkloadFactory, way: Way, document: Object) -> Object:
+    """Returns the containers of a pod, the first of which has the fields of the row."""
+    main, *others = document["spec"]["containers"]
+    return {"containers": [_merged(main, _named(factory, way.main)), *others]}
 
 
 def _merged(document: Object, patch: Object) -> Any:
