@@ -26,6 +26,7 @@ from gpuc_rehearsal.outcome import Outcome
 from gpuc_rehearsal.sample_namespaces import SampleNamespaces
 from gpuc_rehearsal.sample_workloads import WorkloadFactory, creator, factories
 from gpuc_rehearsal.suites import Case, sending
+from gpuc_rehearsal.suites.jobs import NO_CONTROLLER
 from gpuc_rehearsal.suites.policies import emitted_name, origin, policy_outcome
 
 TABLE = Path(__file__).with_name("ways.yaml")
@@ -161,11 +162,12 @@ def _expected(factory: WorkloadFactory, way: Way) -> Outcome:
     return Outcome("admitted") if way.answer == "allowed" else Outcome("refused", by="API server", message=way.says)
 
 
-def _base(factory: WorkloadFactory, way: Way, name: str) -> Object:
+def _base(factory: WorkloadFactory, way: Way, name: str) -> Any:
     if way.of in ("pod", "gpu pod"):
         return factory.default_pod(name) if way.of == "gpu pod" else factory.pod(name)
     if way.of == "job":
-        return factory.queued_job(name, _names(factory).get("$queue", ""))
+        job = factory.queued_job(name, _names(factory).get("$queue", ""))
+        return _merged(job, {"spec": {"managedBy": NO_CONTROLLER}})  # so that it neither gets pods nor ends
     if way.of == "deployment":
         pod = factory.pod(name)
         template = {"metadata": {"labels": _LABELS["matchLabels"]}, "spec": pod["spec"] | {"restartPolicy": "Always"}}
