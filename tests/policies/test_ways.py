@@ -45,7 +45,7 @@ def refusing(factory: WorkloadFactory, way: Way) -> set[str]:
     """Returns the policies that refuse the request of a row."""
     document: Object = sample(factory, way, "x")
     before = None if way.change is None else document
-    after = document if before is None else merge_patch(document, change(factory, way, document), lambda _: None)
+    after = document if before is None else merge_patch(document, change(factory, way), lambda _: None)
     user = "member" if way.user == "member" else way.user or creator(factory, document) or "member"
     operation = "CREATE" if before is None else "UPDATE"
     review = Review(after, before, {"operation": operation, "userInfo": {"username": user}})

@@ -19,7 +19,7 @@ from gpuc.kubernetes.kueue import GROUP as KUEUE_GROUP
 from gpuc.kubernetes.resource_name import plural
 from gpuc.model import Cluster
 from gpuc.pipeline.stages import CompiledSpec
-from gpuc_rehearsal.client import Client, Object, address_of, new_object
+from gpuc_rehearsal.client import MERGE_PATCH, STRATEGIC_PATCH, Client, Object, address_of, new_object
 from gpuc_rehearsal.context import RehearsalContext
 from gpuc_rehearsal.crds import framework_groups
 from gpuc_rehearsal.outcome import Outcome
@@ -81,14 +81,15 @@ def sample(factory: WorkloadFactory, way: Way, name: str) -> Object:
     """Returns the object of a row in the namespace of a factory, whose namespace has a pool with GPUs."""
     document = _base(factory, way, f"way-{name}")
     if way.main and way.change is None:
-        document["spec"] |= _with_main(factory, way, document)
+        main, *others = document["spec"]["containers"]
+        document["spec"]["containers"] = [_merged(main, _named(factory, way.main)), *others]
     return _merged(document, _named(factory, way.fields))
 
 
-def change(factory: WorkloadFactory, way: Way, document: Object) -> Object:
-    """Returns the merge patch of a row for its object; empty for a row without one."""
+def change(factory: WorkloadFactory, way: Way) -> Object:
+    """Returns the patch of a row; empty for a row without one."""
     patch: Object = _named(factory, way.change or {})
-    return patch | ({"spec": _with_main(factory, way, document)} if way.main else {})
+    return patch | ({"spec": {"containers": [{"name": "main", **way.main}]}} if way.main else {})
 
 
 def applies(factory: WorkloadFactory, way: Way) -> bool:
@@ -129,7 +130,10 @@ def _action(factory: WorkloadFactory, way: Way, number: int) -> Any:
                 "DELETE", client.path(api, kind, namespace, name), {"dryRun": ["All"], **(way.options or {})}
             )
         elif way.verb == "patch":
-            client.patch_object(document, change(factory, way, document), way.subresource, dry_run=True)
+            path = client.path(api, kind, namespace, name, way.subresource)
+            # A merge patch would replace the list of containers.
+            form = STRATEGIC_PATCH if way.main else MERGE_PATCH
+            client.request("PATCH", path, change(factory, way), {"dryRun": "All"}, form)
         elif way.subresource:
             client.request("POST", client.path(api, kind, namespace, name, way.subresource), {}, {"dryRun": "All"})
         else:
@@ -174,12 +178,6 @@ def _base(factory: WorkloadFactory, way: Way, name: str) -> Any:
         spec = {"replicas": 0, "selector": _LABELS, "template": template}
         return {**pod, "apiVersion": "apps/v1", "kind": "Deployment", "spec": spec}
     return new_object(*way.kind, f"rehearsal-{name}", factory.namespace.name)
-
-
-def _with_main(factory: WorkloadFactory, way: Way, document: Object) -> Object:
-    """Returns the containers of a pod, the first of which has the fields of the row."""
-    main, *others = document["spec"]["containers"]
-    return {"containers": [_merged(main, _named(factory, way.main)), *others]}
 
 
 def _merged(document: Object, patch: Object) -> Any:
