@@ -108,8 +108,17 @@ def test_c4_a_member_does_not_force_the_deletion_of_a_running_pod() -> None:
 def test_c4_a_workload_is_deleted_with_its_pods(kind: str, options: Object, is_refused: bool) -> None:
     conditions = [{"type": "Complete", "status": "True"}]
     for status, expected in (({}, is_refused), ({"conditions": conditions}, False)):
-        message = refusal(WORKLOADS_NAME, "research", options, {"spec": {}, "status": status}, kind)
+        metadata = {"labels": {"kueue.x-k8s.io/queue-name": "research"}}
+        workload = {"metadata": metadata, "spec": {}, "status": status}
+        message = refusal(WORKLOADS_NAME, "research", options, workload, kind)
         assert ("set propagationPolicy to Background" in message) == expected
+
+
+def test_c4_the_pods_of_a_stateful_set_without_a_queue_may_stay() -> None:
+    orphan: Object = {"propagationPolicy": "Orphan"}
+    for metadata in ({}, {"labels": {"app": "x"}}):
+        assert refusal(WORKLOADS_NAME, "research", orphan, {"metadata": metadata}, "StatefulSet") == ""
+        assert refusal(WORKLOADS_NAME, "research", orphan, {"metadata": metadata}, "Job")
 
 
 def test_c4_the_policy_about_workloads_applies_to_all_kinds_whose_pods_kueue_counts_together() -> None:

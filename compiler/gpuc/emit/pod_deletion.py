@@ -29,6 +29,7 @@ from gpuc.diagnostics.finding import Path
 from gpuc.emit.policy_facts import FACTS
 from gpuc.emit.sync import wave
 from gpuc.kubernetes.api_groups import ADMISSION_API
+from gpuc.kubernetes.kueue import QUEUE_LABEL
 from gpuc.kubernetes.resource_name import plural
 from gpuc.manifest.manifest import Body, Manifest
 from gpuc.model import Cluster, Tenant
@@ -112,12 +113,15 @@ def _workloads(cluster: Cluster) -> Body:
         "propagation": f"{_OPTION}propagationPolicy) ? request.options.propagationPolicy : "
         f'{_OPTION}orphanDependents) ? (request.options.orphanDependents ? "Orphan" : "Background") : '
         'request.kind.kind == "Job" ? "Orphan" : "Background"',
+        # Without a queue, a ResourceQuota counts each pod of a StatefulSet.
+        "counted": 'request.kind.kind != "StatefulSet" || has(oldObject.metadata.labels) && '
+        f'"{QUEUE_LABEL}" in oldObject.metadata.labels',
         "finished": "has(oldObject.status) && has(oldObject.status.conditions) && "
         'oldObject.status.conditions.exists(c, c.status == "True" && '
         'c.type in ["Complete", "Completed", "Failed", "Finished", "Succeeded"])',
     }
     validation = {
-        "expression": 'variables.propagation != "Orphan" || variables.finished',
+        "expression": 'variables.propagation != "Orphan" || variables.finished || !variables.counted',
         "message": "a deletion that leaves the pods of a workload leaves their GPUs without quota; set "
         "propagationPolicy to Background",
     }

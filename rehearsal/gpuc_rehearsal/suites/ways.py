@@ -83,7 +83,8 @@ def sample(factory: WorkloadFactory, way: Way, name: str) -> Object:
     if way.main and way.change is None:
         main, *others = document["spec"]["containers"]
         document["spec"]["containers"] = [_merged(main, _named(factory, way.main)), *others]
-    return _merged(document, _named(factory, way.fields))
+    merged: Object = _merged(document, _named(factory, way.fields))
+    return merged
 
 
 def change(factory: WorkloadFactory, way: Way) -> Object:
