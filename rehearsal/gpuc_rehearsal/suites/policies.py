@@ -195,8 +195,8 @@ def deletion(spec: CompiledSpec) -> Iterator[Case]:
             continue
         limit = grace_limits(cluster)[factory.tenant.name]
         for deletion in _deletions(limit):
-            is_above = (deletion.requested or 0) > max(limit, deletion.of_pod)
-            expected = policy_outcome(cluster.policy_stage(GPU_QUOTA), NAME) if is_above else ADMITTED
+            is_refused = deletion.requested == 0 or (deletion.requested or 0) > max(limit, deletion.of_pod)
+            expected = policy_outcome(cluster.policy_stage(GPU_QUOTA), NAME) if is_refused else ADMITTED
             name, action = f"{factory.namespace.name} {deletion.name}", _delete(factory, deletion, editors[0])
             yield Case("deletion", name, origin(cluster, GPU_QUOTA), expected, action, batch="counted")
 
@@ -207,6 +207,8 @@ def _deletions(limit: int) -> Iterator[Deletion]:
     yield Deletion("pod deleted above the limit", above)
     yield Deletion("pod deleted within the limit", limit)
     yield Deletion("pod deleted at once", 0)
+    yield Deletion("pod deleted after a second", 1)
+    yield Deletion("all pods deleted at once", 0)
     yield Deletion("pod deleted", None)
     yield Deletion("slow pod deleted", None, slow)
     yield Deletion("slow pod deleted within its own period", slow, slow)
