@@ -74,9 +74,14 @@ def _choices(_: Cluster, tenant: Tenant) -> list[dict[str, Any]]:
 
 
 def _namespace_pools(_: Cluster, tenant: Tenant) -> list[dict[str, Any]]:
-    """Returns the pools on which a namespace has a ResourceQuota, with their GPU resources."""
+    """Returns the pools on which a namespace has a ResourceQuota: GPU resources, or the PriorityClass of the pods."""
     return [
-        {"namespace": namespace.name, "pool": quota.pool.name, "resources": list(quota.pool.gpu_resource_names)}
+        {
+            "namespace": namespace.name,
+            "pool": quota.pool.name,
+            "resources": list(quota.pool.gpu_resource_names),
+            **({"priorityClass": quota.pool.priority_class} if quota.pool.priority_class else {}),
+        }
         for namespace in tenant.namespaces
         for quota in namespace.quotas
     ]
