@@ -108,7 +108,7 @@ class Pool(Struct, frozen=True, kw_only=True, dict=True):
     def priority_class(self) -> str:
         """The PriorityClass of all pods on a pool without GPUs that ResourceQuotas count; empty for other pools.
 
-        Pods on all pools request cpu and memory. Only by the PriorityClass can a ResourceQuota tell these pods apart.
+        Pods on all pools request cpu and memory. A ResourceQuota distinguishes pods only by the PriorityClass.
 
         Source: kubernetes/kubernetes v1.35.4 pkg/quota/v1/evaluator/core/pods.go (podMatchesScopeFunc)
         """

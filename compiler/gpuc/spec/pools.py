@@ -90,7 +90,7 @@ class AnyPool(SpecModel):
     kueue: by the quotas of the queues.
 
     quota: by a ResourceQuota in each namespace, without Kueue, for pods that run without an end. The pods of a pool
-    without GPUs then have the PriorityClass gpuc-pool-POOL, by which the ResourceQuota tells them from other pods.
+    without GPUs then have the PriorityClass gpuc-pool-POOL, by which the ResourceQuota counts them.
     """
 
     shared: bool = False

@@ -27,7 +27,7 @@ WARNS_EVERYWHERE = rule_of("PLC014")
 _SELECTORS = ("namespaceSelector", "namespaces", "excludedNamespaces", "labelSelector", "name")
 _DENYING_POINTS = ("*", "validation.gatekeeper.sh", "vap.k8s.io")
 """Enforcement points that refuse objects. The other enforcement points, audit and gator, only report violations."""
-OTHER_NAMES = ("namespace", "priorityClass", "resource", "resources")
+OTHER_NAMES = ("namespace", "resource", "resources")
 """Keys whose values are not names of queues or pools, although the keys may be below a list of queues or pools."""
 _CLUSTER_SCOPED = frozenset(
     ("ClusterRole", "ClusterRoleBinding", "CustomResourceDefinition", "IngressClass", "Namespace", "Node",
