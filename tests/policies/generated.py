@@ -292,6 +292,9 @@ class _Maker:
         made = {"containers": [self._container(), *self._some(self._container, 1)], **self._fields(makers, 0.3)}
         if "devices" in self._words and self._chance.random() < 0.3:
             self._tolerate_device(made)
+        if "gpuJobs" in self._words and self._chance.random() < 0.1:
+            part = self._chance.choice(("containers", "initContainers"))
+            made[part] = [{"name": "amd", "image": _IMAGES[0], "resources": {"limits": {"amd.com/gpu": "1"}}}]
         return made
 
     def _tolerate_device(self, pod: Object) -> None:
@@ -306,10 +309,7 @@ class _Maker:
             "podReplacementPolicy": lambda: self._chance.choice(("Failed", "TerminatingOrFailed")),
             "podFailurePolicy": lambda: {"rules": []},
         }
-        spec = self._pod_spec()
-        if "gpuJobs" in self._words and self._chance.random() < 0.1:
-            spec["containers"][0]["resources"] = {"limits": {"amd.com/gpu": "1"}}
-        return {"template": {"spec": spec}, **self._fields(replacing, 0.3)}
+        return {"template": {"spec": self._pod_spec()}, **self._fields(replacing, 0.3)}
 
     def _pod_of(self, pool: Object) -> Object:
         """Returns a pod that selects a pool of the sample and requests a resource of the pool."""
@@ -322,13 +322,13 @@ class _Maker:
 
     def _pod(self) -> Object:
         """Returns a pod; often one that perhaps tolerates, selects and has the PriorityClass of a pool without GPUs."""
-        if not self._parts or self._chance.random() < 0.65:
+        if not self._parts or self._chance.random() < (0.65 if "tolerated" in self._words else 0.5):
             return self._pod_spec()
         part = self._chance.choice(self._parts)
         keys = ("gpuc.dev/pool", "gpuc.dev/pool", "gpuc.dev/pool", "node.kubernetes.io/not-ready", "")
         key: Object = self._chance.choice((*({"key": text} for text in keys), {}))
         value: Object = self._chance.choice(({"value": part["pool"]}, {"value": part["pool"]}, {"value": "other"}, {"value": ""}, {}))
-        pools, classes = (part["pool"], "other"), (*2 * (part["priorityClass"],), "gpuc-pool-other", "")
+        pools, classes = (part["pool"], "other"), (part["priorityClass"], "gpuc-pool-other")
         made: Object = {"containers": [{"name": "a", "image": _IMAGES[0]}]}
         if "schedulingGates" in self._words and self._chance.random() < 0.1:
             made["schedulingGates"] = [{"name": "kueue.x-k8s.io/admission"}]
