@@ -327,7 +327,9 @@ class _Maker:
         part = self._chance.choice(self._parts)
         keys = ("gpuc.dev/pool", "gpuc.dev/pool", "gpuc.dev/pool", "node.kubernetes.io/not-ready", "")
         key: Object = self._chance.choice((*({"key": text} for text in keys), {}))
-        value: Object = self._chance.choice(({"value": part["pool"]}, {"value": part["pool"]}, {"value": "other"}, {"value": ""}, {}))
+        value: Object = self._chance.choice(
+            ({"value": part["pool"]}, {"value": part["pool"]}, {"value": "other"}, {"value": ""}, {})
+        )
         pools, classes = (part["pool"], "other"), (part["priorityClass"], "gpuc-pool-other")
         made: Object = {"containers": [{"name": "a", "image": _IMAGES[0]}]}
         if "schedulingGates" in self._words and self._chance.random() < 0.1:
