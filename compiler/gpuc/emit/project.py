@@ -90,9 +90,8 @@ def project(cluster: Cluster, components: tuple[Component, ...]) -> Manifest:
     kinds |= {*chain.from_iterable(component.chart_kinds for component in charts)}
     kinds |= {*MONITORING_KINDS} if cluster.spec.observability else set()
     kinds |= {*TENANT_KINDS} if cluster.tenants else set()
-    cluster_kinds |= (
-        {PRIORITY_CLASS} if cluster.tenants and any(pool.priority_class for pool in cluster.pools) else set()
-    )
+    has_classes = cluster.tenants and any(pool.priority_class for pool in cluster.pools)
+    cluster_kinds |= {PRIORITY_CLASS} if has_classes else set()
     kinds |= {SERVICE_ACCOUNT} if any(namespace.spec.service_accounts for _, namespace in cluster.namespaces) else set()
     kinds |= {CILIUM_POLICY} if needs_cilium_policies(cluster) else set()
     # All namespaces, because a list of namespaces would change with the tenants. If Argo CD then synced the tenants

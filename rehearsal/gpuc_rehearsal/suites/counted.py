@@ -11,8 +11,8 @@ from gpuc.model import Pool
 from gpuc.parts.workload_kinds import pod_frameworks
 from gpuc.pipeline.stages import CompiledSpec
 from gpuc_rehearsal.client import Client, Object, address_of
-from gpuc_rehearsal.context import GATE as OWN_GATE
 from gpuc_rehearsal.context import RehearsalContext
+from gpuc_rehearsal.examples import GATE as OWN_GATE
 from gpuc_rehearsal.outcome import Outcome, Request
 from gpuc_rehearsal.sample_namespaces import SampleNamespaces
 from gpuc_rehearsal.sample_workloads import WorkloadFactory, distinct_factories
