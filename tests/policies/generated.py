@@ -141,10 +141,8 @@ class _Maker:
             owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "x", "uid": "1", "controller": True}
             for document in (made, before):
                 document["metadata"]["ownerReferences"] = [owner]
-        if "tolerated" in self._words and isinstance(before.get("spec"), dict) and self._flag():
-            before["spec"].pop("tolerations", None)
-        if "replacingBefore" in self._words and before["kind"] == "Job" and isinstance(before.get("spec"), dict):
-            before["spec"] |= {"podReplacementPolicy": "Failed"} if self._chance.random() < 0.3 else {}
+        if isinstance(before.get("spec"), dict):
+            self._weaken(before)
         if "gatedBefore" in self._words and isinstance(before.get("spec"), dict) and self._chance.random() < 0.3:
             before["spec"]["schedulingGates"] = [{"name": "kueue.x-k8s.io/admission"}]
             made["spec"].pop("schedulingGates", None)
@@ -153,6 +151,13 @@ class _Maker:
         if draw < 0.6:
             self._spoil(before)
         return before
+
+    def _weaken(self, before: Object) -> None:
+        """Changes the old object so that the update adds tolerations to a pod, or the replacement of pods to a Job."""
+        if "tolerated" in self._words and self._flag():
+            before["spec"].pop("tolerations", None)
+        if "replacingBefore" in self._words and before["kind"] == "Job" and self._chance.random() < 0.3:
+            before["spec"]["podReplacementPolicy"] = "Failed"
 
     def _suspend(self, document: Object) -> None:
         """Adds the field that suspends a job, in the forms of all kinds."""
