@@ -105,7 +105,7 @@ class SampleNamespaces:
 
 
 def _priority_classes(served: Iterable[Example]) -> set[str]:
-    """Returns the PriorityClasses of the pods of examples that a cluster may lack. Pods with a missing one are refused."""
+    """Returns the PriorityClasses of pools in examples. The API server refuses pods with a missing PriorityClass."""
     documents = (document for example in served for document in (example.document, example.before) if document)
     specs = (document.get("spec", {}) for document in documents if document["kind"] == "Pod")
     return {name for spec in specs if (name := spec.get("priorityClassName", "")).startswith(POOL_CLASS)}
