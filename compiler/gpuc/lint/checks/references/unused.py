@@ -4,6 +4,7 @@ from gpuc.cluster.flavors import FlavorCapacity
 from gpuc.cluster.index import Index
 from gpuc.cluster.pool import named
 from gpuc.cluster.pool_fields import LABELS
+from gpuc.cluster.pool_parts import pool_parts
 from gpuc.cluster.queue import from_objects
 from gpuc.diagnostics.finding import Rule
 from gpuc.kubernetes.api_groups import CONSTRAINTS, KARPENTER, KARPENTER_AWS, TEMPLATES
@@ -88,8 +89,9 @@ def _pools(index: Index) -> Findings:
     """Yields findings about node pools that neither Kueue nor a ResourceQuota counts."""
     pools = index.tree.once(FlavorCapacity).unqueued
     counted = _counted_by_quotas(index) if pools else set()
+    parts = {part.pool for part in index.tree.once(pool_parts)}
     for pool in pools:
-        if not pool.devices & counted:
+        if not pool.devices & counted and pool.of_spec not in parts:
             message = without_quota("queue or namespace", f"the nodes of {named([pool])}")
             yield ObjectFinding(capacity_without_queue.rule, pool.manifest, pool.place(LABELS), message)
 
