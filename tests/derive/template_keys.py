@@ -24,8 +24,8 @@ _TESTS = {
 }  # fmt: skip
 """Functions that look at a value and do not write its keys anywhere."""
 _SAME = {
-    "default", "coalesce", "or", "and", "ternary", "required", "deepCopy", "merge", "mustMerge", "mergeOverwrite", "omit",
-    "set",
+    "default", "coalesce", "or", "and", "ternary", "required", "deepCopy", "merge", "mustMerge", "mergeOverwrite",
+    "omit", "set",
 }  # fmt: skip
 """Functions whose result has the keys of their arguments."""
 
