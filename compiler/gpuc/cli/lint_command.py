@@ -1,6 +1,8 @@
 """`gpuc lint`: parses the arguments, lints each path and prints the report."""
 
+import os
 import sys
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from time import perf_counter
@@ -9,10 +11,18 @@ from gpuc.catalog import load, schemas
 from gpuc.catalog.schemas import builtin_kinds, builtin_versions
 from gpuc.cli.reports import exit_code, write_reports
 from gpuc.cli.specs import current_catalog, repository_prefix
+from gpuc.diagnostics.finding import Finding
 from gpuc.diagnostics.report import render
+from gpuc.diagnostics.report.console import write_stdout
+from gpuc.diagnostics.report.output import ReportFile
 from gpuc.diagnostics.report.progress import Progress
 from gpuc.diagnostics.report.result import Report
+from gpuc.diagnostics.suppressions import apply_ignored
 from gpuc.diagnostics.usage import UsageError
+from gpuc.diagnostics.words import counted
+from gpuc.lint.baseline import new_findings, read_baseline
+from gpuc.lint.baseline import write_baseline as write
+from gpuc.lint.ignores import SETTINGS, Ignores, read_settings, settings_file
 from gpuc.lint.linter import Linter
 
 
@@ -23,6 +33,9 @@ def run_lint(
     crds: Path | None = None,
     form: str = "text",
     strict: bool = False,
+    baseline: Path | None = None,
+    write_baseline: Path | None = None,
+    outputs: Sequence[ReportFile] = (),
 ) -> int:
     """Lints files and folders, prints the report, and returns the exit code.
 
@@ -31,24 +44,54 @@ def run_lint(
         chart: the Helm chart of documents that are not Kubernetes objects, as NAME or NAME=VERSION.
         crds: a folder of schemas from `gpuc crds import`; they take precedence over gpuc's own schemas.
 
+        baseline: a file whose findings the report does not have.
+        write_baseline: a file for all findings; the exit code is then 0.
+        outputs: files for further reports.
+
     Raises:
-        UsageError: for a version or a chart that gpuc does not know, and for paths without YAML documents.
+        UsageError: for a version or a chart that gpuc does not know, for paths without YAML documents, and for a file
+            that is no baseline.
     """
     started = perf_counter()
+    if baseline and write_baseline:
+        raise UsageError("--baseline and --write-baseline exclude each other")
+    known = read_baseline(baseline) if baseline else None
     name = _known_chart(chart) if chart is not None else None
     with closing(Progress(sys.stderr)) as progress:
         linter = Linter(_minor_version(kubernetes), name, crds, current_catalog(), progress=progress)
+        settings = settings_file(Path.cwd())
+        linter.own_files = frozenset(os.path.abspath(file) for file in (settings, baseline, write_baseline) if file)
         linter.lint_all(list(dict.fromkeys(paths)))
+    prefix = repository_prefix(Path.cwd())
+    findings, remarks = _without_ignored(linter, settings, paths)
+    if write_baseline:
+        write_stdout(f"{write(write_baseline, findings, prefix)}\n")
+        return 0
+    if known:
+        findings, sentence = new_findings(known, findings, prefix)
+        remarks.append(sentence)
     report = Report(
-        tuple(linter.findings),
+        tuple(findings),
         lines=linter.source_map.line,
         objects=linter.objects,
         unchecked=tuple(linter.unchecked.sentences(has_chart=name is not None, has_crds=crds is not None)),
         seconds=perf_counter() - started if form == "text" else None,
-        repository_prefix=repository_prefix(Path.cwd()),
+        repository_prefix=prefix,
+        remarks=tuple(remarks),
     )
-    write_reports(lambda name, style: render(name, report, style), form, ())
-    return exit_code(linter.findings, strict=strict)
+    write_reports(lambda name, style: render(name, report, style), form, outputs)
+    return exit_code(findings, strict=strict)
+
+
+def _without_ignored(linter: Linter, settings: Path | None, paths: Sequence[str]) -> tuple[list[Finding], list[str]]:
+    """Returns the findings that neither a comment nor gpuc.yaml accepts, and sentences about the others."""
+    found = read_settings(settings, linter.source_map) if settings else Ignores()
+    entries = [*linter.ignores.entries, *found.entries]
+    findings, accepted, unknown = apply_ignored([*linter.findings, *found.findings], entries, paths)
+    remarks = [f"{counted(accepted, 'finding')} ignored by comments or {SETTINGS}"] if accepted else []
+    if unknown:
+        remarks.append(f"{counted(unknown, 'ignored finding')} not seen; only a run for the complete folder can tell")
+    return findings, remarks
 
 
 def _known_chart(text: str) -> str:

@@ -12,10 +12,12 @@ from gpuc.catalog import Catalog, load
 from gpuc.catalog.schemas import table
 from gpuc.diagnostics.finding import Finding, Mark
 from gpuc.diagnostics.place import place
+from gpuc.diagnostics.suppressions import Ignored
 from gpuc.diagnostics.usage import UsageError
 from gpuc.documents.source_map import SourceMap
 from gpuc.lint import rule_of
 from gpuc.lint.checks import findings as check_objects
+from gpuc.lint.ignores import Ignores
 from gpuc.lint.load.chart_installs import ValuesSource, chart_installs, is_chart, merged_values
 from gpuc.lint.load.chart_values import (
     ChartResult,
@@ -61,6 +63,10 @@ class Linter(Struct):
     """Number of objects that were checked."""
     unchecked: Unchecked = field(default_factory=Unchecked)
     source_map: SourceMap = field(default_factory=SourceMap)
+    ignores: Ignores = field(default_factory=Ignores)
+    """The comments that accept findings."""
+    own_files: frozenset[str] = frozenset()
+    """The absolute paths of gpuc.yaml and of the baseline, which are not manifests."""
     progress: Callable[[str], None] | None = None
     """Shows the steps of a path with many files."""
 
@@ -70,7 +76,7 @@ class Linter(Struct):
         Raises:
             UsageError: when the path has no YAML or JSON file.
         """
-        names = [path] if path == STDIN else list(files_below(path))
+        names = [path] if path == STDIN else [name for name in files_below(path) if not self._is_own(name)]
         if not names:
             raise UsageError(f"no YAML in {path}")
         files = load_files(self._counted(names), self.source_map)
@@ -83,6 +89,8 @@ class Linter(Struct):
         self.findings += [*files.findings, *charts.findings, *self._unnamed_findings(files)]
         self.findings += [self._located(finding) for finding in self._object_findings(files, charts.values)]
         self.unchecked.reasons += files.unchecked
+        self.ignores.entries += files.ignores.entries
+        self.findings += files.ignores.findings
 
     def lint_all(self, paths: Sequence[str]) -> None:
         """Lints paths one after another, or on all cores if there are many. The results have the same order.
@@ -99,12 +107,17 @@ class Linter(Struct):
 
         _Process.settings = replace(self, progress=None)
         with get_context("fork").Pool(min(cores, len(paths))) as pool:
-            for findings, objects, unchecked, texts in pool.imap(_Process.linted, paths):
+            for findings, objects, unchecked, ignored, texts in pool.imap(_Process.linted, paths):
                 self.findings += findings
                 self.objects += objects
                 self.unchecked.add(unchecked)
+                self.ignores.entries += ignored
                 for file, text in texts.items():
                     self.source_map.add(file, text)
+
+    def _is_own(self, name: str) -> bool:
+        own = self.own_files
+        return bool(own) and os.path.basename(name) in map(os.path.basename, own) and os.path.abspath(name) in own
 
     def _counted(self, names: Sequence[str]) -> Iterator[str]:
         """Yields the names of files, and shows the number of the file if there are many."""
@@ -214,13 +227,16 @@ class _Process:
     settings: Linter
 
     @classmethod
-    def linted(cls, path: str) -> tuple[list[Finding], int, Unchecked, dict[str, str]]:
-        """Returns the results of a path: findings, number of objects, what is unchecked, and texts with findings."""
-        linter = replace(cls.settings, findings=[], objects=0, unchecked=Unchecked(), source_map=SourceMap())
+    def linted(cls, path: str) -> tuple[list[Finding], int, Unchecked, list[Ignored], dict[str, str]]:
+        """Returns the results of a path: findings, number of objects, what is unchecked, comments, and texts for them."""
+        linter = replace(
+            cls.settings, findings=[], objects=0, unchecked=Unchecked(), source_map=SourceMap(), ignores=Ignores()
+        )
         linter.lint(path)
-        files = {finding.mark.file for finding in linter.findings if finding.mark}
+        marks = [*(finding.mark for finding in linter.findings), *(entry.mark for entry in linter.ignores.entries)]
+        files = {mark.file for mark in marks if mark}
         texts = {file: linter.source_map.text(file) for file in files}
-        return linter.findings, linter.objects, linter.unchecked, texts
+        return linter.findings, linter.objects, linter.unchecked, linter.ignores.entries, texts
 
 
 def _documents(files: LoadedFiles) -> Iterator[ValuesSource]:

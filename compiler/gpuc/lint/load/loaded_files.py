@@ -12,6 +12,7 @@ from gpuc.diagnostics.finding import Finding, Path
 from gpuc.documents.reader import UNREADABLE, YamlText, read
 from gpuc.documents.source_map import SourceMap
 from gpuc.lint import rule_of
+from gpuc.lint.ignores import MARKER, Ignores, comments
 from gpuc.lint.load.chart_installs import MapDocument
 from gpuc.lint.load.files import UnreadableError, text_of
 from gpuc.lint.load.kustomize import generated_objects, input_files, is_kustomization, is_unused_patch
@@ -63,6 +64,8 @@ class LoadedFiles(Struct):
     """The files that cannot be read, with the reasons."""
     unchecked: Counter[str] = field(default_factory=Counter)
     """The number of documents that could not be checked, by the sentence that describes them."""
+    ignores: Ignores = field(default_factory=Ignores)
+    """The comments that accept findings."""
     _keys: set[tuple[str, ...]] = field(default_factory=set)
     _generated: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     """The number of objects with a generateName, by kind, namespace and generateName."""
@@ -74,6 +77,8 @@ class LoadedFiles(Struct):
             self.unchecked["templates that are not YAML yet; render the templates and lint the output"] += 1
             return
         self.findings += parsed.findings
+        if MARKER in text:
+            comments(file, text, self.ignores)
         for index, data in parsed.documents:
             for path, item in objects_of(data):
                 self._add_object(file, index, path, item)
