@@ -33,6 +33,7 @@ def run_lint(
     crds: Path | None = None,
     form: str = "text",
     strict: bool = False,
+    build: bool = False,
     baseline: Path | None = None,
     write_baseline: Path | None = None,
     outputs: Sequence[ReportFile] = (),
@@ -44,6 +45,7 @@ def run_lint(
         chart: the Helm chart of documents that are not Kubernetes objects, as NAME or NAME=VERSION.
         crds: a folder of schemas from `gpuc crds import`; they take precedence over gpuc's own schemas.
 
+        build: whether kustomize builds Kustomizations.
         baseline: a file whose findings the report does not have.
         write_baseline: a file for all findings; the exit code is then 0.
         outputs: files for further reports.
@@ -59,7 +61,7 @@ def run_lint(
     name = _known_chart(chart) if chart is not None else None
     with closing(Progress(sys.stderr)) as progress:
         linter = Linter(_minor_version(kubernetes), name, crds, current_catalog(), progress=progress)
-        settings = settings_file(Path.cwd())
+        linter.build, settings = build, settings_file(Path.cwd())
         linter.own_files = frozenset(os.path.abspath(file) for file in (settings, baseline, write_baseline) if file)
         linter.lint_all(list(dict.fromkeys(paths)))
     prefix = repository_prefix(Path.cwd())
@@ -88,7 +90,9 @@ def _without_ignored(linter: Linter, settings: Path | None, paths: Sequence[str]
     found = read_settings(settings, linter.source_map) if settings else Ignores()
     entries = [*linter.ignores.entries, *found.entries]
     findings, accepted, unknown = apply_ignored([*linter.findings, *found.findings], entries, paths)
-    remarks = [f"{counted(accepted, 'finding')} ignored by comments or {SETTINGS}"] if accepted else []
+    remarks = linter.remarks
+    if accepted:
+        remarks.append(f"{counted(accepted, 'finding')} ignored by comments or {SETTINGS}")
     if unknown:
         remarks.append(f"{counted(unknown, 'ignored finding')} not seen; only a run for the complete folder can tell")
     return findings, remarks

@@ -12,7 +12,6 @@ from gpuc.catalog import Catalog, load
 from gpuc.catalog.schemas import table
 from gpuc.diagnostics.finding import Finding, Mark
 from gpuc.diagnostics.place import place
-from gpuc.diagnostics.suppressions import Ignored
 from gpuc.diagnostics.usage import UsageError
 from gpuc.documents.source_map import SourceMap
 from gpuc.lint import rule_of
@@ -65,6 +64,10 @@ class Linter(Struct):
     source_map: SourceMap = field(default_factory=SourceMap)
     ignores: Ignores = field(default_factory=Ignores)
     """The comments that accept findings."""
+    build: bool = False
+    """Whether kustomize builds Kustomizations."""
+    remarks: list[str] = field(default_factory=list)
+    """Sentences about what was built."""
     own_files: frozenset[str] = frozenset()
     """The absolute paths of gpuc.yaml and of the baseline, which are not manifests."""
     progress: Callable[[str], None] | None = None
@@ -79,16 +82,19 @@ class Linter(Struct):
         names = [path] if path == STDIN else [name for name in files_below(path) if not self._is_own(name)]
         if not names:
             raise UsageError(f"no YAML in {path}")
-        files = load_files(self._counted(names), self.source_map)
+        files = load_files(self._counted(names), self.source_map, self.build)
         for file, reason in files.unreadable:
             self.findings.append(NOT_TEXT.at((), f"the file cannot be read: {reason}", mark=Mark(file, 1, 1)))
-        self.objects += len(files.manifests)
-        if self.progress and max(len(names), len(files.manifests)) >= MANY:
-            self.progress(f"checking {len(files.manifests)} objects")
-        charts = self._check_charts(files)
-        self.findings += [*files.findings, *charts.findings, *self._unnamed_findings(files)]
-        self.findings += [self._located(finding) for finding in self._object_findings(files, charts.values)]
+        self.findings += files.findings
+        for world in files.worlds():
+            self.objects += len(world.manifests)
+            if self.progress and max(len(names), len(world.manifests)) >= MANY:
+                self.progress(f"checking {len(world.manifests)} objects")
+            charts = self._check_charts(world)
+            self.findings += [*charts.findings, *self._unnamed_findings(world)]
+            self.findings += [self._located(finding) for finding in self._object_findings(world, charts.values)]
         self.unchecked.reasons += files.unchecked
+        self.remarks += files.remarks
         self.ignores.entries += files.ignores.entries
         self.findings += files.ignores.findings
 
@@ -107,11 +113,12 @@ class Linter(Struct):
 
         _Process.settings = replace(self, progress=None)
         with get_context("fork").Pool(min(cores, len(paths))) as pool:
-            for findings, objects, unchecked, ignored, texts in pool.imap(_Process.linted, paths):
+            for findings, objects, unchecked, entries, remarks, texts in pool.imap(_Process.linted, paths):
                 self.findings += findings
                 self.objects += objects
                 self.unchecked.add(unchecked)
-                self.ignores.entries += ignored
+                self.ignores.entries += entries
+                self.remarks += remarks
                 for file, text in texts.items():
                     self.source_map.add(file, text)
 
@@ -227,16 +234,15 @@ class _Process:
     settings: Linter
 
     @classmethod
-    def linted(cls, path: str) -> tuple[list[Finding], int, Unchecked, list[Ignored], dict[str, str]]:
-        """Returns the results of a path: findings, number of objects, what is unchecked, comments, and texts for them."""
-        linter = replace(
-            cls.settings, findings=[], objects=0, unchecked=Unchecked(), source_map=SourceMap(), ignores=Ignores()
-        )
+    def linted(cls, path: str) -> tuple[Any, ...]:
+        """Returns the results of a path, in the order of `lint_all`, and the texts of the files that they name."""
+        empty = {"findings": [], "objects": 0, "unchecked": Unchecked(), "ignores": Ignores(), "remarks": []}
+        linter = replace(cls.settings, source_map=SourceMap(), **empty)
         linter.lint(path)
-        marks = [*(finding.mark for finding in linter.findings), *(entry.mark for entry in linter.ignores.entries)]
-        files = {mark.file for mark in marks if mark}
-        texts = {file: linter.source_map.text(file) for file in files}
-        return linter.findings, linter.objects, linter.unchecked, linter.ignores.entries, texts
+        entries = linter.ignores.entries
+        marks = [*(finding.mark for finding in linter.findings), *(entry.mark for entry in entries)]
+        texts = {mark.file: linter.source_map.text(mark.file) for mark in marks if mark}
+        return linter.findings, linter.objects, linter.unchecked, entries, linter.remarks, texts
 
 
 def _documents(files: LoadedFiles) -> Iterator[ValuesSource]:

@@ -91,7 +91,9 @@ def _location(row: ReportRow, prefix: str) -> dict[str, Any]:
 def _physical_location(place: Mark | str, prefix: str) -> dict[str, Any]:
     """Returns the location of a mark, or of a complete file."""
     file = place if isinstance(place, str) else place.file
-    physical: dict[str, Any] = {"artifactLocation": {"uri": quote(in_repository(file, prefix)), "uriBaseId": "%SRCROOT%"}}
+    physical: dict[str, Any] = {
+        "artifactLocation": {"uri": quote(in_repository(file, prefix)), "uriBaseId": "%SRCROOT%"}
+    }
     if isinstance(place, Mark):
         physical["region"] = {"startLine": place.line, "startColumn": place.column}
     return {"physicalLocation": physical}

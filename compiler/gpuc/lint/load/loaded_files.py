@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from gpuc.diagnostics.finding import Finding, Path
 from gpuc.documents.reader import UNREADABLE, YamlText, read
@@ -22,6 +23,7 @@ from gpuc.objects.object_finding import ObjectFinding
 NO_OBJECT = rule_of("LNT004")
 REPEATED = rule_of("LNT006")
 NO_LABELS = rule_of("LNT007")
+NOT_BUILT = rule_of("LNT010")
 _FILES_OF_TOOLS = ("test.gatekeeper.sh", "kind.x-k8s.io", "eksctl.io")
 """API groups of files that command-line tools read, and that are not applied to a cluster."""
 _QUANTITY_MAPS = frozenset(
@@ -66,6 +68,10 @@ class LoadedFiles(Struct):
     """The number of documents that could not be checked, by the sentence that describes them."""
     ignores: Ignores = field(default_factory=Ignores)
     """The comments that accept findings."""
+    built: list[list[Manifest]] = field(default_factory=list)
+    """The objects of each Kustomization that was built."""
+    remarks: list[str] = field(default_factory=list)
+    """Sentences about what was built."""
     _keys: set[tuple[str, ...]] = field(default_factory=set)
     _generated: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     """The number of objects with a generateName, by kind, namespace and generateName."""
@@ -87,7 +93,8 @@ class LoadedFiles(Struct):
         """Removes the patches of Kustomizations and adds the generated objects. Call this after the last file."""
         if not self.kustomizations:
             return
-        self.unchecked[_KUSTOMIZATION] += len(self.kustomizations)
+        if not self.built:
+            self.unchecked[_KUSTOMIZATION] += len(self.kustomizations)
         inputs = input_files(self.kustomizations)
         files = {manifest.file for manifest in self.manifests}
         inputs |= {os.path.abspath(file) for file in files if is_unused_patch(file, self.kustomizations)}
@@ -99,6 +106,43 @@ class LoadedFiles(Struct):
         self.other_maps = [document for document in self.other_maps if os.path.abspath(document[0]) not in inputs]
         if patches:
             self.unchecked[_PATCH] += len(patches)
+
+    def build(self, source_map: SourceMap) -> None:
+        """Replaces the files of Kustomizations by what kustomize builds of them. Call this after the last file."""
+        from gpuc.lint.load.build import builds
+        from gpuc.lint.load.places import Places
+
+        built = sorted(builds(self.kustomizations, source_map), key=lambda build: build.file)
+        failed = {file for build in built if build.reason for file in build.inputs}
+        inputs = {file for build in built if not build.reason for file in build.inputs} - failed
+        places = Places(source_map, self.manifests)
+        for build in built:
+            self.remarks.append(build.remark)
+            if build.mistake:
+                self.findings.append(NOT_BUILT.at((), build.reason, mark=build.mistake))
+            objects = [data for data in build.documents if isinstance(data, dict)]
+            self.built.append([manifest for data in objects if (manifest := places.manifest(build, data))])
+        self.manifests = [row for row in self.manifests if os.path.abspath(row.file) not in inputs]
+        self.object_findings = [row for row in self.object_findings if os.path.abspath(row.manifest.file) not in inputs]
+        self.unnamed = [row for row in self.unnamed if os.path.abspath(row.file) not in inputs]
+        self.other_maps = [row for row in self.other_maps if os.path.abspath(row[0]) not in inputs]
+        self.kustomizations = [row for row in self.kustomizations if os.path.abspath(row[0]) not in inputs]
+
+    def worlds(self) -> "Iterator[LoadedFiles]":
+        """Yields the files with the builds that have no common object, then each other build alone.
+
+        Builds with common objects are for different clusters, such as two overlays of the same base.
+        """
+        first, others = list(self.manifests), []
+        seen = {_identity(manifest) for manifest in first}
+        for objects in self.built:
+            mine = {_identity(manifest) for manifest in objects}
+            if seen.isdisjoint(mine):
+                first, seen = [*first, *objects], seen | mine
+            else:
+                others.append(LoadedFiles(manifests=objects))
+        yield replace(self, manifests=first) if self.built else self
+        yield from others
 
     def _add_object(self, file: str, index: int, path: Path, data: Any) -> None:
         if not isinstance(data, dict):
@@ -141,14 +185,18 @@ class LoadedFiles(Struct):
                 yield ObjectFinding(NO_LABELS, manifest, ("metadata", name), message)
         if "name" not in metadata:
             return  # the API server generates a different name for every object
-        key = manifest.file, manifest.api.rpartition("/")[0], manifest.kind, manifest.namespace, manifest.name
+        key = manifest.file, *_identity(manifest)
         if key in self._keys:
             yield ObjectFinding(REPEATED, manifest, ("metadata", "name"), "this file already has the same object")
         self._keys.add(key)
 
 
-def load_files(files: Iterable[str], source_map: SourceMap) -> LoadedFiles:
-    """Loads files together, and adds their texts to a source map."""
+def load_files(files: Iterable[str], source_map: SourceMap, build: bool = False) -> LoadedFiles:
+    """Loads files together, and adds their texts to a source map.
+
+    Args:
+        build: whether kustomize builds the Kustomizations among the files.
+    """
     loaded = LoadedFiles()
     for file in files:
         try:
@@ -158,8 +206,14 @@ def load_files(files: Iterable[str], source_map: SourceMap) -> LoadedFiles:
             continue
         source_map.add(file, text)
         loaded.add(file, text)
+    if build:
+        loaded.build(source_map)
     loaded.apply_kustomizations()
     return loaded
+
+
+def _identity(manifest: Manifest) -> tuple[str, ...]:
+    return manifest.api.rpartition("/")[0], manifest.kind, manifest.namespace, manifest.name
 
 
 def _unnamed(file: str, path: Path, data: dict[str, Any]) -> UnnamedObject:
@@ -175,7 +229,9 @@ def _unnamed(file: str, path: Path, data: dict[str, Any]) -> UnnamedObject:
     return UnnamedObject(file, path, api, kind, message, data)
 
 
-_KUSTOMIZATION = "Kustomizations, which gpuc lint does not build; lint the output of `kubectl kustomize`"
+_KUSTOMIZATION = (
+    "Kustomizations, which gpuc lint does not build; lint the output of `kubectl kustomize`, or add --build"
+)
 _PATCH = "Kustomize patches, which change other objects and are not objects themselves"
 
 
