@@ -28,6 +28,7 @@ from gpuc.lint.linter import Linter
 
 def run_lint(
     paths: list[str],
+    *,
     kubernetes: str = "1.35",
     chart: str | None = None,
     crds: Path | None = None,
@@ -69,8 +70,8 @@ def run_lint(
     if write_baseline:
         write_stdout(f"{write(write_baseline, findings, prefix)}\n")
         return 0
-    if known:
-        findings, sentence = new_findings(known, findings, prefix)
+    if baseline and known:
+        findings, sentence = new_findings(baseline, known, findings, prefix)
         remarks.append(sentence)
     report = Report(
         tuple(findings),

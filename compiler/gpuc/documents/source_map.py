@@ -1,8 +1,11 @@
 """Maps the values of YAML documents to lines and columns of their files."""
 
+import re
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
+
+from msgspec import ValidationError
 
 from gpuc.diagnostics.finding import Mark, Path
 from gpuc.documents.reader import Document, document
@@ -56,6 +59,12 @@ class SourceMap:
     def locator(self, file: str, start: Path) -> Callable[[Path, bool], Mark]:
         """Returns a function that maps a path below `start`, and whether it means the key, to its mark."""
         return lambda path, on_key: self.mark(file, (*start, *path), on_key)
+
+    def located(self, error: ValidationError, file: str, start: Path) -> tuple[str, Mark]:
+        """Returns the message of an error of msgspec about the data at a path, and the mark of the wrong value."""
+        message, _, below = str(error).partition(" - at `$")
+        steps = (int(number) if number else name for name, number in re.findall(r"\.(\w+)|\[(\d+)\]", below))
+        return message, self.mark(file, (*start, *steps))
 
     def mark_in_file(self, outer: Mark, text: str, inner: Mark) -> Mark:
         """Converts a mark in a string to a mark in the file. Returns `outer` if the position is not certain.

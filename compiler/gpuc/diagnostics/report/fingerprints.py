@@ -13,7 +13,8 @@ def fingerprints(rows: Iterable[ReportRow], prefix: str) -> list[str]:
     """Returns a hash and a counter for each row of a report. Both stay the same when lines move or numbers change.
 
     The hash is of the rule id, the file, and the spec path. A finding without a path has the object and the field in
-    its message: numbers after the name of the object do not count, nor the text after a semicolon. The counter distinguishes equal hashes.
+    its message, of which numbers after the name of the object and the text after a semicolon do not count. The counter
+    distinguishes equal hashes.
 
     Args:
         prefix: the path of the root in its repository, so that the hash does not depend on the folder of the command.

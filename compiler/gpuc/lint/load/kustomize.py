@@ -51,20 +51,14 @@ def input_files(kustomizations: list[MapDocument]) -> set[str]:
 
 def input_names(data: dict[str, Any]) -> Iterator[tuple[Path, str]]:
     """Yields the path and the value of each name of a file or folder, or URL, that a Kustomization reads."""
-    for key in (*_RESOURCES, *_LISTS_OF_PATHS):
-        yield from (((key, number), name) for number, name in items(data.get(key)) if _is_name(name))
-    for key in _LISTS_WITH_PATHS:
-        for number, patch in items(data.get(key)):
-            if _is_name(name := dig(patch, "path")):
-                yield (key, number, "path"), name
+    paths: list[Path] = [(key, number) for key in (*_RESOURCES, *_LISTS_OF_PATHS) for number, _ in items(data.get(key))]
+    paths += [(key, number, "path") for key in _LISTS_WITH_PATHS for number, _ in items(data.get(key))]
     for key in _GENERATORS:
         for number, generator in items(data.get(key)):
-            for inner in ("files", "envs"):
-                for place, name in items(dig(generator, inner)):
-                    if _is_name(name):
-                        yield (key, number, inner, place), name.rpartition("=")[2]
-    if _is_name(name := dig(data, "openapi", "path")):
-        yield ("openapi", "path"), name
+            paths += [(key, number, inner, i) for inner in ("files", "envs") for i, _ in items(dig(generator, inner))]
+    for path in (*paths, ("openapi", "path")):
+        if _is_name(name := dig(data, *path)):
+            yield path, name.rpartition("=")[2] if "files" in path else name
 
 
 def _is_name(value: Any) -> bool:

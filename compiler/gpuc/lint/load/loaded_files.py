@@ -19,6 +19,7 @@ from gpuc.lint.load.files import UnreadableError, text_of
 from gpuc.lint.load.kustomize import generated_objects, input_files, is_kustomization, is_unused_patch
 from gpuc.manifest.manifest import NOT_IN_BODY, Body, Manifest, manifest_of
 from gpuc.objects.object_finding import ObjectFinding
+from gpuc.objects.object_set import dig
 
 NO_OBJECT = rule_of("LNT004")
 REPEATED = rule_of("LNT006")
@@ -110,18 +111,19 @@ class LoadedFiles(Struct):
     def build(self, source_map: SourceMap) -> None:
         """Replaces the files of Kustomizations by what kustomize builds of them. Call this after the last file."""
         from gpuc.lint.load.build import builds
-        from gpuc.lint.load.places import Places
 
-        built = sorted(builds(self.kustomizations, source_map), key=lambda build: build.file)
-        failed = {file for build in built if build.reason for file in build.inputs}
-        inputs = {file for build in built if not build.reason for file in build.inputs} - failed
-        places = Places(source_map, self.manifests)
-        for build in built:
+        done = sorted(builds(self.kustomizations, source_map), key=lambda build: build.file)
+        sources: dict[str, list[Manifest]] = {}
+        for manifest in (*self.manifests, *generated_objects(self.kustomizations)):
+            sources.setdefault(os.path.abspath(manifest.file), []).append(manifest)
+        for build in done:
             self.remarks.append(build.remark)
-            if build.mistake:
-                self.findings.append(NOT_BUILT.at((), build.reason, mark=build.mistake))
-            objects = [data for data in build.documents if isinstance(data, dict)]
-            self.built.append([manifest for data in objects if (manifest := places.manifest(build, data))])
+            if build.problem and build.problem.is_mistake:
+                self.findings.append(NOT_BUILT.at((), build.problem.reason, mark=build.problem.mark))
+            rows = (_built(data, file, sources.get(file, ())) for file, data in build.objects)
+            self.built.append([manifest for manifest in rows if manifest])
+        as_they_are = {file for build in done if build.problem for file in build.inputs}
+        inputs = {file for build in done if not build.problem for file in build.inputs} - as_they_are
         self.manifests = [row for row in self.manifests if os.path.abspath(row.file) not in inputs]
         self.object_findings = [row for row in self.object_findings if os.path.abspath(row.manifest.file) not in inputs]
         self.unnamed = [row for row in self.unnamed if os.path.abspath(row.file) not in inputs]
@@ -210,6 +212,17 @@ def load_files(files: Iterable[str], source_map: SourceMap, build: bool = False)
         loaded.build(source_map)
     loaded.apply_kustomizations()
     return loaded
+
+
+def _built(data: dict[str, Any], file: str, sources: Iterable[Manifest]) -> Manifest | None:
+    """Returns an object that kustomize built, at the place of the object of its file that has the closest name."""
+    api, kind, name = data.get("apiVersion"), data.get("kind"), dig(data, "metadata", "name")
+    if not (isinstance(api, str) and isinstance(kind, str) and isinstance(name, str)):
+        return None
+    same = [manifest for manifest in sources if manifest.kind == kind]
+    source = max(same, key=lambda manifest: (manifest.name == name, manifest.name in name), default=None)
+    file, origin = (source.file, source.origin) if source else (os.path.relpath(file), (0,))
+    return manifest_of(data, file, origin, applied_body(data), name)
 
 
 def _identity(manifest: Manifest) -> tuple[str, ...]:
