@@ -1,11 +1,11 @@
 """`gpuc lint`: parses the arguments, lints each path and prints the report."""
 
-import os
 import sys
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 from gpuc.catalog import load, schemas
 from gpuc.catalog.schemas import builtin_kinds, builtin_versions
@@ -28,45 +28,32 @@ from gpuc.lint.linter import Linter
 
 def run_lint(
     paths: list[str],
-    *,
-    kubernetes: str = "1.35",
-    chart: str | None = None,
-    crds: Path | None = None,
     form: str = "text",
     strict: bool = False,
-    build: bool = False,
     baseline: Path | None = None,
     write_baseline: Path | None = None,
     outputs: Sequence[ReportFile] = (),
+    **options: Any,
 ) -> int:
     """Lints files and folders, prints the report, and returns the exit code.
 
     Args:
-        kubernetes: the minor version of the cluster.
-        chart: the Helm chart of documents that are not Kubernetes objects, as NAME or NAME=VERSION.
-        crds: a folder of schemas from `gpuc crds import`; they take precedence over gpuc's own schemas.
-
-        build: whether kustomize builds Kustomizations.
         baseline: a file whose findings the report does not have.
         write_baseline: a file for all findings; the exit code is then 0.
-        outputs: files for further reports.
+        options: the arguments of `_linter`.
 
     Raises:
         UsageError: for a version or a chart that gpuc does not know, for paths without YAML documents, and for a file
             that is no baseline.
     """
     started = perf_counter()
-    if baseline and write_baseline:
-        raise UsageError("--baseline and --write-baseline exclude each other")
     known = read_baseline(baseline) if baseline else None
-    name = _known_chart(chart) if chart is not None else None
+    linter = _linter(**options)
     with closing(Progress(sys.stderr)) as progress:
-        linter = Linter(_minor_version(kubernetes), name, crds, current_catalog(), progress=progress)
-        linter.build, settings = build, settings_file(Path.cwd())
-        linter.own_files = frozenset(os.path.abspath(file) for file in (settings, baseline, write_baseline) if file)
+        linter.progress = progress
         linter.lint_all(list(dict.fromkeys(paths)))
     prefix = repository_prefix(Path.cwd())
-    findings, remarks = _without_ignored(linter, settings, paths)
+    findings, remarks = _without_ignored(linter, paths)
     if write_baseline:
         write_stdout(f"{write(write_baseline, findings, prefix)}\n")
         return 0
@@ -77,7 +64,7 @@ def run_lint(
         tuple(findings),
         lines=linter.source_map.line,
         objects=linter.objects,
-        unchecked=tuple(linter.unchecked.sentences(has_chart=name is not None, has_crds=crds is not None)),
+        unchecked=tuple(linter.unchecked.sentences(has_chart=bool(linter.chart), has_crds=linter.crds is not None)),
         seconds=perf_counter() - started if form == "text" else None,
         repository_prefix=prefix,
         remarks=tuple(remarks),
@@ -86,17 +73,30 @@ def run_lint(
     return exit_code(findings, strict=strict)
 
 
-def _without_ignored(linter: Linter, settings: Path | None, paths: Sequence[str]) -> tuple[list[Finding], list[str]]:
+def _linter(
+    kubernetes: str = "1.35", chart: str | None = None, crds: Path | None = None, build: bool = False
+) -> Linter:
+    """Returns a linter.
+
+    Args:
+        kubernetes: the minor version of the cluster.
+        chart: the Helm chart of documents that are not Kubernetes objects, as NAME or NAME=VERSION.
+        crds: a folder of schemas from `gpuc crds import`; they take precedence over gpuc's own schemas.
+        build: whether kustomize builds Kustomizations.
+    """
+    name = _known_chart(chart) if chart is not None else None
+    return Linter(_minor_version(kubernetes), name, crds, current_catalog(), build=build)
+
+
+def _without_ignored(linter: Linter, paths: Sequence[str]) -> tuple[list[Finding], list[str]]:
     """Returns the findings that neither a comment nor gpuc.yaml accepts, and sentences about the others."""
-    found = read_settings(settings, linter.source_map) if settings else Ignores()
-    entries = [*linter.ignores.entries, *found.entries]
-    findings, accepted, unknown = apply_ignored([*linter.findings, *found.findings], entries, paths)
-    remarks = linter.remarks
-    if accepted:
-        remarks.append(f"{counted(accepted, 'finding')} ignored by comments or {SETTINGS}")
-    if unknown:
-        remarks.append(f"{counted(unknown, 'ignored finding')} not seen; only a run for the complete folder can tell")
-    return findings, remarks
+    settings, found = settings_file(Path.cwd()), Ignores()
+    if settings:
+        found = read_settings(settings, linter.source_map)
+    findings, accepted = apply_ignored([*linter.findings, *found.findings], found.entries, paths)
+    accepted += linter.unchecked.accepted
+    ignored = [f"{counted(accepted, 'finding')} ignored by comments or {SETTINGS}"] if accepted else []
+    return findings, [*linter.unchecked.remarks, *ignored]
 
 
 def _known_chart(text: str) -> str:

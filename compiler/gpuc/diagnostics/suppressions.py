@@ -73,7 +73,7 @@ class Ignored(Struct, frozen=True):
     mark: Mark
     """The place of the comment or of the entry."""
     files: str
-    """The absolute path of the file, of a folder, or a pattern in which * also matches slashes."""
+    """The absolute path of a file or a folder, or a pattern in which * also matches slashes."""
     scope: str
     """The absolute path of the folder with all files that can have the finding."""
     lines: tuple[int, int] | None = None
@@ -84,39 +84,30 @@ class Ignored(Struct, frozen=True):
         if mark is None or (self.lines and not self.lines[0] <= mark.line <= self.lines[1]):
             return False
         file = os.path.abspath(mark.file)
-        return file == self.files or file.startswith(f"{self.files}{os.sep}") or fnmatchcase(file, self.files)
+        return f"{file}/".startswith(f"{self.files}/") or fnmatchcase(file, self.files)
 
 
 def apply_ignored(
-    findings: Iterable[Finding], entries: Iterable[Ignored], paths: Sequence[str]
-) -> tuple[list[Finding], int, int]:
-    """Returns the findings that no entry accepts, and a warning for each entry without a finding.
+    findings: Iterable[Finding], entries: Sequence[Ignored], paths: Iterable[str]
+) -> tuple[list[Finding], int]:
+    """Returns the findings that no entry accepts, warnings about unused entries, and the number of accepted findings.
 
     Args:
         paths: the files and folders that were checked. They tell nothing about an entry whose scope is larger.
-
-    Returns:
-        Also the number of accepted findings, and of entries without a finding whose scope is larger.
     """
-    by_id: dict[str, list[Ignored]] = {}
-    for entry in dict.fromkeys(entries):
-        by_id.setdefault(entry.id, []).append(entry)
-    used: set[Ignored] = set()
-    remaining, accepted, unknown = [], 0, 0
+    unused, remaining, accepted = dict.fromkeys(entries), [], 0
     for finding in findings:
-        covering = {entry for entry in by_id.get(finding.id, ()) if entry.covers(finding.mark)}
-        used |= covering
+        covering = [entry for entry in entries if entry.id == finding.id and entry.covers(finding.mark)]
         accepted += bool(covering)
-        if not covering:
-            remaining.append(finding)
-    checked = {os.path.abspath(path) for path in paths}
-    for entry in (entry for same in by_id.values() for entry in same if entry not in used):
-        if any(entry.scope == path or entry.scope.startswith(f"{path.rstrip(os.sep)}{os.sep}") for path in checked):
+        remaining += [] if covering else [finding]
+        for entry in covering:
+            unused.pop(entry, None)
+    folders = [os.path.join(os.path.abspath(path), "") for path in paths]
+    for entry in unused:
+        if f"{entry.scope}/".startswith(tuple(folders)):
             message = f"{entry.id} is ignored here, but gpuc reports no finding of rule {entry.id}"
             remaining.append(UNUSED.at((), message, fix=f"remove the entry of {entry.id}", mark=entry.mark))
-        else:
-            unknown += 1
-    return remaining, accepted, unknown
+    return remaining, accepted
 
 
 def _entries(node: Any, path: Path) -> Iterator[Path]:

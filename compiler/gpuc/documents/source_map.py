@@ -63,8 +63,9 @@ class SourceMap:
     def located(self, error: ValidationError, file: str, start: Path) -> tuple[str, Mark]:
         """Returns the message of an error of msgspec about the data at a path, and the mark of the wrong value."""
         message, _, below = str(error).partition(" - at `$")
-        steps = (int(number) if number else name for name, number in re.findall(r"\.(\w+)|\[(\d+)\]", below))
-        return message, self.mark(file, (*start, *steps))
+        steps = re.findall(r"\.(\w+)|\[(\d+)\]", below)
+        path = [int(number) if number else name for name, number in steps] + re.findall("unknown field `(.*)`", message)
+        return message, self.mark(file, (*start, *path), on_key=True)
 
     def mark_in_file(self, outer: Mark, text: str, inner: Mark) -> Mark:
         """Converts a mark in a string to a mark in the file. Returns `outer` if the position is not certain.
@@ -85,4 +86,4 @@ class SourceMap:
 
     def _document(self, file: str, index: str | int) -> Document | None:
         assert isinstance(index, int), "the origin of a loaded object begins with the index of its document"
-        return document(self._texts[file], file, index)
+        return document(self.text(file), file, index)

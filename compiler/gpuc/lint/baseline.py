@@ -8,6 +8,7 @@ Only the fingerprints count; the other keys are for people.
 
 import json
 from pathlib import Path
+from typing import Literal
 
 from msgspec import DecodeError, Struct, ValidationError
 from msgspec.json import decode
@@ -25,10 +26,6 @@ from gpuc.lint.load.files import UnreadableError, text_of
 FORMAT = 1
 
 
-class _Head(Struct):
-    format: int
-
-
 class _Known(Struct):
     fingerprint: str
 
@@ -36,6 +33,7 @@ class _Known(Struct):
 class Baseline(Struct):
     """The file, of which other keys are not read."""
 
+    format: Literal[1]
     gpuc: str
     """The version of gpuc that wrote the file."""
     findings: list[_Known]
@@ -49,18 +47,15 @@ def read_baseline(path: Path) -> Baseline:
     """
     file, source = str(path), SourceMap()
     try:
-        source.add(file, text := text_of(file))
-        if (form := decode(text, type=_Head).format) != FORMAT:
-            mark = source.mark(file, (0, "format"), on_key=True)
-            raise UsageError(f"{mark}: a baseline of format {form}; gpuc {__version__} reads {FORMAT}: write it again")
-        return decode(text, type=Baseline)
+        source.add(file, text_of(file))
+        return decode(source.text(file), type=Baseline)
     except UnreadableError as error:
         raise UsageError(f"{file}: {error}") from None
     except ValidationError as error:
         message, mark = source.located(error, file, (0,))
-        raise UsageError(f"{mark}: not a baseline: {message}") from None
+        raise UsageError(f"{mark}: not a baseline of format {FORMAT}: {message}; write it again") from None
     except (DecodeError, RecursionError) as error:
-        broken = next((f"{finding.mark}: {finding.message}" for finding in read(text, file).findings), "")
+        broken = next((f"{row.mark}: {row.message}" for row in read(source.text(file), file).findings), "")
         raise UsageError(f"{broken or f'{file}:1:1: {error}'}; a baseline is JSON") from None
 
 

@@ -12,11 +12,11 @@ from gpuc.catalog import Catalog, load
 from gpuc.catalog.schemas import table
 from gpuc.diagnostics.finding import Finding, Mark
 from gpuc.diagnostics.place import place
+from gpuc.diagnostics.suppressions import apply_ignored
 from gpuc.diagnostics.usage import UsageError
 from gpuc.documents.source_map import SourceMap
 from gpuc.lint import rule_of
 from gpuc.lint.checks import findings as check_objects
-from gpuc.lint.ignores import Ignores
 from gpuc.lint.load.chart_installs import ValuesSource, chart_installs, is_chart, merged_values
 from gpuc.lint.load.chart_values import (
     ChartResult,
@@ -62,14 +62,8 @@ class Linter(Struct):
     """Number of objects that were checked."""
     unchecked: Unchecked = field(default_factory=Unchecked)
     source_map: SourceMap = field(default_factory=SourceMap)
-    ignores: Ignores = field(default_factory=Ignores)
-    """The comments that accept findings."""
     build: bool = False
     """Whether kustomize builds Kustomizations."""
-    remarks: list[str] = field(default_factory=list)
-    """Sentences about what was built."""
-    own_files: frozenset[str] = frozenset()
-    """The absolute paths of gpuc.yaml and of the baseline, which are not manifests."""
     progress: Callable[[str], None] | None = None
     """Shows the steps of a path with many files."""
 
@@ -79,24 +73,23 @@ class Linter(Struct):
         Raises:
             UsageError: when the path has no YAML or JSON file.
         """
-        names = [path] if path == STDIN else [name for name in files_below(path) if not self._is_own(name)]
+        names = [path] if path == STDIN else list(files_below(path))
         if not names:
             raise UsageError(f"no YAML in {path}")
-        files = load_files(self._counted(names), self.source_map, self.build)
+        files, before = load_files(self._counted(names), self.source_map, self.build), len(self.findings)
         for file, reason in files.unreadable:
             self.findings.append(NOT_TEXT.at((), f"the file cannot be read: {reason}", mark=Mark(file, 1, 1)))
         self.findings += files.findings
-        for world in files.worlds():
+        for world in files.worlds() if files.built else [files]:
             self.objects += len(world.manifests)
             if self.progress and max(len(names), len(world.manifests)) >= MANY:
                 self.progress(f"checking {len(world.manifests)} objects")
             charts = self._check_charts(world)
             self.findings += [*charts.findings, *self._unnamed_findings(world)]
             self.findings += [self._located(finding) for finding in self._object_findings(world, charts.values)]
-        self.unchecked.reasons += files.unchecked
-        self.remarks += files.remarks
-        self.ignores.entries += files.ignores.entries
-        self.findings += files.ignores.findings
+        kept, accepted = apply_ignored(self.findings[before:], files.ignores.entries, [path])
+        self.findings[before:] = [*kept, *files.ignores.findings]
+        self.unchecked.add(Unchecked(reasons=files.unchecked, remarks=files.remarks, accepted=accepted))
 
     def lint_all(self, paths: Sequence[str]) -> None:
         """Lints paths one after another, or on all cores if there are many. The results have the same order.
@@ -113,18 +106,12 @@ class Linter(Struct):
 
         _Process.settings = replace(self, progress=None)
         with get_context("fork").Pool(min(cores, len(paths))) as pool:
-            for findings, objects, unchecked, entries, remarks, texts in pool.imap(_Process.linted, paths):
+            for findings, objects, unchecked, texts in pool.imap(_Process.linted, paths):
                 self.findings += findings
                 self.objects += objects
                 self.unchecked.add(unchecked)
-                self.ignores.entries += entries
-                self.remarks += remarks
                 for file, text in texts.items():
                     self.source_map.add(file, text)
-
-    def _is_own(self, name: str) -> bool:
-        own = self.own_files
-        return bool(own) and os.path.basename(name) in map(os.path.basename, own) and os.path.abspath(name) in own
 
     def _counted(self, names: Sequence[str]) -> Iterator[str]:
         """Yields the names of files, and shows the number of the file if there are many."""
@@ -234,15 +221,13 @@ class _Process:
     settings: Linter
 
     @classmethod
-    def linted(cls, path: str) -> tuple[Any, ...]:
-        """Returns the results of a path, in the order of `lint_all`, and the texts of the files that they name."""
-        empty = {"findings": [], "objects": 0, "unchecked": Unchecked(), "ignores": Ignores(), "remarks": []}
-        linter = replace(cls.settings, source_map=SourceMap(), **empty)
+    def linted(cls, path: str) -> tuple[list[Finding], int, Unchecked, dict[str, str]]:
+        """Returns the results of a path: findings, number of objects, what is unchecked, and texts with findings."""
+        linter = replace(cls.settings, findings=[], objects=0, unchecked=Unchecked(), source_map=SourceMap())
         linter.lint(path)
-        entries = linter.ignores.entries
-        marks = [*(finding.mark for finding in linter.findings), *(entry.mark for entry in entries)]
-        texts = {mark.file: linter.source_map.text(mark.file) for mark in marks if mark}
-        return linter.findings, linter.objects, linter.unchecked, entries, linter.remarks, texts
+        files = {finding.mark.file for finding in linter.findings if finding.mark}
+        texts = {file: linter.source_map.text(file) for file in files}
+        return linter.findings, linter.objects, linter.unchecked, texts
 
 
 def _documents(files: LoadedFiles) -> Iterator[ValuesSource]:

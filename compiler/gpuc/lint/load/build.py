@@ -78,7 +78,8 @@ def builds(kustomizations: list[MapDocument], source_map: SourceMap) -> Iterator
     tree = _Tree(kustomizations, source_map)
     known, used = {}, set()
     for folder, (file, _, data) in list(tree.known.items()):
-        build, bases = Build(file), set()
+        build = Build(file)
+        bases: set[str] = set()
         try:
             tree.collect(folder, build.inputs, bases, ())
         except _RefusedError as error:

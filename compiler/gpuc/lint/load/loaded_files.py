@@ -13,9 +13,9 @@ from gpuc.diagnostics.finding import Finding, Path
 from gpuc.documents.reader import UNREADABLE, YamlText, read
 from gpuc.documents.source_map import SourceMap
 from gpuc.lint import rule_of
-from gpuc.lint.ignores import MARKER, Ignores, comments
+from gpuc.lint.ignores import MARKER, SETTINGS, Ignores, comments
 from gpuc.lint.load.chart_installs import MapDocument
-from gpuc.lint.load.files import UnreadableError, text_of
+from gpuc.lint.load.files import SUFFIXES, UnreadableError, text_of
 from gpuc.lint.load.kustomize import generated_objects, input_files, is_kustomization, is_unused_patch
 from gpuc.manifest.manifest import NOT_IN_BODY, Body, Manifest, manifest_of
 from gpuc.objects.object_finding import ObjectFinding
@@ -73,12 +73,24 @@ class LoadedFiles(Struct):
     """The objects of each Kustomization that was built."""
     remarks: list[str] = field(default_factory=list)
     """Sentences about what was built."""
+    _files: set[str] = field(default_factory=set)
     _keys: set[tuple[str, ...]] = field(default_factory=set)
     _generated: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     """The number of objects with a generateName, by kind, namespace and generateName."""
 
+    def load(self, file: str, source_map: SourceMap) -> None:
+        """Adds a file, and its text to a source map."""
+        try:
+            text = text_of(file)
+        except UnreadableError as error:
+            self.unreadable.append((file, str(error)))
+            return
+        source_map.add(file, text)
+        self.add(file, text)
+
     def add(self, file: str, text: str) -> None:
         """Adds the documents of a file."""
+        self._files.add(os.path.abspath(file))
         parsed = read(text, file)
         if ("{{" in text or "{%" in text) and _is_template(text, parsed):
             self.unchecked["templates that are not YAML yet; render the templates and lint the output"] += 1
@@ -113,6 +125,11 @@ class LoadedFiles(Struct):
         from gpuc.lint.load.build import builds
 
         done = sorted(builds(self.kustomizations, source_map), key=lambda build: build.file)
+        as_they_are = {file for build in done if build.problem for file in build.inputs}
+        inputs = {file for build in done if not build.problem for file in build.inputs} - as_they_are
+        for file in sorted(inputs - self._files):
+            if file.endswith(SUFFIXES):  # bases outside of the linted path
+                self.load(os.path.relpath(file), source_map)
         sources: dict[str, list[Manifest]] = {}
         for manifest in (*self.manifests, *generated_objects(self.kustomizations)):
             sources.setdefault(os.path.abspath(manifest.file), []).append(manifest)
@@ -122,8 +139,6 @@ class LoadedFiles(Struct):
                 self.findings.append(NOT_BUILT.at((), build.problem.reason, mark=build.problem.mark))
             rows = (_built(data, file, sources.get(file, ())) for file, data in build.objects)
             self.built.append([manifest for manifest in rows if manifest])
-        as_they_are = {file for build in done if build.problem for file in build.inputs}
-        inputs = {file for build in done if not build.problem for file in build.inputs} - as_they_are
         self.manifests = [row for row in self.manifests if os.path.abspath(row.file) not in inputs]
         self.object_findings = [row for row in self.object_findings if os.path.abspath(row.manifest.file) not in inputs]
         self.unnamed = [row for row in self.unnamed if os.path.abspath(row.file) not in inputs]
@@ -135,15 +150,14 @@ class LoadedFiles(Struct):
 
         Builds with common objects are for different clusters, such as two overlays of the same base.
         """
-        first, others = list(self.manifests), []
-        seen = {_identity(manifest) for manifest in first}
+        first, seen, others = list(self.manifests), set(map(_identity, self.manifests)), []
         for objects in self.built:
-            mine = {_identity(manifest) for manifest in objects}
+            mine = set(map(_identity, objects))
             if seen.isdisjoint(mine):
                 first, seen = [*first, *objects], seen | mine
             else:
                 others.append(LoadedFiles(manifests=objects))
-        yield replace(self, manifests=first) if self.built else self
+        yield replace(self, manifests=first)
         yield from others
 
     def _add_object(self, file: str, index: int, path: Path, data: Any) -> None:
@@ -155,7 +169,8 @@ class LoadedFiles(Struct):
             self.kustomizations.append((file, index, data))
             return
         if not isinstance(api, str) or not isinstance(kind, str):
-            self.other_maps.append((file, index, data))
+            if os.path.basename(file) != SETTINGS:
+                self.other_maps.append((file, index, data))
             return
         if api.rpartition("/")[0] in _FILES_OF_TOOLS:
             reason = f"{kind} of {api}, which is the input of a command-line tool and not an object of a cluster"
@@ -194,20 +209,10 @@ class LoadedFiles(Struct):
 
 
 def load_files(files: Iterable[str], source_map: SourceMap, build: bool = False) -> LoadedFiles:
-    """Loads files together, and adds their texts to a source map.
-
-    Args:
-        build: whether kustomize builds the Kustomizations among the files.
-    """
+    """Loads files together, and adds their texts to a source map. With `build`, kustomize builds Kustomizations."""
     loaded = LoadedFiles()
     for file in files:
-        try:
-            text = text_of(file)
-        except UnreadableError as error:
-            loaded.unreadable.append((file, str(error)))
-            continue
-        source_map.add(file, text)
-        loaded.add(file, text)
+        loaded.load(file, source_map)
     if build:
         loaded.build(source_map)
     loaded.apply_kustomizations()
