@@ -59,7 +59,10 @@ COMMENTS: dict[str, tuple[dict[int, str], list[str]]] = {
     "a block below": ({3: "spec:  # gpuc: ignore SCH001 known"}, []),
     "another rule": ({3: "spec:  # gpuc: ignore SCH003 x"}, ["ACC001 a.yaml:4", "SCH001 a.yaml:5", "SCH001 a.yaml:7"]),
     "no rule": ({4: "  foo: 1  # gpuc: ignore"}, ["SCH001 a.yaml:5", "LNT009 a.yaml:5", "SCH001 a.yaml:7"]),
-    "an unknown rule": ({4: "  foo: 1  # gpuc: ignore SCH999 x"}, ["SCH001 a.yaml:5", "LNT009 a.yaml:5", "SCH001 a.yaml:7"]),
+    "an unknown rule": (
+        {4: "  foo: 1  # gpuc: ignore SCH999 x"},
+        ["SCH001 a.yaml:5", "LNT009 a.yaml:5", "SCH001 a.yaml:7"],
+    ),
     "no reason": ({4: "  foo: 1  # gpuc: ignore SCH001"}, ["SCH001 a.yaml:5", "LNT009 a.yaml:5", "SCH001 a.yaml:7"]),
 }  # fmt: skip
 """The lines with comments, by index, and the findings."""
@@ -93,7 +96,10 @@ def test_an_unused_comment_is_a_finding_only_if_the_folder_is_checked(capsys: py
 SETTINGS: dict[str, tuple[str, list[str]]] = {
     "all files": ("{rule: SCH001, reason: x}", []),
     "a folder": ("{rule: SCH001, files: apps, reason: x}", ["SCH001 b.yaml:5", "SCH001 b.yaml:7"]),
-    "a pattern": ("{rule: SCH001, files: 'ap*/a.yaml', reason: x, until: 2026-12-01}", ["SCH001 b.yaml:5", "SCH001 b.yaml:7"]),
+    "a pattern": (
+        "{rule: SCH001, files: 'ap*/a.yaml', reason: x, until: 2026-12-01}",
+        ["SCH001 b.yaml:5", "SCH001 b.yaml:7"],
+    ),
     "a passed day": ("{rule: SCH001, reason: x, until: 2026-11-30}", ["LNT008 gpuc.yaml:3"]),
     "no date": ("{rule: SCH001, reason: x, until: soon}", ["LNT009 gpuc.yaml:3"]),
     "no reason": ("{rule: SCH001}", ["LNT009 gpuc.yaml:3"]),

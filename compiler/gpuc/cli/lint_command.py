@@ -17,13 +17,10 @@ from gpuc.diagnostics.report.console import write_stdout
 from gpuc.diagnostics.report.output import ReportFile
 from gpuc.diagnostics.report.progress import Progress
 from gpuc.diagnostics.report.result import Report
-from gpuc.diagnostics.suppressions import apply_ignored
 from gpuc.diagnostics.usage import UsageError
 from gpuc.diagnostics.words import counted
-from gpuc.lint.baseline import new_findings, read_baseline
-from gpuc.lint.baseline import write_baseline as write
-from gpuc.lint.ignores import SETTINGS, Ignores, read_settings, settings_file
 from gpuc.lint.linter import Linter
+from gpuc.lint.load.files import SETTINGS
 
 
 def run_lint(
@@ -47,17 +44,22 @@ def run_lint(
             that is no baseline.
     """
     started = perf_counter()
-    known = read_baseline(baseline) if baseline else None
     linter = _linter(**options)
+    if baseline:
+        from gpuc.lint.baseline import new_findings, read_baseline
+
+        known = read_baseline(baseline)
     with closing(Progress(sys.stderr)) as progress:
         linter.progress = progress
         linter.lint_all(list(dict.fromkeys(paths)))
     prefix = repository_prefix(Path.cwd())
     findings, remarks = _without_ignored(linter, paths)
     if write_baseline:
-        write_stdout(f"{write(write_baseline, findings, prefix)}\n")
+        from gpuc.lint.baseline import written
+
+        write_stdout(f"{written(write_baseline, findings, prefix)}\n")
         return 0
-    if baseline and known:
+    if baseline:
         findings, sentence = new_findings(baseline, known, findings, prefix)
         remarks.append(sentence)
     report = Report(
@@ -89,14 +91,27 @@ def _linter(
 
 
 def _without_ignored(linter: Linter, paths: Sequence[str]) -> tuple[list[Finding], list[str]]:
-    """Returns the findings that neither a comment nor gpuc.yaml accepts, and sentences about the others."""
-    settings, found = settings_file(Path.cwd()), Ignores()
-    if settings:
-        found = read_settings(settings, linter.source_map)
-    findings, accepted = apply_ignored([*linter.findings, *found.findings], found.entries, paths)
-    accepted += linter.unchecked.accepted
+    """Returns the findings that gpuc.yaml does not accept, and sentences about what was built and accepted."""
+    findings, accepted = linter.findings, linter.unchecked.accepted
+    if settings := _settings_file(Path.cwd()):
+        from gpuc.diagnostics.suppressions import apply_ignored
+        from gpuc.lint.ignores import read_settings
+
+        ignores = read_settings(settings, linter.source_map)
+        findings, more = apply_ignored([*findings, *ignores.findings], ignores.entries, paths)
+        accepted += more
     ignored = [f"{counted(accepted, 'finding')} ignored by comments or {SETTINGS}"] if accepted else []
     return findings, [*linter.unchecked.remarks, *ignored]
+
+
+def _settings_file(folder: Path) -> Path | None:
+    """Returns the gpuc.yaml of a folder or of its closest parent in the same repository; None if there is none."""
+    for parent in (folder, *folder.parents):
+        if (parent / SETTINGS).is_file():
+            return parent / SETTINGS
+        if (parent / ".git").exists():
+            break
+    return None
 
 
 def _known_chart(text: str) -> str:

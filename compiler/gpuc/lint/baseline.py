@@ -72,7 +72,7 @@ def new_findings(file: Path, baseline: Baseline, findings: list[Finding], prefix
     return new, sentence + other
 
 
-def write_baseline(file: Path, findings: list[Finding], prefix: str) -> str:
+def written(file: Path, findings: list[Finding], prefix: str) -> str:
     """Writes all findings into a baseline, one on each line, and returns a sentence about it.
 
     Raises:

@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections.abc import Mapping
 from datetime import date
 from itertools import takewhile
 from pathlib import Path
@@ -19,9 +20,6 @@ from gpuc.lint.load.files import UnreadableError, text_of
 
 ENDED = rule_of("LNT008")
 WRONG = rule_of("LNT009")
-SETTINGS = "gpuc.yaml"
-MARKER = "gpuc:"
-"""The text that files with comments have."""
 _comment = re.compile(r"(?:^|(?<=\s))#\s*gpuc:\s*ignore\b[ \t]*(\S*)[ \t]*(.*)")
 
 
@@ -67,17 +65,20 @@ class Ignores(Struct):
         self.findings.append(WRONG.at((), message, mark=mark))
 
 
-def comments(file: str, text: str, found: Ignores) -> None:
-    """Adds the comments of a file. A comment is about the value on its line, or else on the next line with a value.
+def comments(texts: Mapping[str, str]) -> Ignores:
+    """Returns the comments of files. A comment is about the value on its line, or else on the next line with a value.
 
     It covers everything below the value, and the complete document if it is before the document's first value.
     """
-    lines, path = text.splitlines(), os.path.abspath(file)
-    for number, line in enumerate(lines, 1):
-        if match := _comment.search(line) if MARKER in line else None:
-            covered = _covered(lines, number - 1, is_alone=not line[: match.start()].strip())
-            mark = Mark(file, number, match.start() + 1)
-            found.add(Ignored(match[1], mark, path, os.path.dirname(path), covered), match[2])
+    found = Ignores()
+    for file, text in texts.items():
+        lines, path = text.splitlines(), os.path.abspath(file)
+        for number, line in enumerate(lines, 1):
+            if match := _comment.search(line):
+                covered = _covered(lines, number - 1, is_alone=not line[: match.start()].strip())
+                mark = Mark(file, number, match.start() + 1)
+                found.add(Ignored(match[1], mark, path, os.path.dirname(path), covered), match[2])
+    return found
 
 
 def _covered(lines: list[str], at: int, is_alone: bool) -> tuple[int, int]:
@@ -104,16 +105,6 @@ def _has_value(line: str) -> bool:
 
 def _indent(line: str) -> int:
     return len(line) - len(line.lstrip(" "))
-
-
-def settings_file(folder: Path) -> Path | None:
-    """Returns the gpuc.yaml of a folder or of its closest parent in the same repository; None if there is none."""
-    for parent in (folder, *folder.parents):
-        if (parent / SETTINGS).is_file():
-            return parent / SETTINGS
-        if (parent / ".git").exists():
-            break
-    return None
 
 
 def read_settings(path: Path, source: SourceMap) -> Ignores:

@@ -12,7 +12,6 @@ from gpuc.catalog import Catalog, load
 from gpuc.catalog.schemas import table
 from gpuc.diagnostics.finding import Finding, Mark
 from gpuc.diagnostics.place import place
-from gpuc.diagnostics.suppressions import apply_ignored
 from gpuc.diagnostics.usage import UsageError
 from gpuc.documents.source_map import SourceMap
 from gpuc.lint import rule_of
@@ -87,9 +86,15 @@ class Linter(Struct):
             charts = self._check_charts(world)
             self.findings += [*charts.findings, *self._unnamed_findings(world)]
             self.findings += [self._located(finding) for finding in self._object_findings(world, charts.values)]
-        kept, accepted = apply_ignored(self.findings[before:], files.ignores.entries, [path])
-        self.findings[before:] = [*kept, *files.ignores.findings]
-        self.unchecked.add(Unchecked(reasons=files.unchecked, remarks=files.remarks, accepted=accepted))
+        self.unchecked.add(Unchecked(reasons=files.unchecked, remarks=files.remarks))
+        if files.commented:
+            from gpuc.diagnostics.suppressions import apply_ignored
+            from gpuc.lint.ignores import comments
+
+            ignores = comments(files.commented)
+            kept, accepted = apply_ignored(self.findings[before:], ignores.entries, [path])
+            self.findings[before:] = [*kept, *ignores.findings]
+            self.unchecked.accepted += accepted
 
     def lint_all(self, paths: Sequence[str]) -> None:
         """Lints paths one after another, or on all cores if there are many. The results have the same order.

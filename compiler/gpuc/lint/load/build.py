@@ -28,6 +28,7 @@ from gpuc.objects.object_set import dig
 SECONDS_MAX = 60
 OUTPUT_MAX_BYTES = 64 << 20
 _MEMORY_MAX_BYTES = 4 << 30
+_DEPTH_MAX = 100
 _ENTRY = "buildMetadata: [originAnnotations]\nresources: [{}]\n"
 _ORIGIN = "config.kubernetes.io/origin"
 _NO_NETWORK = dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), "http://127.0.0.1:9")
@@ -131,8 +132,11 @@ class _Tree:
                 if target in (*above, folder) or not self._is_known(target):
                     what = "the Kustomization uses itself through" if target in self.known else "no Kustomization in"
                     raise _RefusedError(f"{what} {name}", mark, True)
-                bases.add(target)
-                self.collect(target, inputs, bases, (*above, folder))
+                if len(above) >= _DEPTH_MAX:
+                    raise _RefusedError(f"there are more than {_DEPTH_MAX} bases below each other", mark)
+                if target not in bases:
+                    bases.add(target)
+                    self.collect(target, inputs, bases, (*above, folder))
             elif not os.path.exists(target):
                 raise _RefusedError(f"{name} does not exist", mark, True)
             elif not target.startswith(f"{folder}{os.sep}"):
@@ -181,7 +185,7 @@ def _run(program: str, folder: str, file: str) -> Iterator[tuple[str, dict[str, 
     if len(text) >= OUTPUT_MAX_BYTES:
         raise _RefusedError(f"the output is larger than {OUTPUT_MAX_BYTES >> 20} MiB")
     if ran.returncode:
-        said = " ".join(ran.stderr.decode("utf-8", "replace").split()).rstrip(' ">')
+        said = " ".join(re.sub(r"\\+[nt]?", " ", ran.stderr.decode("utf-8", "replace")).split()).rstrip(' ">')
         message = _before_cause.sub("", said)[-_MESSAGE_MAX:] or f"exit code {ran.returncode}"
         is_mistake = ran.returncode > 0 and not _not_allowed.search(said)
         raise _RefusedError(f"kustomize says: {message}", Mark(file, 1, 1), is_mistake)

@@ -13,9 +13,8 @@ from gpuc.diagnostics.finding import Finding, Path
 from gpuc.documents.reader import UNREADABLE, YamlText, read
 from gpuc.documents.source_map import SourceMap
 from gpuc.lint import rule_of
-from gpuc.lint.ignores import MARKER, SETTINGS, Ignores, comments
 from gpuc.lint.load.chart_installs import MapDocument
-from gpuc.lint.load.files import SUFFIXES, UnreadableError, text_of
+from gpuc.lint.load.files import SETTINGS, SUFFIXES, UnreadableError, text_of
 from gpuc.lint.load.kustomize import generated_objects, input_files, is_kustomization, is_unused_patch
 from gpuc.manifest.manifest import NOT_IN_BODY, Body, Manifest, manifest_of
 from gpuc.objects.object_finding import ObjectFinding
@@ -67,8 +66,8 @@ class LoadedFiles(Struct):
     """The files that cannot be read, with the reasons."""
     unchecked: Counter[str] = field(default_factory=Counter)
     """The number of documents that could not be checked, by the sentence that describes them."""
-    ignores: Ignores = field(default_factory=Ignores)
-    """The comments that accept findings."""
+    commented: dict[str, str] = field(default_factory=dict)
+    """The texts of the files that may have comments which accept findings."""
     built: list[list[Manifest]] = field(default_factory=list)
     """The objects of each Kustomization that was built."""
     remarks: list[str] = field(default_factory=list)
@@ -96,8 +95,8 @@ class LoadedFiles(Struct):
             self.unchecked["templates that are not YAML yet; render the templates and lint the output"] += 1
             return
         self.findings += parsed.findings
-        if MARKER in text:
-            comments(file, text, self.ignores)
+        if "gpuc:" in text:
+            self.commented[file] = text
         for index, data in parsed.documents:
             for path, item in objects_of(data):
                 self._add_object(file, index, path, item)
