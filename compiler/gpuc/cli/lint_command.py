@@ -40,15 +40,10 @@ def run_lint(
         options: the arguments of `_linter`.
 
     Raises:
-        UsageError: for a version or a chart that gpuc does not know, for paths without YAML documents, and for a file
-            that is no baseline.
+        UsageError: for an unknown version or chart, for paths without YAML, and for a file that is no baseline.
     """
     started = perf_counter()
     linter = _linter(**options)
-    if baseline:
-        from gpuc.lint.baseline import new_findings, read_baseline
-
-        known = read_baseline(baseline)
     with closing(Progress(sys.stderr)) as progress:
         linter.progress = progress
         linter.lint_all(list(dict.fromkeys(paths)))
@@ -60,8 +55,7 @@ def run_lint(
         write_stdout(f"{written(write_baseline, findings, prefix)}\n")
         return 0
     if baseline:
-        findings, sentence = new_findings(baseline, known, findings, prefix)
-        remarks.append(sentence)
+        findings = _new(findings, baseline, prefix, remarks)
     report = Report(
         tuple(findings),
         lines=linter.source_map.line,
@@ -88,6 +82,15 @@ def _linter(
     """
     name = _known_chart(chart) if chart is not None else None
     return Linter(_minor_version(kubernetes), name, crds, current_catalog(), build=build)
+
+
+def _new(findings: list[Finding], baseline: Path, prefix: str, remarks: list[str]) -> list[Finding]:
+    """Returns the findings that a baseline does not have, and adds a sentence about the others to the remarks."""
+    from gpuc.lint.baseline import new_findings
+
+    new, sentence = new_findings(baseline, findings, prefix)
+    remarks.append(sentence)
+    return new
 
 
 def _without_ignored(linter: Linter, paths: Sequence[str]) -> tuple[list[Finding], list[str]]:

@@ -30,7 +30,7 @@ class _Known(Struct):
     fingerprint: str
 
 
-class Baseline(Struct):
+class _Baseline(Struct):
     """The file, of which other keys are not read."""
 
     format: Literal[1]
@@ -39,16 +39,11 @@ class Baseline(Struct):
     findings: list[_Known]
 
 
-def read_baseline(path: Path) -> Baseline:
-    """Reads a baseline.
-
-    Raises:
-        UsageError: when the file is no baseline, or has another format. The message has the line.
-    """
+def _read(path: Path) -> _Baseline:
     file, source = str(path), SourceMap()
     try:
         source.add(file, text_of(file))
-        return decode(source.text(file), type=Baseline)
+        return decode(source.text(file), type=_Baseline)
     except UnreadableError as error:
         raise UsageError(f"{file}: {error}") from None
     except ValidationError as error:
@@ -59,9 +54,13 @@ def read_baseline(path: Path) -> Baseline:
         raise UsageError(f"{broken or f'{file}:1:1: {error}'}; a baseline is JSON") from None
 
 
-def new_findings(file: Path, baseline: Baseline, findings: list[Finding], prefix: str) -> tuple[list[Finding], str]:
-    """Returns the findings that a baseline does not have, and a sentence with the numbers of the others."""
-    rows = Report(tuple(findings)).rows
+def new_findings(file: Path, findings: list[Finding], prefix: str) -> tuple[list[Finding], str]:
+    """Returns the findings that a baseline does not have, and a sentence with the numbers of the others.
+
+    Raises:
+        UsageError: when the file is no baseline, or has another format. The message has the line.
+    """
+    baseline, rows = _read(file), Report(tuple(findings)).rows
     prints = fingerprints(rows, prefix)
     known = {row.fingerprint for row in baseline.findings}
     new = [row.finding for row, own in zip(rows, prints, strict=True) if own not in known]

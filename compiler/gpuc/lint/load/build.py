@@ -1,6 +1,6 @@
 """Builds Kustomizations with the program kustomize or kubectl, for `gpuc lint --build`.
 
-The program runs without plugins, with an empty PATH (so without git and Helm), and with a proxy that nobody serves: it
+The program runs without plugins, with an empty PATH (so without git and Helm), and with a proxy that does not exist: it
 can neither start programs nor reach a network. Remote inputs are refused before it starts.
 """
 
@@ -123,25 +123,31 @@ class _Tree:
             raise _RefusedError("Kustomize must download and render Helm charts")
         for path, name in input_names(data):
             mark = self._source_map.mark(file, (index, *path))
-            target = os.path.realpath(os.path.join(folder, name))
-            if not os.path.exists(target) and _remote.match(name):
-                raise _RefusedError(f"{name} is remote, and gpuc uses no network", mark)
-            if not f"{target}{os.sep}".startswith(self._limit):
-                raise _RefusedError(f"{name} leads out of the repository or the checked folder", mark)
-            if os.path.isdir(target):
-                if target in (*above, folder) or not self._is_known(target):
-                    what = "the Kustomization uses itself through" if target in self.known else "no Kustomization in"
-                    raise _RefusedError(f"{what} {name}", mark, True)
-                if len(above) >= _DEPTH_MAX:
-                    raise _RefusedError(f"there are more than {_DEPTH_MAX} bases below each other", mark)
-                if target not in bases:
-                    bases.add(target)
-                    self.collect(target, inputs, bases, (*above, folder))
-            elif not os.path.exists(target):
-                raise _RefusedError(f"{name} does not exist", mark, True)
-            elif not target.startswith(f"{folder}{os.sep}"):
-                raise _RefusedError(f"kustomize reads no file outside of the folder: {name}", mark)
+            target = self._target(folder, name, mark)
             inputs.add(os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(file)), name)))
+            if not os.path.isdir(target):
+                continue
+            if target in (*above, folder) or not self._is_known(target):
+                what = "the Kustomization uses itself through" if target in self.known else "no Kustomization in"
+                raise _RefusedError(f"{what} {name}", mark, True)
+            if len(above) >= _DEPTH_MAX:
+                raise _RefusedError(f"there are more than {_DEPTH_MAX} bases below each other", mark)
+            if target not in bases:
+                bases.add(target)
+                self.collect(target, inputs, bases, (*above, folder))
+
+    def _target(self, folder: str, name: str, mark: Mark) -> str:
+        """Returns the real path of a file or folder that a Kustomization names, if kustomize may read it."""
+        target = os.path.realpath(os.path.join(folder, name))
+        if not os.path.exists(target):
+            is_remote = _remote.match(name) is not None
+            reason = "is remote, and gpuc uses no network" if is_remote else "does not exist"
+            raise _RefusedError(f"{name} {reason}", mark, not is_remote)
+        if not f"{target}{os.sep}".startswith(self._limit):
+            raise _RefusedError(f"{name} leads out of the repository or the checked folder", mark)
+        if not os.path.isdir(target) and not target.startswith(f"{folder}{os.sep}"):
+            raise _RefusedError(f"kustomize reads no file outside of the folder: {name}", mark)
+        return target
 
     def _is_known(self, folder: str) -> bool:
         """Returns whether a folder has a Kustomization, which may be outside of the linted path."""
