@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from datetime import date
 from itertools import takewhile
 from pathlib import Path
-from typing import Any
 
 from msgspec import Struct, ValidationError, convert, field
 
@@ -17,6 +16,7 @@ from gpuc.documents.reader import read
 from gpuc.documents.source_map import SourceMap
 from gpuc.lint import rule_of
 from gpuc.lint.load.files import UnreadableError, text_of
+from gpuc.objects.object_set import dig, items
 
 ENDED = rule_of("LNT008")
 WRONG = rule_of("LNT009")
@@ -32,16 +32,6 @@ class _Entry(Struct, forbid_unknown_fields=True):
     """A file, a folder or a pattern, relative to gpuc.yaml."""
     until: date | None = None
     """The last day of the entry."""
-
-
-class _Lint(Struct, forbid_unknown_fields=True):
-    ignore: list[Any] = field(default_factory=list)
-
-
-class _Settings(Struct, forbid_unknown_fields=True):
-    """gpuc.yaml."""
-
-    lint: _Lint = field(default_factory=_Lint)
 
 
 class Ignores(Struct):
@@ -117,12 +107,10 @@ def read_settings(path: Path, source: SourceMap) -> Ignores:
     parsed = read(source.text(file), file)
     found.findings += parsed.findings
     for index, data in parsed.documents:
-        try:
-            rows = convert(data, _Settings).lint.ignore
-        except ValidationError as error:
-            found.refuse(*source.located(error, file, (index,)))
-            continue
-        for number, row in enumerate(rows):
+        rows = dig(data, "lint", "ignore")
+        if not isinstance(rows, list):
+            found.refuse("expected lint: {ignore: [...]}, a list of maps", source.mark(file, (index,)))
+        for number, row in items(rows):
             steps = (index, "lint", "ignore", number)
             try:
                 _add_entry(found, convert(row, _Entry), source.mark(file, steps), path.parent.absolute())
