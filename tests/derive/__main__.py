@@ -24,7 +24,8 @@ Write the schema tables from files of the upstream projects: tables of the kinds
 already have a table, and of the Helm values of the newest release set. Existing files are replaced; review the diff.
 
   helm pull CHART --repo URL --version VERSION --untar --untardir FOLDER
-      downloads a chart; move FOLDER/CHART to CHARTS/CHART/VERSION
+      downloads a chart; move FOLDER/CHART to CHARTS/CHART/VERSION. The keys that only its templates read go into
+      template_keys.json, which charts without templates use.
   The CustomResourceDefinitions of a project are in folder crds/ of its chart, or in the files of its release.
       Copy the files to CRDS/PROJECT/VERSION. If they are templates of the chart, render them with `helm template`."""
 
