@@ -29,6 +29,7 @@ TREE = {
     "spec: {template: {spec: {restartPolicy: Never}}}\n",
     "part/kustomization.yaml": "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\n"
     "patches:\n- target: {kind: Job}\n  patch: |-\n    - {op: add, path: /spec/parallelism, value: many}\n",
+    "prod/unused_patch.yaml": "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec: {}\n",
     "plain/a.yaml": JOB.replace("train", "plain"),
 }
 """An overlay with a base and a component, and an object that no Kustomization has."""

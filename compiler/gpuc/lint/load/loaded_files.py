@@ -126,6 +126,7 @@ class LoadedFiles(Struct):
         done = sorted(builds(self.kustomizations, source_map), key=lambda build: build.file)
         as_they_are = {file for build in done if build.problem for file in build.inputs}
         inputs = {file for build in done if not build.problem for file in build.inputs} - as_they_are
+        inputs |= {file for file in self._files if is_unused_patch(file, self.kustomizations)}
         for file in sorted(inputs - self._files):
             if file.endswith(SUFFIXES):  # bases outside of the linted path
                 self.load(os.path.relpath(file), source_map)
