@@ -150,7 +150,8 @@ class LoadedFiles(Struct):
 
         Builds with common objects are for different clusters, such as two overlays of the same base.
         """
-        first, seen, others = list(self.manifests), set(map(_identity, self.manifests)), []
+        first, others = list(self.manifests), []
+        seen: set[tuple[str, ...]] = set()
         for objects in self.built:
             mine = set(map(_identity, objects))
             if seen.isdisjoint(mine):
