@@ -61,6 +61,8 @@ class Linter(Struct):
     """Number of objects that were checked."""
     unchecked: Unchecked = field(default_factory=Unchecked)
     source_map: SourceMap = field(default_factory=SourceMap)
+    build: bool = False
+    """Whether kustomize builds Kustomizations."""
     progress: Callable[[str], None] | None = None
     """Shows the steps of a path with many files."""
 
@@ -73,16 +75,26 @@ class Linter(Struct):
         names = [path] if path == STDIN else list(files_below(path))
         if not names:
             raise UsageError(f"no YAML in {path}")
-        files = load_files(self._counted(names), self.source_map)
+        files, before = load_files(self._counted(names), self.source_map, self.build), len(self.findings)
         for file, reason in files.unreadable:
             self.findings.append(NOT_TEXT.at((), f"the file cannot be read: {reason}", mark=Mark(file, 1, 1)))
-        self.objects += len(files.manifests)
-        if self.progress and max(len(names), len(files.manifests)) >= MANY:
-            self.progress(f"checking {len(files.manifests)} objects")
-        charts = self._check_charts(files)
-        self.findings += [*files.findings, *charts.findings, *self._unnamed_findings(files)]
-        self.findings += [self._located(finding) for finding in self._object_findings(files, charts.values)]
-        self.unchecked.reasons += files.unchecked
+        self.findings += files.findings
+        for world in files.worlds() if files.built else [files]:
+            self.objects += len(world.manifests)
+            if self.progress and max(len(names), len(world.manifests)) >= MANY:
+                self.progress(f"checking {len(world.manifests)} objects")
+            charts = self._check_charts(world)
+            self.findings += [*charts.findings, *self._unnamed_findings(world)]
+            self.findings += [self._located(finding) for finding in self._object_findings(world, charts.values)]
+        self.unchecked.add(Unchecked(reasons=files.unchecked, remarks=files.remarks))
+        if files.commented:
+            from gpuc.diagnostics.suppressions import apply_ignored
+            from gpuc.lint.ignores import comments
+
+            ignores = comments(files.commented)
+            kept, accepted = apply_ignored(self.findings[before:], ignores.entries, [path])
+            self.findings[before:] = [*kept, *ignores.findings]
+            self.unchecked.accepted += accepted
 
     def lint_all(self, paths: Sequence[str]) -> None:
         """Lints paths one after another, or on all cores if there are many. The results have the same order.
