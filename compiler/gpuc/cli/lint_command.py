@@ -23,6 +23,7 @@ def run_lint(
     crds: Path | None = None,
     form: str = "text",
     strict: bool = False,
+    complete: bool = False,
 ) -> int:
     """Lints files and folders, prints the report, and returns the exit code.
 
@@ -30,6 +31,7 @@ def run_lint(
         kubernetes: the minor version of the cluster.
         chart: the Helm chart of documents that are not Kubernetes objects, as NAME or NAME=VERSION.
         crds: a folder of schemas from `gpuc crds import`; they take precedence over gpuc's own schemas.
+        complete: whether the files of each path have all objects of a cluster.
 
     Raises:
         UsageError: for a version or a chart that gpuc does not know, and for paths without YAML documents.
@@ -37,7 +39,7 @@ def run_lint(
     started = perf_counter()
     name = _known_chart(chart) if chart is not None else None
     with closing(Progress(sys.stderr)) as progress:
-        linter = Linter(_minor_version(kubernetes), name, crds, current_catalog(), progress=progress)
+        linter = Linter(_minor_version(kubernetes), name, crds, current_catalog(), is_complete=complete, progress=progress)
         linter.lint_all(list(dict.fromkeys(paths)))
     report = Report(
         tuple(linter.findings),

@@ -42,7 +42,9 @@ def findings(objects: ObjectSet) -> Findings:
     for manifest in objects.manifests:
         yield from pod_security(manifest)
         if manifest.kind in ("RoleBinding", "ClusterRoleBinding") and not manifest.body.get("subjects"):
-            yield ObjectFinding(NO_SUBJECTS, manifest, ("subjects",), "the binding names no subjects")
+            # An empty list takes the permissions of a binding that the cluster has from the start.
+            needs = "all objects" if "subjects" in manifest.body else None
+            yield ObjectFinding(NO_SUBJECTS, manifest, ("subjects",), "the binding names no subjects", needs=needs)
         for pods in pods_of(manifest):
             if group(manifest) == "apps":
                 yield from _selector(pods)
