@@ -3,8 +3,11 @@
 A rule names what it needs (Rule.needs), and a finding may name it more precisely (ObjectFinding.needs):
 
     names of KIND     the names of all objects of a kind. A name that is near a known name is misspelt in any case.
+    labels of KIND    the labels of all objects of a kind, in the same way
     all objects       all objects of the cluster, for what nothing refers to and for sums
     complete object   all fields of the object
+    complete pods     all fields of the pods that a controller makes of the object
+    own definition    the definition of the object's kind in the version of the cluster
     complete labels   all labels of the object and of its pods
     one cluster       the input has the objects of one cluster, and not variants of them
 
@@ -13,23 +16,28 @@ The input is the whole with `--complete`, in a folder that gpuc compiled, and in
 
 import os
 import re
+from collections.abc import Sequence
 from functools import cached_property
+from typing import Any
 
 from msgspec import Struct, field
 
 from gpuc.cluster.application import ARGO, Source, application_in, sync_options
+from gpuc.documents.source_map import SourceMap
 from gpuc.kubernetes.api_groups import KARPENTER, KARPENTER_AWS
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.lint.load.kustomize import adds_labels, has_patches
 from gpuc.lint.load.loaded_files import LoadedFiles
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.objects.object_set import ObjectSet, dig, group
+from gpuc.objects.object_set import ObjectSet, by_first, dig, group, items
 
-NAMES = "names of "
+NAMED = ("names of ", "labels of ")
 ALL_OBJECTS = "all objects"
 COMPLETE_OBJECT = "complete object"
 COMPLETE_LABELS = "complete labels"
+COMPLETE_PODS = "complete pods"
+OWN_DEFINITION = "own definition"
 ONE_CLUSTER = "one cluster"
 _LOCK = "gpuc.lock"
 """The file that a compile writes in the folder of a cluster."""
@@ -38,6 +46,7 @@ _FLUX_MERGE = "kustomize.toolkit.fluxcd.io/ssa"
 """The annotation of Flux for objects of others, whose fields it merges. Source: fluxcd/kustomize-controller v1.7, README"""
 _NAME = re.compile(r"""^[ \t]*(?:- )?["']?name["']?:[ \t]*["']?([\w.-]+)""", re.MULTILINE)
 """The names in the text of a template."""
+_SCHEMA = "openAPIV3Schema"
 _HINT = "which may be a part of a cluster; --complete says that it is the whole"
 
 
@@ -46,6 +55,7 @@ class Knowledge(Struct, dict=True):
 
     objects: ObjectSet
     files: LoadedFiles
+    source_map: SourceMap
     root: str
     """The path of the user."""
     is_complete: bool
@@ -61,13 +71,15 @@ class Knowledge(Struct, dict=True):
 
     def _unmet(self, need: str, finding: ObjectFinding) -> str:
         manifest = finding.manifest
-        if need in (COMPLETE_OBJECT, COMPLETE_LABELS):
-            return self._completed(manifest, need)
-        if need.startswith(NAMES):
+        if need in (COMPLETE_OBJECT, COMPLETE_LABELS, COMPLETE_PODS):
+            return self._completed(finding, need)
+        if need == OWN_DEFINITION:
+            return self._of_other_version(finding)
+        if need.startswith(NAMED):
             name = dig(manifest.document(), *finding.path)
             if isinstance(name, str) and name in self._names_in_templates:
                 return f"{need}, which templates of the input have; render the templates and lint the output"
-        if self.is_whole(manifest) or (need.startswith(NAMES) and finding.fix):
+        if self.is_whole(manifest) or (need.startswith(NAMED) and finding.fix):
             return ""
         if need == ONE_CLUSTER:
             twice = self._variant
@@ -90,15 +102,50 @@ class Knowledge(Struct, dict=True):
             self._compiled[folder] = has_lock or (is_below and folder != os.path.dirname(folder) and self._is_compiled(folder))
         return self._compiled[folder]
 
-    def _completed(self, manifest: Manifest, need: str) -> str:
-        """Returns which fields or labels of an object another program adds; an empty string for a complete object."""
+    def _completed(self, finding: ObjectFinding, need: str) -> str:
+        """Returns what another program or person adds to an object; an empty string for a complete object."""
+        manifest = finding.manifest
         if has_patches(self.files.kustomizations):
             return "missing fields that Kustomize patches may add; lint the output of `kubectl kustomize`"
         if need == COMPLETE_LABELS and adds_labels(self.files.kustomizations):
             return "labels that Kustomizations add; lint the output of `kubectl kustomize`"
-        if not self.is_whole(manifest) and self._is_merged(manifest):
+        if self.is_whole(manifest):
+            return ""
+        if need == COMPLETE_PODS and _is_custom(manifest) and not finding.fix:
+            return f"volumes and ports of the pods of {manifest.kind}, to which its controller may add more"
+        if self._is_merged(manifest):
             return "missing fields of objects that server-side apply merges with the objects of other programs"
+        *above, key = finding.path or ("",)
+        is_blank = key in (self._written(manifest, above))
+        if need == COMPLETE_OBJECT and (is_blank or "template" in os.path.basename(manifest.file)):
+            return "missing fields of templates and fields without a value, which people or programs fill in"
         return ""
+
+    def _written(self, manifest: Manifest, path: Sequence[str | int]) -> Any:
+        """Returns the map at a path of an object with its nulls; an empty map for any other value."""
+        is_in_file = isinstance(manifest.origin[0], int)
+        value = self.source_map.value(manifest.file, (*manifest.origin, *path)) if is_in_file else None
+        return value if isinstance(value, dict) else {}
+
+    def _of_other_version(self, finding: ObjectFinding) -> str:
+        """Returns that a field is of another version, if a CustomResourceDefinition of the input has the field."""
+        manifest, (*above, key) = finding.manifest, finding.path or ("",)
+        for schema in self._definitions.get((manifest.api, manifest.kind), ()):
+            for step in above:
+                schema = dig(schema, "items") if isinstance(step, int) else dig(schema, "properties", step)
+            if key in (dig(schema, "properties") or ()):
+                return f"fields of {manifest.kind} that its definition in the input has; --crds checks them"
+        return ""
+
+    @cached_property
+    def _definitions(self) -> dict[tuple[str, str], list[Any]]:
+        """The schemas of the CustomResourceDefinitions in the input, by apiVersion and kind."""
+        specs = [row.body.get("spec") for row in self.objects.of("apiextensions.k8s.io", "CustomResourceDefinition")]
+        return by_first(
+            ((f"{dig(spec, 'group')}/{dig(row, 'name')}", str(dig(spec, "names", "kind"))), dig(row, "schema", _SCHEMA))
+            for spec in specs
+            for _, row in items(dig(spec, "versions"))
+        )
 
     def _is_merged(self, manifest: Manifest) -> bool:
         options = sync_options(manifest)
@@ -131,3 +178,9 @@ class Knowledge(Struct, dict=True):
             if other.body != manifest.body and other.file != manifest.file:
                 return str(manifest)
         return ""
+
+
+def _is_custom(manifest: Manifest) -> bool:
+    """Returns whether an operator, and not Kubernetes or a SIG of it, makes the pods of an object."""
+    api_group = group(manifest)
+    return "." in api_group and not api_group.endswith("k8s.io")

@@ -136,10 +136,11 @@ class Linter(Struct):
     def _object_findings(self, files: LoadedFiles, values: Mapping[str, Any], path: str) -> Iterator[ObjectFinding]:
         """Yields the findings about the objects that the input proves, and counts what it does not prove."""
         objects = ObjectSet(files.manifests, is_complete=False, values=values, catalog=self.catalog)
-        knowledge = Knowledge(objects, files, path, self.is_complete)
+        knowledge = Knowledge(objects, files, self.source_map, path, self.is_complete)
         for finding in (*files.object_findings, *self._schema_findings(files.manifests), *check_objects(objects)):
             reason = knowledge.not_judged(finding)
-            if is_filled_later(dig(finding.manifest.document(), *finding.path)):
+            value = dig(finding.manifest.document(), *finding.path)
+            if any(map(is_filled_later, (value, *finding.path[-1:]))):
                 reason = "values that a tool replaces, such as ${NAME}; lint the output of the tool"
             if reason:
                 self.unchecked.reasons[reason] += 1

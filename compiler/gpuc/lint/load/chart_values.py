@@ -188,7 +188,7 @@ def _is_harmless(error: SchemaError, data: dict[str, Any]) -> bool:
     return is_number or is_filled_later(value)
 
 
-_PLACEHOLDER = re.compile(r"\$\w+|\$\(\w+\)|<[^<>]+>|__\w+__|_|[A-Z]{2,}( [A-Z]{2,}){2,}")
+_PLACEHOLDER = re.compile(r"\$\w+|\$\(\w+\)|<+[^<>]+>+|__\w+__|_|[A-Z]{2,}( [A-Z]{2,}){2,}|FILLED_BY_\w+")
 
 
 def is_filled_later(value: Any) -> bool:

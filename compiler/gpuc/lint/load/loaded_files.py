@@ -227,7 +227,7 @@ def _is_number(value: Any) -> bool:
 
 
 _BRACES = re.compile(r"^\s*(?:- )?(?:\{\{|\{%)|[:-]\s+\{\{", re.MULTILINE)
-_PLACEHOLDER = re.compile(r"\{\{|\{%|%\{|\$\{\w+\(|<%|%\w+%")
+_PLACEHOLDER = re.compile(r"\{\{|\{%|%\{|\$\{(?!\w+\})|<%|%\w+%")
 """The signs of Go, Jinja, Terraform and ERB templates, and of a name that a script replaces."""
 
 

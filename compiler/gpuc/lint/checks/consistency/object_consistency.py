@@ -96,7 +96,8 @@ def _pod(pods: Pods) -> Findings:
             if isinstance(name, str) and name not in known:
                 others = f"the volumes of the pod are {', '.join(sorted(known))}" if known else "it has no volumes"
                 mount_path = (*container_path, "volumeMounts", number, "name")
-                yield ObjectFinding(NO_VOLUME, manifest, mount_path, f'the pod has no volume "{name}"; {others}')
+                fix = write(misspelt(name, known))
+                yield ObjectFinding(NO_VOLUME, manifest, mount_path, f'the pod has no volume "{name}"; {others}', fix)
     for field, used_names in (("containers", names), ("volumes", volumes)):
         for name, count in Counter(used_names).items():
             if count > 1 and name != "None":
