@@ -39,7 +39,9 @@ def run_lint(
     started = perf_counter()
     name = _known_chart(chart) if chart is not None else None
     with closing(Progress(sys.stderr)) as progress:
-        linter = Linter(_minor_version(kubernetes), name, crds, current_catalog(), is_complete=complete, progress=progress)
+        linter = Linter(
+            _minor_version(kubernetes), name, crds, current_catalog(), is_complete=complete, progress=progress
+        )
         linter.lint_all(list(dict.fromkeys(paths)))
     report = Report(
         tuple(linter.findings),

@@ -31,6 +31,7 @@ from gpuc.lint.load.loaded_files import LoadedFiles
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, by_first, dig, group, items
+from gpuc.objects.pods import pods_of
 
 NAMED = ("names of ", "labels of ")
 ALL_OBJECTS = "all objects"
@@ -99,7 +100,9 @@ class Knowledge(Struct, dict=True):
         if folder not in self._compiled:
             is_below = os.path.normpath(self.root) == "." or folder.startswith(os.path.normpath(self.root))
             has_lock = is_below and os.path.exists(os.path.join(folder, _LOCK))
-            self._compiled[folder] = has_lock or (is_below and folder != os.path.dirname(folder) and self._is_compiled(folder))
+            self._compiled[folder] = has_lock or (
+                is_below and folder != os.path.dirname(folder) and self._is_compiled(folder)
+            )
         return self._compiled[folder]
 
     def _completed(self, finding: ObjectFinding, need: str) -> str:
@@ -111,7 +114,7 @@ class Knowledge(Struct, dict=True):
             return "labels that Kustomizations add; lint the output of `kubectl kustomize`"
         if self.is_whole(manifest):
             return ""
-        if need == COMPLETE_PODS and _is_custom(manifest) and not finding.fix:
+        if need == COMPLETE_PODS and _has_operator(manifest) and not finding.fix:
             return f"volumes and ports of the pods of {manifest.kind}, to which its controller may add more"
         if self._is_merged(manifest):
             return "missing fields of objects that server-side apply merges with the objects of other programs"
@@ -157,12 +160,11 @@ class Knowledge(Struct, dict=True):
     @cached_property
     def _server_side(self) -> list[Source]:
         """The sources of the Applications whose objects Argo CD merges on the server."""
-        found = (application_in(row) for kind in ("Application", "ApplicationSet") for row in self.objects.of(ARGO, kind))
+        found = (
+            application_in(row) for kind in ("Application", "ApplicationSet") for row in self.objects.of(ARGO, kind)
+        )
         return [
-            source
-            for application in found
-            if _SERVER_SIDE in application.options
-            for source in application.sources
+            source for application in found if _SERVER_SIDE in application.options for source in application.sources
         ]
 
     @cached_property
@@ -180,7 +182,7 @@ class Knowledge(Struct, dict=True):
         return ""
 
 
-def _is_custom(manifest: Manifest) -> bool:
+def _has_operator(manifest: Manifest) -> bool:
     """Returns whether an operator, and not Kubernetes or a SIG of it, makes the pods of an object."""
     api_group = group(manifest)
-    return "." in api_group and not api_group.endswith("k8s.io")
+    return "." in api_group and not api_group.endswith("k8s.io") and any(pods_of(manifest))

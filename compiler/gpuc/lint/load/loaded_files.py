@@ -243,8 +243,10 @@ def _is_template(file: str, text: str, parsed: YamlText) -> bool:
         folder, _, _ = file.replace(os.sep, "/").rpartition("/templates/")
         is_of_chart = bool(folder) and os.path.exists(os.path.join(folder, "Chart.yaml"))
         return is_of_chart or bool(_BRACES.search(text)) or any(map(_PLACEHOLDER.search, near))
-    return ("{{" in text or "{%" in text) and bool(_BRACES.search(text)) and any(
-        _has_map_as_key(data) for _, data in parsed.documents
+    return (
+        ("{{" in text or "{%" in text)
+        and bool(_BRACES.search(text))
+        and any(_has_map_as_key(data) for _, data in parsed.documents)
     )
 
 
