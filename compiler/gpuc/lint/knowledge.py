@@ -44,11 +44,14 @@ _LOCK = "gpuc.lock"
 """The file that a compile writes in the folder of a cluster."""
 _SERVER_SIDE = "ServerSideApply=true"
 _FLUX_MERGE = "kustomize.toolkit.fluxcd.io/ssa"
-"""The annotation of Flux for objects of others, whose fields it merges. Source: fluxcd/kustomize-controller v1.7, README"""
+"""The annotation with which Flux merges fields into an object of others.
+
+Source: fluxcd/kustomize-controller docs/spec/v1/kustomizations.md
+"""
 _NAME = re.compile(r"""^[ \t]*(?:- )?["']?name["']?:[ \t]*["']?([\w.-]+)""", re.MULTILINE)
 """The names in the text of a template."""
 _SCHEMA = "openAPIV3Schema"
-_HINT = "which may be a part of a cluster; --complete says that it is the whole"
+_HINT = "--complete says that the input is the whole cluster"
 
 
 class Knowledge(Struct, dict=True):
@@ -86,8 +89,8 @@ class Knowledge(Struct, dict=True):
             twice = self._variant
             return f"how queues and nodes of the input act together, because {twice} is in it twice" if twice else ""
         if need == ALL_OBJECTS:
-            return f"{finding.rule.id}, which needs all objects of the cluster, not the input, {_HINT}"
-        return f"{need} that are not in the input, {_HINT}"
+            return f"{finding.rule.id}, which needs all objects of the cluster; {_HINT}"
+        return f"{need} that the input lacks and the cluster may have; {_HINT}"
 
     def is_whole(self, manifest: Manifest) -> bool:
         """Returns whether the input has all objects to which an object can refer."""
@@ -108,7 +111,7 @@ class Knowledge(Struct, dict=True):
     def _completed(self, finding: ObjectFinding, need: str) -> str:
         """Returns what another program or person adds to an object; an empty string for a complete object."""
         manifest = finding.manifest
-        if has_patches(self.files.kustomizations):
+        if has_patches(self.files.kustomizations) or any(path in f"/{manifest.file}" for path in self._patched_by_flux):
             return "missing fields that Kustomize patches may add; lint the output of `kubectl kustomize`"
         if need == COMPLETE_LABELS and adds_labels(self.files.kustomizations):
             return "labels that Kustomizations add; lint the output of `kubectl kustomize`"
@@ -119,7 +122,7 @@ class Knowledge(Struct, dict=True):
         if self._is_merged(manifest):
             return "missing fields of objects that server-side apply merges with the objects of other programs"
         *above, key = finding.path or ("",)
-        is_blank = key in (self._written(manifest, above))
+        is_blank = key in self._written(manifest, above)
         if need == COMPLETE_OBJECT and (is_blank or "template" in os.path.basename(manifest.file)):
             return "missing fields of templates and fields without a value, which people or programs fill in"
         return ""
@@ -133,10 +136,9 @@ class Knowledge(Struct, dict=True):
     def _of_other_version(self, finding: ObjectFinding) -> str:
         """Returns that a field is of another version, if a CustomResourceDefinition of the input has the field."""
         manifest, (*above, key) = finding.manifest, finding.path or ("",)
+        steps = [step for name in above for step in (("items",) if isinstance(name, int) else ("properties", name))]
         for schema in self._definitions.get((manifest.api, manifest.kind), ()):
-            for step in above:
-                schema = dig(schema, "items") if isinstance(step, int) else dig(schema, "properties", step)
-            if key in (dig(schema, "properties") or ()):
+            if key in (dig(schema, *steps, "properties") or ()):
                 return f"fields of {manifest.kind} that its definition in the input has; --crds checks them"
         return ""
 
@@ -154,7 +156,7 @@ class Knowledge(Struct, dict=True):
         options = sync_options(manifest)
         if "ServerSideApply=false" in options:
             return False
-        is_annotated = _SERVER_SIDE in options or manifest.annotations.get(_FLUX_MERGE) == "Merge"
+        is_annotated = _SERVER_SIDE in options or str(manifest.annotations.get(_FLUX_MERGE)).lower() == "merge"
         return is_annotated or any(source.syncs(manifest.file) for source in self._server_side)
 
     @cached_property
@@ -166,6 +168,13 @@ class Knowledge(Struct, dict=True):
         return [
             source for application in found if _SERVER_SIDE in application.options for source in application.sources
         ]
+
+    @cached_property
+    def _patched_by_flux(self) -> list[str]:
+        """The folders whose objects a Kustomization of Flux patches, between slashes."""
+        specs = [row.body.get("spec") for row in self.objects.of("kustomize.toolkit.fluxcd.io", "Kustomization")]
+        patched = [spec for spec in specs if dig(spec, "patches") or dig(spec, "components")]
+        return [f"/{path.strip('./')}/" for spec in patched if isinstance(path := dig(spec, "path"), str)]
 
     @cached_property
     def _names_in_templates(self) -> frozenset[str]:
