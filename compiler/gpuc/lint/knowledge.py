@@ -40,8 +40,6 @@ COMPLETE_LABELS = "complete labels"
 COMPLETE_PODS = "complete pods"
 OWN_DEFINITION = "own definition"
 ONE_CLUSTER = "one cluster"
-_LOCK = "gpuc.lock"
-"""The file that a compile writes in the folder of a cluster."""
 _SERVER_SIDE = "ServerSideApply=true"
 _FLUX_MERGE = "kustomize.toolkit.fluxcd.io/ssa"
 """The annotation with which Flux merges fields into an object of others.
@@ -99,10 +97,12 @@ class Knowledge(Struct, dict=True):
 
     def _is_compiled(self, file: str) -> bool:
         """Returns whether a file is in a compiled folder, and the input has all of this folder."""
+        from gpuc.write.lockfile import LOCKFILE  # imported here, because few inputs have a finding that needs it
+
         folder = os.path.dirname(file)
         if folder not in self._compiled:
             is_below = os.path.normpath(self.root) == "." or folder.startswith(os.path.normpath(self.root))
-            has_lock = is_below and os.path.exists(os.path.join(folder, _LOCK))
+            has_lock = is_below and os.path.exists(os.path.join(folder, LOCKFILE))
             self._compiled[folder] = has_lock or (
                 is_below and folder != os.path.dirname(folder) and self._is_compiled(folder)
             )
