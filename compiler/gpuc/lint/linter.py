@@ -140,7 +140,8 @@ class Linter(Struct):
         for finding in (*files.object_findings, *self._schema_findings(files.manifests), *check_objects(objects)):
             reason = knowledge.not_judged(finding)
             value = dig(finding.manifest.document(), *finding.path)
-            if any(map(is_filled_later, (value, *finding.path[-1:]))):
+            is_name = finding.path in (("metadata", "name"), ("metadata", "namespace"))
+            if is_filled_later(value, is_name=is_name) or any(map(is_filled_later, finding.path[-1:])):
                 reason = "values that a tool replaces, such as ${NAME}; lint the output of the tool"
             if reason:
                 self.unchecked.reasons[reason] += 1
