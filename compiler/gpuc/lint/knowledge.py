@@ -81,11 +81,11 @@ class Knowledge(Struct, dict=True):
             name = dig(manifest.document(), *finding.path)
             if isinstance(name, str) and name in self._names_in_templates:
                 return f"{need}, which templates of the input have; render the templates and lint the output"
+        if need == ONE_CLUSTER:
+            twice = "" if self.is_complete else self._variant
+            return f"how queues and nodes of the input act together, because {twice} is in it twice" if twice else ""
         if self.is_whole(manifest) or (need.startswith(NAMED) and finding.fix):
             return ""
-        if need == ONE_CLUSTER:
-            twice = self._variant
-            return f"how queues and nodes of the input act together, because {twice} is in it twice" if twice else ""
         if need == ALL_OBJECTS:
             return f"{finding.rule.id}, which needs all objects of the cluster; {_HINT}"
         return f"{need} that the input lacks and the cluster may have; {_HINT}"
