@@ -70,7 +70,11 @@ def run_lint(
 
 
 def _linter(
-    kubernetes: str = "1.35", chart: str | None = None, crds: Path | None = None, build: bool = False
+    kubernetes: str = "1.35",
+    chart: str | None = None,
+    crds: Path | None = None,
+    build: bool = False,
+    complete: bool = False,
 ) -> Linter:
     """Returns a linter.
 
@@ -79,9 +83,10 @@ def _linter(
         chart: the Helm chart of documents that are not Kubernetes objects, as NAME or NAME=VERSION.
         crds: a folder of schemas from `gpuc crds import`; they take precedence over gpuc's own schemas.
         build: whether kustomize builds Kustomizations.
+        complete: whether the files of each path have all objects of a cluster.
     """
     name = _known_chart(chart) if chart is not None else None
-    return Linter(_minor_version(kubernetes), name, crds, current_catalog(), build=build)
+    return Linter(_minor_version(kubernetes), name, crds, current_catalog(), is_complete=complete, build=build)
 
 
 def _new(findings: list[Finding], baseline: Path, prefix: str, remarks: list[str]) -> list[Finding]:

@@ -31,6 +31,11 @@ def has_patches(kustomizations: list[MapDocument]) -> bool:
     return any(data.get(key) for _, _, data in kustomizations for key in _LISTS_THAT_CHANGE)
 
 
+def adds_labels(kustomizations: list[MapDocument]) -> bool:
+    """Returns whether Kustomizations add labels to objects, pods or selectors."""
+    return any(data.get(key) for _, _, data in kustomizations for key in ("labels", "commonLabels"))
+
+
 def is_unused_patch(file: str, kustomizations: list[MapDocument]) -> bool:
     """Returns whether a file is below the folder of a Kustomization and has "patch" in its name."""
     folders = {os.path.dirname(os.path.abspath(known)) for known, _, _ in kustomizations}

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -72,6 +73,10 @@ class LoadedFiles(Struct):
     """The objects of each Kustomization that was built."""
     remarks: list[str] = field(default_factory=list)
     """Sentences about what was built."""
+    templates: list[str] = field(default_factory=list)
+    """The texts of templates, which are not loaded."""
+    live: set[tuple[Any, ...]] = field(default_factory=set)
+    """The file and the index of documents that kubectl printed: lists of objects with UIDs."""
     _files: set[str] = field(default_factory=set)
     _keys: set[tuple[str, ...]] = field(default_factory=set)
     _generated: Counter[tuple[str, str, str]] = field(default_factory=Counter)
@@ -91,8 +96,12 @@ class LoadedFiles(Struct):
         """Adds the documents of a file."""
         self._files.add(os.path.abspath(file))
         parsed = read(text, file)
-        if ("{{" in text or "{%" in text) and _is_template(text, parsed):
+        if _is_template(file, text, parsed):
             self.unchecked["templates that are not YAML yet; render the templates and lint the output"] += 1
+            self.templates.append(text)
+            return
+        if parsed.findings and file.endswith(".json") and not ("apiVersion" in text and "kind" in text):
+            self.unchecked["JSON files that cannot be read and are not Kubernetes objects"] += 1
             return
         self.findings += parsed.findings
         if "gpuc:" in text:
@@ -157,7 +166,7 @@ class LoadedFiles(Struct):
             if seen.isdisjoint(mine):
                 first, seen = [*first, *objects], seen | mine
             else:
-                others.append(LoadedFiles(manifests=objects))
+                others.append(LoadedFiles(manifests=objects, templates=self.templates, live=self.live))
         yield replace(self, manifests=first)
         yield from others
 
@@ -185,6 +194,8 @@ class LoadedFiles(Struct):
         if not isinstance(metadata, dict) or not isinstance(name, str):
             self.unnamed.append(_unnamed(file, (index, *path), data))
             return
+        if path and "uid" in metadata:
+            self.live.add((file, index))
         name = metadata.get("name") or self._generated_name(kind, metadata)
         self.manifests.append(manifest_of(data, file, (index, *path), applied_body(data), name))
         self.object_findings += self._metadata_findings(self.manifests[-1], metadata)
@@ -295,12 +306,28 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def _is_template(text: str, parsed: YamlText) -> bool:
-    """Returns whether a text has template braces outside of YAML strings."""
-    if not any(line.lstrip().startswith(("{{", "- {{", "{%")) or ": {{" in line for line in text.splitlines()):
-        return False
-    is_unreadable = any(finding.id == UNREADABLE.id for finding in parsed.findings)
-    return is_unreadable or any(_has_map_as_key(data) for _, data in parsed.documents)
+_BRACES = re.compile(r"^\s*(?:- )?(?:\{\{|\{%)|[:-]\s+\{\{|^\s*\$\{[^}\n]*\}\s*$", re.MULTILINE)
+_PLACEHOLDER = re.compile(r"\{\{|\{%|%\{|\$\{(?!\w+\})|<%|%\w+%")
+"""The signs of Go, Jinja, Terraform and ERB templates, and of a name that a script replaces."""
+
+
+def _is_template(file: str, text: str, parsed: YamlText) -> bool:
+    """Returns whether a text is a template: it has braces outside of YAML strings, or is not YAML where it has one.
+
+    A file of a chart's folder "templates" that is not YAML is a template in any case.
+    """
+    errors = [finding.mark for finding in parsed.findings if finding.id == UNREADABLE.id and finding.mark]
+    if errors:
+        lines = text.splitlines()
+        near = (line for mark in errors for line in lines[mark.line - 1 : mark.line])
+        folder, _, _ = file.replace(os.sep, "/").rpartition("/templates/")
+        is_of_chart = bool(folder) and os.path.exists(os.path.join(folder, "Chart.yaml"))
+        return is_of_chart or bool(_BRACES.search(text)) or any(map(_PLACEHOLDER.search, near))
+    return (
+        ("{{" in text or "{%" in text)
+        and bool(_BRACES.search(text))
+        and any(_has_map_as_key(data) for _, data in parsed.documents)
+    )
 
 
 def _has_map_as_key(value: Any) -> bool:
