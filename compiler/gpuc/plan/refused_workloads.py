@@ -84,15 +84,15 @@ def _refused(change: Change, manifests: Iterable[Manifest]) -> Iterator[RefusedW
         workload = workload_of(manifest)
         if workload is None or manifest.kind in _PARTS or manifest.namespace not in namespaces:
             continue
-        after = trace_workload(_index(state_with_roles(change)), workload)
+        after = trace_workload(cluster_index(state_with_roles(change)), workload)
         if after.verdict not in _SEVERITY or after.failure is None:
             continue
-        if _SEVERITY.get(trace_workload(_index(change.before), workload).verdict, 0) < _SEVERITY[after.verdict]:
+        if _SEVERITY.get(trace_workload(cluster_index(change.before), workload).verdict, 0) < _SEVERITY[after.verdict]:
             yield RefusedWorkload(manifest, after.failure, after.verdict)
 
 
 @lru_cache(maxsize=4)
-def _index(state: State) -> ClusterIndex:
+def cluster_index(state: State) -> ClusterIndex:
     """Returns the objects of a state for traces, as `gpuc trace` reads them."""
     cluster, objects = state.cluster, state.objects
     return index_of(cluster, objects.manifests, objects.values) if cluster else ClusterIndex(objects)

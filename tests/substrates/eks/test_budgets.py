@@ -49,7 +49,7 @@ def change(before: dict[str, Any], after: dict[str, Any], **others: Any) -> Chan
         (
             MOVES | CLOSED,
             MOVES | {"budgets": [{"nodes": "0", "reasons": ["Drifted"]}]},
-            {"IMP130": "empty nodes end all", "IMP131": "fewer nodes (until now none while the budget is 0), all at a time"},
+            {"IMP130": "empty nodes end all", "IMP131": "(until now none while the budget is 0), all at a time"},
         ),
         (
             {"consolidationPolicy": "WhenEmpty", **MOVES, **CLOSED},
@@ -66,7 +66,7 @@ def change(before: dict[str, Any], after: dict[str, Any], **others: Any) -> Chan
             MOVES | CLOSED,
             MOVES | {"budgets": [OFFICE]},
             {
-                "IMP131": "(until now none while the budget is 0), all at a time, outside of 10h from 0 8 * * mon-fri (UTC)",
+                "IMP131": "while the budget is 0), all at a time, outside of 10h from 0 8 * * mon-fri (UTC)",
                 "IMP133": "outside of 10h from 0 8 * * mon-fri (UTC); until now none",
             },
         ),
