@@ -11,13 +11,13 @@ vendor/github.com/NVIDIA/k8s-operator-libs/pkg/upgrade: upgrade_state.go (ApplyS
 common_manager.go (GetUpgradesAvailable), pod_manager.go (SchedulePodEviction), drain_manager.go
 """
 
-from collections.abc import Callable, Iterator
-from functools import cached_property
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property, partial
 from typing import Any
 
 from msgspec import Struct
 
-from gpuc.components.gpu_operator.chart_driver import CHART_KINDS, SECTIONS, ChartDriver, chart_driver, with_policy
+from gpuc.components.gpu_operator.chart_driver import CHART_KINDS, SECTIONS, chart_driver, with_policy
 from gpuc.diagnostics.finding import Path
 from gpuc.manifest.manifest import Body
 from gpuc.objects.object_set import dig
@@ -25,7 +25,7 @@ from gpuc.parts.folders import table_beside
 from gpuc.plan.change import Change, Pair
 from gpuc.plan.differences import FieldChange, differences, leaves
 
-GROUP = "nvidia.com"
+_POLICY = ("driver", "upgradePolicy")
 _FIELDS = {tuple(path.split(".")): kind for kind, paths in table_beside(__file__)["fields"].items() for path in paths}
 
 
@@ -39,26 +39,27 @@ class DriverChange(Struct, frozen=True, eq=False, dict=True):
     place: Callable[[Path], Path]
     """Returns the path in the object for the path of a field in the sections."""
 
-    @cached_property
+    def values(self, *path: str) -> tuple[Any, Any]:
+        """Returns the values at a path of the sections before and after the change."""
+        return dig(self.before, *path), dig(self.after, *path)
+
+    @property
     def is_enabled(self) -> tuple[bool, bool]:
         """Whether the operator installs the driver before and after the change."""
-        before, after = (dig(side, "driver", "enabled") is not False for side in (self.before, self.after))
-        return before, after
+        before, after = self.values("driver", "enabled")
+        return before is not False, after is not False
 
-    @cached_property
+    @property
     def is_automatic(self) -> tuple[bool, bool]:
         """Whether the operator upgrades the driver of running nodes before and after the change."""
-        before, after = (
-            dig(side, "driver", "upgradePolicy", "autoUpgrade") is True
-            and dig(side, "sandboxWorkloads", "enabled") is not True
-            for side in (self.before, self.after)
-        )
+        switches, sandboxes = self.values(*_POLICY, "autoUpgrade"), self.values("sandboxWorkloads", "enabled")
+        before, after = (on is True and off is not True for on, off in zip(switches, sandboxes, strict=True))
         return before, after
 
     @property
     def is_upgraded(self) -> bool:
         """Whether the operator upgrades the driver of some running node after the change."""
-        return self.is_automatic[1] and bool(self.policy.pace)
+        return all(self.is_enabled) and self.is_automatic[1] and bool(self.pace)
 
     @cached_property
     def _fields(self) -> list[FieldChange]:
@@ -73,8 +74,7 @@ class DriverChange(Struct, frozen=True, eq=False, dict=True):
         return [field.path for field in self._fields if self._kind(field.path) == kind]
 
     def _kind(self, path: Path) -> str:
-        is_used = any(dig(side, path[0], "enabled") is True for side in (self.before, self.after))
-        if path[0] in ("gds", "gdrcopy") and not is_used:
+        if path[0] in ("gds", "gdrcopy") and True not in self.values(str(path[0]), "enabled"):
             return "none"
         found = (_FIELDS[path[:length]] for length in range(len(path), 0, -1) if path[:length] in _FIELDS)
         return next(found, "install")
@@ -82,22 +82,15 @@ class DriverChange(Struct, frozen=True, eq=False, dict=True):
     @property
     def what(self) -> str:
         """The versions before and after the change, or the first other field of the installation that changes."""
-        before, after = (dig(side, "driver", "version") for side in (self.before, self.after))
+        before, after = self.values("driver", "version")
         if before != after:
             return f" {before or 'default'} -> {after or 'default'}"
         return f" ({'.'.join(map(str, self.changed('install')[0]))})" if self.changed("install") else ""
 
-    @property
-    def policy(self) -> "UpgradePolicy":
-        """How the operator upgrades the driver after the change."""
-        found = dig(self.after, "driver", "upgradePolicy")
-        return UpgradePolicy(found if isinstance(found, dict) else {})
-
-
-class UpgradePolicy(Struct, frozen=True):
-    """How the operator upgrades the driver of running nodes."""
-
-    spec: Body
+    @cached_property
+    def _policy(self) -> Body:
+        found = dig(self.after, *_POLICY)
+        return found if isinstance(found, dict) else {}
 
     @property
     def pace(self) -> str:
@@ -105,7 +98,7 @@ class UpgradePolicy(Struct, frozen=True):
 
         The operator counts nodes that are cordoned or not ready as unavailable.
         """
-        most, share = self.spec.get("maxParallelUpgrades"), self.spec.get("maxUnavailable")
+        most, share = self._policy.get("maxParallelUpgrades"), self._policy.get("maxUnavailable")
         count, share = most if isinstance(most, int) and most >= 0 else 1, "25%" if share is None else share
         if isinstance(share, int):
             at_once = min(count, share) if count else share
@@ -119,11 +112,11 @@ class UpgradePolicy(Struct, frozen=True):
     @property
     def can_evict(self) -> bool:
         """Whether the upgrade of a node gets beyond the eviction, which fails without podDeletion."""
-        return isinstance(self.spec.get("podDeletion"), dict)
+        return isinstance(self._policy.get("podDeletion"), dict)
 
     def steps(self) -> Iterator[str]:
         """Yields what happens to the pods of a node."""
-        waits, timeout = (dig(self.spec, "waitForCompletion", key) for key in ("podSelector", "timeoutSeconds"))
+        waits, timeout = (dig(self._policy, "waitForCompletion", key) for key in ("podSelector", "timeoutSeconds"))
         if waits:
             limit = f"for at most {timeout} s" if timeout else "without a limit"
             yield f"the operator first waits {limit} until pods with {waits} have ended"
@@ -135,11 +128,11 @@ class UpgradePolicy(Struct, frozen=True):
             "count, and karpenter.sh/do-not-disrupt does not"
         )
         blockers = {"has no controller": "force", "has an emptyDir volume": "deleteEmptyDir"}
-        words = [text for text, key in blockers.items() if dig(self.spec, "podDeletion", key) is not True]
-        if limit := dig(self.spec, "podDeletion", "timeoutSeconds"):
+        words = [text for text, key in blockers.items() if dig(self._policy, "podDeletion", key) is not True]
+        if limit := dig(self._policy, "podDeletion", "timeoutSeconds"):
             words.append(f"is not evicted within {limit} s")
         failed = "the upgrade of the node fails, and the node stays cordoned"
-        if dig(self.spec, "drain", "enable") is True:
+        if dig(self._policy, "drain", "enable") is True:
             failed = "the operator drains the node of all pods"
         if words:
             yield f"if such a pod {' or '.join(words)}, {failed}"
@@ -149,13 +142,13 @@ class UpgradePolicy(Struct, frozen=True):
 def driver_changes(change: Change) -> Iterator[DriverChange]:
     """Yields the changed drivers of objects and charts that are in both states."""
     uses_objects = False
-    for pair in change.kept(GROUP, "ClusterPolicy"):
+    for pair in change.kept("nvidia.com", "ClusterPolicy"):
         uses_objects = any(value is True for value in pair.values("spec", "driver", "useNvidiaDriverCRD"))
         if pair.is_changed and not uses_objects:
             before, after = (_sections(spec) for spec in pair.values("spec"))
             yield DriverChange(pair, before, after, lambda path: ("spec", *path))
-    if uses_objects or not change.after.objects.has(GROUP, "ClusterPolicy"):
-        for pair in change.kept(GROUP, "NVIDIADriver"):
+    if uses_objects or not change.after.objects.has("nvidia.com", "ClusterPolicy"):
+        for pair in change.kept("nvidia.com", "NVIDIADriver"):
             before, after = ({"driver": with_policy(spec)} for spec in pair.values("spec"))
             if pair.is_changed:
                 yield DriverChange(pair, before, after, lambda path: ("spec", *path[1:]))
@@ -164,11 +157,12 @@ def driver_changes(change: Change) -> Iterator[DriverChange]:
         for pair in change.kept(api_group, kind):
             old, new = (chart_driver(*side) for side in ((change.before, pair.before), (change.after, pair.after)))
             if old and new and old.sections != new.sections:
-                yield DriverChange(pair, old.sections, new.sections, _place(old, new))
+                places = new.place, old.place, lambda _, path=new.version_path: path
+                yield DriverChange(pair, old.sections, new.sections, partial(_first, places))
 
 
-def _place(old: ChartDriver, new: ChartDriver) -> Callable[[Path], Path]:
-    return lambda path: new.place(path) or old.place(path) or new.version_path
+def _first(places: Iterable[Callable[[Path], Path]], path: Path) -> Path:
+    return next(filter(None, (place(path) for place in places)), ())
 
 
 def _sections(spec: Any) -> Body:

@@ -23,8 +23,6 @@ _POLICY, _IDLE = "WhenEmptyOrUnderutilized", "0s"
 _MOST = 200
 """The largest number of nodes for which budgets are compared. A percentage is that of all nodes, rounded up."""
 _WEEK = (1 << WEEK_MINUTES) - 1
-_OTHERS_MAX = 4
-"""The number of schedules by the day of the month or the month up to which all combinations are compared."""
 
 
 def policy_of(pool: NodePool) -> str:
@@ -120,21 +118,16 @@ def _times(sides: Sequence[Sequence[Budget]]) -> Iterator[list[list[Budget]]]:
     A schedule with days of the month or months can be active at any time of the week.
     """
     active = {budget: _active(budget) or 0 for side in sides for budget in side}
-    schedules = list(dict.fromkeys(_schedule(budget) for budget, minutes in active.items() if minutes < 0))
-    changes = 0
+    others = {(budget.schedule, budget.duration) for budget, minutes in active.items() if minutes < 0}
+    changes = 1
     for minutes in active.values():
         changes |= minutes ^ (minutes << 1) if minutes > 0 else 0
-    starts = [0, *(minute for minute in range(WEEK_MINUTES) if changes >> minute & 1)]
-    repeated = 1 if len(schedules) > _OTHERS_MAX else len(schedules)
-    for chosen in product((False, True), repeat=repeated):
-        on = {schedule for schedule, is_on in zip(schedules, chosen * len(schedules), strict=False) if is_on}
-        for minute in starts:
-            now = {budget for budget, minutes in active.items() if minutes > 0 and minutes >> minute & 1}
-            yield [[budget for budget in side if budget in now or _schedule(budget) in on] for side in sides]
-
-
-def _schedule(budget: Budget) -> tuple[str, str]:
-    return budget.schedule, budget.duration
+    starts = [minute for minute in range(WEEK_MINUTES) if changes >> minute & 1]
+    # Each of the other schedules alone, none of them, and all of them.
+    for on, minute in product((*({schedule} for schedule in sorted(others)), set(), others), starts):
+        now = {budget for budget, minutes in active.items() if minutes > 0 and minutes >> minute & 1}
+        now |= {budget for budget in active if (budget.schedule, budget.duration) in on}
+        yield [[budget for budget in side if budget in now] for side in sides]
 
 
 @lru_cache(maxsize=256)

@@ -1,8 +1,8 @@
 """Impacts on the driver that the GPU Operator installs."""
 
-from collections.abc import Iterator
+from operator import attrgetter
 
-from gpuc.components.gpu_operator.driver import DriverChange, driver_changes
+from gpuc.components.gpu_operator.driver import driver_changes
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, impact
 
@@ -10,18 +10,18 @@ from gpuc.plan.impact import Impacts, Level, impact
 @impact("IMP144", Level.DISRUPTS)
 def driver_upgrades(change: Change) -> Impacts:
     """The GPU Operator upgrades the driver of running nodes, and evicts their pods with GPUs."""
-    for driver in _upgraded(change):
-        fields, policy = driver.changed("install"), driver.policy
+    for driver in filter(attrgetter("is_upgraded"), driver_changes(change)):
+        fields = driver.changed("install")
         begins = not driver.is_automatic[0]
         if not (fields or begins):
             continue
         nodes = "running nodes" if fields else "running nodes with an older driver pod"
-        steps = "evicts its pods with GPUs and restarts its driver pod" if policy.can_evict else "stops"
+        steps = "evicts its pods with GPUs and restarts its driver pod" if driver.can_evict else "stops"
         message = (
-            f"the GPU Operator upgrades the driver{driver.what} of {nodes}, {policy.pace}: it cordons a node, {steps}"
+            f"the GPU Operator upgrades the driver{driver.what} of {nodes}, {driver.pace}: it cordons a node, {steps}"
         )
         path = fields[0] if fields else ("driver", "upgradePolicy", "autoUpgrade")
-        sentences = [*policy.steps()]
+        sentences = [*driver.steps()]
         if fields and begins:
             sentences.append("automatic upgrades begin with this change; until now, nodes kept their driver")
         yield driver.pair.raised(message, driver.place(path), sentences)
@@ -30,17 +30,12 @@ def driver_upgrades(change: Change) -> Impacts:
 @impact("IMP145", Level.RESTRICTS)
 def driver_pods_restart(change: Change) -> Impacts:
     """The GPU Operator cordons running nodes and restarts their driver pods, and their pods keep running."""
-    for driver in _upgraded(change):
+    for driver in filter(attrgetter("is_upgraded"), driver_changes(change)):
         fields = driver.changed("restart")
         if fields and not driver.changed("install") and driver.is_automatic[0]:
-            message = f"the GPU Operator cordons running nodes, {driver.policy.pace}, and restarts their driver pods"
+            message = f"the GPU Operator cordons running nodes, {driver.pace}, and restarts their driver pods"
             sentences = ("pods with GPUs keep running; the node takes no new pods until its driver pod is ready",)
             yield driver.pair.raised(message, driver.place(fields[0]), sentences)
-
-
-def _upgraded(change: Change) -> Iterator[DriverChange]:
-    """Yields the changed drivers that the operator upgrades by itself on running nodes."""
-    return (driver for driver in driver_changes(change) if all(driver.is_enabled) and driver.is_upgraded)
 
 
 @impact("IMP142", Level.NONE)
@@ -64,8 +59,8 @@ def driver_keeps(change: Change) -> Impacts:
             cordoned = ("a node in the middle of an upgrade stays cordoned",)
             yield driver.pair.raised(f"automatic upgrades of the driver end; {kept}", path, cordoned)
         elif is_enabled and policy and not fields and driver.is_automatic == (True, True):
-            pace = driver.policy.pace or "no node at all"
-            yield driver.pair.raised(f"later upgrades of the driver: {pace}", path, driver.policy.steps())
+            pace = driver.pace or "no node at all"
+            yield driver.pair.raised(f"later upgrades of the driver: {pace}", path, driver.steps())
 
 
 _ENABLED = ("driver", "enabled")

@@ -148,15 +148,13 @@ def consolidation_changes(change: Change) -> Impacts:
             IDLE_TIME: _is_shorter(*times) and f"after {times[1]} without a change of pods instead of {times[0]}",
             BUDGETS: is_closed(old, UNDERUSED) and f"until now {pace(old, change.before.cluster, UNDERUSED)}",
         }
-        is_sooner = policies[0] == _BALANCED != policies[1] or reasons[IDLE_TIME]
+        # With Balanced, Karpenter moves pods only if the savings are large enough.
+        is_sooner = policies[0] == "Balanced" != policies[1] or reasons[IDLE_TIME]
         if is_open(new, UNDERUSED) and (is_sooner or not is_open(old, UNDERUSED)):
-            how, texts = pace(new, change.after.cluster, UNDERUSED), ", ".join(filter(None, reasons.values()))
-            message = f"Karpenter moves pods to use fewer nodes ({texts}), {how}"
-            yield pair.raised(message, next(path for path, text in reasons.items() if text), _kept_nodes(new))
-
-
-_BALANCED = "Balanced"
-"""The policy with which Karpenter moves pods only if the savings are large enough."""
+            texts = [(path, text) for path, text in reasons.items() if text]
+            why, how = ", ".join(text for _, text in texts), pace(new, change.after.cluster, UNDERUSED)
+            message = f"Karpenter moves pods to use fewer nodes ({why}), {how}"
+            yield pair.raised(message, texts[0][0], _kept_nodes(new))
 
 
 def _kept_nodes(pool: NodePool) -> tuple[str, ...]:
@@ -164,16 +162,11 @@ def _kept_nodes(pool: NodePool) -> tuple[str, ...]:
 
     Source: kubernetes-sigs/karpenter v1.14.1 pkg/controllers/disruption/types.go (NewCandidate), consolidation.go
     """
-    sentences = [
+    return (
         "a node stays if a pod has karpenter.sh/do-not-disrupt, or if a PodDisruptionBudget allows no eviction",
         "a node stays unless its pods fit on other nodes, or on one cheaper node",
-    ]
-    if (time := idle_time(pool)) != _AT_ONCE:
-        sentences.append(f"a node stays for {time} after a pod has started or ended on it")
-    return tuple(sentences)
-
-
-_AT_ONCE = "0s"
+        f"a node stays for {idle_time(pool)} after a pod has started or ended on it",
+    )
 
 
 @impact("IMP132", Level.NONE)
