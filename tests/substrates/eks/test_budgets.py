@@ -1,5 +1,6 @@
 """Budgets, consolidation and lifetimes of NodePools: what a change of them does to nodes and pods."""
 
+from itertools import product
 from typing import Any
 
 import pytest
@@ -16,6 +17,8 @@ from gpuc.plan.planner import plan_cluster
 from gpuc.plan.state import State
 from gpuc.substrates.eks.budgets import allows_more
 from tests.lanes import drawn
+from tests.plan.test_manifest_sets import WRONG
+from tests.values import changed, paths
 
 POOL = Manifest("", (), "karpenter.sh/v1", "NodePool", "train", {"spec": {}})
 MOVES, CLOSED = {"consolidateAfter": "5m"}, {"budgets": [{"nodes": "0"}]}
@@ -73,7 +76,7 @@ def change(before: dict[str, Any], after: dict[str, Any], **others: Any) -> Chan
         (
             MOVES | {"budgets": [OFFICE]},
             MOVES | CLOSED,
-            {"IMP130": "is replaced while the budget is 0; no pods move to fewer"},
+            {"IMP130": "is replaced while the budget is 0; no pods move while"},
         ),
         ({**MOVES, "budgets": [OFFICE]}, {**MOVES, "budgets": [OFFICE | {"duration": "11h"}]}, {"IMP130": "11h from"}),
         (
@@ -110,6 +113,7 @@ def change(before: dict[str, Any], after: dict[str, Any], **others: Any) -> Chan
             {"IMP131": "(consolidation WhenEmptyOrUnderutilized instead of Balanced)"},
         ),
         (MOVES, MOVES | {"consolidationPolicy": "Balanced"}, {}),
+        ({"consolidateAfter": "Never"}, {"consolidateAfter": "soon"}, {"IMP132": "empty nodes end after soon"}),
         (MOVES, {"consolidateAfter": 5, "consolidationPolicy": [], "budgets": "a"}, {"IMP132": "", "IMP133": ""}),
     ],
 )
@@ -188,3 +192,19 @@ def _is_active(budget: Budget, minute: int) -> bool:
     days = {"*": range(7), "mon-fri": range(1, 6), "0,3": (0, 3), "sat": (6,)}[fields[4]]
     starts = [day * 1440 + hour * 60 + int(fields[0]) for day in days for hour in hours]
     return any((minute - start) % 10080 < int(budget.duration[:-1]) * 60 for start in starts)
+
+
+FULL: dict[str, Any] = {
+    "consolidateAfter": "5m", "consolidationPolicy": "Balanced",
+    "budgets": [OFFICE | {"reasons": ["Drifted"]}, MONTHLY, {"nodes": "10%"}],
+}  # fmt: skip
+STRANGE = (*WRONG, "9" * 5000, "9" * 5000 + "%", "٣", "@every 1h", "@hourly", "0 0 31 2 *", "-5", "1e3", "5h5h")
+EDITS = list(product(paths(FULL), STRANGE))
+
+
+@drawn(120)
+@given(first=st.sampled_from(EDITS), second=st.sampled_from(EDITS))
+def test_wrong_values_cause_no_internal_error(first: Any, second: Any) -> None:
+    for before, after in ((FULL, changed(FULL, *first)), (changed(FULL, *first), changed(FULL, *second))):
+        for sides in ((before, after), (after, before)):
+            assert all("\n" not in impact.message for impact in plan_cluster(change(*sides)).impacts)

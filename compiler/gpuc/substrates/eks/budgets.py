@@ -4,6 +4,7 @@ Source: kubernetes-sigs/karpenter v1.14.1 pkg/apis/v1/nodepool.go (GetAllowedDis
 GetAllowedDisruptions, IsActive)
 """
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import product
@@ -22,6 +23,7 @@ _POLICY, _IDLE = "WhenEmptyOrUnderutilized", "0s"
 """The defaults of the API server for spec.disruption."""
 _MOST = 200
 """The largest number of nodes for which budgets are compared. A percentage is that of all nodes, rounded up."""
+_NODES = re.compile("([0-9]{1,9})(%?)")
 _WEEK = (1 << WEEK_MINUTES) - 1
 
 
@@ -83,8 +85,9 @@ def pace(pool: NodePool | None, cluster: Cluster | None, reason: str = DRIFTED) 
 
 def _at_a_time(values: list[str]) -> str:
     """Returns the strictest number and the strictest percentage, which Karpenter rounds up to at least one node."""
-    most = min((int(value) for value in values if value.isdecimal()), default=None)
-    share = min((int(value[:-1]) for value in values if value.endswith("%") and value[:-1].isdecimal()), default=100)
+    found = [match.groups() for value in values if (match := _NODES.fullmatch(value))]
+    most = min((int(number) for number, sign in found if not sign), default=None)
+    share = min((int(number) for number, sign in found if sign), default=100)
     if most is None or (share < 100 and most > 1):
         few = "all" if share == 100 else f"{share}%"
         return few if most is None else f"{few} and at most {most}"
@@ -106,10 +109,10 @@ def _allowed(active: Iterable[Budget], count: int) -> int:
 
 def _number(budget: Budget, count: int) -> int:
     """Returns the number of nodes of a budget; 0 for text that is no number."""
-    share = budget.nodes.removesuffix("%")
-    if not (share.isdecimal() and share.isascii()):
+    match = _NODES.fullmatch(budget.nodes)
+    if match is None:
         return 0
-    return min(int(share), count) if share == budget.nodes else -(-int(share) * count // 100)
+    return -(-int(match[1]) * count // 100) if match[2] else min(int(match[1]), count)
 
 
 def _times(sides: Sequence[Sequence[Budget]]) -> Iterator[list[list[Budget]]]:
@@ -122,12 +125,19 @@ def _times(sides: Sequence[Sequence[Budget]]) -> Iterator[list[list[Budget]]]:
     changes = 1
     for minutes in active.values():
         changes |= minutes ^ (minutes << 1) if minutes > 0 else 0
-    starts = [minute for minute in range(WEEK_MINUTES) if changes >> minute & 1]
+    starts = (minute for minute, bit in enumerate(reversed(f"{changes:b}")) if bit == "1" and minute < WEEK_MINUTES)
     # Each of the other schedules alone, none of them, and all of them.
-    for on, minute in product((*({schedule} for schedule in sorted(others)), set(), others), starts):
-        now = {budget for budget, minutes in active.items() if minutes > 0 and minutes >> minute & 1}
-        now |= {budget for budget in active if (budget.schedule, budget.duration) in on}
-        yield [[budget for budget in side if budget in now] for side in sides]
+    choices = (
+        *(frozenset((schedule,)) for schedule in sorted(others)),
+        frozenset[tuple[str, str]](),
+        frozenset(others),
+    )
+    weekly = {
+        frozenset(budget for budget, minutes in active.items() if minutes > 0 and minutes >> minute & 1)
+        for minute in starts
+    }
+    for now, on in product(weekly, dict.fromkeys(choices)):
+        yield [[row for row in side if row in now or (row.schedule, row.duration) in on] for side in sides]
 
 
 @lru_cache(maxsize=256)

@@ -89,11 +89,7 @@ def _seconds(text: str) -> float | None:
 
 
 _WORDS = {DRIFTED: "drifted nodes are replaced", UNDERUSED: "pods move to fewer nodes", EMPTY: "empty nodes end"}
-_NONE = {
-    DRIFTED: "no drifted node is replaced",
-    UNDERUSED: "no pods move to fewer nodes",
-    EMPTY: "empty nodes stay, and cost,",
-}
+_NONE = {DRIFTED: "no drifted node is replaced", UNDERUSED: "no pods move", EMPTY: "empty nodes stay, and cost,"}
 
 
 @impact("IMP130", Level.NONE)
@@ -105,15 +101,14 @@ def budget_changes(change: Change) -> Impacts:
         different = [reason for reason in _WORDS if allows_more(new, old, reason) or allows_more(old, new, reason)]
         # Pods that begin to move are another impact.
         changed = [reason for reason in different if is_open(old, reason) or (reason == EMPTY and is_open(new, EMPTY))]
-        if changed:
-            words = (_budget_words(new, change, reason) for reason in changed)
+        words = [
+            f"{_NONE[reason]} while the budget is 0"
+            if is_closed(new, reason)
+            else f"{_WORDS[reason]} {pace(new, change.after.cluster, reason)}"
+            for reason in changed
+        ]
+        if words:
             yield pair.raised("; ".join(words), BUDGETS)
-
-
-def _budget_words(pool: NodePool, change: Change, reason: str) -> str:
-    if is_closed(pool, reason):
-        return f"{_NONE[reason]} while the budget is 0"
-    return f"{_WORDS[reason]} {pace(pool, change.after.cluster, reason)}"
 
 
 @impact("IMP133", Level.DISRUPTS)
@@ -124,7 +119,8 @@ def budgets_widen(change: Change) -> Impacts:
             now, before = pace(new, change.after.cluster, reason), pace(old, change.before.cluster, reason)
             drifted = "nodes that have drifted before the change are replaced too; budgets drift no node"
             sentences = (drifted, grace_words(pair, change)) if reason == DRIFTED else _kept_nodes(new)
-            yield pair.raised(f"{_WORDS[reason]} {now}; until now {before}", BUDGETS, sentences)
+            predicts = (Prediction(f"nodes of pool {pair.element}", "perhaps replaced"),)
+            yield pair.raised(f"{_WORDS[reason]} {now}; until now {before}", BUDGETS, sentences, predicts)
 
 
 def _allowing_more(old: NodePool, new: NodePool) -> Iterator[str]:
@@ -150,11 +146,12 @@ def consolidation_changes(change: Change) -> Impacts:
         }
         # With Balanced, Karpenter moves pods only if the savings are large enough.
         is_sooner = policies[0] == "Balanced" != policies[1] or reasons[IDLE_TIME]
-        if is_open(new, UNDERUSED) and (is_sooner or not is_open(old, UNDERUSED)):
-            texts = [(path, text) for path, text in reasons.items() if text]
+        texts = [(path, text) for path, text in reasons.items() if text]
+        if texts and is_open(new, UNDERUSED) and (is_sooner or not is_open(old, UNDERUSED)):
             why, how = ", ".join(text for _, text in texts), pace(new, change.after.cluster, UNDERUSED)
             message = f"Karpenter moves pods to use fewer nodes ({why}), {how}"
-            yield pair.raised(message, texts[0][0], _kept_nodes(new))
+            predicts = (Prediction(f"nodes of pool {pair.element}", "perhaps replaced"),)
+            yield pair.raised(message, texts[0][0], _kept_nodes(new), predicts)
 
 
 def _kept_nodes(pool: NodePool) -> tuple[str, ...]:
