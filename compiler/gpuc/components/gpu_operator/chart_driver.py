@@ -53,8 +53,8 @@ def chart_driver(state: State, manifest: Manifest | None) -> ChartDriver | None:
     """Returns the driver that an object installs; None if it does not install a ClusterPolicy by the chart."""
     if manifest is None:
         return None
-    others = (*state.objects.of("", "ConfigMap"), *state.objects.of("source.toolkit.fluxcd.io", "OCIRepository"))
-    installs = chart_installs((manifest, *others), [], [])
+    kinds = (("", "ConfigMap"), ("source.toolkit.fluxcd.io", "OCIRepository")) if manifest.kind == "HelmRelease" else ()
+    installs = chart_installs((manifest, *(row for kind in kinds for row in state.objects.of(*kind))), [], [])
     install = next((found for found in installs if found.chart == _CHART), None)
     if install is None:
         return None

@@ -12,7 +12,7 @@ common_manager.go (GetUpgradesAvailable), pod_manager.go (SchedulePodEviction), 
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from typing import Any
 
 from msgspec import Struct
@@ -139,8 +139,13 @@ class DriverChange(Struct, frozen=True, eq=False, dict=True):
         yield "a node with the label nvidia.com/gpu-driver-upgrade.skip=true keeps its driver"
 
 
-def driver_changes(change: Change) -> Iterator[DriverChange]:
-    """Yields the changed drivers of objects and charts that are in both states."""
+@lru_cache(maxsize=2)
+def driver_changes(change: Change) -> tuple[DriverChange, ...]:
+    """Returns the changed drivers of objects and charts that are in both states."""
+    return (*_of_objects(change), *_of_charts(change))
+
+
+def _of_objects(change: Change) -> Iterator[DriverChange]:
     uses_objects = False
     for pair in change.kept("nvidia.com", "ClusterPolicy"):
         uses_objects = any(value is True for value in pair.values("spec", "driver", "useNvidiaDriverCRD"))
@@ -152,9 +157,14 @@ def driver_changes(change: Change) -> Iterator[DriverChange]:
             before, after = ({"driver": with_policy(spec)} for spec in pair.values("spec"))
             if pair.is_changed:
                 yield DriverChange(pair, before, after, lambda path: ("spec", *path[1:]))
-    # The values of a spec of gpuc install no ClusterPolicy.
+
+
+def _of_charts(change: Change) -> Iterator[DriverChange]:
+    # The values of a spec of gpuc install no ClusterPolicy. A HelmRelease can have values in ConfigMaps.
     for api_group, kind in CHART_KINDS if change.values_of("gpu-operator") is None else ():
         for pair in change.kept(api_group, kind):
+            if not (pair.is_changed or kind == "HelmRelease"):
+                continue
             old, new = (chart_driver(*side) for side in ((change.before, pair.before), (change.after, pair.after)))
             if old and new and old.sections != new.sections:
                 places = new.place, old.place, lambda _, path=new.version_path: path
