@@ -12,6 +12,7 @@ from gpuc.model.names import GPU, GPU_TAINT_VALUE, POOL_LABEL, TENANT_KEY
 from gpuc.policy.library import policies
 from gpuc_rehearsal.client import Object
 from gpuc_rehearsal.examples import IMAGE, Example, examples
+from gpuc_rehearsal.exposed_samples import refused_annotations
 from gpuc_rehearsal.sample_workloads import (
     REPLACE_FAILED,
     SampleObject,
@@ -76,6 +77,8 @@ def _gpu_quota(factory: WorkloadFactory) -> Iterator[SampleObject]:
         if pool.is_gpu and pool.name not in own:
             name = f"pod on pool {pool.name} that neither Kueue nor a ResourceQuota of the namespace counts"
             yield factory.sample(name, "bare", pool, {pool.gpu_resource_names[0]: 1})
+        elif pool.counted == "kueue" and not pool.is_gpu:
+            yield factory.sample(f"pod on pool {pool.name}, which Kueue counts", "bare", pool, {})
 
 
 def _gpu_requests(factory: WorkloadFactory) -> Iterator[SampleObject]:
@@ -186,5 +189,5 @@ _GENERATED = {
         _network_policy_fence, _owned_workloads, _pool_selector, _priority_classes, _queue_required,
         _toleration_fence,
     )
-}  # fmt: skip
+} | {"exposure-annotations": refused_annotations}  # fmt: skip
 """Generators by policy, for objects that contain names of the cluster's pools, queues or tenants."""

@@ -4,6 +4,14 @@ from collections.abc import Callable
 from typing import Any
 
 from gpuc.emit.component import needed_components
+from gpuc.emit.exposure import (
+    FIELDS,
+    annotation_grants,
+    annotation_values,
+    granted_annotations,
+    grants,
+    known_annotations,
+)
 from gpuc.emit.network import egress_blocks, egress_cidrs
 from gpuc.emit.network_exceptions import ingress_blocks
 from gpuc.kubernetes.controllers import JOB_CONTROLLER, user
@@ -74,11 +82,22 @@ def _choices(_: Cluster, tenant: Tenant) -> list[dict[str, Any]]:
 
 
 def _namespace_pools(_: Cluster, tenant: Tenant) -> list[dict[str, Any]]:
-    """Returns the pools on which a namespace has a ResourceQuota, with their GPU resources."""
+    """Returns the GPU pools on which a namespace has a ResourceQuota, with their GPU resources."""
     return [
         {"namespace": namespace.name, "pool": quota.pool.name, "resources": list(quota.pool.gpu_resource_names)}
         for namespace in tenant.namespaces
         for quota in namespace.quotas
+        if quota.pool.is_gpu
+    ]
+
+
+def _namespace_parts(_: Cluster, tenant: Tenant) -> list[dict[str, str]]:
+    """Returns the pools without GPUs of which a namespace has a part, with the PriorityClass of the pods there."""
+    return [
+        {"namespace": namespace.name, "pool": quota.pool.name, "priorityClass": quota.pool.priority_class}
+        for namespace in tenant.namespaces
+        for quota in namespace.quotas
+        if quota.pool.priority_class
     ]
 
 
@@ -98,19 +117,6 @@ def _profiles(_: Cluster, tenant: Tenant) -> list[dict[str, str]]:
         {"namespace": namespace.name, "configMap": namespace.nccl.config_map}
         for namespace in tenant.namespaces
         if namespace.nccl
-    ]
-
-
-def _exposed_hosts(_: Cluster, tenant: Tenant) -> list[dict[str, Any]]:
-    """Returns the hosts of Ingresses by namespace. A wildcard is the suffix of the hosts that it allows."""
-    return [
-        {
-            "namespace": namespace.name,
-            "names": [host for host in namespace.spec.exposed.hosts if not host.startswith("*")],
-            "suffixes": [host[1:] for host in namespace.spec.exposed.hosts if host.startswith("*")],
-        }
-        for namespace in tenant.namespaces
-        if namespace.spec.exposed.hosts
     ]
 
 
@@ -152,6 +158,7 @@ FACTS: dict[str, Callable[[Cluster, Tenant], Any]] = {
         {"namespace": namespace.name, "queues": list(namespace.local_queues)} for namespace in tenant.namespaces
     ],
     "tenant.namespace_pools": _namespace_pools,
+    "tenant.namespace_parts": _namespace_parts,
     # The pools with MPS, with the user ID that all MPS clients of a GPU must have.
     "tenant.mps_pools": lambda _, tenant: [
         {"pool": pool.name, "user": pool.mps_user} for pool in tenant.pools if pool.mps_user is not None
@@ -168,7 +175,13 @@ FACTS: dict[str, Callable[[Cluster, Tenant], Any]] = {
     "tenant.pools": lambda _, tenant: [pool.name for pool in tenant.pools],
     "tenant.taints": _taints,
     "tenant.nccl_profiles": _profiles,
-    "tenant.exposed_hosts": _exposed_hosts,
+    "cluster.known_annotations": lambda cluster, _: known_annotations(cluster),
+    "cluster.annotation_values": lambda cluster, _: annotation_values(cluster),
+    "cluster.granted": lambda cluster, _: annotation_grants(cluster),
+    "cluster.granted_annotations": lambda cluster, _: [
+        row for _, space in cluster.namespaces for row in granted_annotations(space)
+    ],
+    "tenant.granted": lambda _, tenant: [row for space in tenant.namespaces for row in grants(space, FIELDS)],
     "tenant.ingress_namespaces": _ingress_namespaces,
     "tenant.egress_namespaces": lambda _, __: ["kube-system"],
     "tenant.egress_cidrs": egress_cidrs,

@@ -36,18 +36,24 @@ _MAX_COPIES = 10_000
 
 
 def trace_workload(
-    cluster: ClusterIndex, workload: Workload, *, admission: bool = True, usage: Usage = NOTHING
+    cluster: ClusterIndex,
+    workload: Workload,
+    *,
+    admission: bool = True,
+    creation: bool = True,
+    usage: Usage = NOTHING,
 ) -> TraceResult:
     """Returns the steps of a workload from its creation to its nodes. The steps end with the first stage that fails.
 
     Args:
         admission: whether to check the creation of the object, its jobs and its pods, and the quota of all replicas of
             the object. Otherwise only LimitRanges and ResourceQuotas are checked.
+        creation: whether `admission` includes the creation; False if the caller knows that it succeeds.
         usage: the quota that other workloads use, by the nodes of `cluster.quotas`.
     """
     created = created_pods(cluster.objects, workload)
     result = TraceResult(requests={pods.name: pod_requests(pods.pod) for pods in created})
-    for step in _steps(cluster, workload, created, admission, usage, result):
+    for step in _steps(cluster, workload, created, admission, admission and creation, usage, result):
         result.steps.append(step)
         if step.failed and not step.has_next:
             break
@@ -55,12 +61,18 @@ def trace_workload(
 
 
 def _steps(
-    cluster: ClusterIndex, workload: Workload, created: list[PodSet], admission: bool, usage: Usage, result: TraceResult
+    cluster: ClusterIndex,
+    workload: Workload,
+    created: list[PodSet],
+    admission: bool,
+    creation: bool,
+    usage: Usage,
+    result: TraceResult,
 ) -> Steps:
     """Yields all steps in the order of the cluster. The caller stops at the first failed step."""
     if workload.rejected:
         yield workload.rejected
-    if admission:
+    if creation:
         yield from object_steps(cluster, workload)
     if workload.autoscaler:
         yield Step(Stage.REPLICAS, "passed", workload.autoscaler)
@@ -74,7 +86,7 @@ def _steps(
         yield from _bypass_steps(cluster, workload, created, result)
     else:
         yield from _kueue_steps(cluster, workload, usage, flavors_of, result)
-    if admission:
+    if creation:
         for pods in workload.pod_sets:
             yield from pod_steps(cluster, workload, pods, flavors_of.get(pods.name, []))
     yield from limit_steps(cluster, workload)
@@ -90,7 +102,7 @@ def _demand(pods: PodSet, flavors: list[ResourceFlavor]) -> PodDemand:
 
 
 def _bypass_steps(cluster: ClusterIndex, workload: Workload, created: list[PodSet], result: TraceResult) -> Steps:
-    """Yields the steps of a workload outside of Kueue, and adds the ResourceQuota that counts its GPUs."""
+    """Yields the steps of a workload outside of Kueue, and adds the ResourceQuota that counts it."""
     if is_perhaps_suspended(cluster, workload):
         message = f"{result.bypass}; if Kueue's webhook selects the namespace, the workload stays suspended"
         yield Step(Stage.LOCAL_QUEUE, "unknown", message, fix=f"remove the label {QUEUE_LABEL}")

@@ -15,8 +15,11 @@ from gpuc.objects.object_set import count_or, dig
 from gpuc.parts import workload_kind as parts
 
 _GROUP = "ray.io"
-_SUBMITTER = {"containers": [{"resources": {"requests": {"cpu": "500m", "memory": "200Mi"}}}]}
-"""The spec of the default pod that submits a RayJob."""
+_SUBMITTER = {
+    "name": "ray-job-submitter",
+    "resources": {"limits": {"cpu": "1", "memory": "1Gi"}, "requests": {"cpu": "500m", "memory": "200Mi"}},
+}
+"""The container of the default pod that submits a RayJob. It has the image of the head."""
 _TRAITS = parts.NO_TRAITS._replace(has_service=True)
 
 
@@ -36,7 +39,11 @@ def _submitter(document: Body) -> Iterator[parts.Template]:
     """Yields the pod that submits the job of a RayJob."""
     if dig(document, "spec", "submissionMode") in (None, "K8sJobMode"):
         declared = dig(document, "spec", "submitterPodTemplate", "spec")
-        yield "submitter", declared if declared is not None else _SUBMITTER
+        if declared is None:
+            head = dig(document, "spec", "rayClusterSpec", "headGroupSpec", "template", "spec")
+            image = dig(head, "containers", 0, "image") or "ray"  # the image of a running cluster is in no file
+            declared = {"containers": [{**_SUBMITTER, "image": image}], "restartPolicy": "Never"}
+        yield "submitter", declared
 
 
 def _clusters(document: Body) -> Iterator[parts.ChildTemplate]:
