@@ -34,7 +34,10 @@ _GENERATED = frozenset(("creationTimestamp", "generation", "managedFields", "res
 _VALUES: tuple[Any, ...] = (
     "", 0, -1, "x y", [], {}, True, 2.5, "A_b" * 30, None, "a.b/c", [""], {"a": "b"}, [{}], "0", "-1",
 )  # fmt: skip
-_OF_WEBHOOKS = {"JobSet": (("spec", "replicatedJobs"), ("spec", "managedBy"))}
+_OF_WEBHOOKS = {
+    "JobSet": (("spec", "replicatedJobs"), ("spec", "managedBy")),
+    "LeaderWorkerSet": (("spec", "leaderWorkerTemplate"),),
+}
 """The fields that only a webhook makes immutable, by kind."""
 _IMMUTABLE = ("immutable", "updates to")
 """Words in the refusals of changed fields."""

@@ -6,7 +6,7 @@ import pytest
 
 from gpuc.catalog.schemas import table
 from gpuc.components.gpu_operator import operands
-from gpuc.components.gpu_operator.impacts.operands import driver_changes
+from gpuc.components.gpu_operator.impacts.driver import driver_keeps
 from gpuc.components.gpu_operator.operands import DEVICE_PLUGIN, MIG_MANAGER, MPS, TOOLKIT, OperandChange
 from gpuc.diagnostics.finding import Path
 from gpuc.manifest.manifest import Manifest
@@ -50,5 +50,5 @@ def test_the_driver_is_installed() -> None:
         State("test", ObjectSet([policy({"driver": {"enabled": enabled}})], is_complete=True))
         for enabled in (False, True)
     )
-    (raised,) = driver_changes.find(Change(before, after))
+    (raised,) = driver_keeps.find(Change(before, after))
     assert raised.message == "the GPU Operator starts driver pods on the GPU nodes"

@@ -10,6 +10,7 @@ from typing import NamedTuple
 DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
 """The days of the week in the order of cron, in which Sunday is the first day."""
 _DAY_MINUTES = 24 * 60
+WEEK_MINUTES = 7 * _DAY_MINUTES
 
 
 def utc_hours(days: Iterable[str], start: int, end: int, offsets: Sequence[int]) -> tuple[str, int]:
@@ -95,6 +96,24 @@ def never_fires(schedule: str) -> bool:
         return False
     days, months = _values(fields[2], _FIELDS[2]), _values(fields[3], _FIELDS[3])
     return not any(day <= _LONGEST[month - 1] for day in days for month in months)
+
+
+_WEEKLY = {"@weekly": "0 0 * * 0", "@daily": "0 0 * * *", "@midnight": "0 0 * * *", "@hourly": "0 * * * *"}
+
+
+def weekly_starts(schedule: str) -> frozenset[int] | None:
+    """Returns the minutes of the week, from midnight of Sunday, at which a valid schedule fires.
+
+    Returns None for a schedule that depends on the day of the month or the month, or that counts from the start of the
+    program.
+
+    Source: robfig/cron v3.0.1 parser.go (parseDescriptor)
+    """
+    fields = _WEEKLY.get(schedule, schedule).split()
+    if len(fields) != len(_FIELDS) or not _has_star(fields[2]) or not _has_star(fields[3]):
+        return None
+    minutes, hours, _, _, days = (_values(*row) for row in zip(fields, _FIELDS, strict=True))
+    return frozenset(day * _DAY_MINUTES + hour * 60 + minute for day in days for hour in hours for minute in minutes)
 
 
 def _has_star(field: str) -> bool:

@@ -1,9 +1,13 @@
-"""The fields that the API server does not allow to change."""
+"""The fields that the API server and webhooks do not allow to change."""
 
 from gpuc.admission.validation.changes import Refusals, refused_changes
+from gpuc.admission.validation.kueue_changes import Refused, refused_by_kueue
 from gpuc.cluster.application import sync_options
 from gpuc.objects.object_set import group
-from gpuc.plan.change import Pair
+from gpuc.parts.workload_kinds import workload_kind
+from gpuc.plan.change import Change, Pair
+from gpuc.plan.refused_workloads import cluster_index
+from gpuc.trace.kueue_scope import manages
 
 
 def refused_fields(pair: Pair) -> Refusals:
@@ -14,6 +18,15 @@ def refused_fields(pair: Pair) -> Refusals:
     """
     if pair.is_changed and not _is_created_again(pair):
         yield from refused_changes(f"{group(pair.manifest)}/{pair.manifest.kind}", pair)
+
+
+def refused_by_webhooks(change: Change, pair: Pair) -> list[Refused]:
+    """Returns the changed fields of an object that Kueue's webhooks refuse, if Kueue manages its kind."""
+    if not pair.is_changed or _is_created_again(pair):
+        return []
+    api_group, kind = group(pair.manifest), pair.manifest.kind
+    found = list(refused_by_kueue(workload_kind(api_group, kind), pair))
+    return found if found and manages(cluster_index(change.after), api_group, kind) else []
 
 
 def _is_created_again(pair: Pair) -> bool:

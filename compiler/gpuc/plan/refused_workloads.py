@@ -96,13 +96,13 @@ def _refused(change: Change, manifests: Iterable[Manifest]) -> Iterator[RefusedW
             if (step := _refusal(change.after, manifest)) and _refusal(change.before, manifest) is None:
                 yield RefusedWorkload(manifest, step, "refused")
             continue
-        index = _index(state_with_roles(change))
+        index = cluster_index(state_with_roles(change))
         if only_nodes and trace_workload(index, workload, creation=False).verdict not in _SEVERITY:
             continue
         after = trace_workload(index, workload)
         if after.verdict not in _SEVERITY or after.failure is None:
             continue
-        if _SEVERITY.get(trace_workload(_index(change.before), workload).verdict, 0) < _SEVERITY[after.verdict]:
+        if _SEVERITY.get(trace_workload(cluster_index(change.before), workload).verdict, 0) < _SEVERITY[after.verdict]:
             yield RefusedWorkload(manifest, after.failure, after.verdict)
 
 
@@ -119,7 +119,7 @@ def _policies(state: State) -> Policies:
 
 
 @lru_cache(maxsize=4)
-def _index(state: State) -> ClusterIndex:
+def cluster_index(state: State) -> ClusterIndex:
     """Returns the objects of a state for traces, as `gpuc trace` reads them."""
     cluster, objects = state.cluster, state.objects
     return index_of(cluster, objects.manifests, objects.values) if cluster else ClusterIndex(objects)

@@ -21,17 +21,10 @@ POOL = Manifest("", (), "karpenter.sh/v1", "NodePool", "train", {
 CLASS = Manifest("", (), "karpenter.k8s.aws/v1", "EC2NodeClass", "train", {"spec": {"amiFamily": "AL2023"}})
 
 
-def state(spec: dict[str, Any], requirement: dict[str, Any] | None = None) -> State:
+def state(spec: dict[str, Any]) -> State:
     """The NodePool, and an EC2NodeClass with more fields."""
-    pool = POOL
-    if requirement is not None:
-        template = {
-            "nodeClassRef": {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "train"},
-            "requirements": [requirement],
-        }
-        pool = replace(POOL, body={"spec": {"template": {"spec": template}}})
     node_class = replace(CLASS, body={"spec": CLASS.body["spec"] | spec})
-    return State("test", ObjectSet([pool, node_class], is_complete=True))
+    return State("test", ObjectSet([POOL, node_class], is_complete=True))
 
 
 def scopes(before: State, after: State) -> list[tuple[Scope, str]]:
@@ -102,9 +95,66 @@ def test_more_resources_and_another_order_replace_no_node(field: str, before: An
     assert scopes(state({field: before}), state({field: after})) == []
 
 
-def test_another_operator_is_not_known() -> None:
-    requirement = {"key": "topology.kubernetes.io/zone", "operator": "NotIn", "values": ["c"]}
-    assert scopes(state({}), state({}, requirement)) == [(Scope.UNKNOWN, "zones NotIn c")]
+ZONE, TYPE, RACK = "topology.kubernetes.io/zone", "node.kubernetes.io/instance-type", "example.com/rack"
+GENERATION = "karpenter.k8s.aws/instance-generation"
+
+
+def row(key: str, operator: str, *values: str) -> dict[str, Any]:
+    return {"key": key, "operator": operator, **({"values": list(values)} if values else {})}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        # All nodes are in one of the zones.
+        ([row(ZONE, "In", "a", "b")], [row(ZONE, "NotIn", "c")], []),
+        ([row(ZONE, "In", "a", "b")], [row(ZONE, "Exists")], []),
+        ([row(ZONE, "In", "a", "b")], [row(ZONE, "NotIn", "a")], [(Scope.SOME, "zones NotIn a")]),
+        ([row(ZONE, "In", "a")], [row(ZONE, "DoesNotExist")], [(Scope.ALL, "zones DoesNotExist")]),
+        ([], [row(ZONE, "In", "a")], [(Scope.UNKNOWN, "zones In a")]),
+        ([], [row(ZONE, "Exists")], []),
+        # No node has a label that no template had.
+        ([], [row(RACK, "In", "r1")], [(Scope.ALL, "label example.com/rack In r1")]),
+        ([], [row(RACK, "Exists")], [(Scope.ALL, "label example.com/rack Exists")]),
+        ([], [row(RACK, "Gt", "3")], [(Scope.ALL, "label example.com/rack Gt 3")]),
+        ([], [row(RACK, "NotIn", "r1")], []),
+        ([], [row(RACK, "DoesNotExist")], []),
+        # A node has one value of a requirement. Without listed values, the pods choose it.
+        ([row(RACK, "In", "1", "2")], [row(RACK, "Gt", "1")], [(Scope.SOME, "label example.com/rack Gt 1")]),
+        ([row(RACK, "In", "1", "2")], [row(RACK, "Exists")], []),
+        ([row(RACK, "Exists")], [row(RACK, "In", "1")], [(Scope.UNKNOWN, "label example.com/rack In 1")]),
+        (
+            [row(RACK, "NotIn", "1")],
+            [row(RACK, "NotIn", "1", "2")],
+            [(Scope.UNKNOWN, "label example.com/rack NotIn 1, 2")],
+        ),
+        ([row(RACK, "NotIn", "1", "2")], [row(RACK, "NotIn", "1")], []),
+        ([row(RACK, "Exists")], [row(RACK, "DoesNotExist")], [(Scope.ALL, "label example.com/rack DoesNotExist")]),
+        (
+            [row(RACK, "Gt", "1"), row(RACK, "Lt", "9")],
+            [row(RACK, "Gt", "9")],
+            [(Scope.ALL, "label example.com/rack Gt 9")],
+        ),
+        # The instance types decide their labels.
+        ([row(TYPE, "In", "g6.xlarge", "p5.48xlarge")], [row(TYPE, "Exists"), row(GENERATION, "Gt", "4")], []),
+        (
+            [row(TYPE, "In", "g6.xlarge", "p5.48xlarge")],
+            [row(TYPE, "Exists"), row(GENERATION, "In", "5")],
+            [(Scope.SOME, f"label {GENERATION} In 5")],
+        ),
+        ([], [row("kubernetes.io/os", "In", "linux")], []),
+        ([], [row("karpenter.sh/capacity-type", "In", "spot")], [(Scope.SOME, "purchase options In spot")]),
+    ],
+)  # fmt: skip
+def test_the_nodes_that_do_not_meet_a_requirement(
+    before: list[dict[str, Any]], after: list[dict[str, Any]], expected: list[tuple[Scope, str]]
+) -> None:
+    states = []
+    for requirements in (before, after):
+        spec = POOL.body["spec"]["template"]["spec"] | {"requirements": requirements}
+        pool = replace(POOL, body={"spec": {"template": {"spec": spec}}})
+        states.append(State("test", ObjectSet([pool, CLASS], is_complete=True)))
+    assert scopes(*states) == expected
 
 
 def test_an_alias_of_another_family_changes_the_hash_too() -> None:

@@ -9,7 +9,8 @@ from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet
 from gpuc.plan.change import Change, PoolPair
 from gpuc.plan.state import no_state
-from gpuc.substrates.eks.replacement import details, pace, replaced_words
+from gpuc.substrates.eks.budgets import pace
+from gpuc.substrates.eks.replacement import details, replaced_words
 
 POOL = Manifest("", (), "karpenter.sh/v1", "NodePool", "train", {"spec": {"limits": {"cpu": "768", "nodes": "4"}}})
 ALWAYS = {"nodes": "1", "reasons": ["Drifted"]}
@@ -82,14 +83,18 @@ def test_a_node_with_pods_that_do_not_fit_stays_except_in_a_static_pool() -> Non
         ([{"nodes": "3"}, {"nodes": "2"}], "2 at a time"),
         ([{"nodes": "10%"}, {"nodes": "5"}], "10% and at most 5 at a time"),
         ([{"nodes": "10%"}, {"nodes": "1"}], "one at a time"),
-        ([], "100% at a time"),
-        ([{"nodes": "1", "reasons": ["Empty"]}], "100% at a time"),
+        ([], "all at a time"),
+        ([{"nodes": "1", "reasons": ["Empty"]}], "all at a time"),
         ([ALWAYS, NIGHT], "one at a time, outside of 11h from 0 12 * * mon-fri (UTC)"),
+        ([ALWAYS, {**NIGHT, "nodes": "50%"}], "one at a time, 50% for 11h from 0 12 * * mon-fri (UTC)"),
         ([{"nodes": "0"}], "none while the budget is 0"),
+        ([{"nodes": "0%", "schedule": "@daily", "duration": "24h"}], "none while the budget is 0"),
+        ([{"nodes": "2", "schedule": "60 * * * *", "duration": "1h"}], "none while the budget is 0"),
+        ([{"nodes": "2", "schedule": "@daily"}], "none while the budget is 0"),
     ],
 )
 def test_the_pace_of_budgets(budgets: list[dict[str, Any]], words: str) -> None:
-    assert pace(pair(disruption={"budgets": budgets}), None) == words
+    assert pace(pair(disruption={"budgets": budgets}).new, None) == words
 
 
 def test_the_sentences_name_what_ends_a_node_of_a_pool_without_new_nodes() -> None:

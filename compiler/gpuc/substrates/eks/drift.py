@@ -15,14 +15,18 @@ from typing import Any
 
 from msgspec import Struct
 
+from gpuc.cluster.instance_labels import TYPE_LABELS, has_all_labels, instance_labels
 from gpuc.cluster.node_class import NodeClass
+from gpuc.cluster.pool import Pool as NodePool
 from gpuc.cluster.pool_fields import REQUIREMENTS
 from gpuc.diagnostics.finding import Path
 from gpuc.emit.component import components
 from gpuc.kubernetes.api_groups import KARPENTER_AWS
+from gpuc.kubernetes.node_pool import WELL_KNOWN, is_restricted, is_well_known
+from gpuc.kubernetes.selector import ANY, PRESENT, Domain
 from gpuc.manifest.manifest import Manifest
 from gpuc.model.names import MIG_CONFIG_LABEL, MODE_KEY, PLUGIN_CONFIG_LABEL
-from gpuc.objects.object_set import by_first, dig, items
+from gpuc.objects.object_set import by_first, dig, grouped, items
 from gpuc.plan.change import Change, Pair, PoolPair
 from gpuc.plan.differences import MISSING, FieldChange
 from gpuc.plan.pool_sizes import pool_of
@@ -228,26 +232,62 @@ def _hashed_reasons(change: Change, pool: Pair, node_class: Pair | None) -> Iter
 
 
 def _requirement_reasons(pair: PoolPair) -> Iterator[tuple[Scope, Reason]]:
-    """Yields the requirements that nodes no longer meet: a node keeps the labels with which it started.
-
-    A node without a label meets only the operators NotIn and DoesNotExist.
-    """
-    before, after = pair.requirements
-    for key, new in after.items():
-        path = (*REQUIREMENTS, new.position)
-        name = _LABELS.get(key, f"label {key}")
-        old = before.get(key)
-        if old and (old.operator, old.values) == (new.operator, new.values):
+    """Yields the requirements that nodes no longer meet: a node keeps the labels with which it started."""
+    old, new = pair.old, pair.new
+    if old is None or new is None:
+        return
+    before, after = (grouped(pool.requirements, lambda row: row.key) for pool in (old, new))
+    for key, rows in after.items():
+        if [row[1:4] for row in before.get(key, ())] == [row[1:4] for row in rows]:
             continue
-        old_values, new_values = old and old.allowed, new.allowed
-        if old_values is None or new_values is None:
-            text = f"{new.operator} {', '.join(new.values)}".rstrip()
-            yield Scope.UNKNOWN, Reason(f"{name} {text}", pair.manifest, path)
-        elif removed := old_values - new_values:
-            scope = Scope.SOME if old_values & new_values else Scope.ALL
-            values = ", ".join(sorted(removed))
-            words, misfits = f"{name} without {values}", f"need {name} {values}"
-            yield scope, Reason(words, pair.manifest, (*path, "values"), misfits)
+        possible, wanted, row = labels_of_nodes(old, key), new.offer.get(key, ANY), rows[-1]
+        if (scope := _scope(possible, wanted)) is None:
+            continue
+        name, path = _LABELS.get(key, f"label {key}"), (*REQUIREMENTS, row.position)
+        lost = ", ".join(sorted(value for value in possible.listed or () if not wanted.allows(value)))
+        if row.operator == "In" and key in before and lost:
+            yield scope, Reason(f"{name} without {lost}", pair.manifest, (*path, "values"), f"need {name} {lost}")
+        else:
+            words = f"{name} {row.operator} {', '.join(row.values)}".rstrip()
+            yield scope, Reason(words, pair.manifest, path, f"need {name} {lost}" if lost else "")
+
+
+def _scope(possible: Domain, wanted: Domain) -> Scope | None:
+    """Returns which nodes do not meet a requirement for a label; None if all nodes meet it.
+
+    Args:
+        possible: the possible values of the label of the nodes.
+
+    Source: kubernetes-sigs/karpenter v1.14.1 pkg/scheduling/requirements.go (Compatible)
+    """
+    if possible.meet(wanted).is_empty:
+        return Scope.ALL
+    is_missed = possible.absent and not wanted.absent
+    if possible.listed is not None:
+        return Scope.SOME if is_missed or not all(map(wanted.allows, possible.listed)) else None
+    return None if possible.meet(wanted)[1:] == possible[1:] and not is_missed else Scope.UNKNOWN
+
+
+def labels_of_nodes(pool: NodePool, key: str) -> Domain:
+    """Returns the possible values of a label of the nodes that a NodePool started.
+
+    A node has the labels of the template, the labels that the provider derives from the instance, and one value for
+    each requirement with a label of one's own. If the requirement lists no values, the pods choose the value.
+
+    Source: kubernetes-sigs/karpenter v1.14.1 pkg/controllers/provisioning/scheduling/nodeclaimtemplate.go
+    (resolveCustomLabelsFromRequirements)
+    """
+    own = pool.offer.get(key)
+    if own is not None and own.listed is not None:
+        return own
+    if is_well_known(key) or is_restricted(key):
+        types = pool.type_names if key in TYPE_LABELS else []
+        if types and all(has_all_labels(pool.catalog, name) for name in types):
+            values = {instance_labels(pool.catalog, name).get(key) for name in types}
+            return Domain(None in values, frozenset(filter(None, values)), False)
+        usual = pool.class_offer.get(key) or (PRESENT if key in WELL_KNOWN else ANY)
+        return usual.meet(own) if own else usual
+    return own._replace(absent=False) if own else Domain(True, frozenset(), False)
 
 
 def _class_reasons(pair: Pair | None) -> Iterator[tuple[Scope, Reason]]:

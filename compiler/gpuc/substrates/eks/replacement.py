@@ -1,22 +1,18 @@
 """How Karpenter replaces nodes: how many at a time, when, and with which grace.
 
-Source: kubernetes-sigs/karpenter v1.14.1 pkg/controllers/disruption/drift.go, staticdrift.go, types.go (NewCandidate),
-pkg/apis/v1/nodepool.go (MustGetAllowedDisruptions)
+Source: kubernetes-sigs/karpenter v1.14.1 pkg/controllers/disruption/drift.go, staticdrift.go, types.go (NewCandidate)
 """
 
 from collections.abc import Iterator, Sequence
 
 from gpuc.cluster.pool import Pool as NodePool
-from gpuc.cluster.pool_fields import NODES, Budget
+from gpuc.cluster.pool_fields import NODES
 from gpuc.kubernetes.amounts import CPU, quantity_text
 from gpuc.kubernetes.duration import format_duration
-from gpuc.model import Cluster, Pool
+from gpuc.model import Cluster
 from gpuc.plan.change import Change, PoolPair
 from gpuc.plan.pool_sizes import pool_of
-
-DRIFTED, EMPTY = "Drifted", "Empty"
-"""The reasons in budgets for which Karpenter replaces drifted nodes, and ends empty nodes."""
-_ZERO = ("0", "0%")
+from gpuc.substrates.eks.budgets import pace
 
 
 def is_replaceable(pair: PoolPair) -> bool:
@@ -43,7 +39,7 @@ def replaced_words(nodes: str, pairs: Sequence[PoolPair], cluster: Cluster | Non
     is_checked = misfits and not all(pair.is_static for pair in replaceable)
     fit = " if their pods fit the new nodes" if is_checked else ""
     full = "".join(f", but none {words}" for words in _full(replaceable))
-    return f"{nodes} are replaced{fit}, {pace(replaceable[0], cluster)}{full}"
+    return f"{nodes} are replaced{fit}, {pace(replaceable[0].new, cluster)}{full}"
 
 
 def _full(pairs: Sequence[PoolPair]) -> Iterator[str]:
@@ -75,41 +71,6 @@ def smaller_limits(pair: PoolPair) -> dict[str, tuple[str, str]]:
         for name, count in after.items()
         if name in before and count < before[name]
     }
-
-
-def pace(pair: PoolPair, cluster: Cluster | None) -> str:
-    """Returns how many nodes Karpenter replaces at a time, and when, by the budgets of the state after."""
-    if is_closed(pair.new, DRIFTED):
-        return "none while the budget is 0"
-    always = [budget.nodes for budget in _budgets(pair.new, DRIFTED) if not budget.schedule]
-    closed = ", ".join(f"{budget.duration} from {budget.schedule} (UTC)" for budget in closed_hours(pair.new))
-    if closed and cluster and (hours := cluster.spec.working_hours):
-        closed = f"working hours ({hours.hours} {hours.time_zone}, {', '.join(hours.days)})"
-    return f"{_at_a_time(always)} at a time" + (f", outside of {closed}" if closed else "")
-
-
-def is_closed(pool: NodePool | None, reason: str) -> bool:
-    """Returns whether a budget of 0 at all times allows Karpenter to disrupt no node for a reason."""
-    return any(budget.nodes in _ZERO and not budget.schedule for budget in _budgets(pool, reason))
-
-
-def closed_hours(pool: NodePool | None) -> list[Budget]:
-    """Returns the budgets of 0 with a schedule, in whose hours Karpenter replaces no drifted node."""
-    return [budget for budget in _budgets(pool, DRIFTED) if budget.nodes in _ZERO and budget.schedule]
-
-
-def _budgets(pool: NodePool | None, reason: str) -> list[Budget]:
-    """Returns the budgets of a NodePool for a reason."""
-    return [budget for budget in (pool.budgets if pool else ()) if not budget.reasons or reason in budget.reasons]
-
-
-def _at_a_time(values: list[str]) -> str:
-    """Returns the strictest number and the strictest percentage, which Karpenter rounds up to at least one node."""
-    most = min((int(value) for value in values if value.isdecimal()), default=None)
-    share = min((int(value[:-1]) for value in values if value.endswith("%") and value[:-1].isdecimal()), default=100)
-    if most is None or (share < 100 and most > 1):
-        return f"{share}%" if most is None else f"{share}% and at most {most}"
-    return "one" if most == 1 else str(most)
 
 
 def details(pairs: Sequence[PoolPair], change: Change, misfits: Sequence[str] = ()) -> Iterator[str]:
@@ -147,7 +108,7 @@ def details(pairs: Sequence[PoolPair], change: Change, misfits: Sequence[str] = 
         yield f"a new node needs up to {pool.boot_minutes} minutes until its first pod starts"
     if len(pairs) > 1:
         yield f"the budgets apply to NodePool {' and NodePool '.join(pair.name for pair in pairs)} separately"
-    yield _grace(pairs[0], pool)
+    yield grace_words(pairs[0], change)
 
 
 def protected_pods_end(pool: NodePool) -> str:
@@ -156,8 +117,9 @@ def protected_pods_end(pool: NodePool) -> str:
     return f"pods with karpenter.sh/do-not-disrupt end {end}"
 
 
-def _grace(pair: PoolPair, pool: Pool | None) -> str:
-    """Returns how long running pods keep a node. A running node keeps the grace period with which it started."""
+def grace_words(pair: PoolPair, change: Change) -> str:
+    """Returns how long running pods keep a drifted node. A running node keeps the grace period of its start."""
+    pool = pool_of(change.after.cluster, pair.element)
     if pair.old and pair.old.grace:
         end = "all its pods end, also those with karpenter.sh/do-not-disrupt"
         return f"a node drains for at most {pair.old.grace}, then {end}"

@@ -6,6 +6,7 @@ Source: kubernetes-sigs/lws v0.9.0 pkg/webhooks/leaderworkerset_webhook.go
 from math import ceil
 from typing import Any
 
+from gpuc.admission.validation.changes import ChangedObject, Refusals
 from gpuc.admission.validation.constraints import percentage
 from gpuc.admission.validation.field import INT32_MAX, Field, Problems, number
 
@@ -52,3 +53,10 @@ def _sub_groups(document: Field) -> Problems:
         yield field.invalid(f"a divisor of the size, {size}, or of the number of workers, {size - 1}")
     elif template.get("subGroupPolicy", "subGroupPolicyType") == "LeaderExcluded" and (size - 1) % own:
         yield field.invalid(f"a divisor of the number of workers, {size - 1}, with LeaderExcluded")
+
+
+def _size_of_sub_groups(lws: ChangedObject) -> Refusals:
+    path = ("spec", "leaderWorkerTemplate", "subGroupPolicy", "subGroupSize")
+    before, after = lws.values(*path)
+    if before != after:
+        yield path, "the size of the sub groups is immutable"

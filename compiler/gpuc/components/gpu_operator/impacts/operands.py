@@ -1,4 +1,4 @@
-"""Impacts on the GPU Operator: its operands, their configurations, and the driver."""
+"""Impacts on the GPU Operator: its operands and their configurations."""
 
 from gpuc.cluster.pool_fields import LABELS
 from gpuc.components.gpu_operator.operands import (
@@ -12,7 +12,7 @@ from gpuc.components.gpu_operator.operands import (
 )
 from gpuc.model.names import PLUGIN_CONFIG_LABEL
 from gpuc.objects.object_set import grouped
-from gpuc.plan.change import Change, changed
+from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, Raised, impact
 from gpuc.plan.pool_sizes import nodes_of, nodes_text
 
@@ -80,35 +80,3 @@ def mps_servers_restart(change: Change) -> Impacts:
         for name in mps_pools(change):
             message = f"the MPS servers of its nodes {verb}, and running programs that use their GPUs fail"
             yield Raised(f"node pool {name}", message, operands.policy.after, fields[0].path)
-
-
-@impact("IMP142", Level.NONE)
-def driver_changes(change: Change) -> Impacts:
-    """The driver of the GPU Operator changes, or the GPU Operator starts to install the driver."""
-    for pair in change.pairs("nvidia.com", "ClusterPolicy"):
-        fields = [field for field in pair.fields if field.is_below("spec", "driver")]
-        was_enabled, is_enabled = (value is not False for value in pair.values(*_PATH))
-        if pair.is_changed and fields and is_enabled:
-            before, after = pair.values("spec", "driver", "version")
-            versions = f" {before} -> {after}" if before != after else ""
-            pools = change.after.cluster.pools if change.after.cluster else ()
-            exist = pools and all(pool.scaling is None for pool in pools)
-            end = "until their driver pod is deleted" if exist else "until they are replaced"
-            message = f"new nodes get the new driver{versions}; running nodes keep their driver {end}"
-            starts = "the GPU Operator starts driver pods on the GPU nodes"
-            yield pair.raised(message if was_enabled else starts, fields[0].path)
-
-
-_PATH = ("spec", "driver", "enabled")
-
-
-@impact("IMP143", Level.DISRUPTS)
-def driver_pods_deleted(change: Change) -> Impacts:
-    """The GPU Operator no longer installs the driver, and deletes the driver pods of all nodes at once."""
-    for enabled in changed(change.pairs("nvidia.com", "ClusterPolicy"), _PATH, True):
-        if enabled.after is False:
-            details = (
-                "a driver pod that ends stops the persistence daemon and the fabric manager of its node, and unloads "
-                "the driver if no program uses it",
-            )
-            yield enabled.raised("the GPU Operator deletes the driver pods of all nodes at once", details)

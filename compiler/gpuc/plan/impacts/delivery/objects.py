@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator
 
+from gpuc.admission.validation.kueue_changes import Refused
 from gpuc.cluster.application import ARGO, Application, wave_of
 from gpuc.diagnostics.finding import Path
 from gpuc.diagnostics.place import place
@@ -12,7 +13,7 @@ from gpuc.objects.object_set import dig, group, grouped
 from gpuc.plan.applications import changed_applications
 from gpuc.plan.change import Change, Pair
 from gpuc.plan.differences import differences
-from gpuc.plan.immutable import refused_fields
+from gpuc.plan.immutable import refused_by_webhooks, refused_fields
 from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact
 from gpuc.plan.pruning import CLAIM, is_definition, kinds_text, moved_objects, removed_objects
 
@@ -78,19 +79,23 @@ def data_pruned(change: Change) -> Impacts:
 
 @impact("IMP501", Level.DISRUPTS)
 def immutable_field(change: Change) -> Impacts:
-    """A field changes that the API server does not allow to change, so the sync of an Application fails."""
+    """A field changes that the API server or a webhook refuses to change, so the sync of an Application fails."""
     for pair in change.all_pairs:
-        reasons = list(refused_fields(pair))
-        if not reasons or pair.after is None:
+        if pair.after is None:
             continue
-        path, reason = reasons[0]
-        found = change.after.application_of(pair.after)
-        failing = f", and the sync of Application {found.name} fails" if found else ""
-        message = f"the API server refuses the change{failing}: {reason}"
-        steps = _STEPS_OF_POOL if pair.manifest.kind == "NodePool" else _STEPS
-        details = (f"two changes instead: {steps}", *(_blocked(change, pair, found) if found else ()))
-        predicts = (Prediction(f"object {pair.after}", "refused"),)
-        yield Raised(_subject(pair), message, pair.after, path, details, predicts)
+        own, of_kueue = [Refused(*row) for row in refused_fields(pair)], refused_by_webhooks(change, pair)
+        # A refusal that does not depend on running pods comes first.
+        for path, reason, when in sorted([*own, *of_kueue], key=lambda row: bool(row.when))[:1]:
+            by = "the API server" if own else "the webhook of Kueue"
+            found = change.after.application_of(pair.after)
+            failing = f", and {'then ' * bool(when)}the sync of Application {found.name} fails" if found else ""
+            message = f"{by} refuses the change{f' {when}' * bool(when)}{failing}: {reason}"
+            steps = _STEPS_OF_POOL if pair.manifest.kind == "NodePool" else _STEPS
+            details = [f"two changes instead: {steps}"]
+            details += [f"{f'{row.when}, '.lstrip(', ')}{row.reason}" for row in of_kueue if row.reason != reason]
+            predicts = () if when else (Prediction(f"object {pair.after}", "refused"),)
+            details += _blocked(change, pair, found) if found else ()
+            yield Raised(_subject(pair), message, pair.after, path, tuple(details), predicts)
 
 
 _STEPS = "first remove the object, then add it again; or one change that adds an object with another name"

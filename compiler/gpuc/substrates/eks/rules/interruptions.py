@@ -23,8 +23,12 @@ def expiring_nodes(pool: Pool) -> Findings:
     """Nodes with servers or runs expire."""
     expire_after = eks(pool).spec.expire_after
     if expire_after is not None and (pool.spec.purpose == "inference" or pool.spec.runs):
-        message = f"expireAfter of node pool {pool.name} is {format_duration(expire_after)}; expected no expireAfter"
-        yield Found((*eks(pool).path, "expireAfter"), message, f"remove expireAfter from node pool {pool.name}")
+        longest, lifetime = pool.spec.runs.longest if pool.spec.runs else 0, format_duration(expire_after)
+        shorter = f", less than runs.longest {format_duration(longest)}" if longest > expire_after else ""
+        message = f"expireAfter of node pool {pool.name} is {lifetime}{shorter}; expected no expireAfter"
+        related = [Related("the longest run", (*pool.path, "runs", "longest"))] if shorter else ()
+        fix = f"remove expireAfter from node pool {pool.name}"
+        yield Found((*eks(pool).path, "expireAfter"), message, fix, related)
 
 
 @pool_rule("KRP005")

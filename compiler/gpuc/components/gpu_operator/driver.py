@@ -1,0 +1,179 @@
+"""What a change does to the driver of running nodes: of a ClusterPolicy, an NVIDIADriver, or values of the chart.
+
+The DaemonSets of the driver have the update strategy OnDelete, so only the upgrade controller replaces driver pods.
+With autoUpgrade, it takes each node whose driver pod is older than the DaemonSet through these states: it cordons the
+node, waits for pods, evicts pods with GPUs, drains the node if that fails and the policy allows it, and restarts the
+driver pod.
+
+Source: NVIDIA/gpu-operator v26.7.0 controllers/upgrade_controller.go (Reconcile), cmd/gpu-operator/main.go
+(gpuPodSpecFilter), api/nvidia/v1alpha1/nvidiadriver_types.go (GetUpgradePolicyWithDefaults), and in
+vendor/github.com/NVIDIA/k8s-operator-libs/pkg/upgrade: upgrade_state.go (ApplyState), upgrade_inplace.go,
+common_manager.go (GetUpgradesAvailable), pod_manager.go (SchedulePodEviction), drain_manager.go
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property, lru_cache, partial
+from typing import Any
+
+from msgspec import Struct
+
+from gpuc.components.gpu_operator.chart_driver import CHART_KINDS, SECTIONS, chart_driver, with_policy
+from gpuc.diagnostics.finding import Path
+from gpuc.manifest.manifest import Body
+from gpuc.objects.object_set import dig
+from gpuc.parts.folders import table_beside
+from gpuc.plan.change import Change, Pair
+from gpuc.plan.differences import FieldChange, differences, leaves
+
+_POLICY = ("driver", "upgradePolicy")
+_FIELDS = {tuple(path.split(".")): kind for kind, paths in table_beside(__file__)["fields"].items() for path in paths}
+
+
+class DriverChange(Struct, frozen=True, eq=False, dict=True):
+    """The driver before and after a change."""
+
+    pair: Pair
+    before: Body
+    """Sections of a ClusterPolicy, with the defaults of the chart or of an NVIDIADriver."""
+    after: Body
+    place: Callable[[Path], Path]
+    """Returns the path in the object for the path of a field in the sections."""
+
+    def values(self, *path: str) -> tuple[Any, Any]:
+        """Returns the values at a path of the sections before and after the change."""
+        return dig(self.before, *path), dig(self.after, *path)
+
+    @property
+    def is_enabled(self) -> tuple[bool, bool]:
+        """Whether the operator installs the driver before and after the change."""
+        before, after = self.values("driver", "enabled")
+        return before is not False, after is not False
+
+    @property
+    def is_automatic(self) -> tuple[bool, bool]:
+        """Whether the operator upgrades the driver of running nodes before and after the change."""
+        switches, sandboxes = self.values(*_POLICY, "autoUpgrade"), self.values("sandboxWorkloads", "enabled")
+        before, after = (on is True and off is not True for on, off in zip(switches, sandboxes, strict=True))
+        return before, after
+
+    @property
+    def is_upgraded(self) -> bool:
+        """Whether the operator upgrades the driver of some running node after the change."""
+        return all(self.is_enabled) and self.is_automatic[1] and bool(self.pace)
+
+    @cached_property
+    def _fields(self) -> list[FieldChange]:
+        return [leaf for field in differences(self.before, self.after) for leaf in leaves(field)]
+
+    def changed(self, kind: str) -> list[Path]:
+        """Returns the paths of the changed fields with which the operator does the same.
+
+        Args:
+            kind: "install" for another installation, "restart" for other driver pods, "policy" for upgrades.
+        """
+        return [field.path for field in self._fields if self._kind(field.path) == kind]
+
+    def _kind(self, path: Path) -> str:
+        if path[0] in ("gds", "gdrcopy") and True not in self.values(str(path[0]), "enabled"):
+            return "none"
+        found = (_FIELDS[path[:length]] for length in range(len(path), 0, -1) if path[:length] in _FIELDS)
+        return next(found, "install")
+
+    @property
+    def what(self) -> str:
+        """The versions before and after the change, or the first other field of the installation that changes."""
+        before, after = self.values("driver", "version")
+        if before != after:
+            return f" {before or 'default'} -> {after or 'default'}"
+        return f" ({'.'.join(map(str, self.changed('install')[0]))})" if self.changed("install") else ""
+
+    @cached_property
+    def _policy(self) -> Body:
+        found = dig(self.after, *_POLICY)
+        return found if isinstance(found, dict) else {}
+
+    @property
+    def pace(self) -> str:
+        """How many nodes the operator upgrades at a time; empty if it starts no upgrade.
+
+        The operator counts nodes that are cordoned or not ready as unavailable.
+        """
+        most, share = self._policy.get("maxParallelUpgrades"), self._policy.get("maxUnavailable")
+        count, share = most if isinstance(most, int) and most >= 0 else 1, "25%" if share is None else share
+        if isinstance(share, int):
+            at_once = min(count, share) if count else share
+            return "" if share <= 0 else "one at a time" if at_once == 1 else f"{at_once} at a time"
+        if not str(share).endswith("%") or not str(share)[:-1].strip("0").isdecimal():
+            return ""
+        if count == 1:
+            return "one at a time"
+        return f"{count} at a time, at most {share} of them" if count else f"up to {share} of them at a time"
+
+    @property
+    def can_evict(self) -> bool:
+        """Whether the upgrade of a node gets beyond the eviction, which fails without podDeletion."""
+        return isinstance(self._policy.get("podDeletion"), dict)
+
+    def steps(self) -> Iterator[str]:
+        """Yields what happens to the pods of a node."""
+        waits, timeout = (dig(self._policy, "waitForCompletion", key) for key in ("podSelector", "timeoutSeconds"))
+        if waits:
+            limit = f"for at most {timeout} s" if timeout else "without a limit"
+            yield f"the operator first waits {limit} until pods with {waits} have ended"
+        if not self.can_evict:
+            yield "without podDeletion in upgradePolicy the upgrade stops there, and the nodes stay cordoned"
+            return
+        yield (
+            "evicted are the pods that request nvidia.com/gpu, a MIG slice or a claim of a GPU; PodDisruptionBudgets "
+            "count, and karpenter.sh/do-not-disrupt does not"
+        )
+        blockers = {"has no controller": "force", "has an emptyDir volume": "deleteEmptyDir"}
+        words = [text for text, key in blockers.items() if dig(self._policy, "podDeletion", key) is not True]
+        if limit := dig(self._policy, "podDeletion", "timeoutSeconds"):
+            words.append(f"is not evicted within {limit} s")
+        failed = "the upgrade of the node fails, and the node stays cordoned"
+        if dig(self._policy, "drain", "enable") is True:
+            failed = "the operator drains the node of all pods"
+        if words:
+            yield f"if such a pod {' or '.join(words)}, {failed}"
+        yield "a node with the label nvidia.com/gpu-driver-upgrade.skip=true keeps its driver"
+
+
+@lru_cache(maxsize=2)
+def driver_changes(change: Change) -> tuple[DriverChange, ...]:
+    """Returns the changed drivers of objects and charts that are in both states."""
+    return (*_of_objects(change), *_of_charts(change))
+
+
+def _of_objects(change: Change) -> Iterator[DriverChange]:
+    uses_objects = False
+    for pair in change.kept("nvidia.com", "ClusterPolicy"):
+        uses_objects = any(value is True for value in pair.values("spec", "driver", "useNvidiaDriverCRD"))
+        if pair.is_changed and not uses_objects:
+            before, after = (_sections(spec) for spec in pair.values("spec"))
+            yield DriverChange(pair, before, after, lambda path: ("spec", *path))
+    if uses_objects or not change.after.objects.has("nvidia.com", "ClusterPolicy"):
+        for pair in change.kept("nvidia.com", "NVIDIADriver"):
+            before, after = ({"driver": with_policy(spec)} for spec in pair.values("spec"))
+            if pair.is_changed:
+                yield DriverChange(pair, before, after, lambda path: ("spec", *path[1:]))
+
+
+def _of_charts(change: Change) -> Iterator[DriverChange]:
+    # The values of a spec of gpuc install no ClusterPolicy. A HelmRelease can have values in ConfigMaps.
+    for api_group, kind in CHART_KINDS if change.values_of("gpu-operator") is None else ():
+        for pair in change.kept(api_group, kind):
+            if not (pair.is_changed or kind == "HelmRelease"):
+                continue
+            old, new = (chart_driver(*side) for side in ((change.before, pair.before), (change.after, pair.after)))
+            if old and new and old.sections != new.sections:
+                places = new.place, old.place, lambda _, path=new.version_path: path
+                yield DriverChange(pair, old.sections, new.sections, partial(_first, places))
+
+
+def _first(places: Iterable[Callable[[Path], Path]], path: Path) -> Path:
+    return next(filter(None, (place(path) for place in places)), ())
+
+
+def _sections(spec: Any) -> Body:
+    return {name: dig(spec, name) for name in SECTIONS if isinstance(dig(spec, name), dict)}
