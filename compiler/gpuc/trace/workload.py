@@ -15,7 +15,7 @@ from gpuc.manifest.manifest import Body, Manifest
 from gpuc.objects.object_set import ObjectSet, count_or, dig, group, items, pairs
 from gpuc.objects.pods import pods_of
 from gpuc.objects.selectors import tolerations
-from gpuc.parts.workload_kind import WorkloadKind
+from gpuc.parts.workload_kind import Made, WorkloadKind
 from gpuc.parts.workload_kinds import workload_kind
 from gpuc.trace.steps import Step
 
@@ -36,6 +36,15 @@ class PodSet(Struct, frozen=True):
     """The path of the pod template in the object; empty for a Pod, and for a template that the object does not have."""
     claims: tuple[Any, ...] = ()
     """The templates of the PersistentVolumeClaims that the StatefulSet controller creates for each pod, unvalidated."""
+    queued: tuple[Any, int] | None = None
+    """The spec and the number of the pods that Kueue counts; None if these are the pods themselves."""
+    job_field: Path = ()
+    """The field in which users can write the template of a pod that a Job of the controller runs; else empty."""
+
+    @property
+    def seen_by_kueue(self) -> "PodSet":
+        """The pods that Kueue counts."""
+        return replace(self, pod=self.queued[0], count=self.queued[1]) if self.queued else self
 
     @property
     def tolerations(self) -> tuple[Toleration, ...]:
@@ -124,7 +133,7 @@ def queued_pods(objects: ObjectSet, workload: Workload) -> list[PodSet]:
     if workload.record.is_pod:
         return created_pods(objects, workload)
     spec = partial(queued_pod, objects, workload.namespace)
-    return [replace(pods, pod=spec(pods.pod)) for pods in workload.pod_sets]
+    return [replace(pods, pod=spec(pods.pod)) for pods in (made.seen_by_kueue for made in workload.pod_sets)]
 
 
 def workload_of(manifest: Manifest, document: Body | None = None) -> Workload | None:
@@ -160,10 +169,14 @@ def _pod_sets(manifest: Manifest, record: WorkloadKind) -> Iterator[PodSet]:
     claims = tuple(claim for _, claim in items(dig(document, *traits.claims)))
     if record.pod_set is None:
         return
-    for pods in pods_of(manifest):
+    for pods in () if traits.elsewhere(document) else pods_of(manifest):
         name, count = record.pod_set(document, pods.path)
+        made = traits.made(document, pods.path, pods.spec) or Made(pods.spec, count, pods.spec)
+        queued = None if (made.pod, made.count) == (made.queued, count) else (made.queued, count)
         annotations = dict(pairs(dig(pods.template, "metadata", "annotations")))
         labels = {**dict(pairs(dig(pods.template, "metadata", "labels"))), **pods.labels}
-        yield PodSet(pods.spec, count, name, annotations, labels, pods.path, claims)
-    for name, spec in traits.further_pods(document):
-        yield PodSet(spec, 1, name)
+        yield PodSet(made.pod, made.count, name, annotations, labels, pods.path, claims, queued)
+    for pod in traits.further_pods(document):
+        described = [dict(pairs(dig(pod.template, "metadata", part))) for part in ("annotations", "labels")]
+        path = pod.field if pod.is_written else ()
+        yield PodSet(dig(pod.template, "spec"), 1, pod.pod_set, *described, path, job_field=pod.field)
