@@ -36,7 +36,7 @@ class Made(NamedTuple):
 
     pod: Any
     """The spec of a pod, with what the controller adds."""
-    count: int
+    number: int
     queued: Any
     """The spec of which Kueue counts the requests. The number of these pods is that of the pod set."""
 

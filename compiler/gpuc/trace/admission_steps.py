@@ -158,9 +158,7 @@ def _without_elastic_annotation(document: Body) -> Body:
     return {**document, "metadata": {**metadata, "annotations": others}}
 
 
-def _steps(
-    stage: Stage, decisions: Iterable[Decision], path: Path = (), pods: str = "", part: Path = ()
-) -> Steps:
+def _steps(stage: Stage, decisions: Iterable[Decision], path: Path = (), pods: str = "", part: Path = ()) -> Steps:
     """Yields a failed step for every denial; without denials, steps for what is unknown, assumed and allowed.
 
     Args:

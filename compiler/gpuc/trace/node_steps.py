@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from gpuc.admission.validation.kueue import SLICE_TOPOLOGY
 from gpuc.cluster.flavors import ResourceFlavor
 from gpuc.cluster.instance_labels import instance_labels
 from gpuc.cluster.pool import Pool
@@ -21,8 +22,9 @@ from gpuc.trace.cluster_index import ClusterIndex
 from gpuc.trace.flavors import topology_level
 from gpuc.trace.node_capacity import capacity_step, other_nodes, unknown_resources
 from gpuc.trace.node_fields import reason_step, selection_step, with_volume_terms
-from gpuc.trace.nodes import MatchingPool, PodDemand, matching_pools, max_pods, pod_demand, pods_per_node
+from gpuc.trace.nodes import MatchingPool, PodDemand, matching_pools, pod_demand, pods_per_node
 from gpuc.trace.packing import Load, packing_steps
+from gpuc.trace.slices import has_layers, slices_of
 from gpuc.trace.spreading import Spread, placement_step, spread, unjudged_field, used_port
 from gpuc.trace.steps import Placement, Stage, Step, Steps, TraceResult, failed_if
 from gpuc.trace.workload import PodSet, Workload
@@ -52,6 +54,10 @@ def topology_steps(
     if invalid is not None and invalid.failed:
         yield invalid
         return
+    slices = slices_of(pods)
+    if problem := slices.problem(pods, flavor.levels):
+        yield step("failed", problem, field=(*pods.path, "metadata", "annotations", SLICE_TOPOLOGY))
+        return
     static = [match for match in found if match.pool.is_static]
     checks = queue.setting("admissionChecksStrategy")
     if not cluster.nodes.pools or checks or any(not match.pool.is_known for match in static):
@@ -60,7 +66,7 @@ def topology_steps(
     level = topology_level(pods.annotations) or ""
     required = level if dig(pods.annotations, REQUIRED_TOPOLOGY) is not None else ""  # all pods need the same domain
     nodes = 1 if required == HOSTNAME else cluster.domain_nodes.get(required)
-    rooms = [max_pods(match, demand, nodes) for match in static]
+    rooms = [slices.room(match, demand, nodes, cluster.domain_nodes) for match in static]
     room = max(rooms, default=0) if required else sum(rooms)
     if not any(match.pool.replicas for match in static):
         message = f"no topology domains at level: {level or 'any'}; flavor {flavor.name} has no static node pool"
@@ -71,9 +77,9 @@ def topology_steps(
         yield step("unknown", unknown) if unknown else step("failed", refusal)
         return
     message = f'topology "{flavor.topology}" has room for {room} pod(s)'
-    if required not in ("", HOSTNAME, *cluster.domain_nodes):
-        message += f"; this assumes that all nodes are in one domain of {required}"
-    yield step("passed", message)
+    if assumed := [level for level in (required, slices.level) if level not in ("", HOSTNAME, *cluster.domain_nodes)]:
+        message += f"; this assumes that all nodes are in one domain of {assumed[0]}"
+    yield step("unknown", "slices in slices are not evaluated") if has_layers(pods) else step("passed", message)
 
 
 def workload_node_steps(
@@ -89,7 +95,7 @@ def workload_node_steps(
     for pods, resources in sets:
         terms, unknown_volume = with_volume_terms(cluster.objects, pods, workload.namespace, resources.terms)
         located = replace(resources, terms=terms)
-        spreading = spread(pods, pods.count * copies, matching_pools(cluster, located)[0])
+        spreading = spread(cluster, pods, replace(located, count=pods.count * copies), _usable(cluster, pods, located))
         spreading = replace(spreading, unknown=unknown_volume or spreading.unknown)
         demand = replace(located, per_node=spreading.per_node)
         is_placed = False

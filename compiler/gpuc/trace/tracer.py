@@ -8,10 +8,10 @@ from functools import partial
 
 from gpuc.cluster.flavors import ResourceFlavor
 from gpuc.cluster.queue import GROUPS, cluster_queue
+from gpuc.diagnostics.place import place
 from gpuc.kubernetes.cron import never_fires
 from gpuc.kubernetes.kueue import QUEUE_LABEL
 from gpuc.kubernetes.quota import NOTHING, Key, Usage
-from gpuc.diagnostics.place import place
 from gpuc.objects.object_set import dig
 from gpuc.objects.pod_resources import pod_requests
 from gpuc.trace import advice
@@ -50,9 +50,8 @@ def trace_workload(
     result = TraceResult(requests={pods.name: pod_requests(pods.pod) for pods in created})
     own = {pods.name: place(pods.job_field) for pods in created if pods.job_field and not pods.path}
     for step in _steps(cluster, workload, created, admission, usage, result):
-        if step.fix and step.pods in own:
-            step = step._replace(fix=f"set {own[step.pods]}, the template of this pod, and there: {step.fix}")
-        result.steps.append(step)
+        where = f"set {own[step.pods]}, the template of this pod, and there: " if step.fix and step.pods in own else ""
+        result.steps.append(step._replace(fix=where + step.fix))
         if step.failed and not step.has_next:
             break
     return result

@@ -172,11 +172,11 @@ def _pod_sets(manifest: Manifest, record: WorkloadKind) -> Iterator[PodSet]:
     for pods in () if traits.elsewhere(document) else pods_of(manifest):
         name, count = record.pod_set(document, pods.path)
         made = traits.made(document, pods.path, pods.spec) or Made(pods.spec, count, pods.spec)
-        queued = None if (made.pod, made.count) == (made.queued, count) else (made.queued, count)
+        queued = None if (made.pod, made.number) == (made.queued, count) else (made.queued, count)
         annotations = dict(pairs(dig(pods.template, "metadata", "annotations")))
         labels = {**dict(pairs(dig(pods.template, "metadata", "labels"))), **pods.labels}
-        yield PodSet(made.pod, made.count, name, annotations, labels, pods.path, claims, queued)
+        yield PodSet(made.pod, made.number, name, annotations, labels, pods.path, claims, queued)
     for pod in traits.further_pods(document):
-        described = [dict(pairs(dig(pod.template, "metadata", part))) for part in ("annotations", "labels")]
-        path = pod.field if pod.is_written else ()
-        yield PodSet(dig(pod.template, "spec"), 1, pod.pod_set, *described, path, job_field=pod.field)
+        own, path = dig(pod.template, "metadata"), pod.field if pod.is_written else ()
+        notes, marks = (dict(pairs(dig(own, part))) for part in ("annotations", "labels"))
+        yield PodSet(dig(pod.template, "spec"), 1, pod.pod_set, notes, marks, path, job_field=pod.field)

@@ -20,7 +20,7 @@ _MOST_REPLICAS = 2**31 - 1
 _FAULT_TOLERANT = "ray.io/ft-enabled"
 _SUBMITTER_FIELD: Path = ("spec", "submitterPodTemplate")
 _OF_SUBMITTER = {"limits": {"cpu": "1", "memory": "1Gi"}, "requests": {"cpu": "500m", "memory": "200Mi"}}
-_OF_AUTOSCALER = dict.fromkeys(("limits", "requests"), {"cpu": "500m", "memory": "512Mi"})
+_OF_AUTOSCALER = {part: {"cpu": "500m", "memory": "512Mi"} for part in ("limits", "requests")}
 _SMALL = {"cpu": "200m", "memory": "256Mi"}
 """The requests of the container that waits for the head, and of the Job that Kueue counts with fault tolerance."""
 
@@ -73,7 +73,7 @@ def _with_shared_memory(pod: Body, group: Any) -> Body:
     """Returns the spec of a pod with a volume in memory at /dev/shm, unless the pod mounts another."""
     first, *others = pod["containers"]
     mounts = [row for _, row in items(dig(first, "volumeMounts"))]
-    is_mounted = any(dig(row, "mountPath") == "/dev/shm" for row in mounts)  # noqa: S108, a path in the container
+    is_mounted = any(dig(row, "mountPath") == "/dev/shm" for row in mounts)
     if is_mounted or "plasma-directory" in dict(pairs(dig(group, "rayStartParams"))) or not isinstance(first, dict):
         return pod
     volumes = [row for _, row in items(pod.get("volumes"))]
@@ -82,7 +82,7 @@ def _with_shared_memory(pod: Body, group: Any) -> Body:
     added = [] if any(dig(row, "name") == "shared-mem" for row in volumes) else [
         {"name": "shared-mem", "emptyDir": directory}
     ]  # fmt: skip
-    mounted = {**first, "volumeMounts": [*mounts, {"name": "shared-mem", "mountPath": "/dev/shm"}]}  # noqa: S108
+    mounted = {**first, "volumeMounts": [*mounts, {"name": "shared-mem", "mountPath": "/dev/shm"}]}
     return {**pod, "containers": [mounted, *others], "volumes": [*volumes, *added]}
 
 
