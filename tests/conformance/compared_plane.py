@@ -26,6 +26,7 @@ from tests.conformance.random_workloads import JOBSET, RandomWorkload
 from tests.conformance.real_answers import KINDS, NODE, Answer, answer, refusal, undecided
 from tests.conformance.shared_plane import upstream_crds
 from tests.conformance.watched_objects import WatchedObjects
+from tests.conformance.workload_mutations_rules import PREFIX
 
 START_SECONDS = 180
 DECISION_SECONDS = 40
@@ -65,7 +66,7 @@ class Round:
         if len(self.workloads) >= ROUND:
             return False
         target = workload.target
-        heavy = is_alone or workload.mutation in HEAVY
+        heavy = is_alone or workload.mutation in HEAVY or workload.mutation.startswith(PREFIX)
         limits = {
             ("pool", target.pool.name): float(target.pool.nodes_max),
             ("quota", target.namespace.name if not target.queue else target.queue, target.pool.name): target.nodes,
