@@ -93,15 +93,16 @@ def workload_node_steps(
     """
     loads = []
     for pods, resources in sets:
-        terms, unknown_volume = with_volume_terms(cluster.objects, pods, workload.namespace, resources.terms)
-        located = replace(resources, terms=terms)
+        volumes = with_volume_terms(cluster.objects, pods, workload.namespace, resources.terms)
+        located = replace(resources, terms=volumes.terms)
         spreading = spread(cluster, pods, replace(located, count=pods.count * copies), _usable(cluster, pods, located))
-        spreading = replace(spreading, unknown=unknown_volume or spreading.unknown)
+        spreading = replace(spreading, unknown=volumes.unknown or spreading.unknown)
         demand = replace(located, per_node=spreading.per_node)
         is_placed = False
         for step in node_steps(cluster, pods, demand, result, spreading, copies):
             is_placed = is_placed or (step.stage is Stage.NODE and step.verdict == "passed")
-            yield step
+            is_far = step.failed and step.stage is Stage.NODE_POOL and bool(_usable(cluster, pods, resources))
+            yield volumes.step(step) if is_far else step
         if exclusive := placement_step(workload, pods):
             yield exclusive
         if is_placed:
