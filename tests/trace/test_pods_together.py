@@ -1,4 +1,4 @@
-"""Pods that get nodes one by one, but not together: spread, affinity and slices of topologies; and rules of any form."""
+"""Pods that get nodes one by one, but not together: spread, affinity and slices; and rules of any form."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -95,8 +95,10 @@ def fits_evenly(known: Domains, demand: PodDemand) -> bool:
             fit, most = pods_per_node(match, demand).get(instance.type), pool.max_nodes(instance)
             if fit and match.nodes is None and (most is None or sum(-(-part // fit) for part in parts) <= most):
                 return True
-    lost = max(most_per_node(list(matches.values()), demand) - 1, 0)
     rooms = [sum(max_pods(match, demand) for match in row) for row in known.usable.values()]
+    if all(len(row) == 1 for row in known.usable.values()) and len(matches) == number:
+        return all(room >= part for room, part in zip(sorted(rooms, reverse=True), parts, strict=True))
+    lost = max(most_per_node(list(matches.values()), demand) - 1, 0)
     total = sum(max_pods(match, demand) for match in matches.values())
     return min(rooms) >= parts[0] + lost and total >= demand.count + number * lost
 

@@ -18,7 +18,6 @@ from gpuc.kubernetes.selector import Requirement, Selector
 from gpuc.kubernetes.toleration import Toleration, missing_tolerations, untolerated
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig
-from gpuc.objects.pod_resources import pod_requests
 from gpuc.objects.selectors import equal_labels, node_terms, tolerations
 from gpuc.trace.cluster_index import ClusterIndex, Room
 
@@ -276,9 +275,8 @@ def _largest_agent(found: Sequence[MatchingPool], pods: PodDemand, names: Sequen
         names: the resources of which the nodes have too little.
     """
     for match in found:
-        agents = [
-            (pod_requests(agent.spec).get(name, 0), agent) for name in names for agent in match.room.daemonset_pods
-        ]
+        room = match.room
+        agents = [(room.requests_of(agent).get(name, 0), agent) for name in names for agent in room.daemonset_pods]
         for instance in match.types if agents else ():
             all_of_it = match.pool.allocatable(instance)
             if all(count <= all_of_it.get(name, 0) for name, count in pods.pod.items()):
