@@ -26,7 +26,7 @@ from tests.conformance.random_workloads import JOBSET, RandomWorkload
 from tests.conformance.real_answers import KINDS, NODE, Answer, answer, refusal, undecided
 from tests.conformance.shared_plane import upstream_crds
 from tests.conformance.watched_objects import WatchedObjects
-from tests.conformance.workload_mutations_rules import PREFIX
+from tests.conformance.workload_mutations_rules import MAX_PODS, PREFIX
 
 START_SECONDS = 180
 DECISION_SECONDS = 40
@@ -66,14 +66,15 @@ class Round:
         if len(self.workloads) >= ROUND:
             return False
         target = workload.target
-        heavy = is_alone or workload.mutation in HEAVY or workload.mutation.startswith(PREFIX)
+        heavy = is_alone or workload.mutation in HEAVY
+        nodes = float(MAX_PODS) if workload.mutation.startswith(PREFIX) else workload.nodes
         limits = {
             ("pool", target.pool.name): float(target.pool.nodes_max),
             ("quota", target.namespace.name if not target.queue else target.queue, target.pool.name): target.nodes,
         }
         if is_alone:
             limits = {("cohort",): 1.0} if target.queue else {**limits, ("namespace", target.namespace.name): 1.0}
-        wanted = {key: limit if heavy else workload.nodes for key, limit in limits.items()}
+        wanted = {key: limit if heavy else min(nodes, limit) for key, limit in limits.items()}
         for key, limit in limits.items():
             if key in self.used and self.used[key] + wanted[key] > USED * limit:
                 return False

@@ -14,7 +14,9 @@ from tests.conformance.workload_drafts import Draft, Mutation
 from tests.conformance.workload_mutations_code import set_pods
 
 PREFIX = "rules: "
-_LABEL = {"example.com/rules": "together"}
+MAX_PODS = 6
+_KEY = "example.com/rules"
+"""The label of the pods that a rule selects, with the name of the workload."""
 _KEYS = {"hosts": HOSTNAME, "zones": ZONE, "capacity types": CAPACITY_TYPE, "node pools": POOL_LABEL}
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
@@ -23,17 +25,20 @@ def _several_pods(draft: Draft, *, at_least: int = 1) -> bool:
     """Gives a draft some pods with a label for the rules; returns whether the kind can have several pods."""
     if draft.kind in ("Pod", "JobSet"):
         return False
-    set_pods(draft, draft.random.randint(at_least, 6))
-    for key, value in _LABEL.items():
-        draft.describe("labels", key, value)
+    set_pods(draft, draft.random.randint(at_least, MAX_PODS))
+    draft.describe("labels", _KEY, draft.document["metadata"]["name"])
     return True
+
+
+def _selector(draft: Draft) -> dict[str, Any]:
+    return {"matchLabels": {_KEY: draft.document["metadata"]["name"]}}
 
 
 def _spread(draft: Draft, key: str) -> None:
     random = draft.random
     row: dict[str, Any] = {
         "maxSkew": random.choice((1, 1, 2)), "topologyKey": key, "whenUnsatisfiable": "DoNotSchedule",
-        "labelSelector": {"matchLabels": _LABEL},
+        "labelSelector": _selector(draft),
     }  # fmt: skip
     if random.random() < 0.5:
         row["minDomains"] = random.randint(1, 4)
@@ -43,7 +48,7 @@ def _spread(draft: Draft, key: str) -> None:
 
 
 def _affinity(draft: Draft, field: str, key: str) -> None:
-    term = {"labelSelector": {"matchLabels": _LABEL}, "topologyKey": key}
+    term = {"labelSelector": _selector(draft), "topologyKey": key}
     draft.pod.setdefault("affinity", {})[field] = {_REQUIRED: [term]}
 
 

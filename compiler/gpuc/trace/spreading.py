@@ -102,13 +102,15 @@ def spread(cluster: ClusterIndex, pods: PodSet, demand: PodDemand, found: Sequen
         found: the node pools that accept the pods.
     """
     rules = list(_rules(pods))
-    alone = Spread(per_node=1) if host_ports(pods.pod) else Spread()
-    on_hosts = [alone, *(_on_host(rule, demand, found) for rule in rules if rule.key == HOSTNAME)]
-    per_node = min((part.per_node for part in on_hosts if part.per_node is not None), default=None)
+    on_hosts = [rule for rule in rules if rule.key == HOSTNAME]
+    parts = [Spread(per_node=1)] if host_ports(pods.pod) else []
+    parts += [_on_host(rule, demand, found) for rule in on_hosts if rule.name != _NEAR]
+    per_node = min((part.per_node for part in parts if part.per_node is not None), default=None)
     narrow = replace(demand, per_node=per_node)
+    parts += [_on_one_host(rule, narrow, found, on_hosts) for rule in on_hosts if rule.name == _NEAR]
     together = {rule.key for rule in rules if rule.name == _NEAR and rule.is_own}
     others = (rule for rule in rules if rule.key != HOSTNAME)
-    parts = on_hosts + [_on_domain(cluster, rule, narrow, found, rule.key in together) for rule in others]
+    parts += [_on_domain(cluster, rule, narrow, found, rule.key in together) for rule in others]
     return Spread(
         per_node,
         next((part.refusal for part in parts if part.refusal), None),
@@ -132,14 +134,21 @@ def _rule(name: str, row: Any, field: Path, pods: PodSet) -> _Rule:
     return _Rule(name, row, field, normal(str(dig(row, "topologyKey"))), is_own)
 
 
+def _on_one_host(rule: _Rule, demand: PodDemand, found: Sequence[MatchingPool], rules: Sequence[_Rule]) -> Spread:
+    """Returns what an affinity over hostnames allows. Karpenter also counts at most maxSkew pods for one node."""
+    largest = most_per_node(found, demand)
+    if not rule.is_own:
+        return rule.unknown(_OTHER_PODS)
+    if demand.count > largest > 0:
+        return rule.refuses(demand.count, largest, "all pods need one node")
+    skews = [count_or(dig(row.row, "maxSkew"), 1) for row in rules if row.name == _EVEN and row.is_own]
+    is_spread = any(skew < demand.count for skew in skews)
+    return rule.unknown(f"{_EVEN} over {rule.key} contradicts it") if is_spread else Spread()
+
+
 def _on_host(rule: _Rule, demand: PodDemand, found: Sequence[MatchingPool]) -> Spread:
     """Returns what a rule over hostnames allows. Karpenter spreads pods over new nodes, up to maxSkew on each."""
     count = demand.count
-    if rule.name == _NEAR:
-        largest = most_per_node(found, demand)
-        if not rule.is_own:
-            return rule.unknown(_OTHER_PODS)
-        return rule.refuses(count, largest, "all pods need one node") if largest else Spread()
     if rule.is_own is False or count == 1:
         return Spread()
     if rule.is_own is None:
