@@ -32,7 +32,7 @@ from gpuc_rehearsal.sample_workloads import CONTAINER_SECURITY, WorkloadFactory,
 from gpuc_rehearsal.substitute import replacement_objects
 from tests.conformance.check_result import CheckResult, print_progress, report
 from tests.conformance.compared_workloads import cluster_index
-from tests.conformance.shared_plane import SharedControlPlane, compiled, shared_control_plane
+from tests.conformance.shared_plane import SharedControlPlane, compiled, shared_control_plane, upstream_crds
 from tests.pipeline.memory import source
 from tests.values import changed
 
@@ -40,7 +40,8 @@ EXAMPLE = "infer-euw1"
 FRAMEWORKS = ("spec", "kueue", "frameworks")
 RAY = ("ray.io/rayjob", "ray.io/raycluster")
 API, OPERATOR = "ray.io/v1", "kuberay-operator/kuberay-operator"
-KINDS = ("RayJob", "RayJob", "RayJob", "RayCluster", "RayService")
+KINDS = ("RayJob", "RayJob", "RayJob", "RayCluster")
+"""The kinds that a spec can name as frameworks of Kueue; a RayService has the same templates as a RayCluster."""
 MODES = (None, "K8sJobMode", "HTTPMode", "SidecarMode", "InteractiveMode")
 SECONDS, QUIET_SECONDS = 180, 12
 """The longest wait, and the time without a change after which the pods of an object are complete."""
@@ -48,21 +49,21 @@ Amount = tuple[int, dict[str, int]]
 """A number of equal pods and the requests of one of them."""
 
 
-def documents(factory: WorkloadFactory, count: int, seed: int) -> list[Object]:
+def documents(factories: Sequence[WorkloadFactory], count: int, seed: int) -> list[Object]:
     """Returns random Ray objects; some of them are refused by the API server, by Kueue or by KubeRay."""
-    return [_document(factory, number, Random(f"{seed} {number}")) for number in range(count)]
+    randoms = [Random(f"{seed} {number}") for number in range(count)]
+    return [_document(random.choice(factories), number, random) for number, random in enumerate(randoms)]
 
 
 def _document(factory: WorkloadFactory, number: int, random: Random) -> Object:
     kind, metadata = random.choice(KINDS), factory.metadata(f"ray-{number}")
-    if factory.queues and random.random() < 0.8:
-        metadata["labels"] = {**metadata.get("labels", {}), QUEUE_LABEL: random.choice(sorted(factory.queues))}
+    queues = [name for name, has_gpus in factory.queues.items() if not has_gpus]
+    if queues and random.random() < 0.95:
+        metadata["labels"] = {**metadata.get("labels", {}), QUEUE_LABEL: random.choice(queues)}
     cluster = _cluster(factory, random)
     if cluster.get("enableInTreeAutoscaling") and random.random() < 0.7:
         metadata["annotations"] = {**metadata.get("annotations", {}), "kueue.x-k8s.io/elastic-job": "true"}
-    spec = {"RayCluster": cluster, "RayService": {"rayClusterConfig": cluster}}.get(kind) or _job(
-        factory, random, cluster
-    )
+    spec = cluster if kind == "RayCluster" else _job(factory, random, cluster)
     return {"apiVersion": API, "kind": kind, "metadata": metadata, "spec": spec}
 
 
@@ -203,7 +204,9 @@ def checks(operator: Path, count: int, seed: int, progress: Callable[[str], None
     tree = source(EXAMPLE).tree
     spec = compiled(changed(tree, FRAMEWORKS, [*tree["spec"]["kueue"]["frameworks"], *RAY]), EXAMPLE)
     problems = []
-    with shared_control_plane(spec, progress) as plane:
+    folder = upstream_crds()
+    given = sorted((folder / "kuberay").rglob("ray.io_*.yaml")) if folder else []
+    with shared_control_plane(spec, progress, [path.read_bytes() for path in given]) as plane:
         _start(plane, operator)
         applied = apply_objects(plane.client, spec.synced, replacement_objects(spec.cluster), progress, SECONDS)
         problems += [str(row) for row in (*applied.refusals, *applied.unhealthy)]
@@ -230,7 +233,7 @@ def _compared(
     context, index = RehearsalContext(spec, plane.client, Timeouts(*(SECONDS,) * 4)), cluster_index(spec)
     factories = [row for row in distinct_factories(spec.cluster) if any(not pool.is_gpu for pool in row.pools)]
     problems = []
-    for number, document in enumerate(documents(Random(seed).choice(factories), count, seed)):
+    for number, document in enumerate(documents(factories, count, seed)):
         expected, _, _ = traced(index, document)
         real = made(plane.client, document)
         found = difference(expected, real)
