@@ -23,7 +23,6 @@ from gpuc.manifest.manifest import manifest_of
 from gpuc.objects.pod_resources import pod_requests
 from gpuc.pipeline.stages import CompiledSpec
 from gpuc.trace import ClusterIndex, TraceResult, Workload, trace_workload, workload_of
-from gpuc.trace.workload import queued_pods
 from gpuc_rehearsal.apply import apply_objects
 from gpuc_rehearsal.client import ApiError, Client, Object
 from gpuc_rehearsal.context import RehearsalContext, Timeouts
@@ -43,7 +42,7 @@ API, OPERATOR = "ray.io/v1", "kuberay-operator/kuberay-operator"
 KINDS = ("RayJob", "RayJob", "RayJob", "RayCluster")
 """The kinds that a spec can name as frameworks of Kueue; a RayService has the same templates as a RayCluster."""
 MODES = (None, "K8sJobMode", "HTTPMode", "SidecarMode", "InteractiveMode")
-SECONDS, QUIET_SECONDS = 180, 12
+SECONDS, QUIET_SECONDS = 180, 25
 """The longest wait, and the time without a change after which the pods of an object are complete."""
 Amount = tuple[int, dict[str, int]]
 """A number of equal pods and the requests of one of them."""
@@ -138,8 +137,8 @@ def traced(index: ClusterIndex, document: Object) -> tuple[Compared, Workload | 
     result = trace_workload(index, workload)
     failure = result.failure
     made = {pods.name: (pods.count, _requests(result.requests[pods.name])) for pods in workload.pod_sets}
-    sets = queued_pods(index.objects, workload)
-    queued = {} if result.bypass else {pods.name: (pods.count, _requests(pod_requests(pods.pod))) for pods in sets}
+    sets = () if result.bypass else [pods.seen_by_kueue for pods in workload.pod_sets]  # as written in the Workload
+    queued = {pods.name: (pods.count, _requests(pod_requests(pods.pod))) for pods in sets}
     return Compared(failure.message if failure else "", made, queued), workload, result
 
 
