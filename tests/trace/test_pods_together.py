@@ -60,6 +60,8 @@ def deployment(spec: dict[str, Any], replicas: int) -> Manifest:
         (even(ZONE) | SELECTED, 1, [of("gpu", *A), of("other", *B)], "passed"),
         (even(ZONE) | SELECTED, 8, [of("gpu", *A), of("other", *B)], "unknown"),
         (even(ZONE) | SELECTED, 9, [of("gpu", *A), of("other", *B)], "failed"),
+        (even(ZONE) | SELECTED, 9, [of("gpu", *A), pool("other", G6_48)], "unknown"),
+        (even(ZONE), 16, [pool("gpu", G6_48), pool("other", G6_48)], "passed"),
         (even(ZONE, nodeTaintsPolicy="Honor") | SELECTED, 9,
          [of("gpu", *A), of("other", *B, taints=[{"key": "a", "effect": "NoSchedule"}])], "passed"),
         (even(ZONE), 32, [of("gpu", *A, limit="3"), of("other", *B, limit="1")], "unknown"),

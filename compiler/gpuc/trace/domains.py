@@ -14,7 +14,7 @@ from gpuc.kubernetes.toleration import untolerated
 from gpuc.trace.cluster_index import ClusterIndex
 from gpuc.trace.nodes import MatchingPool, PodDemand, max_pods, pods_per_node
 
-_UNLISTED = "unlisted values of "
+_UNLISTED = "the values of "
 
 
 class Domains(NamedTuple):
@@ -78,7 +78,8 @@ def _values(pool: Pool, key: str, demand: PodDemand) -> list[str]:
     listed = pool.listed(key)
     if not listed and key in (ZONE, CAPACITY_TYPE):
         chosen = [domain.listed for term in wanted for domain in term[:1] if domain.listed]
-        listed = frozenset().union(*chosen) if chosen else frozenset((f"{_UNLISTED}{pool.node_class}",))
+        of_class = " ".join(pool.node_class[1:]) if pool.node_class else "a node class"
+        listed = frozenset().union(*chosen) if chosen else frozenset((f"{_UNLISTED}{of_class}",))
     allowed = {value for value in listed if any(all(domain.allows(value) for domain in term) for term in wanted)}
     return sorted(value for value in listed if value in allowed or value.startswith(_UNLISTED))
 

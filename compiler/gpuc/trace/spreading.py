@@ -227,7 +227,7 @@ def _even(rule: _Rule, demand: PodDemand, known: Domains, number: int | None) ->
         shown = first_names(others, _MAX_NAMES)
         why = f"the pods get no node with {shown}, so that Karpenter gives each other value {each}"
         most = (number or 0) * skew * most_per_node([match for row in known.usable.values() for match in row], demand)
-        return rule.refuses(count, most, why) if 0 < most < count else rule.unknown(why)
+        return rule.refuses(count, most, why) if 0 < most < count and known.are_all_known else rule.unknown(why)
     if known.may_be_uneven:
         return rule.unknown(f"the input does not show the number of nodes for each value of {rule.key}")
     return Spread() if fits_evenly(known, demand) else rule.unknown("node pools have a limit")
