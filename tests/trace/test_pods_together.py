@@ -133,6 +133,13 @@ def test_the_daemonsets_that_use_a_node_are_named() -> None:
     assert found.fix.endswith("or reduce the requests of DaemonSet monitoring/agent")
 
 
+def test_nobody_is_told_to_request_no_cpu() -> None:
+    agent = other("apps/v1", "DaemonSet", "agent", {"spec": {"template": {"spec": {
+        **pod(cpu="300"), "tolerations": [{"operator": "Exists"}]}}}}, "monitoring")  # fmt: skip
+    found = step(job(pod(1, cpu="8")), pool("gpu", G6_48), agent)
+    assert found.fix == "request less in one pod, or reduce the requests of DaemonSet monitoring/agent"
+
+
 def test_a_node_whose_pods_are_all_of_daemonsets() -> None:
     kubelet = other("karpenter.k8s.aws/v1", "EC2NodeClass", "default", {"spec": {"kubelet": {"maxPods": 1}}})
     agent = other("apps/v1", "DaemonSet", "agent", {"spec": {"template": {"spec": {

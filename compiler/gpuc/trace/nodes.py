@@ -243,7 +243,7 @@ def insufficient_resources(found: Sequence[MatchingPool], pods: PodDemand) -> Un
     types = several([*(instance.type for match in found for instance in match.types), *sorted(unsure)])
     reason = "; ".join(exceeded) or f"the pod requests {described(pods.pod)} together"
     limits = [counted(name, most) for name, count, most in largest if count > most > 0]
-    none = [name for name, _, most in largest if most == 0]
+    none = [name for name, _, most in largest if most == 0 and name not in (CPU, MEMORY, PODS)]
     fix = f"request at most {', '.join(limits)} in one pod" if limits else "request less in one pod"
     fix = _remove(none) if none else fix
     if agent := _largest_agent(found, pods, [name for name, count, most in largest if count > most]):
