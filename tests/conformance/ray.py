@@ -153,11 +153,13 @@ def made(client: Client, document: Object) -> Compared:
     except ApiError as error:
         return Compared(error.message)
     started, last, changed_at = time.monotonic(), Compared(), time.monotonic()
-    while time.monotonic() - started < SECONDS and time.monotonic() - changed_at < QUIET_SECONDS:
+    quiet = QUIET_SECONDS
+    while time.monotonic() - started < SECONDS and time.monotonic() - changed_at < quiet:
         time.sleep(1)
         found = _state(client, created)
         if found != last:
             last, changed_at = found, time.monotonic()
+            quiet = QUIET_SECONDS if found.pods or found.refusal else SECONDS / 2
     return last
 
 
@@ -191,7 +193,7 @@ def _state(client: Client, created: Object) -> Compared:
 def difference(expected: Compared, real: Compared) -> str:
     """Returns how the pods of the programs differ from those of `gpuc trace`; an empty string if they do not."""
     if bool(expected.refusal) != bool(real.refusal) and expected.refusal != "not traced":
-        return f"refusal: expected {expected.refusal!r}, real {real.refusal!r}"
+        return f"refusal: expected {expected.refusal!r}, real {real.refusal!r} with {real.pods} and {real.queued}"
     if expected.refusal:
         return ""
     parts = [("pods", expected.pods, real.pods), ("queued", expected.queued, real.queued)]
