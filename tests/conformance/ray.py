@@ -137,7 +137,9 @@ def traced(index: ClusterIndex, document: Object) -> tuple[Compared, Workload | 
     result = trace_workload(index, workload)
     failure = result.failure
     made = {pods.name: (pods.count, _requests(result.requests[pods.name])) for pods in workload.pod_sets}
-    sets = () if result.bypass else [pods.seen_by_kueue for pods in workload.pod_sets]  # as written in the Workload
+    sets = (
+        () if result.bypass else [pods.seen_by_kueue for pods in (*workload.pod_sets, *workload.held_sets)]
+    )  # as written in the Workload
     queued = {pods.name: (pods.count, _requests(pod_requests(pods.pod))) for pods in sets}
     return Compared(failure.message if failure else "", made, queued), workload, result
 

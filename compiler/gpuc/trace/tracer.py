@@ -128,12 +128,14 @@ def _kueue_steps(
         return
     yield cluster_queue_step(cluster, workload, queue)
     used: dict[Key, int] = {}
+    held = {pods.name for pods in workload.held_sets}
     pod_sets = [(pods, pod_requests(pods.pod)) for pods in queued_pods(cluster.objects, workload)]
     for pods, requests in pod_sets:
         choice = choose(cluster, queue, pods, requests, used, usage)
         result.attempts[pods.name] = choice.attempts
         yield from quota_steps(cluster, queue, pods, requests, choice)
-        result.placements[pods.name] = Placement(tuple(choice.names), choice.borrowed)
+        if pods.name not in held:
+            result.placements[pods.name] = Placement(tuple(choice.names), choice.borrowed)
         flavors_of[pods.name] = [cluster.flavors[name] for name in choice.names if name in cluster.flavors]
     for pods, requests in pod_sets:
         yield from topology_steps(cluster, pods, requests, flavors_of[pods.name], queue)

@@ -71,6 +71,8 @@ class Workload(NamedTuple):
     """The sentence about an autoscaler that runs more replicas than the object declares; empty without one."""
     rejected: Step | None = None
     """The step with which kubectl or the API server refuses the object at once; None if it checks the object."""
+    held_sets: tuple[PodSet, ...] = ()
+    """The pod sets that Kueue counts, but of which the controller creates no pods."""
     object: Body | None = None
     """The object with apiVersion, kind, metadata and spec, unvalidated; None for a Job that pod sets describe."""
 
@@ -133,7 +135,8 @@ def queued_pods(objects: ObjectSet, workload: Workload) -> list[PodSet]:
     if workload.record.is_pod:
         return created_pods(objects, workload)
     spec = partial(queued_pod, objects, workload.namespace)
-    return [replace(pods, pod=spec(pods.pod)) for pods in (made.seen_by_kueue for made in workload.pod_sets)]
+    seen = [pods.seen_by_kueue for pods in (*workload.pod_sets, *workload.held_sets)]
+    return [replace(pods, pod=spec(pods.pod)) for pods in seen]
 
 
 def workload_of(manifest: Manifest, document: Body | None = None) -> Workload | None:
@@ -147,6 +150,7 @@ def workload_of(manifest: Manifest, document: Body | None = None) -> Workload | 
     if not declared:
         return None
     sets = tuple(pods for pods in declared if pods.count)
+    held = tuple(pods for pods in declared if not pods.count and pods.seen_by_kueue.count)
     written = manifest.document()
     labels = {key: value for path in record.queueing.labels for key, value in pairs(dig(written, *path))}
     replicas = count_or(dig(manifest.body, "spec", "replicas"), 1) if record.queueing.is_per_replica else 1
@@ -159,6 +163,7 @@ def workload_of(manifest: Manifest, document: Body | None = None) -> Workload | 
         name=manifest.name,
         priority=str(labels.get(PRIORITY_LABEL) or ""),
         copies=replicas,
+        held_sets=held,
         object=written if document is None else document,
     )
 
