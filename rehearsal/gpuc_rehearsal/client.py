@@ -22,6 +22,7 @@ FIELD_MANAGER = "gpuc"
 DEFINITION = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
 POLL_SECONDS = 0.1
 MERGE_PATCH, APPLY_PATCH = "application/merge-patch+json", "application/apply-patch+yaml"
+STRATEGIC_PATCH = "application/strategic-merge-patch+json"
 CONFLICTS = 5
 """Number of retries after a conflict with another request."""
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct
 
@@ -19,13 +20,21 @@ from gpuc_rehearsal.programs import Programs, rehearsals
 
 _OF_PLATFORM = (ARGO, "cilium.io", "monitoring.coreos.com")
 """API groups that every cluster needs and that no component defines."""
-_OBJECT = {"type": "object"}
+_OBJECT: dict[str, Any] = {"type": "object"}
 _WITHOUT_SCHEMA = (
     Table("kubeflow.org", "v1", "PyTorchJob", "pytorchjobs", True, _OBJECT),
     Table("trainer.kubeflow.org", "v1alpha1", "TrainingRuntime", "trainingruntimes", True, _OBJECT),
     Table("trainer.kubeflow.org", "v1alpha1", "ClusterTrainingRuntime", "clustertrainingruntimes", False, _OBJECT),
 )
 """Kinds that Kueue reads. Their schemas are empty, because upstream's schemas are very large."""
+_GATEWAY_API = ("Gateway", "ListenerSet", "HTTPRoute", "GRPCRoute", "TLSRoute", "TCPRoute", "UDPRoute")
+_ANY_SPEC = {**_OBJECT, "properties": {"spec": {**_OBJECT, "x-kubernetes-preserve-unknown-fields": True}}}
+EXPOSED = (
+    *(Table("gateway.networking.k8s.io", "v1", kind, f"{kind.lower()}s", True, _ANY_SPEC) for kind in _GATEWAY_API),
+    Table("cert-manager.io", "v1", "Certificate", "certificates", True, _ANY_SPEC),
+    Table("externaldns.k8s.io", "v1alpha1", "DNSEndpoint", "dnsendpoints", True, _ANY_SPEC),
+)
+"""Kinds with which a tenant receives traffic, and which no component installs. Their schemas allow every spec."""
 _NAME = re.compile(rb"^metadata:\n(?:  .*\n)*?  name: (\S+)$", re.MULTILINE)
 
 
@@ -56,13 +65,14 @@ def definitions(
     not_run = [component.name for component in components_on(substrates) if component.rehearsal is None]
     of_charts = {row.component: row.groups for row in load().all_releases if not row.optional}
     without_controller = chain.from_iterable(of_charts.get(name, ()) for name in not_run)
-    groups = {*_OF_PLATFORM, *without_controller, *framework_groups(frameworks)}
+    exposed = {schema_table.group for schema_table in EXPOSED}
+    groups = {*_OF_PLATFORM, *exposed, *without_controller, *framework_groups(frameworks)}
     rows = rehearsals(substrates)
     bundled = _files(programs.data(row.definitions) for row in rows)
     simulated = _files(programs.data(name) for row in rows for name in row.data if name.endswith("-crds"))
     from_tables = {name: row for name, row in _from_tables() if name in bundled or name.partition(".")[2] in groups}
     selected: dict[str, bytes | Body] = {**from_tables, **bundled}
-    without_schema = {f"{schema_table.plural}.{schema_table.group}" for schema_table in _WITHOUT_SCHEMA}
+    without_schema = {f"{schema_table.plural}.{schema_table.group}" for schema_table in (*_WITHOUT_SCHEMA, *EXPOSED)}
     given = _files([folder]) if folder else {}
     selected |= {name: text for name, text in given.items() if name in selected and name not in without_schema}
     unused = {group for row in rows for group in row.unused_groups}
@@ -83,8 +93,11 @@ def framework_groups(frameworks: Iterable[str]) -> set[str]:
 
 def _from_tables() -> Iterator[tuple[str, Body]]:
     """Yields (name, definition) of the newest version of every custom kind, and of the kinds without a schema."""
-    for schema_table in _WITHOUT_SCHEMA:
-        yield f"{schema_table.plural}.{schema_table.group}", definition(schema_table)
+    for schema_table in (*_WITHOUT_SCHEMA, *EXPOSED):
+        body = definition(schema_table)
+        if schema_table.group.endswith(".k8s.io"):
+            body["metadata"]["annotations"] = {"api-approved.kubernetes.io": "unapproved, without a schema"}
+        yield f"{schema_table.plural}.{schema_table.group}", body
     for api, kind in custom_kinds():
         newest = table(api, kind, "")
         if newest is not None and api != CONSTRAINT_API:

@@ -13,7 +13,7 @@ from gpuc.model import Cluster
 from gpuc.policy.library import Policy
 from gpuc_rehearsal.client import ApiError, Client, Object, WaitError, new_object
 from gpuc_rehearsal.context import RehearsalContext
-from gpuc_rehearsal.crds import framework_groups
+from gpuc_rehearsal.crds import EXPOSED, framework_groups
 from gpuc_rehearsal.examples import Example, examples, with_namespaces
 from gpuc_rehearsal.health import BINDING
 from gpuc_rehearsal.outcome import dry_run
@@ -53,7 +53,7 @@ class SampleNamespaces:
 
     def serves(self, example: Example) -> bool:
         """Returns whether the API server has the kinds of the example and of its owners."""
-        served = framework_groups(self._cluster.frameworks)
+        served = framework_groups(self._cluster.frameworks) | {table.group for table in EXPOSED}
         owners = example.document["metadata"].get("ownerReferences", ())
         groups = {document["apiVersion"].rpartition("/")[0] for document in (example.document, *owners)}
         return all(not is_custom(group) or group in served or group == GROUP for group in groups)

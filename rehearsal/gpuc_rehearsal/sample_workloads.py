@@ -81,7 +81,9 @@ class WorkloadFactory(Struct, frozen=True):
         devices: requested amounts by resource name.
         """
         quantities = {name: str(amount) for name, amount in (devices or {}).items()}
-        resources = {"requests": {"cpu": "10m", "memory": "16Mi", **quantities}, "limits": quantities}
+        resources: Object = {"requests": {"cpu": "10m", "memory": "16Mi", **quantities}}
+        if quantities:
+            resources["limits"] = quantities
         main: Object = {
             "name": "main",
             "image": f"{self.registry}rehearsal:1",

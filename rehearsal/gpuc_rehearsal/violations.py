@@ -12,6 +12,7 @@ from gpuc.model.names import GPU, GPU_TAINT_VALUE, POOL_LABEL, TENANT_KEY
 from gpuc.policy.library import policies
 from gpuc_rehearsal.client import Object
 from gpuc_rehearsal.examples import IMAGE, Example, examples
+from gpuc_rehearsal.exposed_samples import refused_annotations
 from gpuc_rehearsal.sample_workloads import (
     REPLACE_FAILED,
     SampleObject,
@@ -186,5 +187,5 @@ _GENERATED = {
         _network_policy_fence, _owned_workloads, _pool_selector, _priority_classes, _queue_required,
         _toleration_fence,
     )
-}  # fmt: skip
+} | {"exposure-annotations": refused_annotations}  # fmt: skip
 """Generators by policy, for objects that contain names of the cluster's pools, queues or tenants."""

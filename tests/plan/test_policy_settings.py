@@ -8,7 +8,7 @@ from gpuc.manifest.manifest import Manifest
 from gpuc.plan.change import Pair
 from gpuc.plan.policy_changes import setting_changes
 
-_HOSTS = {"namespace": "a", "names": ["a.example"], "suffixes": [".a.example"]}
+_HOSTS = {"namespace": "a", "list": "hosts", "names": ["a.example"], "suffixes": [".a.example"]}
 _ALL = {"most": 8, "pool": "", "resource": "r"}
 """A maximum for pods of all pools."""
 
@@ -28,9 +28,9 @@ def _words(kind: str, before: dict[str, Any], after: dict[str, Any]) -> tuple[li
     [
         ("GpucImages", {"registries": ["a/", "b/"]}, {"registries": ["b/", "c/"]},
          ["no longer allows registries a/"], ["allows registries c/"]),
-        ("GpucExposure", {"hosts": [_HOSTS]}, {"hosts": [_HOSTS | {"suffixes": []}]},
-         ["no longer allows hosts a: *.a.example"], []),
-        ("GpucExposure", {"hosts": []}, {"hosts": [_HOSTS | {"namespace": "new"}]}, [], []),
+        ("GpucExposure", {"granted": [_HOSTS]}, {"granted": [_HOSTS | {"suffixes": []}]},
+         ["no longer allows granted a hosts: *.a.example"], []),
+        ("GpucExposure", {"granted": []}, {"granted": [_HOSTS | {"namespace": "new"}]}, [], []),
         ("GpucGpuLimits", {"limits": [{"most": 8, "pool": "p", "resource": "r"}]},
          {"limits": [{"resource": "r", "pool": "p", "most": 4}]}, ["allows at most 4 r in pool p instead of 8"], []),
         ("GpucGpuLimits", {"limits": [{"most": 8, "pool": "p", "resource": "r"}]},

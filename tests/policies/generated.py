@@ -80,6 +80,7 @@ class _Maker:
         self._chance = chance
         self._literals, self._sample = literals(policy), list(_texts(policy.sample))
         self._annotated = LIMIT_RANGER in self._literals
+        self._types = [text for text in self._literals if text.endswith("_t")]
         self._taints: list[Object] = policy.sample.get("taints", [])
         self._pools: list[Object] = [pool for pool in policy.sample.get("pools", []) if isinstance(pool, dict)]
         self._users = [text for text in self._sample if text.startswith("system:serviceaccount:")]
@@ -280,7 +281,7 @@ class _Maker:
             "ephemeralContainers": lambda: self._some(self._container, 1),
             "terminationGracePeriodSeconds": lambda: self._chance.choice((30, 600, 3600)),
         }  # fmt: skip
-        if "podUser" in self._words:
+        if {"podUser", "contexts"} & self._words:
             makers["securityContext"] = self._security
         if self._pools and self._flag():
             return self._pod_of(self._chance.choice(self._pools)) | self._fields(makers, 0.1)
@@ -356,7 +357,8 @@ class _Maker:
         kinds: tuple[Object, ...] = (
             {"hostPath": {"path": "/dev"}}, {"emptyDir": {}}, {"image": {"reference": self._image()}},
         )  # fmt: skip
-        return {"name": "v", **self._chance.choice(kinds)}
+        named = [{text: {}} for text in self._literals if re.fullmatch(r"[a-z]+([A-Z][A-Za-z]+)*", text)]
+        return {"name": "v", **self._chance.choice(named if named and self._flag() else kinds)}
 
     def _image(self) -> str:
         return self._chance.choice((*_IMAGES, *(f"{text}x:1" for text in self._literals if text.endswith("/"))))
@@ -370,7 +372,14 @@ class _Maker:
             "restartPolicy": lambda: self._chance.choice(("Always", "Never", "OnFailure")),
         }  # fmt: skip
         image = self._image() if "image" in self._words else _IMAGES[0]
-        return {"name": self._name(), "image": image, **self._fields(makers, 0.6)}
+        handlers = dict.fromkeys(("livenessProbe", "readinessProbe", "startupProbe"), self._handler)
+        makers["lifecycle"] = lambda: self._fields({"postStart": self._handler, "preStop": self._handler}, 0.2)
+        made = {"name": self._name(), "image": image, **self._fields(makers, 0.6)}
+        return made | self._fields(handlers, 0.1)
+
+    def _handler(self) -> Object:
+        host = {"host": self._chance.choice(("", "10.0.0.1"))} if self._flag() else {}
+        return {self._chance.choice(("httpGet", "tcpSocket", "exec")): {"port": 80, **host}}
 
     def _amounts(self) -> Object:
         named = [text for text in self._literals if re.fullmatch(r"[a-z.]+/[a-z0-9.-]+", text)]
@@ -408,6 +417,12 @@ class _Maker:
     def _security(self) -> Object:
         makers: dict[str, Callable[[], Any]] = {
             "runAsUser": lambda: self._chance.choice((0, 1000, 1000, 1000, 2000)),
+            "seccompProfile": lambda: {"type": self._chance.choice(("Unconfined", "RuntimeDefault", "Localhost"))},
+            "appArmorProfile": lambda: {"type": self._chance.choice(("Unconfined", "RuntimeDefault", "Localhost"))},
+            "procMount": lambda: self._chance.choice(("Default", "Unmasked")),
+            "seLinuxOptions": lambda: {
+                self._chance.choice(("type", "user", "level")): self._chance.choice((self._text(), "", *self._types))
+            },
             "privileged": self._flag,
             "capabilities": lambda: self._fields({"add": lambda: self._some(self._text)}, 0.9),
         }

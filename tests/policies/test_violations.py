@@ -6,9 +6,12 @@ from typing import Any
 import pytest
 
 from gpuc.kubernetes.controllers import JOB_CONTROLLER, user
+from gpuc.kubernetes.resource_name import plural
 from gpuc.model import Cluster
 from gpuc.policy.library import policies
+from gpuc_rehearsal.crds import EXPOSED
 from gpuc_rehearsal.examples import examples
+from gpuc_rehearsal.exposed_samples import granted_samples
 from gpuc_rehearsal.sample_workloads import SampleObject, WorkloadFactory, permitted_samples
 from gpuc_rehearsal.suites.policies import emitted_name
 from gpuc_rehearsal.violations import violations
@@ -50,6 +53,7 @@ def creator(factory: WorkloadFactory, sample: SampleObject) -> str:
 
 def tried(factory: WorkloadFactory) -> Iterator[SampleObject]:
     yield from permitted_samples(factory)
+    yield from granted_samples(factory)
     yield from violations(factory)
 
 
@@ -68,6 +72,19 @@ def test_an_object_breaks_its_own_policy_alone(name: str) -> None:
             if found != expected:
                 wrong[f"{factory.namespace.name} {sample.policy} {sample.name}"] = found
     assert wrong == {}
+
+
+def test_the_webhook_gets_exposed_kinds_by_the_names_of_their_definitions() -> None:
+    kinds = {
+        (group, kind) for row in policies()["exposure"].kinds for group in row["apiGroups"] for kind in row["kinds"]
+    }
+    named = {(table.group, table.kind): table.plural for table in EXPOSED}
+    assert named.items() <= {kind: plural(*kind) for kind in kinds}.items()
+    assert kinds - named.keys() == {("", "Service"), ("networking.k8s.io", "Ingress"), XLISTENERSET}
+
+
+XLISTENERSET = ("gateway.networking.x-k8s.io", "XListenerSet")
+"""The older kind of ListenerSets, which the rehearsal does not serve."""
 
 
 def test_the_examples_that_a_policy_names_are_its_own() -> None:

@@ -20,7 +20,7 @@ from gpuc.diagnostics.contract import Check
 from gpuc.diagnostics.finding import RULES as DECLARED
 from gpuc.diagnostics.finding import DeclarationError, Finding, Severity, StageError, declare_rule, rule_rows
 from gpuc.diagnostics.report.explain import every_rule
-from gpuc.diagnostics.suppressions import apply_acceptances
+from gpuc.diagnostics.suppressions import UNUSED, accepts, apply_acceptances, unaccepted
 from gpuc.model import resolve
 from gpuc.pipeline.fleet_catalog import fleet_catalog
 from gpuc.pipeline.other_clusters import OtherClusters
@@ -162,3 +162,17 @@ def test_every_row_of_a_table_of_rules_is_declared(file: Path) -> None:
     assert table.keys() <= every_rule().keys()
     assert list(table) == sorted(table)
     assert rule_rows(str(file.parent)) == table
+
+
+def test_an_acceptance_is_found_at_each_path_where_a_finding_is_accepted() -> None:
+    accepted = {"accept": {"ACC001": "known"}}
+    tree = {"spec": {"pools": {"a": accepted, "b": {}}, "list": [{}, accepted], "charts": {"c": {"values": accepted}}}}
+    paths = [
+        (*path, *more)
+        for path in (("spec", "pools", "a"), ("spec", "pools", "b"), ("spec", "list", 0), ("spec", "list", 1),
+                     ("spec", "list", 2), ("spec", "charts", "c", "values"), ("spec", "accept"), ())
+        for more in ((), ("nodes", "max"), (0,), ("accept", "ACC001"))
+    ]  # fmt: skip
+    found = [path for path in paths if accepts(tree, path, "ACC001")]
+    assert found == [path for path in paths if not unaccepted([UNUSED.at(path, "message")], tree)]
+    assert len(found) == 8

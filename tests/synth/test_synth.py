@@ -8,7 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -217,6 +217,38 @@ def test_what_would_be_altered_without_a_word_is_refused(printer: Printer, body:
     with pytest.raises(PrinterError) as failure:
         printed(printer, Manifest("bad.yaml", (), "v1", "X", "a", body))
     assert reason in str(failure.value)
+
+
+def test_the_same_content_is_rendered_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Node.js renders a content again only if too many are remembered."""
+    answers: list[list[str]] = []
+    answer = Printer._answer
+
+    def noted(printer: Printer) -> Mapping[str, object]:
+        texts = answer(printer)
+        answers.append(list(texts))
+        return texts
+
+    monkeypatch.setattr(Printer, "_answer", noted)
+    for most, requests in ((1000, [["a.yaml"]]), (0, [["a.yaml", "b.yaml"], ["a.yaml"]])):
+        monkeypatch.setattr(synth, "REMEMBERED_TEXTS", most)
+        same = [Manifest(f"{name}.yaml", (), "v1", "ConfigMap", "m", {"data": {"key": "no"}}) for name in "ab"]
+        with Printer.start() as started:
+            started.send(output_files(same, "specs/one.yaml").values())
+            started.send(output_files(same[:1], "specs/two.yaml").values())
+            first, second = started.texts(), started.texts()
+        assert len({text.partition("\n")[2] for text in (*first.values(), *second.values())}) == 1
+        assert "specs/two.yaml" in second["a.yaml"]
+        assert answers == requests
+        answers.clear()
+
+
+def test_a_content_that_was_refused_is_no_text(printer: Printer) -> None:
+    refused = output_files([config_map(key="\x7f")], SPEC).values()
+    for _ in range(2):
+        printer.send(refused)
+        with pytest.raises(PrinterError):
+            printer.texts()
 
 
 def test_a_refusal_does_not_spoil_the_next_request(printer: Printer) -> None:

@@ -179,6 +179,20 @@ def test_killed_while_it_recovers_the_third_run_still_ends_right(tmp_path: Path)
     assert contents(root) == {**NEW.files(), "out/prod/mine.txt": b"not gpuc's"}
 
 
+def test_a_disk_that_is_full_while_many_files_are_synced_leaves_none_of_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refusal() -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    many = Output("prod", {f"out/prod/{number}.yaml": f"{number}\n" for number in range(40)}, NEW.lock)
+    monkeypatch.setattr(tree, "before_change", lambda verb, path: verb == "fsync" and path[-1:] == "9" and refusal())
+    with pytest.raises(StageError) as stop:
+        write.write(tmp_path, [many])
+    assert ids(stop) == ["WRT005"]
+    assert not contents(tmp_path)
+
+
 @pytest.mark.parametrize("error", [errno.ENOSPC, errno.EROFS])
 def test_a_full_or_read_only_disk_at_any_step_leaves_complete_files_and_one_finding(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: int
@@ -499,6 +513,6 @@ def test_only_an_untouched_file_of_the_same_data_and_versions_needs_no_print(tmp
         assert unchanged_texts(made.values(), lock, VERSIONS, opened.read) == OLD.texts
         (tmp_path / A).write_text("by hand")
         assert unchanged_texts(made.values(), lock, VERSIONS, opened.read).keys() == OLD.texts.keys() - {A}
-        made[B].artifacts = [Text(B, (), "other")]
+        made |= output_files([Text(B, (), "other")], "specs/prod.yaml")
         assert unchanged_texts(made.values(), lock, VERSIONS, opened.read).keys() == OLD.texts.keys() - {A, B}
         assert unchanged_texts(made.values(), lock, Versions("0.2.0", "2.70.115"), opened.read) == {}

@@ -93,6 +93,7 @@ class Checks(Generic[Subject, RawFinding]):
     def __init__(self, package: str) -> None:
         self._package = package
         self._checks: list[Check[Subject, RawFinding]] = []
+        self._is_complete = False
 
     def declare(
         self,
@@ -132,8 +133,10 @@ class Checks(Generic[Subject, RawFinding]):
 
     def discover(self) -> list[Check[Subject, RawFinding]]:
         """Imports the modules of all topics and returns their checks, sorted by the first rule id."""
-        for folder in (*_folders(self._package), *part_folders(self._package.rpartition(".")[2])):
-            list(modules(folder))
+        if not self._is_complete:
+            for folder in (*_folders(self._package), *part_folders(self._package.rpartition(".")[2])):
+                list(modules(folder))
+            self._is_complete = True
         return sorted(self._checks, key=lambda check: check.rule.id)
 
 

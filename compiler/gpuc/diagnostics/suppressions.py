@@ -50,7 +50,16 @@ def acceptances(spec: dict[str, Any]) -> Iterator[tuple[Path, str]]:
 
 def accepts(spec: dict[str, Any], path: Path, id: str) -> bool:  # noqa: A002
     """Returns whether the spec accepts findings of a rule at a path."""
-    return not set(_entries(spec, ())).isdisjoint(candidates(path, id))
+    node: Any = spec
+    for depth, step in enumerate((*path, None)):
+        entries = node.get("accept") if isinstance(node, dict) and not is_free_form(path[:depth]) else None
+        if isinstance(entries, dict) and id in entries:
+            return True
+        try:
+            node = node[step]
+        except (KeyError, IndexError, TypeError):
+            return False
+    return False
 
 
 def candidates(path: Path, id: str) -> Iterator[Path]:  # noqa: A002

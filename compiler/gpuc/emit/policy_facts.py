@@ -4,6 +4,14 @@ from collections.abc import Callable
 from typing import Any
 
 from gpuc.emit.component import needed_components
+from gpuc.emit.exposure import (
+    FIELDS,
+    annotation_grants,
+    annotation_values,
+    granted_annotations,
+    grants,
+    known_annotations,
+)
 from gpuc.emit.network import egress_blocks, egress_cidrs
 from gpuc.emit.network_exceptions import ingress_blocks
 from gpuc.kubernetes.controllers import JOB_CONTROLLER, user
@@ -101,19 +109,6 @@ def _profiles(_: Cluster, tenant: Tenant) -> list[dict[str, str]]:
     ]
 
 
-def _exposed_hosts(_: Cluster, tenant: Tenant) -> list[dict[str, Any]]:
-    """Returns the hosts of Ingresses by namespace. A wildcard is the suffix of the hosts that it allows."""
-    return [
-        {
-            "namespace": namespace.name,
-            "names": [host for host in namespace.spec.exposed.hosts if not host.startswith("*")],
-            "suffixes": [host[1:] for host in namespace.spec.exposed.hosts if host.startswith("*")],
-        }
-        for namespace in tenant.namespaces
-        if namespace.spec.exposed.hosts
-    ]
-
-
 def _ingress_namespaces(cluster: Cluster, tenant: Tenant) -> list[str]:
     names = [*tenant.caller_namespaces]
     if cluster.spec.observability is not None:
@@ -168,7 +163,13 @@ FACTS: dict[str, Callable[[Cluster, Tenant], Any]] = {
     "tenant.pools": lambda _, tenant: [pool.name for pool in tenant.pools],
     "tenant.taints": _taints,
     "tenant.nccl_profiles": _profiles,
-    "tenant.exposed_hosts": _exposed_hosts,
+    "cluster.known_annotations": lambda cluster, _: known_annotations(cluster),
+    "cluster.annotation_values": lambda cluster, _: annotation_values(cluster),
+    "cluster.granted": lambda cluster, _: annotation_grants(cluster),
+    "cluster.granted_annotations": lambda cluster, _: [
+        row for _, space in cluster.namespaces for row in granted_annotations(space)
+    ],
+    "tenant.granted": lambda _, tenant: [row for space in tenant.namespaces for row in grants(space, FIELDS)],
     "tenant.ingress_namespaces": _ingress_namespaces,
     "tenant.egress_namespaces": lambda _, __: ["kube-system"],
     "tenant.egress_cidrs": egress_cidrs,

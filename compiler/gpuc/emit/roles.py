@@ -22,14 +22,14 @@ from gpuc.spec.tenants import Role
 
 _TABLE = table_beside(__file__)
 _WRITE = tuple(_TABLE["verbs"]["write"].split())
-VIEW, EDIT, ADMIN, AUDITED = (
+VIEW, EDIT, ADMIN, ROUTES, AUDITED = (
     tuple[PolicyRule, ...](
         (group, tuple(resources.split()), tuple(_TABLE["verbs"].get(verbs, verbs).split()))
         for group, verbs, resources in _TABLE[name]
     )
-    for name in ("view", "edit", "admin", "audited")
+    for name in ("view", "edit", "admin", "routes", "audited")
 )
-"""The rules of all roles; those that edit and admin, admin, and auditors have in addition."""
+"""The rules of all roles; those that edit and admin, admin, edit and admin with Gateways, and auditors have besides."""
 
 AUDITOR = "gpuc-auditor"
 AUDITORS_FILE = "tenants/auditors.rbac.yaml"
@@ -45,7 +45,7 @@ def member_roles(cluster: Cluster, tenant: Tenant, namespace: Namespace, file: s
         if members := tenant.members_of(namespace, role):
             groups = dict.fromkeys(group for entry in members for group in entry.spec.groups)
             name, origin = f"gpuc-{role}", members[0].path
-            rules, binding = {"rules": _documents(_rules(cluster, role))}, _bound("Role", name, groups)
+            rules, binding = {"rules": _documents(_rules(cluster, namespace, role))}, _bound("Role", name, groups)
             for kind, body in (("Role", rules), ("RoleBinding", binding)):
                 yield Manifest(file, origin, RBAC_API, kind, name, body, namespace.name, annotations=wave(0))
 
@@ -89,12 +89,14 @@ def _documents(rules: Iterable[PolicyRule]) -> list[Body]:
     ]
 
 
-def _rules(cluster: Cluster, role: Role) -> Iterator[PolicyRule]:
+def _rules(cluster: Cluster, namespace: Namespace, role: Role) -> Iterator[PolicyRule]:
     """Yields the rules of a role. Job kinds that Kueue does not manage are excluded, because they bypass the quota."""
     yield from _view()
     yield from _job_rules(cluster, READ if role == "view" else _WRITE)
     if role != "view":
         yield from EDIT
+        if namespace.spec.exposed.gateways:
+            yield from ROUTES
     if role == "admin":
         yield from ADMIN
 

@@ -1,11 +1,12 @@
 """The names of resources by kind."""
 
 _IRREGULAR = {
+    "gateway.gateway.networking.k8s.io": "gateways",
     "nodeoverlay.karpenter.sh": "nodeoverlays",
     "expansiontemplate.expansion.gatekeeper.sh": "expansiontemplate",
     **{f"{name}.mutations.gatekeeper.sh": name for name in ("assign", "assignimage", "assignmetadata", "modifyset")},
 }
-"""Plurals that CustomResourceDefinitions of the release sets define differently from the rule of the API machinery."""
+"""Plurals that CustomResourceDefinitions define differently from the rule of the API machinery."""
 
 
 def resource_name(api_group: str, kind: str) -> str:

@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterable
+from functools import cached_property
 from typing import Any
 
 from msgspec import Struct, field
@@ -13,7 +14,7 @@ COMMENTS = {".yaml": "# {}\n", ".yml": "# {}\n", ".md": "<!-- {} -->\n\n"}
 """The comment syntax for the header, by file suffix. Files with other suffixes have no header."""
 
 
-class OutputFile(Struct):
+class OutputFile(Struct, dict=True):
     """The content of an output file: a list of objects, one document of Helm values, or a text."""
 
     file: str
@@ -32,9 +33,19 @@ class OutputFile(Struct):
             return [artifact.document() for artifact in self.artifacts if isinstance(artifact, Manifest)]
         return first.body if isinstance(first, Values) else first.text
 
+    @cached_property
+    def content(self) -> str:
+        """The form and the data as JSON, without the brackets of the list. It decides about the rendered text.
+
+        Raises:
+            ValueError: when the data is not JSON, for example because of a number that is not finite.
+            TypeError: when a value is none of the types of JSON.
+        """
+        return json.dumps([self.form, self.data], allow_nan=False)[1:-1]
+
     def digest(self) -> str:
         """Returns the sha256 of the header, the form and the data, in hexadecimal digits."""
-        return hashlib.sha256(json.dumps([self.header, self.form, self.data]).encode()).hexdigest()
+        return hashlib.sha256(f"[{json.dumps(self.header)}, {self.content}]".encode()).hexdigest()
 
 
 def output_files(artifacts: Iterable[Artifact], spec: str) -> dict[str, OutputFile]:

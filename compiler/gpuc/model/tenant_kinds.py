@@ -4,6 +4,7 @@ Argo CD applies the manifests of a tenant with its own permissions. Objects of t
 more than the roles of its members give.
 """
 
+from gpuc.catalog.annotations import traffic_kinds
 from gpuc.manifest.manifest import Kind
 from gpuc.objects.other_policies import KINDS, WITH_NAMESPACE
 from gpuc.objects.symbol_table import kind_of
@@ -14,5 +15,12 @@ DENIED_KINDS: dict[Kind, str] = {
     for group, kinds in KINDS.items()
     for kind in kinds
     if kind in WITH_NAMESPACE
-} | {kind_of(kind): reason for reason, kinds in table_beside(__file__).items() for kind in kinds}
+} | {
+    kind_of(kind): reason
+    for reason, kinds in (
+        *table_beside(__file__).items(),
+        ("it can receive or forward traffic that the spec does not grant (exposed)", traffic_kinds()),
+    )
+    for kind in kinds
+}
 """The reasons by API group and kind. All kinds are namespaced."""

@@ -146,7 +146,8 @@ def _stage(document: Any) -> str:
 
 
 _ALLOWED = {
-    "GpucExposure": {"hosts"},
+    "GpucExposure": {"granted"},
+    "GpucExposureAnnotations": {"annotations", "granted", "known"},
     "GpucGpuQuota": {"controllers", "pools"},
     "GpucGpuResources": {"resources"},
     "GpucImages": {"registries"},
@@ -166,6 +167,7 @@ _REQUIRED = {
 _MOST = {"GpucGpuLimits": {"limits"}, "GpucGpuQuota": {"graceSeconds"}}
 """The settings that are maxima."""
 _SILENT = {
+    "GpucExposureAnnotations": {"values"},
     "GpucGpuQueue": {"cpuQueues"},
     "GpucNetworkPolicyFence": {"egressBlocks", "egressNamespaces", "ingressBlocks", "ingressNamespaces", "tenant"},
 }

@@ -1,19 +1,23 @@
-"""Workloads that would start before a change, and that the cluster refuses or cannot start after the change."""
+"""Workloads that would start before a change, and objects that would pass, but that the cluster refuses afterwards."""
 
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from msgspec import Struct
 
+from gpuc.admission.policies import Policies
+from gpuc.admission.request import Request
 from gpuc.diagnostics.words import first_names
+from gpuc.kubernetes.api_groups import KARPENTER, KARPENTER_AWS
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import group, grouped
 from gpuc.plan.change import Change
 from gpuc.plan.rights import state_with_roles
 from gpuc.plan.state import State
 from gpuc.trace.cluster_index import ClusterIndex
+from gpuc.trace.created import MEMBER
 from gpuc.trace.node_agents import index_of
-from gpuc.trace.steps import Step
+from gpuc.trace.steps import Stage, Step
 from gpuc.trace.tracer import trace_workload
 from gpuc.trace.workload import workload_of
 
@@ -21,6 +25,8 @@ _PARTS = ("ReplicaSet", "ControllerRevision")
 """Kinds that controllers create from the objects of users."""
 _OTHER_GROUPS = ("cilium.io", "flowcontrol.apiserver.k8s.io", "monitoring.coreos.com", "policy")
 """API groups whose objects have no effect on a trace."""
+_NODE_GROUPS = (KARPENTER, KARPENTER_AWS, *_OTHER_GROUPS)
+"""API groups whose objects have no effect on the creation of objects."""
 _NAMES = 5
 """The maximum number of workloads in a message."""
 _SEVERITY = {"pending": 1, "refused": 2}
@@ -74,21 +80,42 @@ def refused_templates(change: Change) -> tuple[RefusedWorkload, ...]:
     return tuple(_refused(change, change.before.templates)) if _has_changes(change) else ()
 
 
-def _has_changes(change: Change) -> bool:
-    return any(pair.fields for pair in change.all_pairs if group(pair.manifest) not in _OTHER_GROUPS)
+def _has_changes(change: Change, ignored: tuple[str, ...] = _OTHER_GROUPS) -> bool:
+    return any(pair.fields for pair in change.all_pairs if group(pair.manifest) not in ignored)
 
 
 def _refused(change: Change, manifests: Iterable[Manifest]) -> Iterator[RefusedWorkload]:
     namespaces = set(change.after.objects.namespaces)
+    # If only nodes change, the API server decides about the workload as before, and most traces end here.
+    only_nodes = not _has_changes(change, _NODE_GROUPS)
     for manifest in manifests:
         workload = workload_of(manifest)
-        if workload is None or manifest.kind in _PARTS or manifest.namespace not in namespaces:
+        if manifest.kind in _PARTS or manifest.namespace not in namespaces:
             continue
-        after = trace_workload(_index(state_with_roles(change)), workload)
+        if workload is None:
+            if (step := _refusal(change.after, manifest)) and _refusal(change.before, manifest) is None:
+                yield RefusedWorkload(manifest, step, "refused")
+            continue
+        index = _index(state_with_roles(change))
+        if only_nodes and trace_workload(index, workload, creation=False).verdict not in _SEVERITY:
+            continue
+        after = trace_workload(index, workload)
         if after.verdict not in _SEVERITY or after.failure is None:
             continue
         if _SEVERITY.get(trace_workload(_index(change.before), workload).verdict, 0) < _SEVERITY[after.verdict]:
             yield RefusedWorkload(manifest, after.failure, after.verdict)
+
+
+def _refusal(state: State, manifest: Manifest) -> Step | None:
+    """Returns the refusal of an object without pods, such as an Ingress, by a policy; None if no policy refuses it."""
+    decisions = _policies(state).decide(Request(manifest.document(), MEMBER))
+    denied = next((decision for decision in decisions if decision.outcome == "denied"), None)
+    return Step(Stage.POLICY, "failed", denied.message, denied.manifest, denied.path) if denied else None
+
+
+@lru_cache(maxsize=4)
+def _policies(state: State) -> Policies:
+    return Policies(state.objects)
 
 
 @lru_cache(maxsize=4)

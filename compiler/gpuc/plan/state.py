@@ -73,13 +73,20 @@ class State(Struct, frozen=True, eq=False, dict=True):
 
     def application_of(self, manifest: Manifest) -> Application | None:
         """Returns the Application that applies an object; None if no Application does."""
-        found = [
-            (len(source.folder or ""), application)
-            for application in self.applications
-            for source in application.sources
-            if source.syncs(manifest.file)
-        ]
-        return max(found, key=lambda row: row[0], default=(0, None))[1]
+        if manifest.file not in self._appliers:
+            found = [
+                (len(source.folder or ""), application)
+                for application in self.applications
+                for source in application.sources
+                if source.syncs(manifest.file)
+            ]
+            self._appliers[manifest.file] = max(found, key=lambda row: row[0], default=(0, None))[1]
+        return self._appliers[manifest.file]
+
+    @cached_property
+    def _appliers(self) -> dict[str, Application | None]:
+        """The results of `application_of` by file."""
+        return {}
 
 
 def no_state(name: str) -> State:

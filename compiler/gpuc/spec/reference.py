@@ -28,18 +28,27 @@ class Field(Struct, frozen=True):
 
     steps: Steps
     """The keys from the root of the file, for example spec, pools, *, nodes, max."""
+    model: type[BaseModel]
+    name: str
+    """The name of the attribute of the model."""
     type: str
     """The type in words, with choices, form and limits."""
     unit: str
     """The unit of a number; empty for other values."""
-    default: str
-    """The default in words, or "required"."""
-    description: str
-    """The docstring of the field."""
     is_section: bool
     """Whether the value is a map or a list with fields of its own."""
     short_for: str
     """The field of the section whose value may stand for the section; empty if there is none."""
+
+    @property
+    def description(self) -> str:
+        """The docstring of the field."""
+        return docstrings_of(self.model)[self.name]
+
+    @property
+    def default(self) -> str:
+        """The default in words, or "required"."""
+        return _default(self.model.model_fields[self.name], self.description)
 
     @property
     def path(self) -> str:
@@ -93,13 +102,11 @@ def _parent(steps: Steps) -> Steps:
 
 
 def _fields(steps: Steps, model: type[BaseModel]) -> Iterator[Field]:
-    docstrings = docstrings_of(model)
     for name, info in model.model_fields.items():
         path = (*steps, info.alias or name)
         form = field_type(info.annotation, info.metadata)
-        description = docstrings[name]
         unit = form.unit or _unit(path, form)
-        yield Field(path, form.words, unit, _default(info, description), description, bool(form.models), form.short_for)
+        yield Field(path, model, name, form.words, unit, bool(form.models), form.short_for)
         for below, inner in form.models:
             yield from _fields((*path, *below), inner)
 

@@ -6,6 +6,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import AfterValidator, Discriminator, Field, Tag, WithJsonSchema
 
 from gpuc.spec.base import Accept, Name, SpecModel
+from gpuc.spec.form import Form
 from gpuc.spec.metadata import Annotations, Labels, LabelValue
 from gpuc.spec.network import Host, Network
 from gpuc.spec.queues import PoolAmount
@@ -63,8 +64,28 @@ class Auditors(SpecModel):
     """Groups of the identity provider, with their names in Kubernetes, for example oidc:research."""
 
 
+_DNS = "[a-z0-9]([a-z0-9.-]*[a-z0-9])?"
+Token = Annotated[str, Form(r"^[^\s,*]{1,2048}$", "a name without spaces and commas")]
+"""A name that objects use, for example of an IngressClass or of a certificate."""
+GatewayName = Annotated[str, Form(f"^{_DNS}/{_DNS}$", "namespace/name of a Gateway, for example gateways/public")]
+AnnotationKey = Annotated[
+    str,
+    Form(
+        rf"^{_DNS}/[A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?([.-]?\*)?$",
+        "the key of an annotation, or a key that ends with .* for all keys with these first letters",
+    ),
+]
+
+
 class Exposed(SpecModel):
-    """The ways in which Services of a namespace are reachable from outside of the cluster. Default: none."""
+    """What Services, Ingresses, Gateways, routes and Certificates of a namespace may use to be reachable from outside
+    of the cluster. Default: nothing.
+
+    The policy `exposure` refuses other fields of these objects, and the policy `exposure-annotations` other annotations
+    of load balancer controllers, ingress-nginx, Cilium, external-dns and cert-manager, if the policies have stage deny.
+    `gpuc explain KEY` says what an annotation needs. That no packet passes is not proven: the policies check objects
+    when they are written, and do not know what a controller does with them.
+    """
 
     in_messages: ClassVar[str] = "{loadBalancers: 1}"
 
@@ -76,7 +97,42 @@ class Exposed(SpecModel):
     its Service has `allocateLoadBalancerNodePorts: false`."""
 
     hosts: list[Host] = []
-    """The host names of Ingresses. The policy `exposure` refuses all other Ingresses if the policy has stage deny."""
+    """The host names of Ingresses, of listeners of Gateways and ListenerSets, of routes, of Certificates and of DNS
+    records. An object without a host name needs none of them, and is refused where it would match all host names."""
+
+    internet_facing: bool = False
+    """Whether annotations may make a load balancer reachable from the internet: scheme internet-facing."""
+
+    classes: list[Token] = []
+    """Names of IngressClasses and GatewayClasses, and load balancer classes of Services, also the class that a webhook
+    writes into every new Service of type LoadBalancer. An Ingress without a class has the default class of the
+    cluster."""
+
+    groups: list[Token] = []
+    """Groups of objects with one load balancer or address: group.name of an Application Load Balancer, and sharing-key
+    of Cilium. Members of a group can add rules to its load balancer, so list a group for one tenant."""
+
+    gateways: list[GatewayName] = []
+    """Gateways and ListenerSets of other namespaces, as namespace/name, that routes and ListenerSets may name in
+    parentRefs. With a gateway, the roles edit and admin may write HTTPRoutes, GRPCRoutes and TLSRoutes. A TCPRoute or a
+    UDPRoute takes all traffic of its listener."""
+
+    certificates: list[Token] = []
+    """Certificates of the cloud that annotations may name, for example their ARNs."""
+
+    issuers: list[Token] = []
+    """Issuers and ClusterIssuers of cert-manager that Certificates and annotations may name."""
+
+    addresses: list[Token] = []
+    """Addresses and allocation IDs of addresses that Services and Gateways may request."""
+
+    external_names: list[Host] = []
+    """Host names to which Services of type ExternalName may refer. An Ingress controller forwards requests there with
+    its own network access."""
+
+    annotations: list[AnnotationKey] = []
+    """Further annotations of the controllers above that the namespace may use with all values. A key that ends with `*`
+    grants all keys with these first letters. Most of them need no entry; `gpuc explain KEY` names those that do."""
 
 
 def _account_name(text: str) -> str:

@@ -37,19 +37,25 @@ _MAX_COPIES = 10_000
 
 
 def trace_workload(
-    cluster: ClusterIndex, workload: Workload, *, admission: bool = True, usage: Usage = NOTHING
+    cluster: ClusterIndex,
+    workload: Workload,
+    *,
+    admission: bool = True,
+    creation: bool = True,
+    usage: Usage = NOTHING,
 ) -> TraceResult:
     """Returns the steps of a workload from its creation to its nodes. The steps end with the first stage that fails.
 
     Args:
         admission: whether to check the creation of the object, its jobs and its pods, and the quota of all replicas of
             the object. Otherwise only LimitRanges and ResourceQuotas are checked.
+        creation: whether `admission` includes the creation; False if the caller knows that it succeeds.
         usage: the quota that other workloads use, by the nodes of `cluster.quotas`.
     """
     created = created_pods(cluster.objects, workload)
     result = TraceResult(requests={pods.name: pod_requests(pods.pod) for pods in created})
     own = {pods.name: place(pods.job_field) for pods in created if pods.job_field and not pods.path}
-    for step in _steps(cluster, workload, created, admission, usage, result):
+    for step in _steps(cluster, workload, created, admission, admission and creation, usage, result):
         where = f"set {own[step.pods]}, the template of this pod, and there: " if step.fix and step.pods in own else ""
         result.steps.append(step._replace(fix=where + step.fix))
         if step.failed and not step.has_next:
@@ -58,12 +64,18 @@ def trace_workload(
 
 
 def _steps(
-    cluster: ClusterIndex, workload: Workload, created: list[PodSet], admission: bool, usage: Usage, result: TraceResult
+    cluster: ClusterIndex,
+    workload: Workload,
+    created: list[PodSet],
+    admission: bool,
+    creation: bool,
+    usage: Usage,
+    result: TraceResult,
 ) -> Steps:
     """Yields all steps in the order of the cluster. The caller stops at the first failed step."""
     if workload.rejected:
         yield workload.rejected
-    if admission:
+    if creation:
         yield from object_steps(cluster, workload)
     if workload.autoscaler:
         yield Step(Stage.REPLICAS, "passed", workload.autoscaler)
@@ -77,7 +89,7 @@ def _steps(
         yield from _bypass_steps(cluster, workload, created, result)
     else:
         yield from _kueue_steps(cluster, workload, usage, flavors_of, result)
-    if admission:
+    if creation:
         for pods in workload.pod_sets:
             yield from pod_steps(cluster, workload, pods, flavors_of.get(pods.name, []))
     yield from limit_steps(cluster, workload)

@@ -11,12 +11,14 @@ import os
 import stat
 import time
 from collections.abc import Iterable, Iterator
+from threading import Thread
 
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 """O_NONBLOCK is set because opening a named pipe would wait for a process that writes to the pipe."""
 NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 ATTEMPTS_PER_SECOND = 20
+SYNC_THREADS = 8
 
 
 class RefusedError(Exception):
@@ -103,15 +105,37 @@ class SafeDir:
                 os.close(file)
 
     def sync(self, paths: Iterable[str]) -> None:
-        """Waits until files are on the disk. To sync many files together takes little more time than one file."""
-        for path in paths:
-            with self._parent_folder(path) as (folder, name):
-                before_change("fsync", path)
-                file = os.open(name, FILE, dir_fd=folder)
-                try:
-                    os.fsync(file)
-                finally:
-                    os.close(file)
+        """Waits until files are on the disk.
+
+        Many files are synced from several threads: a file system writes its journal once for all threads that wait.
+        """
+        waiting, errors = list(paths), list[BaseException]()
+        remaining = iter(waiting)
+
+        def work() -> None:
+            try:
+                for path in remaining:
+                    self._sync(path)
+            except BaseException as error:
+                errors.append(error)
+
+        threads = [Thread(target=work) for _ in range(SYNC_THREADS if len(waiting) > SYNC_THREADS else 0)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        work()
+        if errors:
+            raise errors[0]
+
+    def _sync(self, path: str) -> None:
+        with self._parent_folder(path) as (folder, name):
+            before_change("fsync", path)
+            file = os.open(name, FILE, dir_fd=folder)
+            try:
+                os.fsync(file)
+            finally:
+                os.close(file)
 
     def replace(self, path: str, before: bytes, after: bytes) -> bool:
         """Replaces the content of a file by one rename, and keeps the permissions of the file.

@@ -116,8 +116,7 @@ def _row(artifact: Artifact, spec_of: Callable[[Path], str]) -> dict[str, object
     return row
 
 
-def _json(value: object) -> str:
-    return json.dumps(value, sort_keys=True, ensure_ascii=False)
+_json = json.JSONEncoder(sort_keys=True, ensure_ascii=False).encode
 
 
 def parse(text: bytes | str, cluster: str) -> Lock:

@@ -34,6 +34,7 @@ SUITES = {
     "boundaries": "boundaries.cases",
     "counted": "counted.cases",
     "deletion": "policies.deletion",
+    "ways": "ways.cases",
     "serving": "serving.cases",
     "open_pools": "serving.open_pools",
 }

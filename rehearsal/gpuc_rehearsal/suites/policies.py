@@ -18,6 +18,7 @@ from gpuc.pipeline.stages import CompiledSpec
 from gpuc_rehearsal.client import Client, new_object
 from gpuc_rehearsal.context import POD, RehearsalContext
 from gpuc_rehearsal.examples import Example
+from gpuc_rehearsal.exposed_samples import granted_samples, is_of_members
 from gpuc_rehearsal.outcome import NO_OBJECTION, Outcome
 from gpuc_rehearsal.sample_namespaces import SampleNamespaces, constraint_name
 from gpuc_rehearsal.sample_workloads import (
@@ -88,16 +89,27 @@ def _prepared(namespaces: SampleNamespaces, action: Action) -> Action:
 
 
 def _tenant_cases(factory: WorkloadFactory, namespaces: SampleNamespaces) -> Iterator[Case]:
-    for sample in (*permitted_samples(factory), *violations(factory)):
+    for sample in (*permitted_samples(factory), *granted_samples(factory), *violations(factory)):
         if sample.policy and sample.policy not in namespaces.emitted:
             continue
         name = f"{factory.namespace.name} {sample.policy or 'permitted'}: {sample.name}"
         path = origin(factory.cluster, sample.policy) if sample.policy else factory.namespace.path
-        # A policy that decides by the user tests a member of the tenant instead of the creator in a cluster.
-        user = "" if sample.policy in DECIDED_BY_USER else creator(factory, sample.document)
-        action = creation(sample.document, user, fleet_warnings(factory.cluster, sample.policy))
+        action = _creation(factory, sample)
         expected, request = _expected(factory, sample), f"{factory.namespace.name}: {sample.name}"
         yield Case(SUITE, name, path, expected, _prepared(namespaces, action), pool=sample.pool, request=request)
+
+
+def _creation(factory: WorkloadFactory, sample: SampleObject) -> Action:
+    """Returns the creation of an object: by a member if the object receives traffic and the role of members allows it.
+
+    A policy that decides by the user tests an administrator instead of the creator in a cluster.
+    """
+    ignored, editors = fleet_warnings(factory.cluster, sample.policy), factory.tenant.editors(factory.namespace)
+    if editors and is_of_members(factory.namespace, sample.document):
+        member = f"member-of-{factory.tenant.name}"
+        return sending(lambda client: client.create(sample.document, dry_run=True), member, editors[0], ignored)
+    user = "" if sample.policy in DECIDED_BY_USER else creator(factory, sample.document)
+    return creation(sample.document, user, ignored)
 
 
 def _platform_cases(cluster: Cluster, namespaces: SampleNamespaces) -> Iterator[Case]:
@@ -183,8 +195,8 @@ def deletion(spec: CompiledSpec) -> Iterator[Case]:
             continue
         limit = grace_limits(cluster)[factory.tenant.name]
         for deletion in _deletions(limit):
-            is_above = (deletion.requested or 0) > max(limit, deletion.of_pod)
-            expected = policy_outcome(cluster.policy_stage(GPU_QUOTA), NAME) if is_above else ADMITTED
+            is_refused = deletion.requested == 0 or (deletion.requested or 0) > max(limit, deletion.of_pod)
+            expected = policy_outcome(cluster.policy_stage(GPU_QUOTA), NAME) if is_refused else ADMITTED
             name, action = f"{factory.namespace.name} {deletion.name}", _delete(factory, deletion, editors[0])
             yield Case("deletion", name, origin(cluster, GPU_QUOTA), expected, action, batch="counted")
 
@@ -195,6 +207,8 @@ def _deletions(limit: int) -> Iterator[Deletion]:
     yield Deletion("pod deleted above the limit", above)
     yield Deletion("pod deleted within the limit", limit)
     yield Deletion("pod deleted at once", 0)
+    yield Deletion("pod deleted after a second", 1)
+    yield Deletion("all pods deleted at once", 0)
     yield Deletion("pod deleted", None)
     yield Deletion("slow pod deleted", None, slow)
     yield Deletion("slow pod deleted within its own period", slow, slow)

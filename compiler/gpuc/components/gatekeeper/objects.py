@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpuc.diagnostics.finding import Path
-from gpuc.emit.pod_deletion import GPU_QUOTA, pod_deletion
+from gpuc.emit.pod_deletion import GPU_QUOTA, OWNED, pod_deletion
 from gpuc.emit.policy_facts import FACTS
 from gpuc.emit.sync import wave
 from gpuc.kubernetes.api_groups import CONSTRAINT_API, TEMPLATES
@@ -27,7 +27,8 @@ def policy_objects(cluster: Cluster) -> Iterator[Artifact]:
         if policy.settings.keys() <= cluster.policy_settings(policy.name).keys():
             yield _template(cluster, policy)
             yield from _constraints(cluster, policy)
-    yield from pod_deletion(cluster, policy_origin(cluster, cluster.policies.get(GPU_QUOTA)), CONSTRAINT_WAVE)
+    origins = {name: policy_origin(cluster, cluster.policies.get(name)) for name in (GPU_QUOTA, OWNED)}
+    yield from pod_deletion(cluster, origins, CONSTRAINT_WAVE)
 
 
 def _config(cluster: Cluster) -> Manifest:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from gpuc.admission.validation.field import Field
+from gpuc.admission.validation.field import Field, Problem
 from gpuc.admission.validation.metadata import labels_and_annotations, structure_of_metadata
 from gpuc.catalog.schemas import DERIVE, builtin_kinds, custom_kinds
 from gpuc.catalog.schemas.schema_errors import ErrorKind
@@ -41,6 +41,8 @@ RULES = {
     ErrorKind.QUANTITY: QUANTITY_NOT_CANONICAL,
 }
 """The rules about errors of a schema."""
+_problems: dict[str, tuple[Problem, ...]] = {}
+"""The mistakes in labels and annotations, by their text."""
 
 
 @CHECKS.finds(*RULES.values(), needs=Needs.OBJECTS, when=When.COMPILE)
@@ -102,8 +104,11 @@ def verify_metadata(manifest: Manifest, *, namespaced: bool, as_written: bool = 
     for path, message in (*_name(manifest), *namespace):
         yield ObjectFinding(illegal_metadata.rule, manifest, ("metadata", path), message)
     metadata = {"labels": manifest.labels, "annotations": manifest.annotations}
-    wrong_types = structure_of_metadata({"metadata": metadata}, strict=False)
-    for problem in (*wrong_types, *labels_and_annotations(Field(("metadata",), metadata))):
+    key = repr(metadata)  # most objects have the same labels and annotations as others
+    if key not in _problems:
+        wrong_types = structure_of_metadata({"metadata": metadata}, strict=False)
+        _problems[key] = (*wrong_types, *labels_and_annotations(Field(("metadata",), metadata)))
+    for problem in _problems[key]:
         yield ObjectFinding(illegal_metadata.rule, manifest, problem.field, problem.message, problem.fix)
 
 

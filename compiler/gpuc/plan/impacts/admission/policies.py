@@ -63,7 +63,7 @@ def policy_settings_change(change: Change) -> Impacts:
     """A policy with the stage deny refuses more, because its settings or the objects that it checks change."""
     yield from policy_settings(change, "deny", refuses_more=True, effect="; the API server refuses violations")
     for pair in policy_data_changes(change):
-        yield _policy_raised(pair, "its limits or the checked namespaces change")
+        yield _policy_raised(pair, "its limits, members or checked namespaces change")
 
 
 @impact("IMP309", Level.NONE)

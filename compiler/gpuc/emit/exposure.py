@@ -1,0 +1,80 @@
+"""What the policies `exposure` and `exposure-annotations` allow: the facts of the spec and of the annotations."""
+
+from collections.abc import Collection
+from typing import Any
+
+from gpuc.catalog.annotations import FREE, GRANTED, annotations
+from gpuc.model import Cluster, Namespace
+from gpuc.objects.object_set import grouped
+
+INTERNET = ("internet-facing", "false")
+"""Values of the annotations scheme and internal with which a load balancer is reachable from the internet."""
+NOT_INTERNET = ("internal", "true")
+_LISTS = {
+    "hosts": "hosts", "classes": "classes", "groups": "groups", "gateways": "gateways", "certificates": "certificates",
+    "issuers": "issuers", "addresses": "addresses", "externalNames": "external_names",
+}  # fmt: skip
+"""The lists of `exposed` whose values objects may have, with the names of the attributes."""
+
+
+FIELDS = ("hosts", "gateways", "classes", "addresses", "issuers", "externalNames")
+"""The lists with values of fields. The policy `exposure` reads them in this order."""
+
+
+def granted_values(namespace: Namespace) -> dict[str, list[str]]:
+    """Returns the values that objects of a namespace may have, by the key of `exposed`; no key for an empty list."""
+    exposed = namespace.spec.exposed
+    values = {key: list(getattr(exposed, name)) for key, name in _LISTS.items()}
+    values["internetFacing"] = list(INTERNET) if exposed.internet_facing else []
+    return {key: names for key, names in values.items() if names}
+
+
+def grants(namespace: Namespace, lists: Collection[str]) -> list[dict[str, Any]]:
+    """Returns the granted values of a namespace. A wildcard is the suffix of the host names that it allows.
+
+    Args:
+        lists: the keys of `exposed`.
+    """
+    return [
+        {
+            "namespace": namespace.name,
+            "list": key,
+            "names": [name for name in names if not name.startswith("*")],
+            "suffixes": [name[1:] for name in names if name.startswith("*")],
+        }
+        for key, names in granted_values(namespace).items()
+        if key in lists
+    ]
+
+
+def annotation_grants(cluster: Cluster) -> list[dict[str, Any]]:
+    """Returns the granted values of annotations, of all namespaces."""
+    lists = {row["list"] for row in annotation_values(cluster)}
+    return [row for _, namespace in cluster.namespaces for row in grants(namespace, lists)]
+
+
+def granted_annotations(namespace: Namespace) -> list[dict[str, Any]]:
+    """Returns the further annotations of a namespace, as at most one row."""
+    keys, prefixes = _split(namespace.spec.exposed.annotations)
+    return [{"namespace": namespace.name, "keys": keys, "prefixes": prefixes}] if keys or prefixes else []
+
+
+def known_annotations(cluster: Cluster) -> list[dict[str, Any]]:
+    """Returns the domain of each controller with the names that every tenant may use, some with certain values."""
+    found, known = [], annotations(cluster.spec.cloud.substrate.folder)
+    for domain, entries in grouped(known, lambda entry: entry.prefix).items():
+        usable = [entry.key.removeprefix(domain) for entry in entries if entry.use != GRANTED]
+        names, prefixes = _split(usable)
+        found.append({"domain": domain, "names": names, "prefixes": prefixes})
+    return found
+
+
+def annotation_values(cluster: Cluster) -> list[dict[str, str]]:
+    """Returns the annotations whose values must be in a list of `exposed`, with the key of the list."""
+    known = annotations(cluster.spec.cloud.substrate.folder)
+    return [{"key": entry.key, "list": entry.use} for entry in known if entry.use not in (FREE, GRANTED)]
+
+
+def _split(keys: list[str]) -> tuple[list[str], list[str]]:
+    """Returns the keys without "*", and the texts before "*" of the other keys."""
+    return [key for key in keys if not key.endswith("*")], [key[:-1] for key in keys if key.endswith("*")]
