@@ -119,7 +119,11 @@ def slices(level: str, size: Any, count: int, required: str = "") -> str:
 
 def test_slices_of_a_topology() -> None:
     assert slices("block", "2", 4) == ""
-    assert slices("block", "2", 5).startswith("slices of 2 pods hold 4 of 5 pods")
+    assert slices("block", "2", 5) == ""
+    odd = PodSet(
+        {}, 5, annotations={f"kueue.x-k8s.io/podset-slice-{name}": "2" for name in ("required-topology", "size")}
+    )
+    assert slices_of(odd).unknown(odd).startswith("slices of 2 pods hold 4 of 5 pods")
     assert slices("rack", "2", 4) == "no requested topology level for slices: rack"
     assert slices("zone", "2", 4, "host") == "podset slice topology zone is above the podset topology host"
     assert slices_of(PodSet({}, annotations={"kueue.x-k8s.io/podset-slice-size": "x"})) == Slices("", 1)

@@ -24,7 +24,7 @@ from gpuc.trace.node_capacity import capacity_step, other_nodes, unknown_resourc
 from gpuc.trace.node_fields import reason_step, selection_step, with_volume_terms
 from gpuc.trace.nodes import MatchingPool, PodDemand, matching_pools, pod_demand, pods_per_node
 from gpuc.trace.packing import Load, packing_steps
-from gpuc.trace.slices import has_layers, slices_of
+from gpuc.trace.slices import slices_of
 from gpuc.trace.spreading import Spread, placement_step, spread, unjudged_field, used_port
 from gpuc.trace.steps import Placement, Stage, Step, Steps, TraceResult, failed_if
 from gpuc.trace.workload import PodSet, Workload
@@ -71,15 +71,16 @@ def topology_steps(
     if not any(match.pool.replicas for match in static):
         message = f"no topology domains at level: {level or 'any'}; flavor {flavor.name} has no static node pool"
         yield step("failed", message)
-    if room < pods.count:
-        unknown = unknown_resources(cluster, static, requests)
-        refusal = topology_refusal(flavor.topology, room, pods.count)
-        yield step("unknown", unknown) if unknown else step("failed", refusal)
+    if room < (whole := pods.count // slices.size * slices.size):
+        hidden = unknown_resources(cluster, static, requests)
+        refusal = topology_refusal(flavor.topology, room, whole)
+        yield step("unknown", hidden) if hidden else step("failed", refusal)
         return
     message = f'topology "{flavor.topology}" has room for {room} pod(s)'
     if assumed := [level for level in (required, slices.level) if level not in ("", HOSTNAME, *cluster.domain_nodes)]:
         message += f"; this assumes that all nodes are in one domain of {assumed[0]}"
-    yield step("unknown", "slices in slices are not evaluated") if has_layers(pods) else step("passed", message)
+    unknown = slices.unknown(pods)
+    yield step("unknown" if unknown else "passed", unknown or message)
 
 
 def workload_node_steps(

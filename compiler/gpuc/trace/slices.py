@@ -32,9 +32,18 @@ class Slices(NamedTuple):
         wanted = pods.annotations.get(REQUIRED_TOPOLOGY) or pods.annotations.get(PREFERRED_TOPOLOGY)
         if self.level and wanted in levels and levels.index(wanted) > levels.index(self.level):
             return f"podset slice topology {self.level} is above the podset topology {wanted}"
+        return ""
+
+    def unknown(self, pods: PodSet) -> str:
+        """Returns what Kueue does not decide alike in every run, or what the trace does not evaluate; else empty.
+
+        Kueue assigns nodes only to complete slices. In runs of the program, the other pods sometimes got nodes too.
+        """
+        if SLICE_CONSTRAINTS in pods.annotations:
+            return "the trace does not evaluate slices in slices"
         if rest := pods.count % self.size:
             whole = pods.count - rest
-            return f"slices of {self.size} pods hold {whole} of {pods.count} pods, and the others keep a gate of Kueue"
+            return f"slices of {self.size} pods hold {whole} of {pods.count} pods, and the others may keep Kueue's gate"
         return ""
 
     def room(self, match: MatchingPool, demand: PodDemand, nodes: int | None, domains: Mapping[str, int]) -> int:
@@ -56,8 +65,3 @@ def slices_of(pods: PodSet) -> Slices:
     """Returns the slices of a pod set."""
     level, size = pods.annotations.get(SLICE_TOPOLOGY), pods.annotations.get(SLICE_SIZE)
     return Slices(level, int(str(size))) if isinstance(level, str) and is_count(size) else Slices("", 1)
-
-
-def has_layers(pods: PodSet) -> bool:
-    """Returns whether a pod set has slices in slices, which the trace does not evaluate."""
-    return SLICE_CONSTRAINTS in pods.annotations
