@@ -24,7 +24,7 @@ from gpuc.objects.pod_resources import pod_requests
 from gpuc.pipeline.stages import CompiledSpec
 from gpuc.trace import ClusterIndex, TraceResult, Workload, trace_workload, workload_of
 from gpuc_rehearsal.apply import apply_objects
-from gpuc_rehearsal.client import ApiError, Client, Object
+from gpuc_rehearsal.client import ApiError, Client, Object, condition
 from gpuc_rehearsal.context import RehearsalContext, Timeouts
 from gpuc_rehearsal.process import LOOPBACK, http_probe
 from gpuc_rehearsal.sample_workloads import CONTAINER_SECURITY, WorkloadFactory, distinct_factories
@@ -187,6 +187,9 @@ def _state(client: Client, created: Object) -> Compared:
             )
     for row in client.list_all(KUEUE_API, "Workload", namespace):
         if metadata["uid"] in {owner["uid"] for owner in row["metadata"].get("ownerReferences", ())}:
+            reserved = condition(row, "QuotaReserved")
+            if reserved.get("status") == "False" and reserved.get("reason") != "Waiting":
+                found.refusal = f"Kueue: {reserved.get('message')}"
             for part in row["spec"]["podSets"]:
                 found.queued[part["name"]] = part["count"], _requests(pod_requests(part["template"]["spec"]))
     return found

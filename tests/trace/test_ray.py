@@ -9,7 +9,7 @@ from gpuc.objects.object_set import ObjectSet
 from gpuc.trace import Step, TraceResult, Workload, workload_of
 from gpuc.trace.user_objects import why_not_traced
 from gpuc.trace.workload import queued_pods
-from tests.trace.test_nodes import G6_48, pool, result
+from tests.trace.test_nodes import G6_48, KUEUE, other, pool, result
 
 TOLERATION = {"key": "example.com/gpu", "operator": "Exists"}
 
@@ -155,3 +155,19 @@ def test_kuberay_starts_no_pods_for_an_object_that_its_controller_refuses() -> N
     found = failure(ray_job(submissionMode="InteractiveMode", backoffLimit=2))
     assert (found.stage.value, found.field) == ("suspend", ("spec", "backoffLimit"))
     assert found.message.startswith("controller of KubeRay: ")
+
+
+def test_kueue_takes_the_requests_of_a_limit_range_before_the_limits_of_a_container() -> None:
+    spec = cluster()
+    small = {"name": "ray", "image": "registry.example.com/ray:2.52.0", "resources": {"limits": {"cpu": "50m"}}}
+    spec["headGroupSpec"]["template"] = {"spec": {"containers": [small]}}
+    row = {"type": "Container", "defaultRequest": {"cpu": "100m"}}
+    objects = [
+        *KUEUE,
+        other("v1", "LimitRange", "defaults", {"spec": {"limits": [row]}}, "default"),
+        pool("all", G6_48),
+    ]
+    found = result(ray("RayCluster", spec, labels={"kueue.x-k8s.io/queue-name": "q"}), *objects).failure
+    assert found is not None
+    assert found.message == "Kueue counts requests of cpu above the limits of container ray"
+    assert found.field == ("spec", "headGroupSpec", "template", "spec", "containers", 0, "resources")

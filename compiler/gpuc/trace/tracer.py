@@ -25,6 +25,7 @@ from gpuc.trace.kueue_steps import (
     local_queue_step,
     priority_steps,
     quota_steps,
+    request_steps,
     start_steps,
 )
 from gpuc.trace.node_steps import topology_steps, workload_node_steps
@@ -143,6 +144,7 @@ def _kueue_steps(
     held = {pods.name for pods in workload.held_sets}
     pod_sets = [(pods, pod_requests(pods.pod)) for pods in queued_pods(cluster.objects, workload)]
     for pods, requests in pod_sets:
+        yield from request_steps(pods)
         choice = choose(cluster, queue, pods, requests, used, usage)
         result.attempts[pods.name] = choice.attempts
         yield from quota_steps(cluster, queue, pods, requests, choice)
