@@ -167,7 +167,7 @@ def test_kueue_takes_the_requests_of_a_limit_range_before_the_limits_of_a_contai
         other("v1", "LimitRange", "defaults", {"spec": {"limits": [row]}}, "default"),
         pool("all", G6_48),
     ]
-    found = result(ray("RayCluster", spec, labels={"kueue.x-k8s.io/queue-name": "q"}), *objects).failure
+    found = result(ray("RayCluster", spec, labels={"kueue.x-k8s.io/queue-name": "main"}), *objects).failure
     assert found is not None
     assert found.message == "Kueue counts requests of cpu above the limits of container ray"
     assert found.field == ("spec", "headGroupSpec", "template", "spec", "containers", 0, "resources")
