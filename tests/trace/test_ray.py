@@ -164,6 +164,7 @@ def test_kueue_takes_the_requests_of_a_limit_range_before_the_limits_of_a_contai
     row = {"type": "Container", "defaultRequest": {"cpu": "100m"}}
     objects = [
         *KUEUE,
+        other("kueue.x-k8s.io/v1beta2", "ResourceFlavor", "h100", {"spec": {}}),
         other("v1", "LimitRange", "defaults", {"spec": {"limits": [row]}}, "default"),
         pool("all", G6_48),
     ]
