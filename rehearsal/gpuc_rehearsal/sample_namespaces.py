@@ -4,12 +4,14 @@ import time
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
+from itertools import chain
 from threading import Lock
 
 from gpuc.customize.merge import patch_between
 from gpuc.kubernetes.api_groups import ADMISSION_API, CONSTRAINT_API, is_custom
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.model import Cluster
+from gpuc.model.names import POOL_CLASS
 from gpuc.policy.library import Policy
 from gpuc_rehearsal.client import ApiError, Client, Object, WaitError, new_object
 from gpuc_rehearsal.context import RehearsalContext
@@ -93,10 +95,20 @@ class SampleNamespaces:
         served, policies, client = self.examples, self._cluster.policies, context.client
         # The RuntimeClass of the GPU Operator. The API server refuses pods with a missing RuntimeClass.
         client.apply(new_object("node.k8s.io/v1", "RuntimeClass", RUNTIME_CLASS, handler=RUNTIME_CLASS))
+        own = {pool.priority_class for pool in self._cluster.pools}
+        for name in sorted(_priority_classes(chain.from_iterable(served.values())) - own):
+            client.apply(new_object("scheduling.k8s.io/v1", "PriorityClass", name, value=0))
         with ThreadPoolExecutor(_THREADS) as pool:
             list(pool.map(lambda name: _create_namespaces(client, policies[name], served[name]), served))
             list(pool.map(lambda name: _wait_until_enforced(context, name, served[name]), served))
         _wait_for_bindings(client)
+
+
+def _priority_classes(served: Iterable[Example]) -> set[str]:
+    """Returns the PriorityClasses of pools in examples. The API server refuses pods with a missing PriorityClass."""
+    documents = (document for example in served for document in (example.document, example.before) if document)
+    specs = (document.get("spec", {}) for document in documents if document["kind"] == "Pod")
+    return {name for spec in specs if (name := spec.get("priorityClassName", "")).startswith(POOL_CLASS)}
 
 
 def _is_probe(example: Example) -> bool:

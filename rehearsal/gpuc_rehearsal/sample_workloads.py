@@ -96,6 +96,7 @@ class WorkloadFactory(Struct, frozen=True):
         if pool is not None:
             spec["nodeSelector"] = {POOL_LABEL: pool.name}
             spec["tolerations"] = [taint.toleration() for taint in pool.taints]
+            spec |= {"priorityClassName": pool.priority_class} if pool.priority_class else {}
         return new_object(*POD, f"rehearsal-{name}", self.namespace.name, spec=spec)
 
     def sample(self, title: str, name: str, pool: Pool | None, devices: dict[str, int]) -> SampleObject:
@@ -177,6 +178,9 @@ def permitted_samples(factory: WorkloadFactory) -> Iterator[SampleObject]:
         if pool.has_efa:
             devices = {GPU: max_per_pod(pool, GPU), EFA: max_per_pod(pool, EFA)}
             yield factory.sample(f"all GPUs and EFA interfaces of a node of pool {pool.name}", "efa", pool, devices)
+    for quota in factory.namespace.quotas:
+        if quota.pool.priority_class:
+            yield factory.sample(f"pod on pool {quota.pool.name}", "general", quota.pool, {})
     silent = factory.pod("silent")
     del silent["spec"]["containers"][0]["resources"]
     yield SampleObject("pod without requests for cpu and memory, which the LimitRange adds", silent)

@@ -77,6 +77,8 @@ def _gpu_quota(factory: WorkloadFactory) -> Iterator[SampleObject]:
         if pool.is_gpu and pool.name not in own:
             name = f"pod on pool {pool.name} that neither Kueue nor a ResourceQuota of the namespace counts"
             yield factory.sample(name, "bare", pool, {pool.gpu_resource_names[0]: 1})
+        elif pool.counted == "kueue" and not pool.is_gpu:
+            yield factory.sample(f"pod on pool {pool.name}, which Kueue counts", "bare", pool, {})
 
 
 def _gpu_requests(factory: WorkloadFactory) -> Iterator[SampleObject]:

@@ -29,9 +29,6 @@ WITHOUT_TABLE = {
 """API groups of charts of which gpuc has no schemas, with the reason."""
 WITHOUT_SCHEMA = {
     "kataManager": "values.toml rejects it",
-    "operator.defaultGPUMode": "only the templates have it",
-    "operator.metrics": "only a comment in values.yaml has it",
-    "validator.version": "only a comment in values.yaml has it",
 }
 """Paths of Helm values that a component names and that are not in the schema, with the reason."""
 each_component = pytest.mark.parametrize("component", components(), ids=lambda component: component.name)

@@ -17,13 +17,15 @@ from gpuc.parts.folders import component_folder
 from tests.derive.builtin import EMITTED, OFTEN, builtin_tables
 from tests.derive.charts import chart_table
 from tests.derive.crds import CustomKind, custom_tables
+from tests.derive.template_keys import update
 
 _HELP = """\
 Write the schema tables from files of the upstream projects: tables of the kinds in --kind or else of all kinds that
 already have a table, and of the Helm values of the newest release set. Existing files are replaced; review the diff.
 
   helm pull CHART --repo URL --version VERSION --untar --untardir FOLDER
-      downloads a chart; move FOLDER/CHART to CHARTS/CHART/VERSION
+      downloads a chart; move FOLDER/CHART to CHARTS/CHART/VERSION. The keys that only its templates read go into
+      template_keys.json, which charts without templates use.
   The CustomResourceDefinitions of a project are in folder crds/ of its chart, or in the files of its release.
       Copy the files to CRDS/PROJECT/VERSION. If they are templates of the chart, render them with `helm template`."""
 
@@ -38,6 +40,9 @@ def derived_charts(charts: Path, components: Collection[str]) -> dict[Path, str]
     newest = releases[max(releases)]
     if unknown := sorted({*components} - newest.keys()):
         raise LookupError(f"no row in components/*/release.json for component {', '.join(unknown)}")
+    for name in components or newest:
+        for folder in sorted(charts.glob(f"{newest[name].chart}/*/"))[:1]:
+            update(name, newest[name].version, folder)
     return {
         component_folder(name) / VALUES: _text(chart_table(name, newest[name].chart, charts))
         for name in components or newest

@@ -7,8 +7,8 @@ from typing import Any
 from gpuc.catalog.schemas import custom
 from gpuc.catalog.schemas.deduplicate import deduplicated
 from gpuc.catalog.schemas.structural import Schema, with_parts
-from gpuc.documents.reader import load_yaml
 from gpuc.parts.folders import component_folder
+from tests.derive.template_keys import table, values_of
 
 _TEXT_MAP: Schema = {"type": "object", "additionalProperties": {"type": "string"}}
 _COUNT: Schema = {"type": ["integer", "string"]}
@@ -31,16 +31,16 @@ def chart_table(component: str, chart: str, charts: Path) -> Schema:
     path = next(iter(sorted(charts.glob(f"{chart}/*/values.yaml"))), None)
     if path is None:
         raise LookupError(f"no {charts}/{chart}/<version>/values.yaml for component {component}")
-    values = _read(path)
-    for subchart in sorted(path.parent.glob("charts/*/values.yaml")):
-        name_in_values = subchart.parent.name
-        values[name_in_values] = _merged(_read(subchart), values.get(name_in_values, {}))
+    values, keys = values_of(path.parent), table().get(component, {})
     exceptions = component_folder(component) / "values.toml"
     known = tomllib.loads(exceptions.read_text("utf-8")) if exceptions.is_file() else {}
     rendered = _spec(*known["rendered_into"]) if "rendered_into" in known else {}
     overrides = known.get("schemas", {})
     pod = _pod_fields(_spec("jobset.x-k8s.io/v1alpha2", "JobSet"))
-    schema = _ValuesSchema(overrides, pod, rendered).schema(values, "")
+    derived = _ValuesSchema(overrides, pod, rendered, frozenset(keys.get("whole", ())))
+    schema = derived.schema(values, "")
+    for path_in_values in keys.get("read", ()):
+        derived.add(schema, path_in_values)
     for path_in_values, override in overrides.items():
         _put(schema, path_in_values, override)
     for path_in_values in known.get("rejected", ()):
@@ -65,10 +65,11 @@ def _inlined(schema: Schema, definitions: Schema) -> Schema:
 class _ValuesSchema:
     """Derives the schema of the Helm values of a chart from the defaults of the values."""
 
-    def __init__(self, overrides: Schema, pod: dict[str, Schema], rendered: Schema) -> None:
+    def __init__(self, overrides: Schema, pod: dict[str, Schema], rendered: Schema, whole: frozenset[str]) -> None:
         self._overrides = overrides
         self._pod = pod
         self._rendered = rendered
+        self._whole = whole
 
     def schema(self, default: Any, path: str) -> Schema:
         known = self._known(default, path)
@@ -76,12 +77,34 @@ class _ValuesSchema:
             return known
         if isinstance(default, dict) and default:
             children = {key: self.schema(value, f"{path}.{key}".lstrip(".")) for key, value in default.items()}
-            return {"type": "object", "properties": children, "additionalProperties": False}
+            return self._written(path, children) or {
+                "type": "object", "properties": children, "additionalProperties": False,
+            }  # fmt: skip
         if isinstance(default, list):
             kinds = [self.schema(value, path) for value in default if not isinstance(value, (dict, list))]
             is_uniform = kinds and len(kinds) == len(default) and all(kind == kinds[0] for kind in kinds)
             return {"type": "array", "items": kinds[0]} if is_uniform else {"type": "array"}
         return _scalar(default)
+
+    def add(self, schema: Schema, path: str) -> None:
+        """Adds a key that only templates read, with its type if the key is a known field."""
+        *parents, name = path.split(".")
+        for step in parents:
+            if "properties" not in schema:
+                return
+            empty = {"type": "object", "properties": {}, "additionalProperties": False}
+            schema = schema["properties"].setdefault(step, empty)
+        if "properties" in schema:
+            schema["properties"].setdefault(name, self._known(None, path) or {})
+
+    def _written(self, path: str, children: Schema) -> Schema | None:
+        """Returns the schema of a map that the templates write with any keys; None for another map."""
+        if path not in self._whole:
+            return None
+        field = self._rendered_field(path) or {}
+        is_known = children.keys() <= field.get("properties", {}).keys()
+        field.pop("required", None)  # the defaults have them
+        return field if is_known else {"type": "object", "properties": children}
 
     def _known(self, default: Any, path: str) -> Schema | None:
         name = path.rpartition(".")[2]
@@ -123,12 +146,6 @@ def _scalar(default: Any) -> Schema:
     return {"type": names[type(default)]} if type(default) in names else {}
 
 
-def _merged(lower: Any, upper: Any) -> Any:
-    if not (isinstance(lower, dict) and isinstance(upper, dict)):
-        return upper
-    return {**lower, **{key: _merged(lower.get(key), value) for key, value in upper.items()}}
-
-
 def _put(schema: Schema, path: str, override: Schema) -> None:
     *parents, name = path.split(".")
     for step in parents:
@@ -141,7 +158,3 @@ def _drop(schema: Schema, path: str) -> None:
     for step in parents:
         schema = schema["properties"].get(step, {"properties": {}})
     schema["properties"].pop(name, None)
-
-
-def _read(path: Path) -> Any:
-    return load_yaml(path.read_text(encoding="utf-8"))

@@ -7,7 +7,7 @@ import pytest
 from gpuc.emit.tenants import tenants
 from gpuc.manifest.manifest import Manifest
 from gpuc.model import Cluster
-from tests.conftest import Variant
+from tests.conftest import Variant, example
 from tests.emit.fleet import of_kind
 
 READING = {"get", "list", "watch"}
@@ -67,3 +67,34 @@ def test_nothing_in_the_default_environment_is_known_to_be_useless(reference: Cl
         for name, value in manifest.body["data"].items():
             verdicts = {row.verdict for row in reference.catalog.nccl.verdicts if row.matches(name, value)}
             assert verdicts <= good, name
+
+
+def part_quotas(namespace: str) -> dict[str, tuple[dict[str, Any], list[dict[str, Any]]]]:
+    """Returns the limits and the scopes of the ResourceQuotas of a namespace of the hub, by name."""
+    return {
+        found.name: (found.body["spec"]["hard"], found.body["spec"].get("scopeSelector", {}).get("matchExpressions"))
+        for found in objects(example("vega-prod"), "ResourceQuota", namespace)
+    }
+
+
+def test_a_part_of_a_pool_without_gpus_leaves_the_sum_of_the_other_pools() -> None:
+    quotas = part_quotas("api-serving")
+    scope = {"scopeName": "PriorityClass", "values": ["gpuc-pool-web"]}
+    assert quotas["gpuc-pool-web"] == (
+        {"requests.cpu": "21", "requests.memory": "84Gi"},
+        [scope | {"operator": "In"}],
+    )
+    assert quotas["gpuc-other-pools"] == (
+        {"requests.cpu": "42", "requests.memory": "342Gi"},
+        [scope | {"operator": "NotIn"}],
+    )
+    assert quotas["gpuc"][0]["requests.cpu"] == "63"
+
+
+def test_a_namespace_without_a_part_has_no_pods_with_the_priority_class_of_the_pool() -> None:
+    quotas = part_quotas("nlp-train")
+    assert quotas.keys() == {"gpuc", "gpuc-system-priority"}
+    assert quotas["gpuc-system-priority"][1][0]["values"][2:] == ["gpuc-pool-web"]
+    assert part_quotas("api-serving")["gpuc-system-priority"][1][0]["values"][2:] == []
+    (found,) = objects(example("vega-prod"), "PriorityClass")
+    assert (found.name, found.body["value"]) == ("gpuc-pool-web", 0), "the priority of pods without a class"

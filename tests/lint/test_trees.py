@@ -1,4 +1,4 @@
-"""Sample folders of Kubernetes YAML: exactly the lines that end with `#! ID` have these findings."""
+"""Sample clusters as Kubernetes YAML: exactly the lines that end with `#! ID` have these findings."""
 
 import json
 import re
@@ -23,7 +23,7 @@ def expected_findings(file: Path) -> list[tuple[str, int, str]]:
 def test_findings_are_at_the_marked_lines(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     expected = expected_findings(file)
     assert bool(expected) == (file.stem == "bad")
-    main(["lint", str(file), "--format", "json"])
+    main(["lint", str(file), "--format", "json", "--complete"])
     findings = json.loads(capsys.readouterr().out)["findings"]
     found = [(finding["file"], finding["line"], finding["id"]) for finding in findings if finding["severity"] != "info"]
     assert sorted(found) == expected, findings

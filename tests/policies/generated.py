@@ -83,12 +83,13 @@ class _Maker:
         self._types = [text for text in self._literals if text.endswith("_t")]
         self._taints: list[Object] = policy.sample.get("taints", [])
         self._pools: list[Object] = [pool for pool in policy.sample.get("pools", []) if isinstance(pool, dict)]
+        self._parts: list[Object] = policy.sample.get("parts", [])
         self._users = [text for text in self._sample if text.startswith("system:serviceaccount:")]
         expressions = [*policy.variables.values(), *(row["expression"] for row in policy.validations)]
         self._words = set(re.findall(r"\w+", " ".join(expressions)))
         self._kinds = [(group, kind) for row in policy.kinds for group in row["apiGroups"] for kind in row["kinds"]]
         self._shapes: dict[str, Callable[[], Object]] = {
-            "Pod": self._pod_spec, "Job": self._job,
+            "Pod": self._pod, "Job": self._job,
             "JobSet": self._job_set, "NetworkPolicy": self._network_policy,
             "Ingress": self._ingress,
             "Deployment": self._service, "StatefulSet": self._service, "LeaderWorkerSet": self._groups,
@@ -141,6 +142,8 @@ class _Maker:
             owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "x", "uid": "1", "controller": True}
             for document in (made, before):
                 document["metadata"]["ownerReferences"] = [owner]
+        if isinstance(before.get("spec"), dict):
+            self._weaken(before)
         if "gatedBefore" in self._words and isinstance(before.get("spec"), dict) and self._chance.random() < 0.3:
             before["spec"]["schedulingGates"] = [{"name": "kueue.x-k8s.io/admission"}]
             made["spec"].pop("schedulingGates", None)
@@ -149,6 +152,13 @@ class _Maker:
         if draw < 0.6:
             self._spoil(before)
         return before
+
+    def _weaken(self, before: Object) -> None:
+        """Changes the old object so that the update adds tolerations to a pod, or the replacement of pods to a Job."""
+        if "tolerated" in self._words and self._flag():
+            before["spec"].pop("tolerations", None)
+        if "replacingBefore" in self._words and before["kind"] == "Job" and self._chance.random() < 0.3:
+            before["spec"]["podReplacementPolicy"] = "Failed"
 
     def _suspend(self, document: Object) -> None:
         """Adds the field that suspends a job, in the forms of all kinds."""
@@ -288,6 +298,9 @@ class _Maker:
         made = {"containers": [self._container(), *self._some(self._container, 1)], **self._fields(makers, 0.3)}
         if "devices" in self._words and self._chance.random() < 0.3:
             self._tolerate_device(made)
+        if "gpuJobs" in self._words and self._chance.random() < 0.1:
+            part = self._chance.choice(("containers", "initContainers"))
+            made[part] = [{"name": "amd", "image": _IMAGES[0], "resources": {"limits": {"amd.com/gpu": "1"}}}]
         return made
 
     def _tolerate_device(self, pod: Object) -> None:
@@ -313,8 +326,30 @@ class _Maker:
             container["resources"].setdefault("limits", {}).update({self._chance.choice(("amd.com/gpu", "cpu")): "1"})
         return {"containers": [container], "nodeSelector": {"gpuc.dev/pool": pool["pool"]}}
 
+    def _pod(self) -> Object:
+        """Returns a pod; often one that perhaps tolerates, selects and has the PriorityClass of a pool without GPUs."""
+        if not self._parts or self._chance.random() < (0.65 if "tolerated" in self._words else 0.5):
+            return self._pod_spec()
+        part = self._chance.choice(self._parts)
+        keys = ("gpuc.dev/pool", "gpuc.dev/pool", "gpuc.dev/pool", "node.kubernetes.io/not-ready", "")
+        key: Object = self._chance.choice((*({"key": text} for text in keys), {}))
+        value: Object = self._chance.choice(
+            ({"value": part["pool"]}, {"value": part["pool"]}, {"value": "other"}, {"value": ""}, {})
+        )
+        pools, classes = (part["pool"], "other"), (part["priorityClass"], "gpuc-pool-other")
+        made: Object = {"containers": [{"name": "a", "image": _IMAGES[0]}]}
+        if "schedulingGates" in self._words and self._chance.random() < 0.1:
+            made["schedulingGates"] = [{"name": "kueue.x-k8s.io/admission"}]
+        if self._chance.random() < 0.8:
+            made["tolerations"] = [{**key, **value}]
+        if self._chance.random() < 0.7:
+            made["nodeSelector"] = {"gpuc.dev/pool": self._chance.choice(pools)}
+        if self._chance.random() < 0.7:
+            made["priorityClassName"] = self._chance.choice(classes)
+        return made
+
     def _service(self) -> Object:
-        return {"template": {"spec": self._pod_spec()}}
+        return {"template": {"spec": self._pod()}}
 
     def _ingress(self) -> Object:
         def host() -> str:

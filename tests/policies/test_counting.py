@@ -176,3 +176,25 @@ def test_a_list_of_an_expression_has_elements_of_one_type() -> None:
     for name, policy in policies().items():
         texts = [*policy.variables.values(), *(row["expression"] for row in policy.validations)]
         assert not [text for text in texts if mixed.search(text)], name
+
+
+POOL_TAINT: dict[str, Any] = {"tolerations": [{"key": "gpuc.dev/pool", "operator": "Equal", "value": "general"}]}
+
+
+def test_a_pod_on_a_pool_without_gpus_that_kueue_counts_needs_a_queue(prod: Cluster) -> None:
+    """S6 of the second review: a Deployment took the whole pool, and Kueue admitted Jobs to nodes that cannot exist."""
+    made = pod("research-lab", "general", "cpu", **POOL_TAINT)
+    for user in (MEMBER, REPLICAS, "system:serviceaccount:kube-system:daemon-set-controller"):
+        assert "tolerates gpuc.dev/pool=general" in refusal(prod, "gpu-quota-research", made, user)
+    assert refusal(prod, "gpu-quota-research", made, JOBS) == ""
+    assert refusal(prod, "gpu-quota-research", pod("research-lab", "general", "cpu", **POOL_TAINT, **GATE)) == ""
+    for kind in ("Deployment", "StatefulSet"):
+        service = deployment(made) | {"kind": kind}
+        assert "Kueue does not manage the kind" in refusal(prod, "queue-required-research", service)
+
+
+def test_a_member_adds_no_toleration_of_a_pool_to_a_pod(prod: Cluster) -> None:
+    before, after = pod("research-lab", "general", "cpu"), pod("research-lab", "general", "cpu", **POOL_TAINT)
+    assert "no quota counts" in refusal(prod, "gpu-quota-research", after, MEMBER, before)
+    assert refusal(prod, "gpu-quota-research", after, KUEUE, before) == ""
+    assert refusal(prod, "gpu-quota-research", after, MEMBER, after) == "", "a pod that had the toleration before"

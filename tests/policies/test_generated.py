@@ -14,7 +14,7 @@ from .clauses import SHARED, weakened, with_variable, without_a_clause, without_
 from .generated import Object, objects, spellings, text
 from .kubernetes_cel import Review, denials
 
-MANY = 1200
+MANY = 1800
 """With this number of objects, every element of every list occurs in a test case."""
 
 every_policy = pytest.mark.parametrize("name", policies())

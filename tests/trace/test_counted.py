@@ -101,7 +101,7 @@ def test_a_pod_on_a_pool_of_kueue_is_not_counted() -> None:
 
 
 def test_without_management_of_all_jobs_kueue_ignores_pods_without_a_queue() -> None:
-    cluster = index("infer-euw1", frameworks="batch/job, pod, deployment", manage="false")
+    cluster = index("infer-euw1", policies=False, frameworks="batch/job, pod, deployment", manage="false")
     found = trace(cluster, "Pod", pod({}, "web", ("gpuc.dev/pool=web",)), "assistants-lab")
     assert found.verdict == "admitted"
     assert "manageJobsWithoutQueueName is not true" in found.bypass
@@ -141,3 +141,34 @@ def test_a_pytorchjob_is_traced_like_other_jobs() -> None:
     }
     bare = trace(cluster, "PyTorchJob", spec, "research-train", "", "kubeflow.org/v1")
     assert bare.failure is not None and "Kueue suspends the workload forever" in bare.failure.message
+
+
+def on_web(count: int, name: str = "gpuc-pool-web", *, policies: bool = True) -> TraceResult:
+    """Traces a Deployment with one core for each pod, on the pool of the hub that ResourceQuotas count."""
+    spec = pod({"memory": "128Mi"}, "web", ("gpuc.dev/pool=web",)) | ({"priorityClassName": name} if name else {})
+    spec["automountServiceAccountToken"] = False
+    security = {"runAsNonRoot": True, "runAsUser": 1000, "seccompProfile": {"type": "RuntimeDefault"}}
+    spec["securityContext"] = security
+    container = spec["containers"][0]
+    container |= {"image": "registry.vega.example/web:1"}
+    container["securityContext"] = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
+    cluster = index("vega-prod", policies=policies)
+    return trace(cluster, "Deployment", deployment(spec, count), "api-serving", api="apps/v1")
+
+
+def test_a_resource_quota_counts_pods_on_a_pool_without_gpus_by_their_priority_class() -> None:
+    found = on_web(21)
+    assert (found.verdict, found.counted_by) == (
+        "admitted",
+        "ResourceQuota gpuc-pool-web of namespace api-serving, hard 21 cpu",
+    )
+    beyond = on_web(22)
+    assert beyond.failure is not None and beyond.failure.manifest is not None
+    assert (beyond.by, beyond.failure.manifest.name) == ("quota", "gpuc-pool-web")
+
+
+def test_pods_without_the_priority_class_of_their_pool_are_not_counted() -> None:
+    found = on_web(1, "")
+    assert found.failure is not None
+    assert "web with priorityClassName gpuc-pool-web" in found.failure.message
+    assert (on_web(1, "", policies=False).verdict, on_web(1, "", policies=False).counted_by) == ("admitted", "")

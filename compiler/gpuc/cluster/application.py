@@ -94,6 +94,8 @@ class Application(Struct, frozen=True):
     """The namespace that Argo CD creates; empty if Argo CD creates none."""
     namespace_labels: dict[str, str]
     """The labels that Argo CD sets on the namespace."""
+    options: tuple[Any, ...] = ()
+    """The sync options, unvalidated."""
 
     @property
     def wave(self) -> int:
@@ -138,12 +140,12 @@ def application_in(manifest: Manifest) -> Application:
     elif not sources and isinstance(source := dig(spec, "source"), dict):
         sources = [((*base, "source"), source)]
     policy, destination = dig(spec, "syncPolicy"), destination_in(dig(spec, "destination"))
-    is_created = "CreateNamespace=true" in [option for _, option in items(dig(policy, "syncOptions"))]
+    options = tuple(option for _, option in items(dig(policy, "syncOptions")))
     read = tuple(source_in(manifest, path, source) for path, source in sources)
     project, prunes = _text(spec, "project"), dig(policy, "automated", "prune") is True
-    created = destination.namespace if is_created else ""
+    created = destination.namespace if "CreateNamespace=true" in options else ""
     own_labels = labels(dig(policy, "managedNamespaceMetadata", "labels"))
-    return Application(manifest, manifest.name, project, destination, read, prunes, created, own_labels)
+    return Application(manifest, manifest.name, project, destination, read, prunes, created, own_labels, options)
 
 
 def destination_in(value: Any) -> Destination:

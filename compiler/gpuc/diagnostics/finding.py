@@ -83,6 +83,10 @@ class Rule(Struct, frozen=True):
     """The documentation or source code that proves the rule: a URL, or project, version and path."""
     level: str = ""
     """The level of an impact of `gpuc plan`; empty for a rule whose violations are findings."""
+    needs: str = ""
+    """What `gpuc lint` has to know about the cluster before a finding is certain, separated by commas.
+
+    The words are those of compiler/gpuc/lint/knowledge.py; empty for a contradiction within the input."""
 
     @property
     def word(self) -> str:
@@ -117,12 +121,14 @@ def declare_rule(
     source: str = "",
     module: str = "",
     level: str = "",
+    needs: str = "",
 ) -> Rule:
     """Declares a rule and adds the rule to RULES.
 
     Args:
         module: the name of the module that declares the rule; an empty string for the module of the caller.
         level: the level of an impact; an empty string for findings.
+        needs: what `gpuc lint` has to know before a finding is certain.
 
     Raises:
         DeclarationError: when a rule with the id exists.
@@ -130,7 +136,7 @@ def declare_rule(
     module = module or str(sys._getframe(1).f_globals["__name__"])
     if id in RULES:
         raise DeclarationError(f"{id} is declared in {_MODULES[id]} and in {module}")
-    rule = Rule(id, severity, title, why, source, level)
+    rule = Rule(id, severity, title, why, source, level, needs)
     RULES[id], _MODULES[id] = rule, module
     return rule
 

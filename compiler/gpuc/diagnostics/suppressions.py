@@ -1,12 +1,20 @@
-"""Accepted findings: with the key `accept` the spec accepts findings, by rule id and with a reason."""
+"""Accepted findings: in a spec with the key `accept`, in manifests with a comment, or in the list of gpuc.yaml.
 
-from collections.abc import Iterable, Iterator
+All name the id of a rule and a reason.
+"""
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from fnmatch import fnmatchcase
 from typing import Any
 
-from gpuc.diagnostics.finding import Finding, Path, Severity, declare_rule
+from msgspec import Struct
+
+from gpuc.diagnostics.finding import Finding, Mark, Path, Severity, declare_rule
 from gpuc.diagnostics.free_form import is_free_form
 
-UNUSED = declare_rule("ACC001", Severity.WARNING, "An entry of `accept` matches no finding.",
+UNUSED = declare_rule("ACC001", Severity.WARNING,
+    "An entry of `accept`, of the list in gpuc.yaml, or a comment `# gpuc: ignore` matches no finding.",
     "The finding has disappeared or is at another path. "
     "The entry would hide a later finding of the same rule.")  # fmt: skip
 
@@ -65,6 +73,50 @@ def accepts(spec: dict[str, Any], path: Path, id: str) -> bool:  # noqa: A002
 def candidates(path: Path, id: str) -> Iterator[Path]:  # noqa: A002
     """Yields the paths of all entries of `accept` that accept a finding of a rule at a path."""
     return ((*path[:depth], "accept", id) for depth in range(len(path) + 1))
+
+
+class Ignored(Struct, frozen=True):
+    """A comment in a file of manifests, or an entry of the list in gpuc.yaml, which accepts findings of a rule."""
+
+    id: str
+    mark: Mark
+    """The place of the comment or of the entry."""
+    files: str
+    """The absolute path of a file or a folder, or a pattern in which * also matches slashes."""
+    scope: str
+    """The absolute path of the folder with all files that can have the finding."""
+    lines: tuple[int, int] | None = None
+    """The first and the last line of the findings, from 1; None for complete files."""
+
+    def covers(self, mark: Mark | None) -> bool:
+        """Returns whether the entry accepts findings of its rule at a mark."""
+        if mark is None or (self.lines and not self.lines[0] <= mark.line <= self.lines[1]):
+            return False
+        file = os.path.abspath(mark.file)
+        return f"{file}/".startswith(f"{self.files}/") or fnmatchcase(file, self.files)
+
+
+def apply_ignored(
+    findings: Iterable[Finding], entries: Sequence[Ignored], paths: Iterable[str]
+) -> tuple[list[Finding], int]:
+    """Returns the findings that no entry accepts, warnings about unused entries, and the number of accepted findings.
+
+    Args:
+        paths: the files and folders that were checked. They tell nothing about an entry whose scope is larger.
+    """
+    unused, remaining, accepted = dict.fromkeys(entries), [], 0
+    for finding in findings:
+        covering = [entry for entry in entries if entry.id == finding.id and entry.covers(finding.mark)]
+        accepted += bool(covering)
+        remaining += [] if covering else [finding]
+        for entry in covering:
+            unused.pop(entry, None)
+    folders = [os.path.join(os.path.abspath(path), "") for path in paths]
+    for entry in unused:
+        if f"{entry.scope}/".startswith(tuple(folders)):
+            message = f"{entry.id} is ignored here, but gpuc reports no finding of rule {entry.id}"
+            remaining.append(UNUSED.at((), message, fix=f"remove the entry of {entry.id}", mark=entry.mark))
+    return remaining, accepted
 
 
 def _entries(node: Any, path: Path) -> Iterator[Path]:

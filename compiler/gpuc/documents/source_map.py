@@ -1,8 +1,11 @@
 """Maps the values of YAML documents to lines and columns of their files."""
 
+import re
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
+
+from msgspec import ValidationError
 
 from gpuc.diagnostics.finding import Mark, Path
 from gpuc.documents.reader import Document, document
@@ -57,6 +60,13 @@ class SourceMap:
         """Returns a function that maps a path below `start`, and whether it means the key, to its mark."""
         return lambda path, on_key: self.mark(file, (*start, *path), on_key)
 
+    def located(self, error: ValidationError, file: str, start: Path) -> tuple[str, Mark]:
+        """Returns the message of an error of msgspec about the data at a path, and the mark of the wrong value."""
+        message, _, below = str(error).partition(" - at `$")
+        steps = re.findall(r"\.(\w+)|\[(\d+)\]", below)
+        path = [int(number) if number else name for name, number in steps] + re.findall("unknown field `(.*)`", message)
+        return message, self.mark(file, (*start, *path), on_key=True)
+
     def mark_in_file(self, outer: Mark, text: str, inner: Mark) -> Mark:
         """Converts a mark in a string to a mark in the file. Returns `outer` if the position is not certain.
 
@@ -76,4 +86,4 @@ class SourceMap:
 
     def _document(self, file: str, index: str | int) -> Document | None:
         assert isinstance(index, int), "the origin of a loaded object begins with the index of its document"
-        return document(self._texts[file], file, index)
+        return document(self.text(file), file, index)

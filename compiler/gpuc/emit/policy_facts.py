@@ -82,11 +82,22 @@ def _choices(_: Cluster, tenant: Tenant) -> list[dict[str, Any]]:
 
 
 def _namespace_pools(_: Cluster, tenant: Tenant) -> list[dict[str, Any]]:
-    """Returns the pools on which a namespace has a ResourceQuota, with their GPU resources."""
+    """Returns the GPU pools on which a namespace has a ResourceQuota, with their GPU resources."""
     return [
         {"namespace": namespace.name, "pool": quota.pool.name, "resources": list(quota.pool.gpu_resource_names)}
         for namespace in tenant.namespaces
         for quota in namespace.quotas
+        if quota.pool.is_gpu
+    ]
+
+
+def _namespace_parts(_: Cluster, tenant: Tenant) -> list[dict[str, str]]:
+    """Returns the pools without GPUs of which a namespace has a part, with the PriorityClass of the pods there."""
+    return [
+        {"namespace": namespace.name, "pool": quota.pool.name, "priorityClass": quota.pool.priority_class}
+        for namespace in tenant.namespaces
+        for quota in namespace.quotas
+        if quota.pool.priority_class
     ]
 
 
@@ -147,6 +158,7 @@ FACTS: dict[str, Callable[[Cluster, Tenant], Any]] = {
         {"namespace": namespace.name, "queues": list(namespace.local_queues)} for namespace in tenant.namespaces
     ],
     "tenant.namespace_pools": _namespace_pools,
+    "tenant.namespace_parts": _namespace_parts,
     # The pools with MPS, with the user ID that all MPS clients of a GPU must have.
     "tenant.mps_pools": lambda _, tenant: [
         {"pool": pool.name, "user": pool.mps_user} for pool in tenant.pools if pool.mps_user is not None

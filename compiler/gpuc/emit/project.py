@@ -42,6 +42,9 @@ TENANT_KINDS: tuple[Kind, ...] = (
 )
 """Namespaced kinds of the objects in tenants/ that do not belong to a component."""
 
+PRIORITY_CLASS: Kind = ("scheduling.k8s.io", "PriorityClass")
+"""The kind of the PriorityClasses of pools in tenants/."""
+
 SERVICE_ACCOUNT: Kind = ("", "ServiceAccount")
 """The kind of ServiceAccounts with IAM roles in tenants/."""
 
@@ -87,6 +90,8 @@ def project(cluster: Cluster, components: tuple[Component, ...]) -> Manifest:
     kinds |= {*chain.from_iterable(component.chart_kinds for component in charts)}
     kinds |= {*MONITORING_KINDS} if cluster.spec.observability else set()
     kinds |= {*TENANT_KINDS} if cluster.tenants else set()
+    has_classes = cluster.tenants and any(pool.priority_class for pool in cluster.pools)
+    cluster_kinds |= {PRIORITY_CLASS} if has_classes else set()
     kinds |= {SERVICE_ACCOUNT} if any(namespace.spec.service_accounts for _, namespace in cluster.namespaces) else set()
     kinds |= {CILIUM_POLICY} if needs_cilium_policies(cluster) else set()
     # All namespaces, because a list of namespaces would change with the tenants. If Argo CD then synced the tenants

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from gpuc.diagnostics.finding import Path
 from gpuc.emit.network import network_policies
 from gpuc.emit.roles import auditors, member_roles
-from gpuc.emit.sync import protected, wave
+from gpuc.emit.sync import protected, protected_until_leaving, wave
 from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, MEMORY, quantity_text, texts
 from gpuc.kubernetes.kueue import KUEUE_API
 from gpuc.manifest.manifest import Artifact, Body, Manifest
@@ -22,13 +22,20 @@ SYSTEM_PRIORITY_CLASSES = ("system-cluster-critical", "system-node-critical")
 Source: kubernetes/kubernetes v1.35.4 pkg/apis/scheduling/validation/validation.go
 """
 
+CLASSES_FILE = "tenants/pools.priority.yaml"
+"""The path below out/<cluster>/. The name of a tenant contains no dot, so that no file of a tenant has this path."""
+
 VOLUME_CLAIMS_MAX = 100
 """Maximum number of PersistentVolumeClaims in a namespace."""
 
 
 def tenants(cluster: Cluster) -> Iterator[Artifact]:
-    """Yields the objects of each tenant, Namespaces first, and the role of the auditors. Each tenant has one file."""
+    """Yields the objects of each tenant, Namespaces first, the role of the auditors, and the PriorityClasses of pools.
+
+    Each tenant has one file.
+    """
     yield from auditors(cluster)
+    yield from _priority_classes(cluster)
     for tenant in cluster.tenants:
         file = cluster.out(f"tenants/{tenant.name}.yaml")
         for namespace in tenant.namespaces:
@@ -55,6 +62,7 @@ def _namespace(cluster: Cluster, tenant: Tenant, namespace: Namespace, file: str
 def _namespace_content(cluster: Cluster, tenant: Tenant, namespace: Namespace, file: str) -> Iterator[Manifest]:
     """Yields the objects in a namespace. Objects that restrict the tenant are protected from pruning."""
     yield _quota(cluster, namespace, file)
+    yield from _part_quotas(cluster, namespace, file)
     yield _no_system_pods(cluster, namespace, file)
     yield _default_requests(namespace, file)
     yield from member_roles(cluster, tenant, namespace, file)
@@ -89,17 +97,56 @@ def _quota(cluster: Cluster, namespace: Namespace, file: str) -> Manifest:
     return Manifest(file, namespace.path, "v1", "ResourceQuota", "gpuc", body, namespace.name, annotations=annotations)
 
 
-def _no_system_pods(cluster: Cluster, namespace: Namespace, file: str) -> Manifest:
-    """Returns the ResourceQuota that refuses pods with the priority of system components.
+def _priority_classes(cluster: Cluster) -> Iterator[Manifest]:
+    """Yields the PriorityClasses of pools without GPUs that ResourceQuotas count.
 
-    Such a pod preempts Kueue and the pods of other tenants. The policy priority-classes also refuses the workloads of
-    these pods, but a policy can be at the stage warn.
+    The value 0 is the priority of pods without a PriorityClass: the class changes no order.
+    """
+    for pool in cluster.pools if cluster.tenants else ():
+        if pool.priority_class:
+            text = f"Pods on node pool {pool.name}, which a ResourceQuota of their namespace counts"
+            annotations = protected_until_leaving(cluster, -1, leaving=pool.spec.leaving)
+            file, body = cluster.out(CLASSES_FILE), {"value": 0, "description": text}
+            api, name = "scheduling.k8s.io/v1", pool.priority_class
+            yield Manifest(file, pool.path, api, "PriorityClass", name, body, annotations=annotations)
+
+
+def _part_quotas(cluster: Cluster, namespace: Namespace, file: str) -> Iterator[Manifest]:
+    """Yields the ResourceQuotas of pods with the PriorityClass of a pool, and of all other pods of the namespace.
+
+    Without the last one, pods on GPU nodes could use the cores that the namespace has on another pool. With the scope
+    PriorityClass, a ResourceQuota can have only pods, cpu and memory, so `gpuc` counts the disk of all pods together.
+
+    Source: kubernetes/kubernetes v1.35.4 pkg/apis/core/helper/helpers.go (IsResourceQuotaScopeValidForResource)
+    """
+    classes = [name for name in namespace.parts if name]
+    for name, amounts in namespace.parts.items():
+        scope = ("In", [name]) if name else ("NotIn", classes)
+        hard = {f"requests.{key}": quantity_text(key, amount) for key, amount in amounts.items()}
+        yield _scoped_quota(cluster, namespace, file, name or "gpuc-other-pools", hard, *scope)
+
+
+def _no_system_pods(cluster: Cluster, namespace: Namespace, file: str) -> Manifest:
+    """Returns the ResourceQuota that refuses pods with the priority of system components, or with a foreign class.
+
+    A pod with the first preempts Kueue and the pods of other tenants. The second are the PriorityClasses of pools of
+    which the namespace has no quota. Policies also refuse these pods, but a policy can be at the stage warn.
+    """
+    foreign = [pool.priority_class for pool in cluster.pools if pool.priority_class not in ("", *namespace.parts)]
+    classes = [*SYSTEM_PRIORITY_CLASSES, *foreign]
+    return _scoped_quota(cluster, namespace, file, "gpuc-system-priority", {"pods": "0"}, "In", classes)
+
+
+def _scoped_quota(
+    cluster: Cluster, namespace: Namespace, file: str, name: str, hard: Body, operator: str, classes: list[str]
+) -> Manifest:
+    """Returns a ResourceQuota that counts only pods with certain PriorityClasses, or only pods without them.
 
     Source: kubernetes/kubernetes v1.35.4 pkg/quota/v1/evaluator/core/pods.go (podMatchesScopeFunc)
     """
-    scope = {"scopeName": "PriorityClass", "operator": "In", "values": list(SYSTEM_PRIORITY_CLASSES)}
-    body: Body = {"spec": {"hard": {"pods": "0"}, "scopeSelector": {"matchExpressions": [scope]}}}
-    name, annotations = "gpuc-system-priority", protected(cluster, 0)
+    scope = {"scopeName": "PriorityClass", "operator": operator, "values": classes}
+    body: Body = {"spec": {"hard": hard, "scopeSelector": {"matchExpressions": [scope]}}}
+    annotations = protected(cluster, 0)
     return Manifest(file, namespace.path, "v1", "ResourceQuota", name, body, namespace.name, annotations=annotations)
 
 

@@ -91,8 +91,9 @@ class Template(Struct, frozen=True):
         """The node selector and tolerations of a pod. With a queue, Kueue adds the values of the ResourceFlavor."""
         selector = {"nodeSelector": {POOL_LABEL: self.pool.name}}
         if not self.queue:
-            taints = self.pool.taints
-            return {**selector, **({"tolerations": [taint.toleration() for taint in taints]} if taints else {})}
+            taints, name = self.pool.taints, self.pool.priority_class if self.place.tenant else ""
+            tolerations = {"tolerations": [taint.toleration() for taint in taints]} if taints else {}
+            return {**selector, **tolerations, **({"priorityClassName": name} if name else {})}
         tenant = self.place.tenant
         choices = {choice["resource"] for choice in FACTS["tenant.choices"](self.cluster, tenant)} if tenant else set()
         # If several pools of the queue have the resource, Kueue uses the first pool with free quota without a selector.

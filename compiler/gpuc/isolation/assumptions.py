@@ -6,13 +6,22 @@ from enum import Enum
 from typing import NamedTuple
 
 from gpuc.catalog.rows import read
+from gpuc.cluster.pools import Pools
 from gpuc.diagnostics.words import short_list, with_kind
 from gpuc.isolation.access import Access, excess_permissions
 from gpuc.isolation.access.permissions import ADMISSION, NAMESPACES, NETWORK, ROLES, WILDCARD
-from gpuc.isolation.constraints import ATTACHMENTS, HOST_NETWORK, SECONDARY_NETWORKS, Constraints, pod_security
+from gpuc.isolation.constraints import (
+    ATTACHMENTS,
+    HOST_NETWORK,
+    SECONDARY_NETWORKS,
+    UNCOUNTED,
+    Constraints,
+    pod_security,
+)  # fmt: skip
 from gpuc.isolation.proof import Datapath, Reachability, judges_services
 from gpuc.kubernetes.addresses import contains_pods, is_internet, range_text
 from gpuc.kubernetes.network_policy import EGRESS
+from gpuc.model.names import POOL_LABEL
 from gpuc.objects.object_set import NAMESPACE_NAME, ObjectSet, dig, pairs
 from gpuc.objects.other_policies import can_allow, other_policies, policy_generators
 
@@ -69,6 +78,7 @@ def assumptions(objects: ObjectSet, reachability: Reachability, engine: str = ""
         *_unlabelled(reachability),
         *_unplaced(reachability),
         *_remote_memory(objects, reachability),
+        *_uncounted(objects, reachability, constraints),
         *_other_kinds(objects),
     ]
 
@@ -237,6 +247,25 @@ def _remote_memory(objects: ObjectSet, reachability: Reachability) -> Iterator[A
         claim = "tenants do not communicate over EFA or RDMA, which bypass NetworkPolicies"
         reason = f"{with_kind('tenant', users)} can use EFA or RDMA, which only security groups restrict"
         yield Assumption(claim, Basis.ASSUMED, reason)
+
+
+def _uncounted(objects: ObjectSet, reachability: Reachability, constraints: Constraints) -> Iterator[Assumption]:
+    """Yields whether all pods of tenants on node pools without GPUs are counted, so that tenants share the nodes."""
+    pools = objects.once(Pools).pools
+    if not any(taint.key == POOL_LABEL for pool in pools for taint in pool.taints):
+        return
+    claim, kinds = (
+        "quotas count the pods of tenants on nodes without GPUs",
+        "Deployments, StatefulSets, DaemonSets, CronJobs and Pods",
+    )
+    namespaces, tenants = reachability.tenancy.namespaces, reachability.tenancy.tenants
+    free = [name for name in tenants if constraints.find(UNCOUNTED, name, namespaces[name]) is None]
+    if free:
+        reason = f"no constraint refuses {kinds} outside of quotas in {with_kind('namespace', free)}"
+        yield Assumption(claim, Basis.ASSUMED, f"{reason}: they are not counted")
+    else:
+        reason = f"constraints refuse {kinds} outside of quotas; not counted are pods of other namespaces"
+        yield Assumption(claim, Basis.CHECKED, reason)
 
 
 def _other_kinds(objects: ObjectSet) -> Iterator[Assumption]:

@@ -21,6 +21,8 @@ HOST_NETWORK: Restriction = ("", "Pod", ("hostNetwork",))
 ATTACHMENTS = "k8s.v1.cni.cncf.io/networks"
 """The annotation of pods for secondary networks."""
 SECONDARY_NETWORKS: Restriction = ("", "Pod", (ATTACHMENTS,))
+UNCOUNTED: Restriction = ("", "Pod", ("gpuc.dev/pool", "kueue.x-k8s.io/admission", "tolerationsBefore"))
+"""Pods on node pools without GPUs that neither Kueue nor a ResourceQuota counts."""
 PEERS: Restriction = (GROUP, "NetworkPolicy", ("ingress", "egress", "namespaceSelector"))
 
 

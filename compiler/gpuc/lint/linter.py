@@ -16,6 +16,7 @@ from gpuc.diagnostics.usage import UsageError
 from gpuc.documents.source_map import SourceMap
 from gpuc.lint import rule_of
 from gpuc.lint.checks import findings as check_objects
+from gpuc.lint.knowledge import Knowledge
 from gpuc.lint.load.chart_installs import ValuesSource, chart_installs, is_chart, merged_values
 from gpuc.lint.load.chart_values import (
     ChartResult,
@@ -25,7 +26,6 @@ from gpuc.lint.load.chart_values import (
     is_filled_later,
 )
 from gpuc.lint.load.files import STDIN, files_below
-from gpuc.lint.load.kustomize import has_patches
 from gpuc.lint.load.loaded_files import NO_OBJECT, LoadedFiles, load_files
 from gpuc.lint.severity import severity
 from gpuc.lint.unchecked import Unchecked
@@ -35,8 +35,6 @@ from gpuc.objects.object_set import ObjectSet, dig, pairs
 from gpuc.verify.fields.schema import QUANTITY_NOT_CANONICAL, schema_findings, unknown_kind
 
 NOT_TEXT = rule_of("LNT005")
-_ADDED_BY_PATCHES = frozenset(("SCH003", "OBJ002", "OBJ022"))
-"""Rules about missing fields, volumes and ports, which Kustomize patches may add."""
 MANY = 3000
 """The number of files or objects from which on the steps are shown; fewer take some seconds."""
 _PATHS_IN_PROCESSES = 8
@@ -61,6 +59,10 @@ class Linter(Struct):
     """Number of objects that were checked."""
     unchecked: Unchecked = field(default_factory=Unchecked)
     source_map: SourceMap = field(default_factory=SourceMap)
+    build: bool = False
+    """Whether kustomize builds Kustomizations."""
+    is_complete: bool = False
+    """Whether the files of each path have all objects of a cluster (--complete)."""
     progress: Callable[[str], None] | None = None
     """Shows the steps of a path with many files."""
 
@@ -73,16 +75,26 @@ class Linter(Struct):
         names = [path] if path == STDIN else list(files_below(path))
         if not names:
             raise UsageError(f"no YAML in {path}")
-        files = load_files(self._counted(names), self.source_map)
+        files, before = load_files(self._counted(names), self.source_map, self.build), len(self.findings)
         for file, reason in files.unreadable:
             self.findings.append(NOT_TEXT.at((), f"the file cannot be read: {reason}", mark=Mark(file, 1, 1)))
-        self.objects += len(files.manifests)
-        if self.progress and max(len(names), len(files.manifests)) >= MANY:
-            self.progress(f"checking {len(files.manifests)} objects")
-        charts = self._check_charts(files)
-        self.findings += [*files.findings, *charts.findings, *self._unnamed_findings(files)]
-        self.findings += [self._located(finding) for finding in self._object_findings(files, charts.values)]
-        self.unchecked.reasons += files.unchecked
+        self.findings += files.findings
+        for world in files.worlds() if files.built else [files]:
+            self.objects += len(world.manifests)
+            if self.progress and max(len(names), len(world.manifests)) >= MANY:
+                self.progress(f"checking {len(world.manifests)} objects")
+            charts = self._check_charts(world)
+            self.findings += [*charts.findings, *self._unnamed_findings(world)]
+            self.findings += [self._located(finding) for finding in self._object_findings(world, charts.values, path)]
+        self.unchecked.add(Unchecked(reasons=files.unchecked, remarks=files.remarks))
+        if files.commented:
+            from gpuc.diagnostics.suppressions import apply_ignored
+            from gpuc.lint.ignores import comments
+
+            ignores = comments(files.commented)
+            kept, accepted = apply_ignored(self.findings[before:], ignores.entries, [path])
+            self.findings[before:] = [*kept, *ignores.findings]
+            self.unchecked.accepted += accepted
 
     def lint_all(self, paths: Sequence[str]) -> None:
         """Lints paths one after another, or on all cores if there are many. The results have the same order.
@@ -133,19 +145,20 @@ class Linter(Struct):
             result.findings += check_document(source, self.source_map)
         return result
 
-    def _object_findings(self, files: LoadedFiles, values: Mapping[str, Any]) -> list[ObjectFinding]:
-        """Checks the objects, and drops the findings about fields that Kustomize or another tool fills in later."""
-        findings = [*files.object_findings, *self._schema_findings(files.manifests)]
-        findings += check_objects(ObjectSet(files.manifests, is_complete=False, values=values, catalog=self.catalog))
-        if has_patches(files.kustomizations):
-            certain = [finding for finding in findings if finding.rule.id not in _ADDED_BY_PATCHES]
-            reason = "missing fields that Kustomize patches may add; lint the output of `kubectl kustomize`"
-            self._count(reason, len(findings) - len(certain))
-            findings = certain
-        final = [row for row in findings if not is_filled_later(dig(row.manifest.document(), *row.path))]
-        reason = "values that a tool replaces, such as ${NAME}; lint the output of the tool"
-        self._count(reason, len(findings) - len(final))
-        return final
+    def _object_findings(self, files: LoadedFiles, values: Mapping[str, Any], path: str) -> Iterator[ObjectFinding]:
+        """Yields the findings about the objects that the input proves, and counts what it does not prove."""
+        objects = ObjectSet(files.manifests, is_complete=False, values=values, catalog=self.catalog)
+        knowledge = Knowledge(objects, files, self.source_map, path, self.is_complete)
+        for finding in (*files.object_findings, *self._schema_findings(files.manifests), *check_objects(objects)):
+            reason = knowledge.not_judged(finding)
+            value = dig(finding.manifest.document(), *finding.path)
+            is_name = finding.path in (("metadata", "name"), ("metadata", "namespace"))
+            if is_filled_later(value, is_name=is_name) or any(map(is_filled_later, finding.path[-1:])):
+                reason = "values that a tool replaces, such as ${NAME}; lint the output of the tool"
+            if reason:
+                self.unchecked.reasons[reason] += 1
+            else:
+                yield finding
 
     def _schema_findings(self, manifests: list[Manifest]) -> Iterator[ObjectFinding]:
         """Checks the objects against the schemas of their kinds, and counts the kinds without a schema."""

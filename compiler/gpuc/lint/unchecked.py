@@ -20,12 +20,18 @@ class Unchecked(Struct):
     """The number of objects, documents or fields, by the sentence that describes them."""
     documents: Counter[str] = field(default_factory=Counter)
     """The number of documents that are neither objects nor Helm values of an installed chart, by file."""
+    remarks: list[str] = field(default_factory=list)
+    """Sentences about the Kustomizations that were built."""
+    accepted: int = 0
+    """The number of findings that comments accept."""
 
     def add(self, other: "Unchecked") -> None:
-        """Adds the counters of another path."""
+        """Adds the results of another path."""
         self.kinds += other.kinds
         self.reasons += other.reasons
         self.documents += other.documents
+        self.remarks += other.remarks
+        self.accepted += other.accepted
 
     def sentences(self, *, has_chart: bool, has_crds: bool) -> Iterator[str]:
         """Yields the sentences about unchecked input: kinds without a schema, other reasons, and unknown documents.

@@ -30,6 +30,9 @@ SERVER_LABEL = "gpuc.dev/server-type"
 RESERVED_INSTANCES = "gpuc.dev/reserved-instances"
 """Annotation of a NodePool: the number of instances of its capacity reservations, as in the spec."""
 
+POOL_CLASS = "gpuc-pool-"
+"""How the PriorityClasses of node pools begin, before the name of the pool."""
+
 PLACEHOLDER_REGISTRY = "registry.example.com/"
 """The registry of images that users have to replace."""
 

@@ -11,7 +11,7 @@ from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, MEMORY, MIB, Amounts, round_down, scale, smallest
 from gpuc.kubernetes.kueue import LEVEL_LABELS, level_label, topology_name
 from gpuc.kubernetes.toleration import Taint
-from gpuc.model.names import EFA, GPUS_TAINT, HUGEPAGES, OPERANDS_LABEL, POOL_LABEL, TENANT_KEY
+from gpuc.model.names import EFA, GPUS_TAINT, HUGEPAGES, OPERANDS_LABEL, POOL_CLASS, POOL_LABEL, TENANT_KEY
 from gpuc.model.scaling import Scaling
 from gpuc.model.sharing import Kind, Sharing
 from gpuc.spec.pools import Pool as PoolSpec
@@ -101,8 +101,18 @@ class Pool(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def counted(self) -> Literal["kueue", "quota"]:
-        """Whether Kueue or ResourceQuotas count the GPUs of the pool."""
+        """Whether Kueue or ResourceQuotas count the pool."""
         return self.spec.counted or ("quota" if self.spec.purpose == "inference" else "kueue")
+
+    @property
+    def priority_class(self) -> str:
+        """The PriorityClass of all pods on a pool without GPUs that ResourceQuotas count; empty for other pools.
+
+        Pods on all pools request cpu and memory. A ResourceQuota distinguishes pods only by the PriorityClass.
+
+        Source: kubernetes/kubernetes v1.35.4 pkg/quota/v1/evaluator/core/pods.go (podMatchesScopeFunc)
+        """
+        return f"{POOL_CLASS}{self.name}" if self.counted == "quota" and not self.is_gpu else ""
 
     @property
     def mps_user(self) -> int | None:

@@ -67,6 +67,18 @@ class Namespace(Struct, frozen=True, dict=True):
         """The limits of the ResourceQuota: the ceiling of the queues and the quotas of the namespace."""
         return total([self.ceiling, *(quota.amounts for quota in self.quotas)])
 
+    @property
+    def parts(self) -> dict[str, Amounts]:
+        """The cpu and memory of the pods with the PriorityClass of a pool, and under "" those of all other pods.
+
+        Empty if the namespace has no quota on a pool whose pods have a PriorityClass.
+        """
+        parts = {quota.pool.priority_class: quota.amounts for quota in self.quotas if quota.pool.priority_class}
+        used = total(parts.values())
+        rest = {name: self.hard[name] - used[name] for name in used}
+        found = {**parts, "": rest} if parts else {}
+        return {name: {key: amounts[key] for key in (CPU, MEMORY)} for name, amounts in found.items()}
+
     @cached_property
     def local_queues(self) -> tuple[str, ...]:
         """Names of the LocalQueues. A LocalQueue has the name of its ClusterQueue."""

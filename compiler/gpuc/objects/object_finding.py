@@ -20,6 +20,8 @@ class ObjectFinding(Struct, frozen=True):
     """The correct value; empty if the correct value is not certain."""
     on_key: bool = False
     """Whether the key at the path is wrong instead of the value."""
+    needs: str | None = None
+    """What has to be known before the finding is certain, as in Rule.needs; None for the needs of the rule."""
 
     def to_finding(self) -> Finding:
         """Returns the finding at the user's value, or at the path of the spec from which gpuc emitted the object.

@@ -85,11 +85,12 @@ class AnyPool(SpecModel):
     """The number of nodes: `max`, `max` with `min`, or `static`."""
 
     counted: Literal["kueue", "quota"] | None = None
-    """How the GPUs of the pool are counted. Default: quota for purpose inference, kueue for all other purposes.
+    """How the pool is counted. Default: quota for purpose inference, kueue for all other purposes.
 
     kueue: by the quotas of the queues.
 
-    quota: by a ResourceQuota in each namespace, without Kueue, for pods that run without an end.
+    quota: by a ResourceQuota in each namespace, without Kueue, for pods that run without an end. The pods of a pool
+    without GPUs then have the PriorityClass gpuc-pool-POOL, by which the ResourceQuota counts them.
     """
 
     shared: bool = False

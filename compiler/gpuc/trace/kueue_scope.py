@@ -1,16 +1,18 @@
 """Decides whether Kueue manages a workload, by the kinds and namespaces in the configuration of Kueue."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
 from gpuc.admission.documents import in_namespace
 from gpuc.cluster.flavors import FlavorCapacity
 from gpuc.cluster.namespace import namespaces
-from gpuc.kubernetes.amounts import amount, described
+from gpuc.cluster.pool_parts import pool_parts
+from gpuc.kubernetes.amounts import CPU, amount, described
 from gpuc.kubernetes.kueue import BATCH_JOB, GROUP, POD, QUEUE_LABEL
 from gpuc.kubernetes.selector import matches
 from gpuc.manifest.manifest import Manifest
+from gpuc.model.names import POOL_CLASS
 from gpuc.objects.embedded import document
 from gpuc.objects.object_set import NAMESPACE_NAME, dig, items, pairs
 from gpuc.objects.selectors import selector
@@ -200,12 +202,13 @@ def _configuration(cluster: ClusterIndex) -> Any:
 
 
 def counting_quota(
-    cluster: ClusterIndex, workload: Workload, demands: Iterable[PodDemand]
+    cluster: ClusterIndex, workload: Workload, demands: Sequence[PodDemand]
 ) -> tuple[str, Manifest | None]:
-    """Returns the ResourceQuota that counts the GPUs of pods outside of Kueue, in words and as an object.
+    """Returns the ResourceQuota that counts pods outside of Kueue, in words and as an object.
 
-    Returns an empty string if no ResourceQuota limits the GPUs, or if Kueue counts a node pool of the pods. Kueue then
-    gives the same GPUs to queued workloads.
+    It counts the GPUs of the pods, or else by their PriorityClass the pods on a node pool without GPUs. Returns an
+    empty string if no ResourceQuota does, or if Kueue counts a node pool of the pods. Kueue then gives the same GPUs
+    to queued workloads.
     """
     gpus, queued = set[str](), cluster.objects.once(FlavorCapacity).queued
     for demand in demands:
@@ -214,11 +217,27 @@ def counting_quota(
         if names and (not pools or any(match.pool.name in queued for match in pools)):
             return "", None
         gpus |= names
+    if not gpus:
+        return _counting_part(cluster, workload, demands)
     for quota in in_namespace(cluster.objects, "ResourceQuota", workload.namespace):
         spec = dig(quota.body, "spec")
         limits = {name: amount(name, dig(spec, "hard", f"requests.{name}")) for name in sorted(gpus)}
         hard = {name: most for name, most in limits.items() if most}
         # A ResourceQuota with scopes counts only some pods.
-        if gpus and gpus == hard.keys() and not dig(spec, "scopes") and not dig(spec, "scopeSelector"):
+        if gpus == hard.keys() and not dig(spec, "scopes") and not dig(spec, "scopeSelector"):
             return f"ResourceQuota {quota.name} of namespace {workload.namespace}, hard {described(hard)}", quota
+    return "", None
+
+
+def _counting_part(
+    cluster: ClusterIndex, workload: Workload, demands: Sequence[PodDemand]
+) -> tuple[str, Manifest | None]:
+    """Returns the ResourceQuota that counts the pods by the PriorityClass of the one node pool that accepts them."""
+    pools = {match.pool.of_spec for demand in demands for match in matching_pools(cluster, demand)[0]}
+    classes = {dig(pods.pod, "priorityClassName") for pods in workload.pod_sets}
+    for part in cluster.objects.once(pool_parts):
+        is_own = part.quota.namespace == workload.namespace
+        if is_own and classes == {f"{POOL_CLASS}{part.pool}"} and pools == {part.pool}:
+            hard = described({CPU: part.cpu})
+            return f"ResourceQuota {part.quota.name} of namespace {workload.namespace}, hard {hard}", part.quota
     return "", None

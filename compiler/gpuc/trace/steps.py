@@ -128,7 +128,7 @@ class TraceResult(Struct):
     bypass: str = ""
     """The reason why Kueue does not manage the workload; empty if Kueue manages the workload."""
     counted_by: str = ""
-    """The ResourceQuota that counts the GPUs of a workload outside of Kueue; empty if no ResourceQuota counts them."""
+    """The ResourceQuota that counts a workload outside of Kueue; empty if no ResourceQuota counts it."""
 
     @property
     def failure(self) -> Step | None:

@@ -106,7 +106,7 @@ def _demand(pods: PodSet, flavors: list[ResourceFlavor]) -> PodDemand:
 
 
 def _bypass_steps(cluster: ClusterIndex, workload: Workload, created: list[PodSet], result: TraceResult) -> Steps:
-    """Yields the steps of a workload outside of Kueue, and adds the ResourceQuota that counts its GPUs."""
+    """Yields the steps of a workload outside of Kueue, and adds the ResourceQuota that counts it."""
     if is_perhaps_suspended(cluster, workload):
         message = f"{result.bypass}; if Kueue's webhook selects the namespace, the workload stays suspended"
         yield Step(Stage.LOCAL_QUEUE, "unknown", message, fix=f"remove the label {QUEUE_LABEL}")

@@ -1,6 +1,7 @@
-"""Test cases for requests for GPUs that neither Kueue nor a ResourceQuota would count."""
+"""Test cases for GPUs, and for pods on pools without GPUs, that neither Kueue nor a ResourceQuota would count."""
 
 from collections.abc import Callable, Iterator
+from copy import deepcopy
 from functools import partial
 
 from gpuc.emit.policy_facts import kueue_user
@@ -11,15 +12,22 @@ from gpuc.parts.workload_kinds import pod_frameworks
 from gpuc.pipeline.stages import CompiledSpec
 from gpuc_rehearsal.client import Client, Object, address_of
 from gpuc_rehearsal.context import RehearsalContext
+from gpuc_rehearsal.examples import GATE as OWN_GATE
 from gpuc_rehearsal.outcome import Outcome, Request
 from gpuc_rehearsal.sample_namespaces import SampleNamespaces
 from gpuc_rehearsal.sample_workloads import WorkloadFactory, distinct_factories
 from gpuc_rehearsal.suites import Action, Case, creation, sending
 from gpuc_rehearsal.suites.jobs import NO_CONTROLLER, kueue_decision
 from gpuc_rehearsal.suites.policies import ADMITTED, emitted_name, origin, policy_outcome
+from gpuc_rehearsal.suites.serving import replicated
 
 SUITE = "counted"
 GPU_QUOTA, QUEUE_REQUIRED, OWNED = "gpu-quota", "queue-required", "owned-workloads"
+CREATORS = {
+    "Pod": "", "Deployment": "kube-system/replicaset-controller", "StatefulSet": "kube-system/statefulset-controller",
+    "DaemonSet": "kube-system/daemon-set-controller", "Job": JOB_CONTROLLER,
+}  # fmt: skip
+"""The ServiceAccount that creates the pods of each kind; empty for the members of the tenant."""
 JOB_LABEL = "batch.kubernetes.io/job-name"
 JOBSET_API = "jobset.x-k8s.io/v1alpha2"
 
@@ -31,6 +39,8 @@ def cases(spec: CompiledSpec) -> Iterator[Case]:
         pool = next((pool for pool in factory.queued_pools if pool.is_gpu), None)
         if GPU_QUOTA in emitted:
             yield from _pod_cases(factory)
+        if GPU_QUOTA in emitted and QUEUE_REQUIRED in emitted:
+            yield from _general_cases(factory)
         if GPU_QUOTA in emitted and pool is not None:
             yield from _gate_cases(factory, pool)
             yield _forged_pod_case(factory, pool)
@@ -46,7 +56,7 @@ def _pod_cases(factory: WorkloadFactory) -> Iterator[Case]:
         if pool.is_gpu:
             name = f"pod with a GPU of pool {pool.name}, which Kueue counts"
             yield _case(factory, GPU_QUOTA, name, creation(_pod(factory, pool)), expected, pool)
-    for pool in (quota.pool for quota in factory.namespace.quotas):
+    for pool in (quota.pool for quota in factory.namespace.quotas if quota.pool.is_gpu):
         pod = _pod(factory, pool)
         del pod["spec"]["nodeSelector"]
         name = f"pod with a GPU of {pool.name} that selects no pool"
@@ -57,6 +67,64 @@ def _pod_cases(factory: WorkloadFactory) -> Iterator[Case]:
             by_quota = Outcome("refused", by="quota") if expected.verdict == "admitted" else expected
             name = f"pod with a GPU of pool {pool.name}, without quota"
             yield _case(factory, GPU_QUOTA, name, creation(_pod(factory, pool)), by_quota, pool)
+
+
+def _general_cases(factory: WorkloadFactory) -> Iterator[Case]:
+    """Yields workloads of five kinds on pools without GPUs, as a member and the controllers of the kinds create them.
+
+    Their pods need a queue if Kueue counts the pool, else the PriorityClass of the pool. Kueue admits Jobs to no pool
+    that a ResourceQuota counts.
+    """
+    own = [quota.pool for quota in factory.namespace.quotas]
+    for pool in factory.tenant.pools:
+        if not pool.is_gpu and (pool.counted == "kueue" or pool in own):
+            pod = factory.pod(f"general-{pool.name}", pool)
+            yield from _kinds(factory, pool, pod, is_counted=bool(pool.priority_class))
+            yield _late_toleration(factory, pool)
+            if pool.priority_class:
+                without, loose = deepcopy(pod), deepcopy(pod)
+                del without["spec"]["priorityClassName"], loose["spec"]["nodeSelector"]
+                yield from _kinds(factory, pool, without, is_counted=False, suffix=", without its PriorityClass")
+                name, expected = f"pod with the PriorityClass of {pool.name} alone", _decision(factory, GPU_QUOTA)
+                yield _case(factory, GPU_QUOTA, name, creation(loose), expected, None)
+
+
+def _kinds(factory: WorkloadFactory, pool: Pool, pod: Object, *, is_counted: bool, suffix: str = "") -> Iterator[Case]:
+    """Yields objects with equal pods. Everything is a dry run.
+
+    Args:
+        is_counted: whether a ResourceQuota counts the pods.
+    """
+    for kind, sender in CREATORS.items():
+        creates, name = f" that the controller of a {kind} creates" if sender else "", f"on pool {pool.name}{suffix}"
+        expected = ADMITTED if is_counted or sender == JOB_CONTROLLER else _decision(factory, GPU_QUOTA)
+        action = creation(pod, user(sender) if sender else "")
+        yield _case(factory, GPU_QUOTA, f"pod {name}{creates}", action, expected, None)
+        if kind in ("Deployment", "StatefulSet"):
+            expected = ADMITTED if is_counted else _decision(factory, QUEUE_REQUIRED)
+            action = creation(replicated(factory, kind, pod, 2))
+            yield _case(factory, QUEUE_REQUIRED, f"{kind} without a queue {name}", action, expected, None)
+    queues = [part.name for part in factory.namespace.cluster_queues if pool in part.pools]
+    for queue in ("", *queues[:1]):
+        title = f"Job of a CronJob {f'in queue {queue}' if queue else 'without a queue'} on pool {pool.name}{suffix}"
+        expected = ADMITTED if queue else _decision(factory, QUEUE_REQUIRED)
+        action = creation(factory.job(pod, queue), user("kube-system/cronjob-controller"))
+        yield _case(factory, QUEUE_REQUIRED, title, action, expected, None)
+
+
+def _late_toleration(factory: WorkloadFactory, pool: Pool) -> Case:
+    """Returns a pod to which a member adds the toleration of the pool."""
+    pod = factory.pod(f"late-{pool.name}")
+    pod["spec"]["schedulingGates"] = [dict(OWN_GATE)]
+    added = [taint.toleration() for taint in pool.taints]
+
+    def action(context: RehearsalContext) -> Outcome:
+        created = context.client.create(pod)
+        patch = {"spec": {"tolerations": [*created["spec"].get("tolerations", ()), *added]}}
+        return sending(lambda client: _change(patch, client, created))(context)
+
+    name, expected = f"toleration of pool {pool.name} added to a pod", _decision(factory, GPU_QUOTA)
+    return _case(factory, GPU_QUOTA, name, action, expected, None)
 
 
 def _gate_cases(factory: WorkloadFactory, pool: Pool) -> Iterator[Case]:

@@ -12,7 +12,7 @@ from itertools import chain
 from msgspec.structs import replace
 
 from gpuc.emit.workloads import workloads
-from gpuc.kubernetes.amounts import CPU, MEMORY, MIB, Amounts, texts
+from gpuc.kubernetes.amounts import CPU, MEMORY, MIB, Amounts, quantity_text, texts
 from gpuc.kubernetes.kueue import QUEUE_LABEL
 from gpuc.manifest.manifest import Manifest
 from gpuc.model import Cluster, ClusterQueue, Pool
@@ -57,6 +57,7 @@ def cases(spec: CompiledSpec) -> Iterator[Case]:
 def _exhausting_cases(factory: WorkloadFactory, quota: NamespaceQuota) -> Iterator[Case]:
     """Yields for each device a Deployment with one pod more than the ResourceQuota allows."""
     pool = quota.pool
+    yield from _exhausting_part(factory, quota)
     for number, resource in enumerate(pool.gpu_resource_names, 1):
         amount, limit = max_per_pod(pool, resource), factory.namespace.hard.get(resource, 0)
         pods = limit // amount
@@ -72,12 +73,32 @@ def _exhausting_cases(factory: WorkloadFactory, quota: NamespaceQuota) -> Iterat
         yield Case(SUITE, name, quota.path, expected, action, pool=pool.name, batch=f"serving {number}")
 
 
+def _exhausting_part(factory: WorkloadFactory, quota: NamespaceQuota) -> Iterator[Case]:
+    """Yields a Deployment with a complete node for each pod, and one pod more than the part of a pool without GPUs."""
+    pool, nodes = quota.pool, quota.spec.nodes or 0
+    if not pool.priority_class or nodes > MAX_PODS:
+        return
+    cpu, limit = pool.node[CPU], quantity_text(CPU, quota.amounts[CPU])
+    pod = _sized_pod(factory, pool, "part", {CPU: cpu, MEMORY: 16 * MIB})
+    document = replicated(factory, "Deployment", pod, nodes + 1)
+    name = f"{factory.namespace.name} Deployment with {nodes} pods of a node of {pool.name} and one more"
+    used = f"exceeded quota: {pool.priority_class}, requested: requests.cpu={quantity_text(CPU, cpu)}, used: "
+    expected = Outcome("refused", by="quota", pool=pool.name, message=f"{used}requests.cpu={limit}, limited")
+    action = partial(_exhaust, document=document, pods=nodes, limit=nodes)
+    yield Case(SUITE, name, quota.path, expected, action, pool=pool.name, batch="serving 1")
+
+
+def _limits(factory: WorkloadFactory, pool: Pool) -> Amounts:
+    """Returns the limits of the namespace for pods on a pool."""
+    return {**factory.namespace.hard, **factory.namespace.parts.get(pool.priority_class, {})}
+
+
 def _full_node_cases(spec: CompiledSpec, factory: WorkloadFactory, quota: NamespaceQuota) -> Iterator[Case]:
     """Yields pods that request a complete node of each instance type, and a pod that is larger than every node."""
     pool = quota.pool
     for number, instance in enumerate(pool.instances):
         full = full_amounts(pool, instance)
-        if any(size > factory.namespace.hard.get(name, size) for name, size in full.items()):
+        if any(size > _limits(factory, pool).get(name, size) for name, size in full.items()):
             continue
         pod = _sized_pod(factory, pool, f"full-{instance.type.replace('.', '-')}", full)
         name = f"{factory.namespace.name} pod as large as a {instance.type} of {pool.name}"
@@ -86,8 +107,8 @@ def _full_node_cases(spec: CompiledSpec, factory: WorkloadFactory, quota: Namesp
         action, batch = partial(_bind, pod=pod), f"serving nodes {number}"
         yield Case(SUITE, name, quota.path, expected, action, pool=pool.name, batch=batch)
     cpu = pool.tenant_allocatable(largest_instance(pool))[CPU] + 1
-    if cpu <= factory.namespace.hard.get(CPU, cpu):
-        size = {CPU: cpu, MEMORY: 16 * MIB, pool.gpu_resource_names[0]: 1}
+    if cpu <= _limits(factory, pool).get(CPU, cpu):
+        size = {CPU: cpu, MEMORY: 16 * MIB} | dict.fromkeys(pool.gpu_resource_names[:1], 1)
         name = f"{factory.namespace.name} pod with a little more cpu than a node of {pool.name}"
         pod = _sized_pod(factory, pool, "too-large", size)
         expected, action = replace(predict(spec, pod), borrowed=None), partial(refusal, pod=pod, pool=pool)
@@ -122,7 +143,7 @@ def _plain_cases(factory: WorkloadFactory) -> Iterator[Case]:
     """Yields a pod without a GPU and without a queue, if Kueue's pod integration is enabled: Kueue must not gate it."""
     if not pod_frameworks() & set(factory.cluster.frameworks):
         return
-    pool = next((pool for pool in factory.pools if not pool.is_gpu), None)
+    pool = next((quota.pool for quota in factory.namespace.quotas if quota.pool.priority_class), None)
     name = f"{factory.namespace.name} pod without a GPU and without a queue"
     pod = factory.pod("plain", pool)
     expected = Outcome("bound", pool=pool.name) if pool else Outcome("admitted")

@@ -47,6 +47,8 @@ def explain(id: str) -> str:  # noqa: A002
     parts = [f"{rule.id} ({rule.word}): {rule.title}", _wrapped(rule.why)]
     if rule.source:
         parts.append(f"Source: {rule.source}")
+    if rule.needs:
+        parts.append(f"`gpuc lint` needs to know: {rule.needs}.")
     if (example := example_of(rule.id)) is not None and example.note:
         parts.append(_wrapped(example.note))
     else:

@@ -7,7 +7,7 @@ present. `file`, `line` and `column` are null for a finding without a position. 
     {"version": 2, "gpuc": "0.1.0", "clusters": ["prod-use1"],
      "files": {"written": [], "removed": [], "unchanged": 142},
      "changes": [],
-     "counts": {"error": 1, "warning": 0, "info": 0}, "unchecked": [],
+     "counts": {"error": 1, "warning": 0, "info": 0}, "unchecked": [], "remarks": [],
      "findings": [{"id": "KUE007", "severity": "error", "message": "...",
                    "file": "specs/prod-use1.yaml", "line": 41, "column": 9,
                    "path": ["spec", "queues", "research"], "clusters": ["prod-use1"], "fix": null,
@@ -15,7 +15,8 @@ present. `file`, `line` and `column` are null for a finding without a position. 
                                 "column": 5, "path": ["spec", "pools", "train"]}]}],
      "failures": []}
 
-`unchecked` contains a sentence for each check that lint could not do. `failures` contains errors in the output that a
+`unchecked` contains a sentence for each check that lint could not do, and `remarks` sentences about what lint judged
+and what it hides: built Kustomizations, ignored findings, the baseline. `failures` contains errors in the output that a
 bug of gpuc caused (exit code 3), in the form of `findings`. `changes` groups the written and removed files of a compile
 by cluster and subject:
 
@@ -46,6 +47,7 @@ def render(report: Report) -> str:
         "changes": [to_builtins(change) for change in report.changes],
         "counts": {severity.value: report.count(severity) for severity in Severity},
         "unchecked": report.unchecked,
+        "remarks": report.remarks,
         "findings": [_finding(row) for row in report.rows],
         "failures": [_finding(row) for row in report.failure_rows],
     }

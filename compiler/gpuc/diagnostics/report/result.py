@@ -57,6 +57,8 @@ class Report(Struct, frozen=True, dict=True):
     """Number of Kubernetes objects that lint checked; None if the run compiled specs."""
     unchecked: tuple[str, ...] = ()
     """A sentence for each check that lint could not do."""
+    remarks: tuple[str, ...] = ()
+    """Sentences about what was judged and what is hidden: built Kustomizations, ignored findings, the baseline."""
     repository_prefix: str = ""
     """The path of the root in its Git repository, for GitHub and SARIF: "" or "infra/fleet/"."""
     notes: tuple[str, ...] = ()

@@ -1,13 +1,13 @@
 """The report as SARIF 2.1.0, the format of GitHub code scanning."""
 
 import json
-from hashlib import sha256
 from typing import Any
 from urllib.parse import quote
 
 from gpuc import __version__
 from gpuc.diagnostics.finding import Mark, Severity, find_rule
 from gpuc.diagnostics.output_error import REPORT_THIS
+from gpuc.diagnostics.report.fingerprints import fingerprints, in_repository
 from gpuc.diagnostics.report.result import Report, ReportRow
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -17,12 +17,12 @@ _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: 
 def render(report: Report) -> str:
     """Returns the report as a SARIF log with one run, in ASCII."""
     ids = sorted({row.finding.id for row in report.rows})
-    occurrences: dict[str, int] = {}
+    prints = fingerprints(report.rows, report.repository_prefix)
     driver = {"name": "gpuc", "version": __version__, "rules": [_rule(rule_id) for rule_id in ids]}
     run: dict[str, Any] = {
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
-        "results": [_result(row, ids, report, occurrences) for row in report.rows],
+        "results": [_result(row, ids, report, own) for row, own in zip(report.rows, prints, strict=True)],
     }
     if report.failure_rows:
         notes = [_notification(row, report) for row in report.failure_rows]
@@ -47,7 +47,7 @@ def _rule(id: str) -> dict[str, Any]:  # noqa: A002
     return descriptor
 
 
-def _result(row: ReportRow, ids: list[str], report: Report, occurrences: dict[str, int]) -> dict[str, Any]:
+def _result(row: ReportRow, ids: list[str], report: Report, fingerprint: str) -> dict[str, Any]:
     finding = row.finding
     message = finding.message + (f"\nfix: {finding.fix}" if finding.fix else "")
     result: dict[str, Any] = {
@@ -56,7 +56,8 @@ def _result(row: ReportRow, ids: list[str], report: Report, occurrences: dict[st
         "level": _LEVELS[finding.severity],
         "message": {"text": message},
         "locations": [_location(row, report.repository_prefix)],
-        "partialFingerprints": {"primaryLocationLineHash": _fingerprint(row, report, occurrences)},
+        # GitHub compares only the fingerprint with this name (SARIF support for code scanning, docs.github.com).
+        "partialFingerprints": {"primaryLocationLineHash": fingerprint},
         "properties": {"clusters": list(row.clusters)},
     }
     related = [
@@ -90,25 +91,9 @@ def _location(row: ReportRow, prefix: str) -> dict[str, Any]:
 def _physical_location(place: Mark | str, prefix: str) -> dict[str, Any]:
     """Returns the location of a mark, or of a complete file."""
     file = place if isinstance(place, str) else place.file
-    physical: dict[str, Any] = {"artifactLocation": {"uri": quote(prefix + file), "uriBaseId": "%SRCROOT%"}}
+    physical: dict[str, Any] = {
+        "artifactLocation": {"uri": quote(in_repository(file, prefix)), "uriBaseId": "%SRCROOT%"}
+    }
     if isinstance(place, Mark):
         physical["region"] = {"startLine": place.line, "startColumn": place.column}
     return {"physicalLocation": physical}
-
-
-def _fingerprint(row: ReportRow, report: Report, occurrences: dict[str, int]) -> str:
-    """Returns a hash of the rule id, the file, and the spec path or the text of the line, with a counter.
-
-    The hash does not change when lines move. The counter distinguishes findings with the same hash. GitHub compares
-    only the fingerprint `primaryLocationLineHash`.
-
-    Source: https://docs.github.com/en/code-security/code-scanning, SARIF support
-    """
-    finding = row.finding
-    mark = finding.mark
-    subject = row.path or (mark and (report.lines(mark) or "").strip()) or finding.message
-    file = mark.file if mark else finding.cluster
-    identity = "\0".join((finding.id, file, subject)).encode("utf-8", "backslashreplace")
-    digest = sha256(identity).hexdigest()[:16]
-    occurrences[digest] = occurrences.get(digest, 0) + 1
-    return f"{digest}:{occurrences[digest]}"

@@ -35,6 +35,8 @@ def _complete(report: Report, style: Style) -> Iterator[Block]:
         yield from (*_finding(row, report, style.width), "")
     if report.unchecked:
         yield from ("Not checked:", *(f"  - {sentence}" for sentence in report.unchecked), "")
+    if report.remarks:
+        yield from (*report.remarks, "")
     if report.failure_rows:
         yield from (*_failures(report), "")
     yield from changes.lines(report.changes)

@@ -188,16 +188,23 @@ def _is_harmless(error: SchemaError, data: dict[str, Any]) -> bool:
     return is_number or is_filled_later(value)
 
 
-_PLACEHOLDER = re.compile(r"\$\w+|\$\(\w+\)|<[^<>]+>|__\w+__|_|[A-Z]{2,}( [A-Z]{2,}){2,}")
+_PLACEHOLDER = re.compile(
+    r"\$\w+|\$\(\w+\)|<+[^<>]+>+|__\w+__|_|[A-Z]{2,}( [A-Z]{2,}){2,}|FILLED_BY_\w+|PLACEHOLDER\w*"
+)
+_IN_NAME = re.compile(r"__[A-Z_]+__|[A-Z]{2,}(?:_[A-Z]+)+")
+"""A part of the name or namespace of an object that a program replaces."""
 
 
-def is_filled_later(value: Any) -> bool:
+def is_filled_later(value: Any, *, is_name: bool = False) -> bool:
     """Returns whether a value has a variable that ApplicationSets, Flux or envsubst replace before the apply.
 
     Programs also replace complete values such as $NAME, <NAME>, __NAME__, "FILLED BY THE OPERATOR", and the _ instead
     of the name in patches of Kustomize.
     """
-    return isinstance(value, str) and ("{{" in value or "${" in value or bool(_PLACEHOLDER.fullmatch(value)))
+    if not isinstance(value, str):
+        return False
+    is_part = is_name and _IN_NAME.search(value)
+    return "{{" in value or "${" in value or bool(is_part or _PLACEHOLDER.fullmatch(value))
 
 
 def _data(source: ValuesSource, source_map: SourceMap, findings: list[Finding]) -> dict[str, Any]:

@@ -11,6 +11,8 @@ SIZE_MAX_BYTES = 256 << 20
 """The limit for the size of a file. Files in repositories and dumps of clusters are smaller."""
 STDIN = "-"
 """The path that means standard input."""
+SETTINGS = "gpuc.yaml"
+"""The name of the file with the settings of lint, which is not a manifest."""
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 

@@ -10,9 +10,10 @@ from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig, items
 
 GROUP = "kustomize.config.k8s.io"
-_NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
+KUSTOMIZATION_NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 _LISTS_OF_PATHS = ("patchesStrategicMerge", "configurations", "transformers", "generators", "validators")
 _LISTS_WITH_PATHS = ("patches", "patchesJson6902", "replacements")
+_RESOURCES = ("resources", "bases", "components", "crds")
 _LISTS_THAT_CHANGE = ("patches", "patchesStrategicMerge", "patchesJson6902", "components", "transformers")
 _GENERATORS = {"configMapGenerator": "ConfigMap", "secretGenerator": "Secret"}
 
@@ -21,13 +22,18 @@ def is_kustomization(file: str, data: dict[str, Any]) -> bool:
     """Returns whether a map is a Kustomization: by its apiVersion, or by its file name if the map has no kind."""
     api = data.get("apiVersion")
     return (isinstance(api, str) and api.startswith(f"{GROUP}/")) or (
-        "kind" not in data and os.path.basename(file) in _NAMES
+        "kind" not in data and os.path.basename(file) in KUSTOMIZATION_NAMES
     )
 
 
 def has_patches(kustomizations: list[MapDocument]) -> bool:
     """Returns whether Kustomizations have patches, which may add fields that the files of the objects lack."""
     return any(data.get(key) for _, _, data in kustomizations for key in _LISTS_THAT_CHANGE)
+
+
+def adds_labels(kustomizations: list[MapDocument]) -> bool:
+    """Returns whether Kustomizations add labels to objects, pods or selectors."""
+    return any(data.get(key) for _, _, data in kustomizations for key in ("labels", "commonLabels"))
 
 
 def is_unused_patch(file: str, kustomizations: list[MapDocument]) -> bool:
@@ -42,18 +48,27 @@ def input_files(kustomizations: list[MapDocument]) -> set[str]:
     """Returns the absolute paths of files that only Kustomizations read, such as patches."""
     paths: set[str] = set()
     for file, _, data in kustomizations:
-        names = [name for key in _LISTS_OF_PATHS for _, name in items(data.get(key))]
-        names += [dig(patch, "path") for key in _LISTS_WITH_PATHS for _, patch in items(data.get(key))]
-        for key in _GENERATORS:
-            lists = (dig(generator, "files") for _, generator in items(data.get(key)))
-            names += [name.rpartition("=")[2] for files in lists for _, name in items(files) if isinstance(name, str)]
         folder = os.path.dirname(os.path.abspath(file))
-        paths |= {
-            os.path.normpath(os.path.join(folder, name))
-            for name in names
-            if isinstance(name, str) and not {"\n", ":"} & {*name}
-        }
+        names = (name for path, name in input_names(data) if path[0] not in _RESOURCES and "envs" not in path)
+        paths |= {os.path.normpath(os.path.join(folder, name)) for name in names if ":" not in name}
     return paths
+
+
+def input_names(data: dict[str, Any]) -> Iterator[tuple[Path, str]]:
+    """Yields the path and the value of each name of a file or folder, or URL, that a Kustomization reads."""
+    paths: list[Path] = [(key, number) for key in (*_RESOURCES, *_LISTS_OF_PATHS) for number, _ in items(data.get(key))]
+    paths += [(key, number, "path") for key in _LISTS_WITH_PATHS for number, _ in items(data.get(key))]
+    for key in _GENERATORS:
+        for number, generator in items(data.get(key)):
+            paths += [(key, number, inner, i) for inner in ("files", "envs") for i, _ in items(dig(generator, inner))]
+    for path in (*paths, ("openapi", "path")):
+        if _is_name(name := dig(data, *path)):
+            yield path, name.rpartition("=")[2] if "files" in path else name
+
+
+def _is_name(value: Any) -> bool:
+    """Returns whether a value is a name, and not the text of a patch."""
+    return isinstance(value, str) and not {"\n", "{"} & {*value}
 
 
 def generated_objects(kustomizations: list[MapDocument]) -> Iterator[Manifest]:

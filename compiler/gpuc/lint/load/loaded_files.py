@@ -2,25 +2,29 @@
 
 import json
 import os
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from gpuc.diagnostics.finding import Finding, Path
 from gpuc.documents.reader import UNREADABLE, YamlText, read
 from gpuc.documents.source_map import SourceMap
 from gpuc.lint import rule_of
 from gpuc.lint.load.chart_installs import MapDocument
-from gpuc.lint.load.files import UnreadableError, text_of
+from gpuc.lint.load.files import SETTINGS, SUFFIXES, UnreadableError, text_of
 from gpuc.lint.load.kustomize import generated_objects, input_files, is_kustomization, is_unused_patch
 from gpuc.manifest.manifest import NOT_IN_BODY, Body, Manifest, manifest_of
 from gpuc.objects.object_finding import ObjectFinding
+from gpuc.objects.object_set import dig
 
 NO_OBJECT = rule_of("LNT004")
 REPEATED = rule_of("LNT006")
 NO_LABELS = rule_of("LNT007")
+NOT_BUILT = rule_of("LNT010")
 _FILES_OF_TOOLS = ("test.gatekeeper.sh", "kind.x-k8s.io", "eksctl.io")
 """API groups of files that command-line tools read, and that are not applied to a cluster."""
 _QUANTITY_MAPS = frozenset(
@@ -63,17 +67,45 @@ class LoadedFiles(Struct):
     """The files that cannot be read, with the reasons."""
     unchecked: Counter[str] = field(default_factory=Counter)
     """The number of documents that could not be checked, by the sentence that describes them."""
+    commented: dict[str, str] = field(default_factory=dict)
+    """The texts of the files that may have comments which accept findings."""
+    built: list[list[Manifest]] = field(default_factory=list)
+    """The objects of each Kustomization that was built."""
+    remarks: list[str] = field(default_factory=list)
+    """Sentences about what was built."""
+    templates: list[str] = field(default_factory=list)
+    """The texts of templates, which are not loaded."""
+    live: set[tuple[Any, ...]] = field(default_factory=set)
+    """The file and the index of documents that kubectl printed: lists of objects with UIDs."""
+    _files: set[str] = field(default_factory=set)
     _keys: set[tuple[str, ...]] = field(default_factory=set)
     _generated: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     """The number of objects with a generateName, by kind, namespace and generateName."""
 
+    def load(self, file: str, source_map: SourceMap) -> None:
+        """Adds a file, and its text to a source map."""
+        try:
+            text = text_of(file)
+        except UnreadableError as error:
+            self.unreadable.append((file, str(error)))
+            return
+        source_map.add(file, text)
+        self.add(file, text)
+
     def add(self, file: str, text: str) -> None:
         """Adds the documents of a file."""
+        self._files.add(os.path.abspath(file))
         parsed = read(text, file)
-        if ("{{" in text or "{%" in text) and _is_template(text, parsed):
+        if _is_template(file, text, parsed):
             self.unchecked["templates that are not YAML yet; render the templates and lint the output"] += 1
+            self.templates.append(text)
+            return
+        if parsed.findings and file.endswith(".json") and not ("apiVersion" in text and "kind" in text):
+            self.unchecked["JSON files that cannot be read and are not Kubernetes objects"] += 1
             return
         self.findings += parsed.findings
+        if "gpuc:" in text:
+            self.commented[file] = text
         for index, data in parsed.documents:
             for path, item in objects_of(data):
                 self._add_object(file, index, path, item)
@@ -82,7 +114,8 @@ class LoadedFiles(Struct):
         """Removes the patches of Kustomizations and adds the generated objects. Call this after the last file."""
         if not self.kustomizations:
             return
-        self.unchecked[_KUSTOMIZATION] += len(self.kustomizations)
+        if not self.built:
+            self.unchecked[_KUSTOMIZATION] += len(self.kustomizations)
         inputs = input_files(self.kustomizations)
         files = {manifest.file for manifest in self.manifests}
         inputs |= {os.path.abspath(file) for file in files if is_unused_patch(file, self.kustomizations)}
@@ -95,6 +128,48 @@ class LoadedFiles(Struct):
         if patches:
             self.unchecked[_PATCH] += len(patches)
 
+    def build(self, source_map: SourceMap) -> None:
+        """Replaces the files of Kustomizations by what kustomize builds of them. Call this after the last file."""
+        from gpuc.lint.load.build import builds
+
+        done = sorted(builds(self.kustomizations, source_map), key=lambda build: build.file)
+        as_they_are = {file for build in done if build.problem for file in build.inputs}
+        inputs = {file for build in done if not build.problem for file in build.inputs} - as_they_are
+        inputs |= {file for file in self._files if is_unused_patch(file, self.kustomizations)}
+        for file in sorted(inputs - self._files):
+            if file.endswith(SUFFIXES):  # bases outside of the linted path
+                self.load(os.path.relpath(file), source_map)
+        sources: dict[str, list[Manifest]] = {}
+        for manifest in (*self.manifests, *generated_objects(self.kustomizations)):
+            sources.setdefault(os.path.abspath(manifest.file), []).append(manifest)
+        for build in done:
+            self.remarks.append(build.remark)
+            if build.problem and build.problem.is_mistake:
+                self.findings.append(NOT_BUILT.at((), build.problem.reason, mark=build.problem.mark))
+            rows = (_built(data, file, sources.get(file, ())) for file, data in build.objects)
+            self.built.append([manifest for manifest in rows if manifest])
+        self.manifests = [row for row in self.manifests if os.path.abspath(row.file) not in inputs]
+        self.object_findings = [row for row in self.object_findings if os.path.abspath(row.manifest.file) not in inputs]
+        self.unnamed = [row for row in self.unnamed if os.path.abspath(row.file) not in inputs]
+        self.other_maps = [row for row in self.other_maps if os.path.abspath(row[0]) not in inputs]
+        self.kustomizations = [row for row in self.kustomizations if os.path.abspath(row[0]) not in inputs]
+
+    def worlds(self) -> "Iterator[LoadedFiles]":
+        """Yields the files with the builds that have no common object, then each other build alone.
+
+        Builds with common objects are for different clusters, such as two overlays of the same base.
+        """
+        first, others = list(self.manifests), []
+        seen: set[tuple[str, ...]] = set()
+        for objects in self.built:
+            mine = set(map(_identity, objects))
+            if seen.isdisjoint(mine):
+                first, seen = [*first, *objects], seen | mine
+            else:
+                others.append(LoadedFiles(manifests=objects, templates=self.templates, live=self.live))
+        yield replace(self, manifests=first)
+        yield from others
+
     def _add_object(self, file: str, index: int, path: Path, data: Any) -> None:
         if not isinstance(data, dict):
             self.unchecked["documents that are not maps"] += 1
@@ -104,7 +179,8 @@ class LoadedFiles(Struct):
             self.kustomizations.append((file, index, data))
             return
         if not isinstance(api, str) or not isinstance(kind, str):
-            self.other_maps.append((file, index, data))
+            if os.path.basename(file) != SETTINGS:
+                self.other_maps.append((file, index, data))
             return
         if api.rpartition("/")[0] in _FILES_OF_TOOLS:
             reason = f"{kind} of {api}, which is the input of a command-line tool and not an object of a cluster"
@@ -118,6 +194,8 @@ class LoadedFiles(Struct):
         if not isinstance(metadata, dict) or not isinstance(name, str):
             self.unnamed.append(_unnamed(file, (index, *path), data))
             return
+        if path and "uid" in metadata:
+            self.live.add((file, index))
         name = metadata.get("name") or self._generated_name(kind, metadata)
         self.manifests.append(manifest_of(data, file, (index, *path), applied_body(data), name))
         self.object_findings += self._metadata_findings(self.manifests[-1], metadata)
@@ -136,25 +214,36 @@ class LoadedFiles(Struct):
                 yield ObjectFinding(NO_LABELS, manifest, ("metadata", name), message)
         if "name" not in metadata:
             return  # the API server generates a different name for every object
-        key = manifest.file, manifest.api.rpartition("/")[0], manifest.kind, manifest.namespace, manifest.name
+        key = manifest.file, *_identity(manifest)
         if key in self._keys:
             yield ObjectFinding(REPEATED, manifest, ("metadata", "name"), "this file already has the same object")
         self._keys.add(key)
 
 
-def load_files(files: Iterable[str], source_map: SourceMap) -> LoadedFiles:
-    """Loads files together, and adds their texts to a source map."""
+def load_files(files: Iterable[str], source_map: SourceMap, build: bool = False) -> LoadedFiles:
+    """Loads files together, and adds their texts to a source map. With `build`, kustomize builds Kustomizations."""
     loaded = LoadedFiles()
     for file in files:
-        try:
-            text = text_of(file)
-        except UnreadableError as error:
-            loaded.unreadable.append((file, str(error)))
-            continue
-        source_map.add(file, text)
-        loaded.add(file, text)
+        loaded.load(file, source_map)
+    if build:
+        loaded.build(source_map)
     loaded.apply_kustomizations()
     return loaded
+
+
+def _built(data: dict[str, Any], file: str, sources: Iterable[Manifest]) -> Manifest | None:
+    """Returns an object that kustomize built, at the place of the object of its file that has the closest name."""
+    api, kind, name = data.get("apiVersion"), data.get("kind"), dig(data, "metadata", "name")
+    if not (isinstance(api, str) and isinstance(kind, str) and isinstance(name, str)):
+        return None
+    same = [manifest for manifest in sources if manifest.kind == kind]
+    source = max(same, key=lambda manifest: (manifest.name == name, manifest.name in name), default=None)
+    file, origin = (source.file, source.origin) if source else (os.path.relpath(file), (0,))
+    return manifest_of(data, file, origin, applied_body(data), name)
+
+
+def _identity(manifest: Manifest) -> tuple[str, ...]:
+    return manifest.api.rpartition("/")[0], manifest.kind, manifest.namespace, manifest.name
 
 
 def _unnamed(file: str, path: Path, data: dict[str, Any]) -> UnnamedObject:
@@ -170,7 +259,9 @@ def _unnamed(file: str, path: Path, data: dict[str, Any]) -> UnnamedObject:
     return UnnamedObject(file, path, api, kind, message, data)
 
 
-_KUSTOMIZATION = "Kustomizations, which gpuc lint does not build; lint the output of `kubectl kustomize`"
+_KUSTOMIZATION = (
+    "Kustomizations, which gpuc lint does not build; lint the output of `kubectl kustomize`, or add --build"
+)
 _PATCH = "Kustomize patches, which change other objects and are not objects themselves"
 
 
@@ -215,12 +306,28 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def _is_template(text: str, parsed: YamlText) -> bool:
-    """Returns whether a text has template braces outside of YAML strings."""
-    if not any(line.lstrip().startswith(("{{", "- {{", "{%")) or ": {{" in line for line in text.splitlines()):
-        return False
-    is_unreadable = any(finding.id == UNREADABLE.id for finding in parsed.findings)
-    return is_unreadable or any(_has_map_as_key(data) for _, data in parsed.documents)
+_BRACES = re.compile(r"^\s*(?:- )?(?:\{\{|\{%)|[:-]\s+\{\{|^\s*\$\{[^}\n]*\}\s*$", re.MULTILINE)
+_PLACEHOLDER = re.compile(r"\{\{|\{%|%\{|\$\{(?!\w+\})|<%|%\w+%")
+"""The signs of Go, Jinja, Terraform and ERB templates, and of a name that a script replaces."""
+
+
+def _is_template(file: str, text: str, parsed: YamlText) -> bool:
+    """Returns whether a text is a template: it has braces outside of YAML strings, or is not YAML where it has one.
+
+    A file of a chart's folder "templates" that is not YAML is a template in any case.
+    """
+    errors = [finding.mark for finding in parsed.findings if finding.id == UNREADABLE.id and finding.mark]
+    if errors:
+        lines = text.splitlines()
+        near = (line for mark in errors for line in lines[mark.line - 1 : mark.line])
+        folder, _, _ = file.replace(os.sep, "/").rpartition("/templates/")
+        is_of_chart = bool(folder) and os.path.exists(os.path.join(folder, "Chart.yaml"))
+        return is_of_chart or bool(_BRACES.search(text)) or any(map(_PLACEHOLDER.search, near))
+    return (
+        ("{{" in text or "{%" in text)
+        and bool(_BRACES.search(text))
+        and any(_has_map_as_key(data) for _, data in parsed.documents)
+    )
 
 
 def _has_map_as_key(value: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Whether Kueue or ResourceQuotas count the GPUs of a node pool."""
+"""Whether Kueue or ResourceQuotas count a node pool."""
 
 from collections.abc import Iterator
 
@@ -7,7 +7,7 @@ from gpuc.model import Cluster, Namespace, Pool, Queue
 from gpuc.model.tenant import NamespaceQuota
 from gpuc.model.units import unit_name
 from gpuc.parts.workload_kinds import pod_frameworks
-from gpuc.rules import Findings, Found, pool_rule, queue_rule, rule
+from gpuc.rules import Findings, Found, queue_rule, rule
 from gpuc.rules.queues.places import amount_path, counted_by, namespace_quotas, quota_path
 
 
@@ -43,8 +43,7 @@ def namespace_quota_for_queued_pool(cluster: Cluster) -> Findings:
         if pool.counted == "kueue":
             message = f"namespace {quota.owner} has quota for node pool {pool.name}, but Kueue counts this pool"
             fix = f"move the quota to a queue of tenant {quota.tenants[0]}"
-            if pool.is_gpu:
-                fix += f", or set counted of node pool {pool.name} to quota"
+            fix += f", or set counted of node pool {pool.name} to quota"
             yield Found(quota.place, message, fix, counted_by(pool))
 
 
@@ -59,14 +58,6 @@ def queue_with_pool_counted_by_quota(queue: Queue) -> Findings:
             tenants = " or ".join(queue.tenant_names)
             fix = f"move the quota to quota of a namespace of tenant {tenants}"
             yield Found(path, message, f"{fix}, or set counted of node pool {pool.name} to kueue", counted_by(pool))
-
-
-@pool_rule("KUE117")
-def quota_without_gpus(pool: Pool) -> Findings:
-    """A node pool without GPUs is counted by ResourceQuotas."""
-    if pool.counted == "quota" and not pool.is_gpu:
-        message = f"counted of node pool {pool.name} is quota, but node pool {pool.name} has no GPUs"
-        yield Found((*pool.path, "counted"), message, f"remove counted from node pool {pool.name}")
 
 
 @rule("KUE116")

@@ -133,7 +133,8 @@ def check_reference(reference: ObjectReference, index: "Index") -> Iterator[Obje
         message += f" in namespace {namespace}" if namespace and not suggestion and not known else ""
         others = symbols.namespaces_by_name(kind).get(name, set()) - {""}
         message += f"; namespace {min(others)} has a {kind[1]} with this name" if others and not suggestion else ""
-        yield ObjectFinding(rule, reference.manifest, reference.path, message, write(suggestion))
+        fix, needs = write(suggestion), f"names of {kind[1]}"
+        yield ObjectFinding(rule, reference.manifest, reference.path, message, fix, needs=needs)
 
 
 def _other_hash(name: str, known: list[str]) -> str:

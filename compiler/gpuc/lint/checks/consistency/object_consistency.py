@@ -42,7 +42,9 @@ def findings(objects: ObjectSet) -> Findings:
     for manifest in objects.manifests:
         yield from pod_security(manifest)
         if manifest.kind in ("RoleBinding", "ClusterRoleBinding") and not manifest.body.get("subjects"):
-            yield ObjectFinding(NO_SUBJECTS, manifest, ("subjects",), "the binding names no subjects")
+            # An empty list takes the permissions of a binding that the cluster has from the start.
+            needs = "all objects" if "subjects" in manifest.body else None
+            yield ObjectFinding(NO_SUBJECTS, manifest, ("subjects",), "the binding names no subjects", needs=needs)
         for pods in pods_of(manifest):
             if group(manifest) == "apps":
                 yield from _selector(pods)
@@ -94,7 +96,8 @@ def _pod(pods: Pods) -> Findings:
             if isinstance(name, str) and name not in known:
                 others = f"the volumes of the pod are {', '.join(sorted(known))}" if known else "it has no volumes"
                 mount_path = (*container_path, "volumeMounts", number, "name")
-                yield ObjectFinding(NO_VOLUME, manifest, mount_path, f'the pod has no volume "{name}"; {others}')
+                fix = write(misspelt(name, known))
+                yield ObjectFinding(NO_VOLUME, manifest, mount_path, f'the pod has no volume "{name}"; {others}', fix)
     for field, used_names in (("containers", names), ("volumes", volumes)):
         for name, count in Counter(used_names).items():
             if count > 1 and name != "None":

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from gpuc.cluster.flavors import FlavorCapacity
 from gpuc.cluster.pool import GPUS, Pool, named
+from gpuc.cluster.pool_parts import PoolPart, pool_parts
 from gpuc.cluster.queue import Member, from_objects
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, UNLIMITED, exact_amount, rounded
@@ -52,17 +53,36 @@ def namespace_quotas(objects: ObjectSet) -> Findings:
         if served and (objects.is_complete or _admits_only(queue, served)):
             yield from _out_of_reach(queue, [hard.get(namespace, {}) for namespace in served])
     if objects.is_complete:
-        yield from _too_high(list(_quotas(hard, members, judged, pools.closed)), judged, pools)
+        parts = objects.once(pool_parts)
+        yield from _too_high(list(_quotas(hard, members, judged, pools.closed)), judged, pools, parts)
+        yield from _parts_beyond_pools(parts, pools.unqueued)
 
 
-def _too_high(quotas: "list[NamespaceQuota]", queues: dict[str, Member], pools: FlavorCapacity) -> Findings:
+def _too_high(
+    quotas: "list[NamespaceQuota]", queues: dict[str, Member], pools: FlavorCapacity, parts: tuple[PoolPart, ...]
+) -> Findings:
     """Yields findings about ResourceQuotas that allow more than the ClusterQueues and node pools can provide."""
     found = list(outside_kueue(quotas, pools.unqueued))
     yield from found
     covered = {resource for queue in queues.values() for _, resource in queue.quotas}
     for quota in quotas:
         if not found or not quota.pools(pools.unqueued):  # otherwise the finding has the same cause
-            yield from _bounds_nothing(quota, covered, pools)
+            names = {part.pool for part in parts if part.quota.namespace == quota.namespace}
+            general = [pool for pool in pools.unqueued if pool.of_spec in names]
+            yield from _bounds_nothing(quota, covered, [*quota.pools(pools.unqueued), *general])
+
+
+def _parts_beyond_pools(parts: tuple[PoolPart, ...], unqueued: list[Pool]) -> Findings:
+    """Yields findings about ResourceQuotas of pods of one node pool that allow more cpu than the pool has."""
+    for name, rows in by_first((part.pool, part) for part in parts).items():
+        pools = [pool for pool in unqueued if pool.of_spec == name and not pool.is_closed]
+        bounds = [pool.maximum(CPU) for pool in pools]
+        known = [bound for bound in bounds if bound is not None]
+        if known and len(known) == len(bounds) and sum(part.cpu for part in rows) > sum(known):
+            path = ("spec", "hard", f"requests.{CPU}")
+            counted = [Counted(part.quota.namespace, part.cpu, path, part.quota) for part in rows]
+            found = beyond(counted, sum(known), named(pools), named(pools), Unit(CPU, ""))
+            yield found.on_object(quotas_exceed_capacity.rule)
 
 
 def _quotas(
@@ -86,15 +106,13 @@ def _quotas(
         yield NamespaceQuota(namespace, names, hard.get(namespace, {}), provided)
 
 
-def _bounds_nothing(quota: "NamespaceQuota", covered: set[str], pools: FlavorCapacity) -> Findings:
+def _bounds_nothing(quota: "NamespaceQuota", covered: set[str], used: list[Pool]) -> Findings:
     """Yields findings about amounts of a ResourceQuota that pods of the namespace cannot use.
-
-    Pods outside of Kueue can also use the node pools that no ResourceFlavor selects.
 
     Args:
         covered: the resources of all ClusterQueues.
+        used: the node pools of the namespace that no ResourceFlavor selects. Pods outside of Kueue can use them too.
     """
-    used = quota.pools(pools.unqueued)
     if (not quota.queues and not used) or any(pool.is_closed or not pool.of_spec for pool in used):
         return
     names = [f"ClusterQueue {', '.join(quota.queues)}"] if quota.queues else []

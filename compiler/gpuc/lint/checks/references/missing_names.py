@@ -45,7 +45,8 @@ def _namespaces(index: Index) -> Findings:
         suggestion = misspelt(name, known.named)
         rule = NO_NAMESPACE if is_complete or suggestion else NOT_IN_THESE_FILES
         message = missing("the namespace", name, known.named - ALWAYS, suggestion)
-        yield ObjectFinding(rule, manifest, ("metadata", "namespace"), message, write(suggestion))
+        fix, needs = write(suggestion), NO_NAMESPACE.needs
+        yield ObjectFinding(rule, manifest, ("metadata", "namespace"), message, fix, needs=needs)
 
 
 def _subdomains(index: Index) -> Findings:
@@ -62,7 +63,8 @@ def _subdomains(index: Index) -> Findings:
             message = (
                 f"{missing('the Service', name, services, suggestion)}, so the DNS names of these pods do not resolve"
             )
-            yield ObjectFinding(rule, pods.manifest, (*pods.path, "spec", "subdomain"), message, write(suggestion))
+            fix, needs = write(suggestion), NO_SUBDOMAIN.needs
+            yield ObjectFinding(rule, pods.manifest, (*pods.path, "spec", "subdomain"), message, fix, needs=needs)
 
 
 def _cohorts(index: Index) -> Findings:

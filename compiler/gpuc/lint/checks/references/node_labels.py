@@ -43,7 +43,8 @@ def _flavor(flavor: ResourceFlavor, index: Index) -> Findings:
         if suggestion or nodes.is_complete:
             rule = FLAVOR_WITHOUT_NODES if index.tree.is_complete or suggestion else NOT_IN_THESE_FILES
             path: Path = ("spec", "nodeLabels", *filter(None, [key]))
-            yield ObjectFinding(rule, flavor.manifest, path, message, write(suggestion), on_key)
+            needs = FLAVOR_WITHOUT_NODES.needs
+            yield ObjectFinding(rule, flavor.manifest, path, message, write(suggestion), on_key, needs)
 
 
 def _levels(index: Index) -> Findings:
@@ -66,7 +67,7 @@ def _selector(pods: Pods, index: Index) -> Findings:
             yield from _unmatched(pods, (*path, key), key, [value], index)
         elif _is_for_pools(pods, index):
             rule = PODS_WITHOUT_NODES if index.tree.is_complete else NOT_IN_THESE_FILES
-            yield ObjectFinding(rule, pods.manifest, path, _NOT_TOGETHER)
+            yield ObjectFinding(rule, pods.manifest, path, _NOT_TOGETHER, needs=PODS_WITHOUT_NODES.needs)
 
 
 def _unmet(raw: Any, nodes: Pools) -> list[tuple[str, str]]:
@@ -99,7 +100,8 @@ def _unmatched(pods: Pods, path: Path, key: str, values: list[str], index: Index
         return
     rule = PODS_WITHOUT_NODES if index.tree.is_complete or suggestion else NOT_IN_THESE_FILES
     is_key = on_key and path[-1] == key
-    yield ObjectFinding(rule, pods.manifest, path, message, write(suggestion) if is_key or not on_key else "", is_key)
+    fix, needs = write(suggestion) if is_key or not on_key else "", "" if suggestion else PODS_WITHOUT_NODES.needs
+    yield ObjectFinding(rule, pods.manifest, path, message, fix, is_key, needs)
 
 
 def _is_for_pools(pods: Pods, index: Index) -> bool:

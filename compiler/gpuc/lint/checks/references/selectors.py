@@ -59,7 +59,7 @@ def _namespaces(manifest: Manifest, path: Path, raw: Any, index: Index) -> Findi
         if suggestion or (key != NAMESPACE_NAME and (existing or index.tree.is_complete)):
             rule = NO_NAMESPACE if index.tree.is_complete or suggestion else NOT_IN_THESE_FILES
             message = f'no namespace has {key}: "{" or ".join(values)}"{alternatives(existing, suggestion)}'
-            yield ObjectFinding(rule, manifest, label_path, message, write(suggestion))
+            yield ObjectFinding(rule, manifest, label_path, message, write(suggestion), needs=NO_NAMESPACE.needs)
 
 
 def _queues(index: Index) -> Findings:
@@ -154,7 +154,7 @@ def _misspelt_keys(manifest: Manifest, wanted: list[Wanted], candidates: _Candid
 def _misspelt_key(rule: Rule, manifest: Manifest, path: Path, key: str, nothing: str, suggestion: str) -> ObjectFinding:
     is_key = path[-1] == key
     message = f'{nothing} has the label "{key}"{alternatives((), suggestion)}'
-    return ObjectFinding(rule, manifest, path, message, write(suggestion) if is_key else "", is_key)
+    return ObjectFinding(rule, manifest, path, message, write(suggestion) if is_key else "", is_key, "")
 
 
 def _monitors(index: Index) -> Findings:

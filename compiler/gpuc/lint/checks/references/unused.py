@@ -4,13 +4,14 @@ from gpuc.cluster.flavors import FlavorCapacity
 from gpuc.cluster.index import Index
 from gpuc.cluster.pool import named
 from gpuc.cluster.pool_fields import LABELS
+from gpuc.cluster.pool_parts import pool_parts
 from gpuc.cluster.queue import from_objects
 from gpuc.diagnostics.finding import Rule
 from gpuc.kubernetes.api_groups import CONSTRAINTS, KARPENTER, KARPENTER_AWS, TEMPLATES
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.kubernetes.quantity import quantity
 from gpuc.lint.checks import Findings, check, rule_of
-from gpuc.manifest.manifest import Kind
+from gpuc.manifest.manifest import Kind, Manifest
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, group, items, pairs
 from gpuc.rules.queues.capacity import capacity_without_queue, without_quota
@@ -55,12 +56,20 @@ def findings(objects: ObjectSet) -> Findings:
         if (row.user[1] == "*" and row.user[0] in groups) or objects.has(*row.user):
             for manifest in objects.of(*row.kind):
                 name = index.symbols.name_of(manifest)
-                if (row.kind, name) not in used:
+                if (row.kind, name) not in used and not _lends(manifest, objects):
                     yield ObjectFinding(row.rule, manifest, (), row.message)
     yield from _cohorts(index)
     yield from _priorities(index, used)
     yield from _pools(index)
     yield from _config_maps(index, used)
+
+
+def _lends(manifest: Manifest, objects: ObjectSet) -> bool:
+    """Returns whether a ClusterQueue can lend quota to its cohort, so that it has a use without a LocalQueue."""
+    queue = from_objects(objects).by_name.get(manifest.name) if manifest.kind == "ClusterQueue" else None
+    if queue is None or queue.parent is None or objects.is_complete:
+        return False
+    return any(quota.nominal > 0 and quota.lend != 0 for quota in queue.quotas.values())
 
 
 def _cohorts(index: Index) -> Findings:
@@ -88,8 +97,9 @@ def _pools(index: Index) -> Findings:
     """Yields findings about node pools that neither Kueue nor a ResourceQuota counts."""
     pools = index.tree.once(FlavorCapacity).unqueued
     counted = _counted_by_quotas(index) if pools else set()
+    parts = {part.pool for part in index.tree.once(pool_parts)}
     for pool in pools:
-        if not pool.devices & counted:
+        if not pool.devices & counted and pool.of_spec not in parts:
             message = without_quota("queue or namespace", f"the nodes of {named([pool])}")
             yield ObjectFinding(capacity_without_queue.rule, pool.manifest, pool.place(LABELS), message)
 

@@ -8,7 +8,7 @@ from itertools import chain
 from gpuc.cluster.flavors import FlavorCapacity, ResourceFlavor
 from gpuc.cluster.pool import named
 from gpuc.cluster.pool_fields import LIMITS, REQUIREMENTS
-from gpuc.cluster.queue import Member
+from gpuc.cluster.queue import Member, parent
 from gpuc.diagnostics.contract import PODS
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.amounts import Amounts, described, pods_that_fit, quantity_text
@@ -99,7 +99,10 @@ def _never_starts(cluster: ClusterIndex) -> Findings:
         is_certain = cluster.objects.is_complete or step.stage not in _DEPENDS_ON_OTHER_FILES
         rule = NEVER_STARTS if is_certain else NEVER_STARTS_IN_INPUT
         cause = f", by {step.manifest}" if step.manifest is not None and step.manifest is not manifest else ""
-        yield ObjectFinding(rule, manifest, ("spec",), f"{step.stage.value}{cause}: {step.message}")
+        # Other files may have a ClusterQueue of the cohort that lends the quota.
+        may_borrow = step.stage is Stage.QUOTA and step.manifest is not None and bool(parent(step.manifest)[1])
+        needs = "all objects" if may_borrow else None
+        yield ObjectFinding(rule, manifest, ("spec",), f"{step.stage.value}{cause}: {step.message}", needs=needs)
 
 
 def _of_flavor(cluster: ClusterIndex, queue: Member, flavor: ResourceFlavor, pods: dict[str, Amounts]) -> Findings:

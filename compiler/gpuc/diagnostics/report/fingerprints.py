@@ -1,0 +1,37 @@
+"""The identity of findings across commits: for baselines, and for the alerts of code scanning."""
+
+import os
+import re
+from collections import Counter
+from collections.abc import Iterable
+from hashlib import sha256
+
+from gpuc.diagnostics.report.result import ReportRow
+
+
+def fingerprints(rows: Iterable[ReportRow], prefix: str) -> list[str]:
+    """Returns a hash and a counter for each row of a report. Both stay the same when lines move or numbers change.
+
+    The hash is of the rule id, the file, and the spec path. A finding without a path has the object and the field in
+    its message, of which numbers after the name of the object and the text after a semicolon do not count. The counter
+    distinguishes equal hashes.
+
+    Args:
+        prefix: the path of the root in its repository, so that the hash does not depend on the folder of the command.
+    """
+    counts: Counter[str] = Counter()
+    prints = []
+    for row in rows:
+        finding = row.finding
+        subject, separator, text = finding.message.partition(": ")
+        about = row.path or subject + separator + re.sub(r"\d+", "#", text.partition(";")[0])
+        file = in_repository(finding.mark.file, prefix) if finding.mark else finding.cluster
+        digest = sha256("\0".join((finding.id, file, about)).encode("utf-8", "backslashreplace")).hexdigest()[:16]
+        counts[digest] += 1
+        prints.append(f"{digest}:{counts[digest]}")
+    return prints
+
+
+def in_repository(file: str, prefix: str) -> str:
+    """Returns the path of a file in its repository, also for an absolute path and for "./file"."""
+    return os.path.normpath(prefix + (os.path.relpath(file) if os.path.isabs(file) else file))

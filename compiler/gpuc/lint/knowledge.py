@@ -1,0 +1,197 @@
+"""What the input of `gpuc lint` proves about a cluster: a folder may be a part of it, and programs complete objects.
+
+A rule names what it needs (Rule.needs), and a finding may name it more precisely (ObjectFinding.needs):
+
+    names of KIND     the names of all objects of a kind. A name that is near a known name is misspelt in any case.
+    labels of KIND    the labels of all objects of a kind, in the same way
+    all objects       all objects of the cluster, for what nothing refers to and for sums
+    complete object   all fields of the object
+    complete pods     all fields of the pods that a controller makes of the object
+    own definition    the definition of the object's kind in the version of the cluster
+    complete labels   all labels of the object and of its pods
+    one cluster       the input has the objects of one cluster, and not variants of them
+
+The input is the whole with `--complete`, in a folder that gpuc compiled, and in the output of `kubectl get -o yaml`.
+"""
+
+import os
+import re
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+from msgspec import Struct, field
+
+from gpuc.cluster.application import ARGO, Source, application_in, sync_options
+from gpuc.documents.source_map import SourceMap
+from gpuc.kubernetes.api_groups import KARPENTER, KARPENTER_AWS
+from gpuc.kubernetes.kueue import GROUP
+from gpuc.lint.load.kustomize import adds_labels, has_patches
+from gpuc.lint.load.loaded_files import LoadedFiles
+from gpuc.manifest.manifest import Manifest
+from gpuc.objects.object_finding import ObjectFinding
+from gpuc.objects.object_set import ObjectSet, by_first, dig, group, items
+from gpuc.objects.pods import pods_of
+
+NAMED = ("names of ", "labels of ")
+ALL_OBJECTS = "all objects"
+COMPLETE_OBJECT = "complete object"
+COMPLETE_LABELS = "complete labels"
+COMPLETE_PODS = "complete pods"
+OWN_DEFINITION = "own definition"
+ONE_CLUSTER = "one cluster"
+_SERVER_SIDE = "ServerSideApply=true"
+_FLUX_MERGE = "kustomize.toolkit.fluxcd.io/ssa"
+"""The annotation with which Flux merges fields into an object of others.
+
+Source: fluxcd/kustomize-controller docs/spec/v1/kustomizations.md
+"""
+_NAME = re.compile(r"""^[ \t]*(?:- )?["']?name["']?:[ \t]*["']?([\w.-]+)""", re.MULTILINE)
+"""The names in the text of a template."""
+_SCHEMA = "openAPIV3Schema"
+_HINT = "--complete says that the input is the whole cluster"
+
+
+class Knowledge(Struct, dict=True):
+    """What the files below one path prove."""
+
+    objects: ObjectSet
+    files: LoadedFiles
+    source_map: SourceMap
+    root: str
+    """The path of the user."""
+    is_complete: bool
+    """Whether the user says that the input has all objects of a cluster."""
+    _compiled: dict[str, bool] = field(default_factory=dict)
+    """Whether gpuc compiled a folder, by path."""
+
+    def not_judged(self, finding: ObjectFinding) -> str:
+        """Returns what is not judged and the reason, if the input does not prove a finding; otherwise nothing."""
+        needs = finding.rule.needs if finding.needs is None else finding.needs
+        reasons = (self._unmet(need, finding) for need in needs.split(", ") if need)
+        return next(filter(None, reasons), "")
+
+    def _unmet(self, need: str, finding: ObjectFinding) -> str:
+        manifest = finding.manifest
+        if need in (COMPLETE_OBJECT, COMPLETE_LABELS, COMPLETE_PODS):
+            return self._completed(finding, need)
+        if need == OWN_DEFINITION:
+            return self._of_other_version(finding)
+        if need.startswith(NAMED):
+            name = dig(manifest.document(), *finding.path)
+            if isinstance(name, str) and name in self._names_in_templates:
+                return f"{need}, which templates of the input have; render the templates and lint the output"
+        if need == ONE_CLUSTER:
+            twice = "" if self.is_complete else self._variant
+            return f"how queues and nodes of the input act together, because {twice} is in it twice" if twice else ""
+        if self.is_whole(manifest) or (need.startswith(NAMED) and finding.fix):
+            return ""
+        if need == ALL_OBJECTS:
+            return f"{finding.rule.id}, which needs all objects of the cluster; {_HINT}"
+        return f"{need} that the input lacks and the cluster may have; {_HINT}"
+
+    def is_whole(self, manifest: Manifest) -> bool:
+        """Returns whether the input has all objects to which an object can refer."""
+        is_live = (manifest.file, *manifest.origin[:1]) in self.files.live
+        return self.is_complete or is_live or self._is_compiled(manifest.file)
+
+    def _is_compiled(self, file: str) -> bool:
+        """Returns whether a file is in a compiled folder, and the input has all of this folder."""
+        from gpuc.write.lockfile import LOCKFILE  # imported here, because few inputs have a finding that needs it
+
+        folder = os.path.dirname(file)
+        if folder not in self._compiled:
+            is_below = os.path.normpath(self.root) == "." or folder.startswith(os.path.normpath(self.root))
+            has_lock = is_below and os.path.exists(os.path.join(folder, LOCKFILE))
+            self._compiled[folder] = has_lock or (
+                is_below and folder != os.path.dirname(folder) and self._is_compiled(folder)
+            )
+        return self._compiled[folder]
+
+    def _completed(self, finding: ObjectFinding, need: str) -> str:
+        """Returns what another program or person adds to an object; an empty string for a complete object."""
+        manifest = finding.manifest
+        if has_patches(self.files.kustomizations) or any(path in f"/{manifest.file}" for path in self._patched_by_flux):
+            return "missing fields that Kustomize patches may add; lint the output of `kubectl kustomize`"
+        if need == COMPLETE_LABELS and adds_labels(self.files.kustomizations):
+            return "labels that Kustomizations add; lint the output of `kubectl kustomize`"
+        if self.is_whole(manifest):
+            return ""
+        if need == COMPLETE_PODS and _has_operator(manifest) and not finding.fix:
+            return f"volumes and ports of the pods of {manifest.kind}, to which its controller may add more"
+        if self._is_merged(manifest):
+            return "missing fields of objects that server-side apply merges with the objects of other programs"
+        *above, key = finding.path or ("",)
+        is_blank = key in self._written(manifest, above)
+        if need == COMPLETE_OBJECT and (is_blank or "template" in os.path.basename(manifest.file)):
+            return "missing fields of templates and fields without a value, which people or programs fill in"
+        return ""
+
+    def _written(self, manifest: Manifest, path: Sequence[str | int]) -> Any:
+        """Returns the map at a path of an object with its nulls; an empty map for any other value."""
+        is_in_file = isinstance(manifest.origin[0], int)
+        value = self.source_map.value(manifest.file, (*manifest.origin, *path)) if is_in_file else None
+        return value if isinstance(value, dict) else {}
+
+    def _of_other_version(self, finding: ObjectFinding) -> str:
+        """Returns that a field is of another version, if a CustomResourceDefinition of the input has the field."""
+        manifest, (*above, key) = finding.manifest, finding.path or ("",)
+        steps = [step for name in above for step in (("items",) if isinstance(name, int) else ("properties", name))]
+        for schema in self._definitions.get((manifest.api, manifest.kind), ()):
+            if key in (dig(schema, *steps, "properties") or ()):
+                return f"fields of {manifest.kind} that its definition in the input has; --crds checks them"
+        return ""
+
+    @cached_property
+    def _definitions(self) -> dict[tuple[str, str], list[Any]]:
+        """The schemas of the CustomResourceDefinitions in the input, by apiVersion and kind."""
+        specs = [row.body.get("spec") for row in self.objects.of("apiextensions.k8s.io", "CustomResourceDefinition")]
+        return by_first(
+            ((f"{dig(spec, 'group')}/{dig(row, 'name')}", str(dig(spec, "names", "kind"))), dig(row, "schema", _SCHEMA))
+            for spec in specs
+            for _, row in items(dig(spec, "versions"))
+        )
+
+    def _is_merged(self, manifest: Manifest) -> bool:
+        options = sync_options(manifest)
+        if "ServerSideApply=false" in options:
+            return False
+        is_annotated = _SERVER_SIDE in options or str(manifest.annotations.get(_FLUX_MERGE)).lower() == "merge"
+        return is_annotated or any(source.syncs(manifest.file) for source in self._server_side)
+
+    @cached_property
+    def _server_side(self) -> list[Source]:
+        """The sources of the Applications whose objects Argo CD merges on the server."""
+        found = (
+            application_in(row) for kind in ("Application", "ApplicationSet") for row in self.objects.of(ARGO, kind)
+        )
+        return [
+            source for application in found if _SERVER_SIDE in application.options for source in application.sources
+        ]
+
+    @cached_property
+    def _patched_by_flux(self) -> list[str]:
+        """The folders whose objects a Kustomization of Flux patches, between slashes."""
+        specs = [row.body.get("spec") for row in self.objects.of("kustomize.toolkit.fluxcd.io", "Kustomization")]
+        patched = [spec for spec in specs if dig(spec, "patches") or dig(spec, "components")]
+        return [f"/{path.strip('./')}/" for spec in patched if isinstance(path := dig(spec, "path"), str)]
+
+    @cached_property
+    def _names_in_templates(self) -> frozenset[str]:
+        return frozenset(name for text in self.files.templates for name in _NAME.findall(text))
+
+    @cached_property
+    def _variant(self) -> str:
+        """The first queue, flavor or node pool that two files of the input define differently; otherwise empty."""
+        first: dict[tuple[str, str, str], Manifest] = {}
+        for manifest in (row for row in self.objects.manifests if group(row) in (GROUP, KARPENTER, KARPENTER_AWS)):
+            other = first.setdefault((manifest.kind, manifest.namespace, manifest.name), manifest)
+            if other.body != manifest.body and other.file != manifest.file:
+                return str(manifest)
+        return ""
+
+
+def _has_operator(manifest: Manifest) -> bool:
+    """Returns whether an operator, and not Kubernetes or a SIG of it, makes the pods of an object."""
+    api_group = group(manifest)
+    return "." in api_group and not api_group.endswith("k8s.io") and any(pods_of(manifest))
