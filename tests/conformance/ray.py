@@ -161,7 +161,7 @@ def made(client: Client, document: Object) -> Compared:
         found = _state(client, created)
         if found != last:
             last, changed_at = found, time.monotonic()
-            quiet = QUIET_SECONDS if found.pods or found.refusal else SECONDS / 2
+            quiet = QUIET_SECONDS if found.pods or found.refusal else SECONDS // 2
     return last
 
 
@@ -190,7 +190,7 @@ def _state(client: Client, created: Object) -> Compared:
             reserved = condition(row, "QuotaReserved")
             if reserved.get("status") == "False" and reserved.get("reason") != "Waiting":
                 found.refusal = f"Kueue: {reserved.get('message')}"
-            for part in row["spec"]["podSets"]:
+            for part in filter(lambda row: row["count"], row["spec"]["podSets"]):
                 found.queued[part["name"]] = part["count"], _requests(pod_requests(part["template"]["spec"]))
     return found
 
