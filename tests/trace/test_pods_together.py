@@ -77,6 +77,7 @@ def deployment(spec: dict[str, Any], replicas: int) -> Manifest:
         (near(ZONE), 9, [of("gpu", *A, limit="1"), of("other", *B, limit="1")], "failed"),
         (near(ZONE), 9, [of("gpu", *A, limit="1"), of("other", *A, limit="1")], "passed"),
         (near(HOST) | even(HOST), 1, [of("gpu", *A)], "passed"),
+        ({"affinity": anti(ZONE)["affinity"] | near(HOST)["affinity"]}, 2, [of("gpu", *A, *B)], "failed"),
         (near(ZONE) | even(ZONE), 17, [of("gpu", *A, *B)], "failed"),
     ],
 )  # fmt: skip

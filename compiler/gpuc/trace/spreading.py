@@ -110,7 +110,7 @@ def spread(cluster: ClusterIndex, pods: PodSet, demand: PodDemand, found: Sequen
     parts += [_on_one_host(rule, narrow, found, on_hosts) for rule in on_hosts if rule.name == _NEAR]
     together = {rule.key for rule in rules if rule.name == _NEAR and rule.is_own}
     others = (rule for rule in rules if rule.key != HOSTNAME)
-    parts += [_on_domain(cluster, rule, narrow, found, rule.key in together) for rule in others]
+    parts += [_on_domain(cluster, rule, narrow, found, bool(together & {rule.key, HOSTNAME})) for rule in others]
     return Spread(
         per_node,
         next((part.refusal for part in parts if part.refusal), None),
