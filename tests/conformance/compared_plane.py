@@ -26,6 +26,7 @@ from tests.conformance.random_workloads import JOBSET, RandomWorkload
 from tests.conformance.real_answers import KINDS, NODE, Answer, answer, refusal, undecided
 from tests.conformance.shared_plane import upstream_crds
 from tests.conformance.watched_objects import WatchedObjects
+from tests.conformance.workload_mutations_rules import PREFIX
 
 START_SECONDS = 180
 DECISION_SECONDS = 40
@@ -39,6 +40,8 @@ ROUND = 45
 """The largest number of workloads in a round."""
 USED = 0.6
 """The part of a quota or pool that the workloads of a round use together."""
+MOST_NODES = 2.0
+"""The nodes of a workload with rules between its pods in a round; a workload that lacks nodes runs again alone."""
 HEAVY = frozenset({
     "more pods than the quota", "twenty pods", "host anti-affinity beyond the nodes", "one block for twelve nodes",
 })  # fmt: skip
@@ -66,13 +69,14 @@ class Round:
             return False
         target = workload.target
         heavy = is_alone or workload.mutation in HEAVY
+        nodes = MOST_NODES if workload.mutation.startswith(PREFIX) else workload.nodes
         limits = {
             ("pool", target.pool.name): float(target.pool.nodes_max),
             ("quota", target.namespace.name if not target.queue else target.queue, target.pool.name): target.nodes,
         }
         if is_alone:
             limits = {("cohort",): 1.0} if target.queue else {**limits, ("namespace", target.namespace.name): 1.0}
-        wanted = {key: limit if heavy else workload.nodes for key, limit in limits.items()}
+        wanted = {key: limit if heavy else min(nodes, limit) for key, limit in limits.items()}
         for key, limit in limits.items():
             if key in self.used and self.used[key] + wanted[key] > USED * limit:
                 return False

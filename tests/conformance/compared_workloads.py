@@ -65,15 +65,21 @@ def run(
     seed: int = SEED,
     names: Sequence[str] = tuple(SHARES),
     progress: Callable[[str], None] = lambda line: None,
+    only: str = "",
 ) -> Comparison:
-    """Compares workloads of example clusters; count is the number of workloads for all examples together."""
+    """Compares workloads of example clusters.
+
+    Args:
+        count: the number of workloads for all examples together.
+        only: as for random_workloads.
+    """
     started, rows = time.monotonic(), list[Row]()
     jobset = _jobset_programs(progress)
     left_out = frozenset(() if jobset else ("JobSet",))
     total = sum(SHARES[name] for name in names)
     for name in names:
         spec = compiled_spec(ROOT, f"specs/{name}.yaml", for_rehearsal=True)
-        workloads = list(random_workloads(spec.cluster, round(count * SHARES[name] / total), seed, left_out))
+        workloads = list(random_workloads(spec.cluster, round(count * SHARES[name] / total), seed, left_out, only))
         rows += _compare(spec, workloads, jobset, progress)
         progress(Comparison(rows, time.monotonic() - started).summary())
     return Comparison(rows, time.monotonic() - started)
@@ -121,10 +127,13 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--count", type=int, default=LONG_COUNT, help="number of workloads in all clusters")
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--report", type=Path, default=RECORD, help="the file of the report")
+    parser.add_argument(
+        "--only", default="", help="the start of the names of mutations, of which every workload has one"
+    )
     given = parser.parse_args(arguments)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
 
-    comparison = run(given.count, given.seed, given.names or tuple(SHARES), print_progress)
+    comparison = run(given.count, given.seed, given.names or tuple(SHARES), print_progress, given.only)
     given.report.write_text(markdown(comparison), encoding="utf-8")
     for problem in comparison.problems():
         print(f"FAILED  {problem}")

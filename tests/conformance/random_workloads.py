@@ -69,21 +69,22 @@ class RandomWorkload:
 
 
 def random_workloads(
-    cluster: Cluster, count: int, seed: int, left_out: frozenset[str] = frozenset()
+    cluster: Cluster, count: int, seed: int, left_out: frozenset[str] = frozenset(), only: str = ""
 ) -> Iterator[RandomWorkload]:
     """Yields workloads. Every second workload has a mutation; all mutations are used equally often.
 
     Args:
         left_out: kinds of workloads that are not used.
+        only: the start of the names of the used mutations; then every workload has one.
     """
     possible = {kind: found for kind, found in targets(cluster).items() if kind not in left_out}
-    mutations = list(MUTATIONS)
+    mutations = [name for name in MUTATIONS if name.startswith(only)]
     Random(f"{cluster.name} {seed}").shuffle(mutations)
     for number in range(count):
-        if number % 2 == 0:
+        if number % 2 == 0 and not only:
             yield _workload(cluster, possible, number, Random(f"{cluster.name} {seed} {number}"))
             continue
-        start = number // 2
+        start = number if only else number // 2
         mutated = (
             _mutated(cluster, possible, number, seed, mutations[(start + skipped) % len(mutations)])
             for skipped in range(len(mutations))

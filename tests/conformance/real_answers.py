@@ -19,6 +19,8 @@ JOB_CONTROLLER = "kubernetes.io/job-controller"
 KUEUE_GATES = ("kueue.x-k8s.io/admission", "kueue.x-k8s.io/topology")
 _KARPENTER_MESSAGE = "Failed to schedule pod"
 _SCHEDULER = "; the scheduler: "
+_NOT_YET = "unsatisfiable topology constraint"
+"""Part of a message of Karpenter about pods for which it can start nodes when the nodes of other pods are ready."""
 _FINAL_SCHEDULING = ("persistentvolumeclaim", "didn't find available persistent volumes")
 """Parts of messages of the scheduler about which Karpenter reports nothing."""
 _CONFLICT = ("the object has been modified", "please apply your changes to the latest version", "already exists",
@@ -157,7 +159,8 @@ def _waiting_pod(watched: WatchedObjects, pod: Object, nodes: set[str]) -> Answe
         return Answer("no", "nodes", message)
     for event in watched.events_of(pod["metadata"]["uid"]):
         text = str(event.get("message", ""))
-        if event.get("reason") == "FailedScheduling" and text.startswith(_KARPENTER_MESSAGE):
+        is_failure = event.get("reason") == "FailedScheduling" and text.startswith(_KARPENTER_MESSAGE)
+        if is_failure and _NOT_YET not in text:
             return Answer("no", "nodes", f"{text}{_SCHEDULER}{message}")
     return None
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from tests.conformance import workload_mutations_code, workload_mutations_queue
+from tests.conformance import workload_mutations_code, workload_mutations_queue, workload_mutations_rules
 from tests.conformance.workload_drafts import Draft, Mutation
 
 
@@ -61,7 +61,8 @@ _CHANGES: dict[str, Callable[[Draft, Any], object]] = {
 def _mutation(name: str, written: Any) -> Mutation:
     """Returns the mutation of an entry of the file."""
     if written == "by code":
-        return {**workload_mutations_code.BY_CODE, **workload_mutations_queue.QUEUE}[name]
+        queue, rules = workload_mutations_queue.QUEUE, workload_mutations_rules.BY_CODE
+        return {**workload_mutations_code.BY_CODE, **queue, **rules}[name]
 
     def mutate(draft: Draft) -> bool:
         changes = deepcopy(written)

@@ -15,13 +15,17 @@ HEAD = {
 CLUSTER = {"rayClusterSpec": {"headGroupSpec": HEAD}}
 OWN = {"submitterPodTemplate": {"spec": {"restartPolicy": "Never", "containers": [{"name": "submit"}]}}}
 
+WHOLE = {
+    "submitterPodTemplate": {"spec": {"restartPolicy": "Never", "containers": [{"name": "submit", "image": "ray"}]}}
+}
+
 
 @pytest.mark.parametrize(
     ("spec", "sets", "failed"),
     [
         (CLUSTER, ["head", "submitter"], []),
         ({**CLUSTER, "submissionMode": "HTTPMode"}, ["head"], []),
-        ({"clusterSelector": {"ray.io/cluster": "shared"}}, ["submitter"], []),
+        ({"clusterSelector": {"ray.io/cluster": "shared"}, **WHOLE}, ["submitter"], []),
         ({**CLUSTER, **OWN}, ["head", "submitter"], ["the required field image is missing"]),
     ],
 )

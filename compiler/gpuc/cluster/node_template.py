@@ -129,6 +129,13 @@ class NodeTemplate:
         is_own = self._at((*LABELS, wanted.key)) is not None
         return self.manifest, (*LABELS, wanted.key) if is_own else LABELS
 
+    @property
+    def max_pods_field(self) -> tuple[Manifest, Path] | None:
+        """The object and the path that limit the pods of a node; None if the instance type does."""
+        path: Path = ("spec", "kubelet", "maxPods")
+        manifest = self._class.manifest
+        return (manifest, path) if manifest is not None and dig(manifest.body, *path) is not None else None
+
     def unknown_location(self, term: Iterable[Requirement]) -> str:
         """Returns the requirement of a pod for a zone or region that the input does not show; empty without one.
 

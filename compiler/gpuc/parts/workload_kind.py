@@ -17,8 +17,28 @@ from gpuc.manifest.manifest import Body, Kind
 LABELS = ("metadata", "labels")
 RANDOM_SUFFIX = "-xxxxx"
 """The form of the random suffix of generated names."""
-Template = tuple[str, Any]
-"""The name of a pod set and the spec of its pods, unvalidated."""
+
+
+class FurtherPods(NamedTuple):
+    """A pod that a Job of the controller runs, in addition to the pods of the templates."""
+
+    pod_set: str
+    template: Any
+    """The template of the pod, unvalidated."""
+    field: Path
+    """The field of the object in which users can write the template."""
+    is_written: bool
+    """Whether the object has the template; otherwise it is the controller's own."""
+
+
+class Made(NamedTuple):
+    """The pods that a controller makes from a template, and what Kueue counts for them."""
+
+    pod: Any
+    """The spec of a pod, with what the controller adds."""
+    number: int
+    queued: Any
+    """The spec of which Kueue counts the requests. The number of these pods is that of the pod set."""
 
 
 class Queueing(NamedTuple):
@@ -78,6 +98,8 @@ class ChildTemplate(Struct, frozen=True):
     """The labels that the controller adds to the object."""
     path: Path
     """The path of the template in the workload; empty if the workload itself is the template."""
+    part: Path = ()
+    """The part of the object that the workload has at `path`; empty for the complete object."""
 
 
 class Child(Struct, frozen=True):
@@ -121,8 +143,14 @@ AT_ONCE = Start(("spec",), schedule=None, deadline=None, managers=())
 class Traits(NamedTuple):
     """What only few kinds have."""
 
-    further_pods: Callable[[Body], Iterator[Template]]
-    """Yields the pod sets of one pod whose templates the object perhaps does not have; a Job owns their pods."""
+    further_pods: Callable[[Body], Iterator[FurtherPods]]
+    made: Callable[[Body, Path, Any], Made | None]
+    """Returns the pods of a template, from the object, the path of the template and the spec of the pods; None if they
+    are as many as in the pod set and the controller adds nothing that matters."""
+    elsewhere: Callable[[Body], str]
+    """Returns the field that gives the work of an object to the pods of another object, in words; else empty.
+
+    Kueue ignores such an object, and no pods come from its templates."""
     claims: Path
     """The path of the templates of named PersistentVolumeClaims, as in a StatefulSet; empty without such templates."""
     keeps_data: bool
@@ -152,8 +180,9 @@ class Traits(NamedTuple):
 
 
 NO_TRAITS = Traits(
-    lambda _: iter(()), claims=(), keeps_data=False, is_scaled=False, is_per_node=False, has_service=False,
-    is_expanded=False, is_rehearsed=False, why_not_traced="", placement=lambda _, __, ___: None,
+    lambda _: iter(()), made=lambda _, __, ___: None, elsewhere=lambda _: "", claims=(), keeps_data=False,
+    is_scaled=False, is_per_node=False, has_service=False, is_expanded=False, is_rehearsed=False, why_not_traced="",
+    placement=lambda _, __, ___: None,
 )  # fmt: skip
 
 

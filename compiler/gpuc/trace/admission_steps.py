@@ -1,8 +1,9 @@
 """Checks the creation of a workload, of its jobs and of its pods by the API server, before and after Kueue."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
-from itertools import chain
+from functools import lru_cache, partial
+
+from msgspec.structs import replace
 
 from gpuc.admission.limit_ranges import limit_range_decisions
 from gpuc.admission.mutating import mutated
@@ -16,6 +17,7 @@ from gpuc.admission.rights import member_groups, rights
 from gpuc.admission.validation import validation_errors, with_defaults
 from gpuc.admission.validation.kueue import CHECK as KUEUE_WEBHOOK
 from gpuc.admission.validation.kueue import ELASTIC
+from gpuc.admission.validation.table import CONTROLLER
 from gpuc.cluster.flavors import ResourceFlavor
 from gpuc.cluster.namespace import namespaces
 from gpuc.diagnostics.finding import Path
@@ -122,16 +124,18 @@ def _creation_steps(
 ) -> Steps:
     """Yields the steps of the creation of one object, in the stages of the validation and of the policies."""
     request = _admitted(cluster, creation.request)
-    objects, path = cluster.objects, creation.path
+    objects, steps = cluster.objects, partial(_steps, path=creation.path, pods=pods, part=creation.part)
+    errors = list(_errors(cluster, request)) if validates else []
     if validates:
         kind = f"{request.document.get('kind')} {dig(request.document, 'metadata', 'name')}"
         valid = Decision("allowed", "API server", f"{kind} is valid")
-        yield from _steps(stages[0], chain([valid], _errors(cluster, request)), path, pods)
-    yield from _steps(stages[1], cluster.objects.once(Policies).decide(request), path, pods)
-    yield from _steps(stages[1], webhook_decisions(objects, request), path, pods)
-    yield from _steps(Stage.POD_SECURITY, pod_security(objects, request), path, pods)
+        yield from steps(stages[0], [valid, *(error for error in errors if not error.check.startswith(CONTROLLER))])
+    yield from steps(stages[1], cluster.objects.once(Policies).decide(request))
+    yield from steps(stages[1], webhook_decisions(objects, request))
+    yield from steps(Stage.POD_SECURITY, pod_security(objects, request))
     if validates:
-        yield from _steps(stages[0], reference_decisions(objects, request), path, pods)
+        yield from steps(stages[0], reference_decisions(objects, request))
+        yield from steps(Stage.SUSPENDED, [error for error in errors if error.check.startswith(CONTROLLER)])
 
 
 def _errors(cluster: ClusterIndex, request: Request) -> Iterator[Decision]:
@@ -154,9 +158,14 @@ def _without_elastic_annotation(document: Body) -> Body:
     return {**document, "metadata": {**metadata, "annotations": others}}
 
 
-def _steps(stage: Stage, decisions: Iterable[Decision], path: Path, pods: str = "") -> Steps:
-    """Yields a failed step for every denial; without denials, steps for what is unknown, assumed and allowed."""
-    made = list(decisions)
+def _steps(stage: Stage, decisions: Iterable[Decision], path: Path = (), pods: str = "", part: Path = ()) -> Steps:
+    """Yields a failed step for every denial; without denials, steps for what is unknown, assumed and allowed.
+
+    Args:
+        path: the path in the workload of the object that the decisions are about, or of a part of the object.
+        part: this part; empty for the complete object.
+    """
+    made = [replace(decision, field=_in_part(decision.field, part)) for decision in decisions]
     if denied := [decision for decision in made if decision.outcome == "denied"]:
         yield from all_failures(_step(stage, decision, path, pods) for decision in denied)
         return
@@ -190,9 +199,12 @@ def _step(stage: Stage, decision: Decision, path: Path, pods: str) -> Step:
 
 def _place(path: Path, field: Path) -> Path:
     """Returns the path in the workload of a field of an object, whose template is at `path`; empty if it is unknown."""
-    if not field:
-        return ()
-    return (*path, *field[1:]) if path[-1:] == ("rayClusterSpec",) else (*path, *field)
+    return (*path, *field) if field else ()
+
+
+def _in_part(field: Path, part: Path) -> Path:
+    """Returns the path of a field in a part of an object; empty for a field outside of the part."""
+    return field[len(part) :] if field[: len(part)] == part else ()
 
 
 def namespace_steps(cluster: ClusterIndex, workload: Workload) -> Steps:

@@ -94,9 +94,11 @@ class Room:
 
     @cached_property
     def _requests(self) -> Amounts:
-        objects, found = self._cluster.objects, self.daemonset_pods
-        admitted = (admitted_pod(objects, pods.manifest.namespace, pods.spec) for pods in found)
-        return total({**pod_requests(pod), PODS: 1} for pod in admitted)
+        return total({**self.requests_of(pods), PODS: 1} for pods in self.daemonset_pods)
+
+    def requests_of(self, pods: Pods) -> Amounts:
+        """Returns the requests of one pod, with the defaults of the cluster and of the namespace."""
+        return pod_requests(admitted_pod(self._cluster.objects, pods.manifest.namespace, pods.spec))
 
     def of(self, instance: "InstanceType") -> Amounts:
         """Returns the resources for pods on one node of an instance type."""

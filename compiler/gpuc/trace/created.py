@@ -10,7 +10,7 @@ from gpuc.kubernetes.controllers import user
 from gpuc.kubernetes.kueue import GATE, MANAGED_LABEL, PODSET_LABEL, QUEUE_LABEL
 from gpuc.manifest.manifest import Body
 from gpuc.objects.object_set import dig, items, pairs
-from gpuc.parts.workload_kind import RANDOM_SUFFIX, WorkloadKind
+from gpuc.parts.workload_kind import RANDOM_SUFFIX, ChildTemplate, WorkloadKind
 from gpuc.parts.workload_kinds import workload_kind
 from gpuc.trace.workload import PodSet, Workload
 
@@ -29,6 +29,8 @@ class Creation(NamedTuple):
     request: Request
     path: Path = ()
     """The path of the template of the object in the workload; empty for the workload itself."""
+    part: Path = ()
+    """The part of the object that the workload has at `path`; empty for the complete object."""
 
 
 def creator(kind: WorkloadKind, accounts: Mapping[str, str]) -> str:
@@ -58,8 +60,8 @@ def object_creations(workload: Workload, groups: Sequence[str], accounts: Mappin
     if not workload.pod_sets:
         return
     controller = creator(workload.record, accounts)
-    for document, path in _children(workload):
-        yield Creation(Request(document, controller), path)
+    for document, made in _children(workload):
+        yield Creation(Request(document, controller), made.path, made.part)
 
 
 def pod_creation(
@@ -76,9 +78,10 @@ def pod_creation(
     if workload.record.is_pod:
         document = workload.document
         return Creation(Request({**document, "spec": _spec(dig(document, "spec"), (), gated)}, MEMBER))
-    owner, name = _pod_owner(workload, pods), _owner_name(workload, pods.name)
+    owner = _pod_owner(workload, pods)
+    name = workload.name if pods.job_field else _owner_name(workload, pods.name)
     known = {key: value({"metadata": {"name": name}}, ()) for key, value in owner.labels.known.items()}
-    labels: Body = {**pods.labels, **known}
+    labels: Body = {**pods.labels, **{key: text for key, text in known.items() if text is not None}}
     if flavors:
         labels[PODSET_LABEL] = pods.name
     if gated:
@@ -166,9 +169,9 @@ def _spec(pod: Any, flavors: Sequence[ResourceFlavor], gated: bool) -> Any:
 
 
 def _pod_owner(workload: Workload, pods: PodSet) -> WorkloadKind:
-    """Returns the kind of the object that owns a pod; a Job owns the pods without a template in the workload."""
+    """Returns the kind of the object that owns a pod."""
     child = workload.record.child
-    if not pods.path:
+    if pods.job_field:
         return workload_kind("batch", "Job")
     return workload_kind(*child.kind) if child else workload.record
 
@@ -178,8 +181,8 @@ def _owner_name(workload: Workload, pod_set: str) -> str:
     return workload.name + (child.suffix.format(pod_set) if child else "")
 
 
-def _children(workload: Workload) -> Iterator[tuple[Body, Path]]:
-    """Yields the objects that the controller of a workload creates before the pods, with the paths of their templates.
+def _children(workload: Workload) -> Iterator[tuple[Body, ChildTemplate]]:
+    """Yields the objects that the controller of a workload creates before the pods, with their templates.
 
     The StatefulSets of a LeaderWorkerSet and the submitter Job of a RayJob are not included.
     """
@@ -190,7 +193,7 @@ def _children(workload: Workload) -> Iterator[tuple[Body, Path]]:
     for made in child.templates(workload.document):
         metadata = _metadata(workload, made.template, _owner_name(workload, made.pod_set), made.labels)
         body = {"metadata": {**metadata, "ownerReferences": [owner]}, "spec": dig(made.template, "spec")}
-        yield {"apiVersion": kind.api, "kind": kind.kind, **body}, made.path
+        yield {"apiVersion": kind.api, "kind": kind.kind, **body}, made
 
 
 def _owner(api: Any, kind: str, name: str) -> Body:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
+from gpuc.admission.validation.kueue import SLICE_CONSTRAINTS, SLICE_TOPOLOGY
 from gpuc.cluster.flavors import ResourceFlavor
 from gpuc.cluster.queue import GROUPS, Member
 from gpuc.diagnostics.finding import Path
@@ -33,7 +34,9 @@ def topology_level(annotations: Any) -> str | None:
         level = dig(annotations, key)
         if isinstance(level, str):
             return level
-    return "" if str(dig(annotations, UNCONSTRAINED_TOPOLOGY)).lower() == "true" else None
+    is_any = str(dig(annotations, UNCONSTRAINED_TOPOLOGY)).lower() == "true"
+    has_slices = any(dig(annotations, key) is not None for key in (SLICE_TOPOLOGY, SLICE_CONSTRAINTS))
+    return "" if is_any or has_slices else None
 
 
 def choose(

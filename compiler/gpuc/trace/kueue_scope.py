@@ -45,6 +45,8 @@ def how_to_manage(cluster: ClusterIndex, reason: str, workload: Workload) -> str
     Args:
         reason: the result of why_unmanaged.
     """
+    if workload.record.traits.elsewhere(workload.document):
+        return ""
     if reason.startswith(_EXCLUDED):
         return advice.for_local_queue(cluster, workload)
     label = f"set the label {QUEUE_LABEL} to the name of a LocalQueue"
@@ -143,8 +145,9 @@ def why_unmanaged(cluster: ClusterIndex, workload: Workload) -> str:
         return f"Kueue does not manage kind {workload.kind}; Kueue's integrations.frameworks are {known}"
     if _excluded(cluster, configuration, workload):
         return f"{_EXCLUDED} namespace {workload.namespace}"
-    if queue_of(cluster, workload):
-        return ""
+    elsewhere = workload.record.traits.elsewhere(workload.document)
+    if elsewhere or queue_of(cluster, workload):
+        return f"{elsewhere}, so Kueue does not manage the {workload.kind}" if elsewhere else ""
     if configuration is None:
         return f"the workload has no label {QUEUE_LABEL}, and by default Kueue ignores such workloads"
     if dig(configuration, "manageJobsWithoutQueueName") is not True:

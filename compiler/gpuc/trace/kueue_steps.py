@@ -3,12 +3,12 @@
 from functools import partial
 
 from gpuc.cluster.queue import GROUPS, Member, cluster_queue, inactive_reason
-from gpuc.kubernetes.amounts import Amounts, described
+from gpuc.kubernetes.amounts import Amounts, amounts, described
 from gpuc.kubernetes.flavor import Choice
 from gpuc.kubernetes.kueue import GROUP, PODSET_LABEL, PRIORITY_LABEL, QUEUE_LABEL
 from gpuc.kubernetes.selector import matches
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.object_set import dig
+from gpuc.objects.object_set import dig, items
 from gpuc.objects.selectors import selector
 from gpuc.trace import advice
 from gpuc.trace.cluster_index import ClusterIndex
@@ -90,6 +90,25 @@ def cluster_queue_step(cluster: ClusterIndex, workload: Workload, queue: Member)
         namespace = f"namespace {workload.namespace} ({shown or 'no labels'})"
         return step("failed", f"the namespaceSelector of {manifest} does not match {namespace}", path=path)
     return step("passed", f"{manifest} is active and accepts namespace {workload.namespace}", path=path)
+
+
+def request_steps(pods: PodSet) -> Steps:
+    """Yields a failed step for each container of which Kueue counts more than its limits.
+
+    Kueue sets missing requests to the defaults of a LimitRange, also if the container has smaller limits. The API
+    server would set them to the limits.
+
+    Source: kubernetes-sigs/kueue v0.19.2 pkg/workload/resources.go (AdjustResources, ValidateResources)
+    """
+    for part in ("initContainers", "containers"):
+        for index, container in items(dig(pods.pod, part)):
+            requests, limits = (amounts(dig(container, "resources", name)) for name in ("requests", "limits"))
+            if larger := [name for name, count in requests.items() if count > limits.get(name, count)]:
+                names, field = " and ".join(larger), (*pods.path, "spec", part, index, "resources")
+                message = f"Kueue counts requests of {names} above the limits of container {dig(container, 'name')}"
+                reason = "Kueue takes the default requests of a LimitRange, which exceed the limits of the pods."
+                fix = f"write requests of {names} for the container"
+                yield Step(Stage.RESOURCES, "failed", message, pods=pods.name, fix=fix, field=field, reason=reason)
 
 
 def quota_steps(cluster: ClusterIndex, queue: Member, pods: PodSet, requests: Amounts, choice: Choice) -> Steps:

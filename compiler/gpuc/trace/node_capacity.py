@@ -1,13 +1,12 @@
 """Whether the nodes of some node pools are enough for all pods of a pod set."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from msgspec.structs import replace
 
 from gpuc.cluster.application import Delivery
 from gpuc.cluster.node_class import AUTO_MODE_GROUP
-from gpuc.cluster.pool import Pool
 from gpuc.cluster.pool_fields import LIMITS, REPLICAS, REQUIREMENTS
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.amounts import Amounts
@@ -59,9 +58,10 @@ def capacity_step(
         return _shortage(cluster, found, demand, pods)
     pool = found[0].pool.manifest
     fit = {match.pool: pods_per_node(match, demand) for match in found}
-    if message := _refused_together(fit, demand.count, spreading):
-        fix, reason = "remove the rule, or run fewer such pods", "A rule between the pods allows fewer pods."
-        return Step(Stage.NODE, "failed", message, pool, (), pods.name, fix, reason=reason)
+    if refusal := spreading.refusal:
+        reason = "A rule between the pods allows fewer pods."
+        field = (*pods.path, "spec", *refusal.field)
+        return Step(Stage.NODE, "failed", refusal.message, pool, (), pods.name, refusal.fix, field, reason)
     min_values = [match.pool.unmet_min_values([*fit[match.pool], *types_with_room(match, demand)]) for match in found]
     if all(min_values):
         verdict = failed_if(cluster.objects.is_complete)
@@ -71,8 +71,7 @@ def capacity_step(
     certain = [match for match in found if not match.doubt]
     doubts = (match.doubt for match in found if match.doubt and fit[match.pool])
     doubt = "" if sum(max_pods(match, demand) for match in certain) >= demand.count else next(doubts, "")
-    unknown = doubt or spreading.unknown or _uneven(found, demand, spreading)
-    unknown = unknown or missing_device_plugin(cluster, demand.pod)
+    unknown = doubt or spreading.unknown or missing_device_plugin(cluster, demand.pod)
     return Step(Stage.NODE, "unknown", unknown, pool, (), pods.name) if unknown else None
 
 
@@ -106,17 +105,6 @@ def _shortage(cluster: ClusterIndex, found: list[MatchingPool], demand: PodDeman
     return Step(Stage.NODE, "failed", message, pool.manifest, path, pods.name, fix, reason=reason)
 
 
-def _uneven(found: Sequence[MatchingPool], demand: PodDemand, spreading: Spread) -> str:
-    """Returns a message if the pods may need more nodes because Karpenter spreads them; an empty string otherwise."""
-    wanted = spreading.wants_per_node
-    if wanted is None:
-        return ""
-    narrow = replace(demand, per_node=min(wanted, demand.per_node or wanted))
-    if sum(max_pods(match, narrow) for match in found) >= demand.count:
-        return ""
-    return "the trace does not evaluate topologySpreadConstraints of the pods: node pools have a limit"
-
-
 def unknown_resources(cluster: ClusterIndex, found: list[MatchingPool], requests: Amounts) -> str:
     """Returns a message with the requested resources for which a partial object set does not show the capacity."""
     if cluster.objects.is_complete or not found or any(not match.pool.is_static for match in found):
@@ -124,16 +112,6 @@ def unknown_resources(cluster: ClusterIndex, found: list[MatchingPool], requests
     known = {name for match in found for instance in match.types for name in match.room.of(instance)}
     names = ", ".join(name for name in requests if name not in known)
     return f"the input does not show the capacity of the existing nodes for {names}" if names else ""
-
-
-def _refused_together(fit: Mapping[Pool, Mapping[str, int]], count: int, spreading: Spread) -> str:
-    """Returns the reason why rules between the pods refuse some of the pods; an empty string if they refuse none."""
-    if spreading.at_most is not None and count > spreading.at_most:
-        return f"affinity or topologySpreadConstraints allow at most {spreading.at_most} pods in the zones of the nodes"
-    largest = max((number for counts in fit.values() for number in counts.values()), default=0)
-    if spreading.on_one_node and count > largest:
-        return f"podAffinity needs all pods on one node, and a node has room for {largest} of {count} pods"
-    return ""
 
 
 def _unsure_types(found: list[MatchingPool], demand: PodDemand) -> str:

@@ -7,6 +7,7 @@ from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.api_groups import STORAGE
 from gpuc.kubernetes.node_pool import is_restricted
 from gpuc.kubernetes.selector import NODE_OPERATORS, Requirement, Selector, equals
+from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet, dig, items, labels
 from gpuc.objects.selectors import NODE_TERMS, node_term, valid_requirements
 from gpuc.trace.nodes import MatchingPool, UnschedulableReason
@@ -113,23 +114,43 @@ def _step(pods: PodSet, fault: _Fault, verdict: Judgement, consequence: str) -> 
     return Step(Stage.NODE_POOL, verdict, message, pods=pods.name, fix=fault.fix, field=field)
 
 
-def with_volume_terms(
-    objects: ObjectSet, pods: PodSet, namespace: str, terms: tuple[Selector, ...]
-) -> tuple[tuple[Selector, ...], str]:
-    """Returns the node selector terms of a pod with the requirements of its volumes.
+class VolumeTerms(NamedTuple):
+    """The node selector terms of a pod with the requirements of its volumes."""
 
-    Also returns a volume of which the input does not show the zone, in words; or an empty string.
-    """
+    terms: tuple[Selector, ...]
+    unknown: str = ""
+    """A volume of which the input does not show the zone, in words; or an empty string."""
+    holder: tuple[Manifest, Path] | None = None
+    """The last object with such requirements, and their path; None without requirements."""
+
+    def step(self, step: Step) -> Step:
+        """Returns the step for pods that no node pool accepts because of a volume."""
+        if self.holder is None:
+            return step
+        manifest, path = self.holder
+        message, fix = (
+            f"{manifest} decides where the pods run: {step.message}",
+            "use a volume that nodes of the pool reach",
+        )
+        return step._replace(message=message, manifest=manifest, path=path, fix=fix, field=())
+
+
+def with_volume_terms(objects: ObjectSet, pods: PodSet, namespace: str, terms: tuple[Selector, ...]) -> VolumeTerms:
+    """Returns the node selector terms of a pod with the requirements of its volumes."""
+    holder: tuple[Manifest, Path] | None = None
     for claim in _claims(objects, pods, namespace):
         volume, name = dig(claim, "volumeName"), dig(claim, "storageClassName")
         alternatives: tuple[Selector, ...] = ()
         if isinstance(volume, str) and volume:
             manifest = objects.find("", "PersistentVolume", volume)
             if manifest is None:
-                return terms, f"the input does not show the zone of PersistentVolume {volume}"
-            rows = items(dig(manifest.body, "spec", "nodeAffinity", "required", "nodeSelectorTerms"))
+                return VolumeTerms(terms, f"the input does not show the zone of PersistentVolume {volume}")
+            path: Path = ("spec", "nodeAffinity", "required", "nodeSelectorTerms")
+            rows = items(dig(manifest.body, *path))
+            holder = manifest, path
             alternatives = tuple(node_term(row) for _, row in rows)
         elif isinstance(name, str) and (manifest := objects.find(STORAGE, "StorageClass", name)) is not None:
+            holder = manifest, ("allowedTopologies",)
             allowed = [
                 items(dig(row, "matchLabelExpressions")) for _, row in items(dig(manifest.body, "allowedTopologies"))
             ]
@@ -138,7 +159,7 @@ def with_volume_terms(
                 for rows in allowed
             )
         terms = tuple((*term, *more) for term in terms for more in alternatives or ((),))
-    return terms, ""
+    return VolumeTerms(terms, holder=holder)
 
 
 def _claims(objects: ObjectSet, pods: PodSet, namespace: str) -> Iterator[Any]:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from gpuc.admission.validation.kueue import SLICE_TOPOLOGY
 from gpuc.cluster.flavors import ResourceFlavor
 from gpuc.cluster.instance_labels import instance_labels
 from gpuc.cluster.pool import Pool
@@ -21,8 +22,9 @@ from gpuc.trace.cluster_index import ClusterIndex
 from gpuc.trace.flavors import topology_level
 from gpuc.trace.node_capacity import capacity_step, other_nodes, unknown_resources
 from gpuc.trace.node_fields import reason_step, selection_step, with_volume_terms
-from gpuc.trace.nodes import MatchingPool, PodDemand, matching_pools, max_pods, pod_demand, pods_per_node
+from gpuc.trace.nodes import MatchingPool, PodDemand, matching_pools, pod_demand, pods_per_node
 from gpuc.trace.packing import Load, packing_steps
+from gpuc.trace.slices import slices_of
 from gpuc.trace.spreading import Spread, placement_step, spread, unjudged_field, used_port
 from gpuc.trace.steps import Placement, Stage, Step, Steps, TraceResult, failed_if
 from gpuc.trace.workload import PodSet, Workload
@@ -52,6 +54,10 @@ def topology_steps(
     if invalid is not None and invalid.failed:
         yield invalid
         return
+    slices = slices_of(pods)
+    if problem := slices.problem(pods, flavor.levels):
+        yield step("failed", problem, field=(*pods.path, "metadata", "annotations", SLICE_TOPOLOGY))
+        return
     static = [match for match in found if match.pool.is_static]
     checks = queue.setting("admissionChecksStrategy")
     if not cluster.nodes.pools or checks or any(not match.pool.is_known for match in static):
@@ -60,20 +66,21 @@ def topology_steps(
     level = topology_level(pods.annotations) or ""
     required = level if dig(pods.annotations, REQUIRED_TOPOLOGY) is not None else ""  # all pods need the same domain
     nodes = 1 if required == HOSTNAME else cluster.domain_nodes.get(required)
-    rooms = [max_pods(match, demand, nodes) for match in static]
+    rooms = [slices.room(match, demand, nodes, cluster.domain_nodes) for match in static]
     room = max(rooms, default=0) if required else sum(rooms)
     if not any(match.pool.replicas for match in static):
         message = f"no topology domains at level: {level or 'any'}; flavor {flavor.name} has no static node pool"
         yield step("failed", message)
-    if room < pods.count:
-        unknown = unknown_resources(cluster, static, requests)
-        refusal = topology_refusal(flavor.topology, room, pods.count)
-        yield step("unknown", unknown) if unknown else step("failed", refusal)
+    if room < (whole := pods.count // slices.size * slices.size):
+        hidden = unknown_resources(cluster, static, requests)
+        refusal = topology_refusal(flavor.topology, room, whole)
+        yield step("unknown", hidden) if hidden else step("failed", refusal)
         return
     message = f'topology "{flavor.topology}" has room for {room} pod(s)'
-    if required not in ("", HOSTNAME, *cluster.domain_nodes):
-        message += f"; this assumes that all nodes are in one domain of {required}"
-    yield step("passed", message)
+    if assumed := [level for level in (required, slices.level) if level not in ("", HOSTNAME, *cluster.domain_nodes)]:
+        message += f"; this assumes that all nodes are in one domain of {assumed[0]}"
+    unknown = slices.unknown(pods)
+    yield step("unknown" if unknown else "passed", unknown or message)
 
 
 def workload_node_steps(
@@ -87,15 +94,16 @@ def workload_node_steps(
     """
     loads = []
     for pods, resources in sets:
-        terms, unknown_volume = with_volume_terms(cluster.objects, pods, workload.namespace, resources.terms)
-        located = replace(resources, terms=terms)
-        spreading = spread(pods, pods.count * copies, matching_pools(cluster, located)[0])
-        spreading = replace(spreading, unknown=unknown_volume or spreading.unknown)
+        volumes = with_volume_terms(cluster.objects, pods, workload.namespace, resources.terms)
+        located = replace(resources, terms=volumes.terms)
+        spreading = spread(cluster, pods, replace(located, count=pods.count * copies), _usable(cluster, pods, located))
+        spreading = replace(spreading, unknown=volumes.unknown or spreading.unknown)
         demand = replace(located, per_node=spreading.per_node)
         is_placed = False
         for step in node_steps(cluster, pods, demand, result, spreading, copies):
             is_placed = is_placed or (step.stage is Stage.NODE and step.verdict == "passed")
-            yield step
+            is_far = step.failed and step.stage is Stage.NODE_POOL and bool(_usable(cluster, pods, resources))
+            yield volumes.step(step) if is_far else step
         if exclusive := placement_step(workload, pods):
             yield exclusive
         if is_placed:

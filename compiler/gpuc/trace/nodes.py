@@ -221,6 +221,8 @@ def insufficient_resources(found: Sequence[MatchingPool], pods: PodDemand) -> Un
     unsure = {name for match in found for name in match.unsure_types}
     if not match.types and not unsure:
         return _no_type(pool, pods)
+    if full := _full_of_pods(found, pods):
+        return full
     rooms = [match.room.of(instance) for match in found for instance in match.types]
     unsure_types = ((match.pool, name) for match in found for name in match.unsure_types)
     unsure_rooms = [other.capacity(name) for other, name in unsure_types if other.hardware(name)]
@@ -241,11 +243,46 @@ def insufficient_resources(found: Sequence[MatchingPool], pods: PodDemand) -> Un
     types = several([*(instance.type for match in found for instance in match.types), *sorted(unsure)])
     reason = "; ".join(exceeded) or f"the pod requests {described(pods.pod)} together"
     limits = [counted(name, most) for name, count, most in largest if count > most > 0]
-    none = [name for name, _, most in largest if most == 0]
+    none = [name for name, _, most in largest if most == 0 and name not in (CPU, MEMORY, PODS)]
     fix = f"request at most {', '.join(limits)} in one pod" if limits else "request less in one pod"
     fix = _remove(none) if none else fix
+    if agent := _largest_agent(found, pods, [name for name, count, most in largest if count > most]):
+        reason, fix = f"{reason}; without {agent}, the pod fits", f"{fix}, or reduce the requests of {agent}"
     message = f"no instance type of node pool {names} ({types}) has enough resources for one pod: {reason}"
     return UnschedulableReason(message, pool.manifest, (), fix)
+
+
+def _full_of_pods(found: Sequence[MatchingPool], pods: PodDemand) -> UnschedulableReason | None:
+    """Returns the reason if DaemonSets use all pods that the kubelets of the nodes allow; None otherwise."""
+    rooms = [(match, instance, match.room.of(instance)) for match in found for instance in match.types]
+    if not rooms or any(room.get(PODS, 1) > 0 for _, _, room in rooms):
+        return None
+    match, instance, room = rooms[0]
+    most = match.pool.allocatable(instance)[PODS]
+    field = match.pool.max_pods_field
+    limit = f"maxPods of {field[0]}" if field else f"the kubelet of {instance.type}"
+    message = f"{limit} allows {most} pods on a node, and {most - room[PODS]} pods of DaemonSets run on every node"
+    fix = f"{'raise maxPods' if field else 'allow instance types with more pods'}, or run fewer DaemonSets on the nodes"
+    manifest, path = field or (match.pool.manifest, match.pool.place(REQUIREMENTS))
+    summary = "The nodes of the node pools have no room for a further pod (maxPods)."
+    return UnschedulableReason(message, manifest, path, fix, summary=summary)
+
+
+def _largest_agent(found: Sequence[MatchingPool], pods: PodDemand, names: Sequence[str]) -> str:
+    """Returns the DaemonSet with the largest requests, if a pod fits without DaemonSets; otherwise an empty string.
+
+    Args:
+        names: the resources of which the nodes have too little.
+    """
+    for match in found:
+        room = match.room
+        agents = [(room.requests_of(agent).get(name, 0), agent) for name in names for agent in room.daemonset_pods]
+        for instance in match.types if agents else ():
+            all_of_it = match.pool.allocatable(instance)
+            if all(count <= all_of_it.get(name, 0) for name, count in pods.pod.items()):
+                requested, largest = max(agents, key=lambda agent: agent[0])
+                return str(largest.manifest) if requested else ""
+    return ""
 
 
 def _no_type(pool: Pool, pods: PodDemand) -> UnschedulableReason:

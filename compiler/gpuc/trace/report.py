@@ -87,7 +87,7 @@ def _conclusion(result: TraceResult) -> str:
     """Returns the last line of a report: the outcome for the workload, and the reason."""
     failure = result.failure
     if result.verdict == "not judged":
-        reasons = "; ".join(f"{step.stage.value}: {step.message}" for step in result.unknown)
+        reasons = "; ".join(dict.fromkeys(f"{step.stage.value}: {step.message}" for step in result.unknown))
         return f"Result: not judged. No step fails, but gpuc could not judge {reasons}"
     if failure is None:
         placements = "; ".join(_placement(name, placement) for name, placement in result.placements.items())

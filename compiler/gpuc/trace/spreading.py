@@ -5,20 +5,28 @@ podtopologyspread/filtering.go, nodeports/node_ports.go
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from gpuc.kubernetes.node_pool import CAPACITY_TYPE, HOSTNAME, ZONE, normal
+from gpuc.diagnostics.finding import Path
+from gpuc.diagnostics.words import first_names
+from gpuc.kubernetes.node_pool import HOSTNAME, normal
 from gpuc.kubernetes.selector import matches
 from gpuc.objects.object_set import count_or, dig, items
 from gpuc.objects.selectors import NODE_TERMS, selector
 from gpuc.parts.workload_kinds import label_prefixes
-from gpuc.trace.nodes import MatchingPool
+from gpuc.trace.cluster_index import ClusterIndex
+from gpuc.trace.domains import Domains, domains, fits_evenly, most_per_node
+from gpuc.trace.nodes import MatchingPool, PodDemand, max_pods
 from gpuc.trace.steps import Stage, Step
 from gpuc.trace.workload import PodSet, Workload
 
-_AFFINITY = "requiredDuringSchedulingIgnoredDuringExecution"
+_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+_APART, _NEAR, _EVEN = "podAntiAffinity", "podAffinity", "topologySpreadConstraints"
+_OTHER_PODS = "the selected pods are not in the input"
+_MAX_NAMES = 3
 _UNJUDGED = {
     "nodeName": "the pods are bound to one node",
     "resourceClaims": "the nodes need devices for ResourceClaims",
@@ -27,19 +35,49 @@ _UNJUDGED = {
 """Fields of a pod for which the trace does not decide whether nodes accept the pods."""
 
 
+class Refusal(NamedTuple):
+    """A rule between pods that refuses some of them."""
+
+    message: str
+    fix: str
+    field: Path
+    """The path in the spec of the pods."""
+
+
 class Spread(Struct, frozen=True):
-    """The limits of a number of equal pods that do not depend on resources."""
+    """What the rules between equal pods allow."""
 
     per_node: int | None = None
-    """The maximum number of pods on one node; None without a maximum."""
-    at_most: int | None = None
-    """The maximum number of pods on all nodes; None without a maximum."""
-    on_one_node: bool = False
-    """Whether all pods need the same node."""
-    wants_per_node: int | None = None
-    """The number of pods that Karpenter plans for one node at most, while the scheduler allows more."""
+    """The maximum number of pods on one node, apart from resources; None without a maximum."""
+    refusal: Refusal | None = None
     unknown: str = ""
     """A field that the trace does not evaluate, with the reason; empty if all fields are evaluated."""
+
+
+class _Rule(NamedTuple):
+    """A term of required affinity or a constraint that a node must meet."""
+
+    name: str
+    """The name of the field that has the rule."""
+    row: Any
+    """The rule, unvalidated."""
+    field: Path
+    """The path in the spec of the pods."""
+    key: str
+    """The label of the nodes."""
+    is_own: bool | None
+    """Whether the rule selects the pods themselves; None if that is unknown."""
+
+    def unknown(self, reason: str) -> Spread:
+        """Returns that the trace does not evaluate the rule."""
+        return Spread(unknown=f"the trace does not evaluate {self.name} of the pods: {reason}")
+
+    def refuses(self, count: int, most: int, why: str, fix: str = "") -> Spread:
+        """Returns the refusal of the pods above a number, if there are more."""
+        if count <= most:
+            return Spread()
+        message = f"{self.name} over {self.key} allows at most {most} of {count} pods: {why}"
+        return Spread(refusal=Refusal(message, fix or f"run at most {most} such pods", self.field))
 
 
 def unjudged_field(pods: PodSet) -> str:
@@ -54,91 +92,156 @@ def unjudged_field(pods: PodSet) -> str:
     return ""
 
 
-def spread(pods: PodSet, count: int, found: Sequence[MatchingPool]) -> Spread:
-    """Returns the limits of pods on their nodes and zones.
+def spread(cluster: ClusterIndex, pods: PodSet, demand: PodDemand, found: Sequence[MatchingPool]) -> Spread:
+    """Returns the limits of pods on their nodes and on the values of node labels.
+
+    Other workloads do not run yet, so the pods are only near to or away from each other.
 
     Args:
-        count: the number of pods, of all replicas of the workload.
+        demand: the pods of all replicas of the workload.
         found: the node pools that accept the pods.
     """
-    pool_zones = [match.pool.listed(ZONE) for match in found]
-    zones = frozenset[str]().union(*pool_zones) if all(pool_zones) else None
-    rules = [*_affinity_rules(pods, count, zones), *_spread_rules(pods, count, pool_zones)]
-    rules += [Spread(per_node=1)] if host_ports(pods.pod) else []
+    rules = list(_rules(pods))
+    on_hosts = [rule for rule in rules if rule.key == HOSTNAME]
+    parts = [Spread(per_node=1)] if host_ports(pods.pod) else []
+    parts += [_on_host(rule, demand, found) for rule in on_hosts if rule.name != _NEAR]
+    per_node = min((part.per_node for part in parts if part.per_node is not None), default=None)
+    narrow = replace(demand, per_node=per_node)
+    parts += [_on_one_host(rule, narrow, found, on_hosts) for rule in on_hosts if rule.name == _NEAR]
+    together = {rule.key for rule in rules if rule.name == _NEAR and rule.is_own}
+    others = (rule for rule in rules if rule.key != HOSTNAME)
+    parts += [_on_domain(cluster, rule, narrow, found, bool(together & {rule.key, HOSTNAME})) for rule in others]
     return Spread(
-        min((rule.per_node for rule in rules if rule.per_node is not None), default=None),
-        min((rule.at_most for rule in rules if rule.at_most is not None), default=None),
-        any(rule.on_one_node for rule in rules),
-        min((rule.wants_per_node for rule in rules if rule.wants_per_node is not None), default=None),
-        next((rule.unknown for rule in rules if rule.unknown), ""),
+        per_node,
+        next((part.refusal for part in parts if part.refusal), None),
+        next((part.unknown for part in parts if part.unknown), ""),
     )
 
 
-def _affinity_rules(pods: PodSet, count: int, zones: frozenset[str] | None) -> Iterator[Spread]:
-    """Yields the rules of required pod affinity and anti-affinity.
+def _rules(pods: PodSet) -> Iterator[_Rule]:
+    for name in (_APART, _NEAR):
+        for index, row in items(dig(pods.pod, "affinity", name, _REQUIRED)):
+            yield _rule(name, row, ("affinity", name, _REQUIRED, index), pods)
+    for index, row in items(dig(pods.pod, _EVEN)):
+        if dig(row, "whenUnsatisfiable") != "ScheduleAnyway":
+            yield _rule(_EVEN, row, (_EVEN, index), pods)
 
-    Other workloads do not run yet, so the pods are only near to or away from each other.
+
+def _rule(name: str, row: Any, field: Path, pods: PodSet) -> _Rule:
+    is_own = _selects(row, pods)
+    if name != _EVEN and is_own is not False and (dig(row, "namespaces") or dig(row, "namespaceSelector") is not None):
+        is_own = None
+    return _Rule(name, row, field, normal(str(dig(row, "topologyKey"))), is_own)
+
+
+def _on_one_host(rule: _Rule, demand: PodDemand, found: Sequence[MatchingPool], rules: Sequence[_Rule]) -> Spread:
+    """Returns what an affinity over hostnames allows. Karpenter also counts at most maxSkew pods for one node."""
+    largest = most_per_node(found, demand)
+    if not rule.is_own:
+        return rule.unknown(_OTHER_PODS)
+    if demand.count > largest > 0:
+        return rule.refuses(demand.count, largest, "all pods need one node")
+    skews = [count_or(dig(row.row, "maxSkew"), 1) for row in rules if row.name == _EVEN and row.is_own]
+    is_spread = any(skew < demand.count for skew in skews)
+    return rule.unknown(f"{_EVEN} over {rule.key} contradicts it") if is_spread else Spread()
+
+
+def _on_host(rule: _Rule, demand: PodDemand, found: Sequence[MatchingPool]) -> Spread:
+    """Returns what a rule over hostnames allows. Karpenter spreads pods over new nodes, up to maxSkew on each."""
+    count = demand.count
+    if rule.is_own is False or count == 1:
+        return Spread()
+    if rule.is_own is None:
+        return rule.unknown(_OTHER_PODS)
+    if rule.name == _APART:
+        return Spread(per_node=1)
+    skew, least = count_or(dig(rule.row, "maxSkew"), 1), count_or(dig(rule.row, "minDomains"), 1)
+    nodes = sum(max_pods(match, replace(demand, per_node=1)) for match in found)
+    if nodes < least and count > nodes * skew:
+        why = f"minDomains is {least}, and the node pools have at most {_counted(nodes, 'node')}"
+        return rule.refuses(count, nodes * skew, why)
+    room = sum(max_pods(match, replace(demand, per_node=min(skew, demand.per_node or skew))) for match in found)
+    return rule.unknown("node pools have a limit") if room < count else Spread()
+
+
+def _on_domain(
+    cluster: ClusterIndex, rule: _Rule, demand: PodDemand, found: Sequence[MatchingPool], is_one: bool
+) -> Spread:
+    """Returns what a rule over the values of another label allows.
+
+    Args:
+        is_one: whether an affinity keeps all pods on nodes with the same value.
     """
-    for _, term in items(dig(pods.pod, "affinity", "podAntiAffinity", _AFFINITY)):
-        is_own, key = _selects(dig(term, "labelSelector"), pods), normal(str(dig(term, "topologyKey")))
-        if is_own is False or count == 1:
-            continue
-        if is_own is None or dig(term, "namespaces") or dig(term, "namespaceSelector") is not None:
-            yield _unknown("podAntiAffinity", "the selected pods are not in the input")
-        elif key == HOSTNAME:
-            yield Spread(per_node=1)
-        elif key == ZONE and zones is not None:
-            yield Spread(at_most=len(zones))
-        else:
-            yield _unknown("podAntiAffinity", f"the input does not show the values of {key}")
-    for _, term in items(dig(pods.pod, "affinity", "podAffinity", _AFFINITY)):
-        is_own, key = _selects(dig(term, "labelSelector"), pods), normal(str(dig(term, "topologyKey")))
-        if not is_own:
-            yield _unknown("podAffinity", "the selected pods are not in the input")
-        elif key == HOSTNAME:
-            yield Spread(on_one_node=True)
-        elif key not in (ZONE, CAPACITY_TYPE):
-            yield _unknown("podAffinity", f"the input does not show the values of {key}")
+    is_idle = rule.is_own is False or demand.count == 1
+    if rule.name == _APART and is_idle:
+        return Spread()
+    if (rule.is_own is None and not is_idle) or (rule.name == _NEAR and not rule.is_own):
+        return rule.unknown(_OTHER_PODS)
+    honors = dig(rule.row, "nodeTaintsPolicy") == "Honor"
+    known = domains(cluster, demand, found, rule.key, honors_taints=honors) if found else None
+    if known is None:
+        return rule.unknown(f"the input does not show the values of {rule.key}")
+    if is_idle:
+        return Spread()
+    checks = {_NEAR: _near, _APART: _apart, _EVEN: _even}
+    return checks[rule.name](rule, demand, known, 1 if is_one else known.number)
 
 
-def _spread_rules(pods: PodSet, count: int, pool_zones: Sequence[frozenset[str]]) -> Iterator[Spread]:
-    """Yields the rules of topologySpreadConstraints that a node must meet."""
-    for _, row in items(dig(pods.pod, "topologySpreadConstraints")):
-        if dig(row, "whenUnsatisfiable") == "ScheduleAnyway":
-            continue
-        is_own, key = _selects(dig(row, "labelSelector"), pods), normal(str(dig(row, "topologyKey")))
-        skew = count_or(dig(row, "maxSkew"), 1)
-        if key not in (HOSTNAME, ZONE, CAPACITY_TYPE):
-            # The scheduler refuses nodes without the label, also if the constraint does not count the pods themselves.
-            yield _unknown("topologySpreadConstraints", f"the input does not show the values of {key}")
-        elif is_own is False or (count == 1 and key in (HOSTNAME, ZONE)):
-            continue
-        elif is_own is None:
-            yield _unknown("topologySpreadConstraints", "the labels of the pods are unknown")
-        elif key == HOSTNAME:
-            yield Spread(wants_per_node=skew)
-        elif key == ZONE and (len(set(pool_zones)) == 1 or count <= skew):
-            yield from _zone_rule(row, count, skew, len(pool_zones[0]) if pool_zones else 0)
-        else:
-            yield _unknown("topologySpreadConstraints", f"the values of {key} differ between node pools")
+def _apart(rule: _Rule, demand: PodDemand, known: Domains, number: int | None) -> Spread:
+    """Returns what an anti-affinity allows, with which every pod needs nodes with another value."""
+    if number is None:
+        return rule.unknown(f"the input does not show the values of {rule.key}")
+    return rule.refuses(demand.count, number, f"the nodes have {_counted(number, 'value')}, one for each pod")
 
 
-def _zone_rule(row: Any, count: int, skew: int, zones: int) -> Iterator[Spread]:
-    """Yields the rule of minDomains: with fewer zones (0: unknown), every zone gets at most maxSkew pods."""
-    domains = count_or(dig(row, "minDomains"), 1)
-    if domains > 1 and zones == 0 and count > skew:
-        yield _unknown("minDomains", "the input does not show the zones of the nodes")
-    elif 0 < zones < domains:
-        yield Spread(at_most=zones * skew)
+def _near(rule: _Rule, demand: PodDemand, known: Domains, _: int | None) -> Spread:
+    """Returns what an affinity allows that needs nodes with the same value for all pods."""
+    if known.may_be_uneven:
+        return rule.unknown(f"the input does not show the number of nodes for each value of {rule.key}")
+    most = max(sum(max_pods(match, demand) for match in row) for row in known.usable.values())
+    return rule.refuses(demand.count, most, f"all pods need nodes with the same {rule.key}")
 
 
-def _unknown(field: str, reason: str) -> Spread:
-    return Spread(unknown=f"the trace does not evaluate {field} of the pods: {reason}")
+def _even(rule: _Rule, demand: PodDemand, known: Domains, number: int | None) -> Spread:
+    """Returns what a spread constraint allows over the values of a label.
+
+    Every value gets at most maxSkew pods if there are fewer values than minDomains, and if Karpenter counts a value
+    without nodes for the pods. In the second case the scheduler does not count this value, so that more pods can run
+    on the nodes that Karpenter starts for the first ones.
+    """
+    count, skew = demand.count, count_or(dig(rule.row, "maxSkew"), 1)
+    each = f"at most {_counted(skew, 'pod')}"
+    if count <= skew:
+        return Spread()
+    least = count_or(dig(rule.row, "minDomains"), 1)
+    if dig(rule.row, "nodeAffinityPolicy") == "Ignore":
+        return rule.unknown("nodeAffinityPolicy Ignore counts nodes of other pods")
+    if least > 1 and not known.are_all_known:
+        return rule.unknown(f"minDomains needs the values of {rule.key}, which the input does not show")
+    values = len(known.usable) + len(known.others)
+    if least > values:
+        why = f"minDomains is {least}, and the nodes have {_counted(values, 'value')}, with {each} each"
+        return rule.refuses(count, skew * (number or 1), why, f"set minDomains to {values}")
+    others = known.others or ([*known.usable][1:] if number == 1 else [])
+    if others and (number is None or count > skew * number):
+        shown = first_names(others, _MAX_NAMES)
+        why = f"the pods get no node with {shown}, so that Karpenter gives each other value {each}"
+        most = (number or 0) * skew * most_per_node([match for row in known.usable.values() for match in row], demand)
+        return rule.refuses(count, most, why) if 0 < most < count and known.are_all_known else rule.unknown(why)
+    if known.may_be_uneven:
+        return rule.unknown(f"the input does not show the number of nodes for each value of {rule.key}")
+    return Spread() if fits_evenly(known, demand) else rule.unknown("node pools have a limit")
 
 
-def _selects(raw: Any, pods: PodSet) -> bool | None:
-    """Returns whether a LabelSelector selects the pods themselves; None if controllers can add a selected label."""
-    wanted = selector(raw)
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _selects(row: Any, pods: PodSet) -> bool | None:
+    """Returns whether a rule selects the pods themselves; None if controllers can add a selected label."""
+    if any(isinstance(key, str) and key in pods.labels for _, key in items(dig(row, "mismatchLabelKeys"))):
+        return False
+    wanted = selector(dig(row, "labelSelector"))
     if any(key and key not in pods.labels and key.startswith(label_prefixes()) for key, _ in wanted):
         return None
     return matches(wanted, pods.labels)

@@ -8,6 +8,7 @@ from functools import partial
 
 from gpuc.cluster.flavors import ResourceFlavor
 from gpuc.cluster.queue import GROUPS, cluster_queue
+from gpuc.diagnostics.place import place
 from gpuc.kubernetes.cron import never_fires
 from gpuc.kubernetes.kueue import QUEUE_LABEL
 from gpuc.kubernetes.quota import NOTHING, Key, Usage
@@ -24,6 +25,7 @@ from gpuc.trace.kueue_steps import (
     local_queue_step,
     priority_steps,
     quota_steps,
+    request_steps,
     start_steps,
 )
 from gpuc.trace.node_steps import topology_steps, workload_node_steps
@@ -53,8 +55,10 @@ def trace_workload(
     """
     created = created_pods(cluster.objects, workload)
     result = TraceResult(requests={pods.name: pod_requests(pods.pod) for pods in created})
+    own = {pods.name: place(pods.job_field) for pods in created if pods.job_field and not pods.path}
     for step in _steps(cluster, workload, created, admission, admission and creation, usage, result):
-        result.steps.append(step)
+        where = f"set {own[step.pods]}, the template of this pod, and there: " if step.fix and step.pods in own else ""
+        result.steps.append(step._replace(fix=where + step.fix))
         if step.failed and not step.has_next:
             break
     return result
@@ -137,12 +141,15 @@ def _kueue_steps(
         return
     yield cluster_queue_step(cluster, workload, queue)
     used: dict[Key, int] = {}
+    held = {pods.name for pods in workload.held_sets}
     pod_sets = [(pods, pod_requests(pods.pod)) for pods in queued_pods(cluster.objects, workload)]
     for pods, requests in pod_sets:
+        yield from request_steps(pods)
         choice = choose(cluster, queue, pods, requests, used, usage)
         result.attempts[pods.name] = choice.attempts
         yield from quota_steps(cluster, queue, pods, requests, choice)
-        result.placements[pods.name] = Placement(tuple(choice.names), choice.borrowed)
+        if pods.name not in held:
+            result.placements[pods.name] = Placement(tuple(choice.names), choice.borrowed)
         flavors_of[pods.name] = [cluster.flavors[name] for name in choice.names if name in cluster.flavors]
     for pods, requests in pod_sets:
         yield from topology_steps(cluster, pods, requests, flavors_of[pods.name], queue)

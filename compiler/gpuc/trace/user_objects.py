@@ -60,6 +60,8 @@ def why_not_traced(manifest: Manifest) -> str:
     record = workload_kind(group(manifest), manifest.kind)
     if record.traits.why_not_traced:
         return record.traits.why_not_traced
+    if elsewhere := record.traits.elsewhere(manifest.document()):
+        return f"{elsewhere}; trace this object"
     if any(pods_of(manifest)) and record.creates_pods:
         return f"gpuc does not trace kind {manifest.kind}"
     kinds = {kind.kind for kind in workload_kinds() if kind.templates}

@@ -15,7 +15,7 @@ from gpuc.manifest.manifest import Body, Manifest
 from gpuc.objects.object_set import ObjectSet, count_or, dig, group, items, pairs
 from gpuc.objects.pods import pods_of
 from gpuc.objects.selectors import tolerations
-from gpuc.parts.workload_kind import WorkloadKind
+from gpuc.parts.workload_kind import Made, WorkloadKind
 from gpuc.parts.workload_kinds import workload_kind
 from gpuc.trace.steps import Step
 
@@ -36,6 +36,15 @@ class PodSet(Struct, frozen=True):
     """The path of the pod template in the object; empty for a Pod, and for a template that the object does not have."""
     claims: tuple[Any, ...] = ()
     """The templates of the PersistentVolumeClaims that the StatefulSet controller creates for each pod, unvalidated."""
+    queued: tuple[Any, int] | None = None
+    """The spec and the number of the pods that Kueue counts; None if these are the pods themselves."""
+    job_field: Path = ()
+    """The field in which users can write the template of a pod that a Job of the controller runs; else empty."""
+
+    @property
+    def seen_by_kueue(self) -> "PodSet":
+        """The pods that Kueue counts."""
+        return replace(self, pod=self.queued[0], count=self.queued[1]) if self.queued else self
 
     @property
     def tolerations(self) -> tuple[Toleration, ...]:
@@ -62,6 +71,8 @@ class Workload(NamedTuple):
     """The sentence about an autoscaler that runs more replicas than the object declares; empty without one."""
     rejected: Step | None = None
     """The step with which kubectl or the API server refuses the object at once; None if it checks the object."""
+    held_sets: tuple[PodSet, ...] = ()
+    """The pod sets that Kueue counts, but of which the controller creates no pods."""
     object: Body | None = None
     """The object with apiVersion, kind, metadata and spec, unvalidated; None for a Job that pod sets describe."""
 
@@ -124,7 +135,8 @@ def queued_pods(objects: ObjectSet, workload: Workload) -> list[PodSet]:
     if workload.record.is_pod:
         return created_pods(objects, workload)
     spec = partial(queued_pod, objects, workload.namespace)
-    return [replace(pods, pod=spec(pods.pod)) for pods in workload.pod_sets]
+    seen = [pods.seen_by_kueue for pods in (*workload.pod_sets, *workload.held_sets)]
+    return [replace(pods, pod=spec(pods.pod)) for pods in seen]
 
 
 def workload_of(manifest: Manifest, document: Body | None = None) -> Workload | None:
@@ -138,6 +150,7 @@ def workload_of(manifest: Manifest, document: Body | None = None) -> Workload | 
     if not declared:
         return None
     sets = tuple(pods for pods in declared if pods.count)
+    held = tuple(pods for pods in declared if not pods.count and pods.seen_by_kueue.count)
     written = manifest.document()
     labels = {key: value for path in record.queueing.labels for key, value in pairs(dig(written, *path))}
     replicas = count_or(dig(manifest.body, "spec", "replicas"), 1) if record.queueing.is_per_replica else 1
@@ -150,6 +163,7 @@ def workload_of(manifest: Manifest, document: Body | None = None) -> Workload | 
         name=manifest.name,
         priority=str(labels.get(PRIORITY_LABEL) or ""),
         copies=replicas,
+        held_sets=held,
         object=written if document is None else document,
     )
 
@@ -160,10 +174,14 @@ def _pod_sets(manifest: Manifest, record: WorkloadKind) -> Iterator[PodSet]:
     claims = tuple(claim for _, claim in items(dig(document, *traits.claims)))
     if record.pod_set is None:
         return
-    for pods in pods_of(manifest):
+    for pods in () if traits.elsewhere(document) else pods_of(manifest):
         name, count = record.pod_set(document, pods.path)
+        made = traits.made(document, pods.path, pods.spec) or Made(pods.spec, count, pods.spec)
+        queued = None if (made.pod, made.number) == (made.queued, count) else (made.queued, count)
         annotations = dict(pairs(dig(pods.template, "metadata", "annotations")))
         labels = {**dict(pairs(dig(pods.template, "metadata", "labels"))), **pods.labels}
-        yield PodSet(pods.spec, count, name, annotations, labels, pods.path, claims)
-    for name, spec in traits.further_pods(document):
-        yield PodSet(spec, 1, name)
+        yield PodSet(made.pod, made.number, name, annotations, labels, pods.path, claims, queued)
+    for pod in traits.further_pods(document):
+        own, path = dig(pod.template, "metadata"), pod.field if pod.is_written else ()
+        notes, marks = (dict(pairs(dig(own, part))) for part in ("annotations", "labels"))
+        yield PodSet(dig(pod.template, "spec"), 1, pod.pod_set, notes, marks, path, job_field=pod.field)

@@ -1,7 +1,8 @@
 """Tables of what the API server and webhooks require of the fields of a structure, in files whose names end with .rows.
 
 A section of a file is a table. The heading has the name of the table in brackets, or several names, and after it the
-program that refuses the structure, if this is not the API server. Lines that begin with spaces continue a row.
+program that refuses the structure, if this is not the API server: "webhook of Kueue", or "controller of KubeRay", which
+creates no pods for an object that the API server has accepted. Lines that begin with spaces continue a row.
 
 A row has a path, two spaces or more, and constraints with " | " between them. A path has dots between its steps; "[]"
 follows a list, and "{}" a map; "." is the structure itself. "a/b" is a field of a structure that may be missing. "a,b"
@@ -41,6 +42,8 @@ from gpuc.admission.validation.sentences import (
     with_default,
 )
 
+CONTROLLER = "controller of "
+"""The start of the name of a program that refuses an object after its creation."""
 _HEADING = re.compile(r"\[(.+)\] ?(.*)")
 _STEP = re.compile(r'(?:"[^"]*"|[^".])+')
 
