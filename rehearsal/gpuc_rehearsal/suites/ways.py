@@ -29,7 +29,7 @@ from gpuc_rehearsal.suites import Case, sending
 from gpuc_rehearsal.suites.jobs import NO_CONTROLLER
 from gpuc_rehearsal.suites.policies import emitted_name, origin, policy_outcome
 
-TABLE = Path(__file__).with_name("ways.yaml")
+TABLES = sorted(Path(__file__).parents[1].rglob("ways.yaml"))
 _LEVELS = ("privileged", "baseline", "restricted")
 _CREATED = ("binding", "eviction", "proxy", "token")
 """Subresources of requests that create an object. Requests for other subresources change one."""
@@ -73,8 +73,8 @@ class Way(Struct, frozen=True, forbid_unknown_fields=True, rename={"fields": "wi
 
 @cache
 def ways() -> tuple[Way, ...]:
-    """Returns all rows of ways.yaml."""
-    return convert(load_yaml(TABLE.read_text(encoding="utf-8")), tuple[Way, ...])
+    """Returns the rows of suites/ways.yaml and of the substrates."""
+    return tuple(way for table in TABLES for way in convert(load_yaml(table.read_text(encoding="utf-8")), list[Way]))
 
 
 def sample(factory: WorkloadFactory, way: Way, name: str) -> Object:

@@ -246,7 +246,7 @@ def test_what_happens_to_pods(tmp_path: Path) -> None:
     assert found.details == (
         "the operator first waits without a limit until pods with app=train have ended",
         "evicted are the pods that request nvidia.com/gpu, a MIG slice or a claim of a GPU; PodDisruptionBudgets "
-        "count, and karpenter.sh/do-not-disrupt does not",
+        "count, and annotations of pods against disruption do not",
         "if such a pod has no controller or has an emptyDir volume or is not evicted within 60 s, the upgrade of the "
         "node fails, and the node stays cordoned",
         "a node with the label nvidia.com/gpu-driver-upgrade.skip=true keeps its driver",

@@ -125,7 +125,7 @@ class DriverChange(Struct, frozen=True, eq=False, dict=True):
             return
         yield (
             "evicted are the pods that request nvidia.com/gpu, a MIG slice or a claim of a GPU; PodDisruptionBudgets "
-            "count, and karpenter.sh/do-not-disrupt does not"
+            "count, and annotations of pods against disruption do not"
         )
         blockers = {"has no controller": "force", "has an emptyDir volume": "deleteEmptyDir"}
         words = [text for text, key in blockers.items() if dig(self._policy, "podDeletion", key) is not True]
