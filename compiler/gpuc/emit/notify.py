@@ -1,6 +1,6 @@
 """Notifications: the receivers and routes of `observability.notify` as an AlertmanagerConfig.
 
-The operator adds the matcher namespace="<namespace of the object>" to the first route and to all inhibitions, unless the
+The operator adds a matcher for the namespace of the object to the first route and to all inhibitions, unless the
 Alertmanager has the matcher strategy None, or OnNamespaceExceptForAlertmanagerNamespace and is in the same namespace.
 Most alerts have no label namespace, so the prerequisite `alertmanager` names the strategy.
 
@@ -89,7 +89,7 @@ def _routes(cluster: Cluster, routes: Collection[Route]) -> Iterator[Body]:
     """Yields the routes of tenants before those of the platform. Alertmanager uses the first route that matches."""
     tenants = {tenant.name: tenant for tenant in cluster.tenants}
     for route in routes:
-        if route.tenant is not None:
+        if route.tenant in tenants:
             yield from _tenant_routes(cluster, tenants[route.tenant], route)
     for route in routes:
         if route.tenant is None:

@@ -1,9 +1,9 @@
-// Convert prints the configuration of Alertmanager that the Prometheus operator makes of an AlertmanagerConfig.
+// Convert prints the configuration of Alertmanager that the Prometheus operator makes of AlertmanagerConfigs.
 //
-// Usage: convert STRATEGY ALERTMANAGER_NAMESPACE VERSION < OBJECTS
+// Usage: convert STRATEGY NAMESPACE VERSION < OBJECTS
 //
-// The objects are AlertmanagerConfigs and Secrets in YAML, one document each. The base configuration is the one that
-// the operator itself uses for an Alertmanager without a configuration: one receiver "null" without an integration.
+// The objects are AlertmanagerConfigs and Secrets in YAML, with --- between two of them. NAMESPACE is that of the
+// Alertmanager. The base configuration is one receiver "null" that sends nothing, as in kube-prometheus-stack.
 package main
 
 import (

@@ -54,7 +54,9 @@ def routes_overlap(cluster: Cluster) -> Findings:
             key, place = (route.tenant, severity), (*path, "severities", index)
             if key in first:
                 whose = f"of tenant {route.tenant}" if route.tenant else "of the platform"
-                message = f"two routes take {severity} alerts {whose}; expected one, because Alertmanager uses the first"
+                message = (
+                    f"two routes take {severity} alerts {whose}; expected one, because Alertmanager uses the first"
+                )
                 place = place if "severities" in route.model_fields_set else path
                 yield Found(place, message, related=[Related("the first route", first[key])])
             first.setdefault(key, path)
