@@ -72,10 +72,7 @@ tools-nodeadm: $(VENV)/.installed  ## Build nodeadm and kubectl for `make confor
 tools-promtool: $(VENV)/.installed  ## Build promtool, which tests the alerts (needs Go; takes two minutes once).
 	$(BIN)/gpuc tools --promtool
 
-$(VENV)/.observe: $(VENV)/.installed  ## Run the tests of monitoring with real programs: downloads Debian's package of Alertmanager, and needs Go.
-	GPUC_OBSERVE=1 $(BIN)/python -m pytest -m '' -n 1 tests/observe
-
-conformance: $(VENV)/.installed
+$(VENV)/.conformance: $(VENV)/.installed
 	$(INSTALL) --editable '.[conformance]' --editable ./rehearsal
 	@touch $@
 

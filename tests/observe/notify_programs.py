@@ -40,10 +40,18 @@ def alertmanager_programs() -> tuple[Path, Path]:
             subprocess.run(("apt-get", "download", PACKAGE), cwd=folder, check=True, capture_output=True)
             (file,) = Path(folder).glob("*.deb")
             subprocess.run(("dpkg", "-x", file, home), check=True)
+        _find_templates_below(home)
     server, tool = (home / "usr/bin" / name for name in names)
     if not (server.exists() and tool.exists()):
         pytest.skip(f"{PACKAGE} was not found: install the package of Debian, or run `make observe`")
     return server, tool
+
+
+def _find_templates_below(home: Path) -> None:
+    """Lets Debian's Alertmanager, which reads its templates from /usr/share, read them from its working directory."""
+    program, installed = home / "usr/bin" / PACKAGE, b"/usr/share/prometheus/alertmanager"
+    relative = b"usr/share/prometheus//alertmanager"  # as long, so that the program stays valid
+    program.write_bytes(program.read_bytes().replace(installed, relative))
 
 
 def converter() -> Path:
@@ -78,7 +86,8 @@ def running(program: Path, configuration: str, folder: Path) -> Iterator[str]:
         address = f"127.0.0.1:{free.getsockname()[1]}"
     options = (f"--config.file={folder}/alertmanager.yaml", f"--storage.path={folder}/data")
     network = (f"--web.listen-address={address}", "--cluster.listen-address=")
-    with (folder / "log").open("w") as log, subprocess.Popen((program, *options, *network), stderr=log) as server:
+    command, home = (program, *options, *network), program.parents[2]
+    with (folder / "log").open("w") as log, subprocess.Popen(command, cwd=home, stderr=log) as server:
         try:
             url = f"http://{address}/api/v2"
             while not _is_ready(url):

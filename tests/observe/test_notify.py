@@ -4,6 +4,7 @@ import re
 import subprocess
 from base64 import b64encode
 from collections.abc import Iterator
+from copy import deepcopy
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,7 @@ def config(cluster: str) -> dict[str, Any]:
     """Returns the AlertmanagerConfig of a cluster, as an object."""
     (manifest,) = (item for item in fleet.manifests(cluster, "monitoring") if item.kind == "AlertmanagerConfig")
     metadata = {"name": manifest.name, "namespace": manifest.namespace}
-    return {"apiVersion": manifest.api_version, "kind": manifest.kind, "metadata": metadata, **manifest.body}
+    return {"apiVersion": manifest.api, "kind": manifest.kind, "metadata": metadata, **manifest.body}
 
 
 def secrets(notify: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -169,7 +170,7 @@ def test_a_lost_node_silences_its_gpus(tmp_path: Path, strategy: str) -> None:
 
 def test_the_operator_refuses_a_route_without_its_receiver() -> None:
     """The reason of rule NTF001."""
-    notify = config("prod-use1")
+    notify = deepcopy(config("prod-use1"))
     notify["spec"]["route"]["receiver"] = "somebody"
     with pytest.raises(subprocess.CalledProcessError) as refused:
         converted(converter(), "None", VERSION, [notify, *secrets(notify)])
