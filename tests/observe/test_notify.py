@@ -88,7 +88,7 @@ def receiver(cluster: str, labels: Labels) -> str:
     owner = owner_of(cluster, audience[labels["alertname"]], labels)
     routes = [route for route in spec.observability.notify.routes if labels["severity"] in route.severities]
     own = [route.to for route in routes if route.tenant == owner and owner is not None]
-    return [*own, *(route.to for route in routes if route.tenant is None), "nobody"][0]
+    return [*own, *(route.to for route in routes if route.tenant is None), "none"][0]
 
 
 def owner_of(cluster: str, audience: str, labels: Labels) -> str | None:

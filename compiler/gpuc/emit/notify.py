@@ -21,7 +21,7 @@ from gpuc.spec.platform import Observability
 
 KIND: Kind = ("monitoring.coreos.com", "AlertmanagerConfig")
 ORIGIN: Path = ("spec", "observability", "notify")
-NOBODY = "nobody"
+NO_RECEIVER = "none"
 """The receiver of alerts that no route takes; it sends nothing. The first route must have a receiver."""
 _SUMMARIES = '{{ range .Alerts }}{{ .Labels.severity }}: {{ .Annotations.summary }}{{ "\\n" }}{{ end }}'
 
@@ -37,11 +37,11 @@ def notifications(cluster: Cluster, observability: Observability) -> Iterator[Ma
         return
     spec = {
         "receivers": [
-            {"name": NOBODY},
+            {"name": NO_RECEIVER},
             *({"name": name, **_configuration(receiver)} for name, receiver in notify.receivers.items()),
         ],
         "route": {
-            "receiver": NOBODY,
+            "receiver": NO_RECEIVER,
             "groupBy": ["alertname", "cluster", "severity"],
             "matchers": [
                 {"name": "alertname", "value": "Gpuc.+", "matchType": "=~"},
@@ -121,5 +121,8 @@ def _inhibitions(cluster: Cluster) -> Iterator[Body]:
 
 
 def _matcher(label: str, values: Collection[str]) -> dict[str, Any]:
-    """Returns the matcher for a label with one of the values, which contain no characters of regular expressions."""
-    return {"name": label, "value": any_of(values), "matchType": "=" if len(values) == 1 else "=~"}
+    """Returns the matcher for a label with one of the values, which contain no characters of regular expressions.
+
+    Without a type, a matcher compares for equality. The type "=" itself has a meaning in YAML 1.1.
+    """
+    return {"name": label, "value": any_of(values), **({"matchType": "=~"} if len(values) > 1 else {})}

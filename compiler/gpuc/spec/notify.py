@@ -112,7 +112,8 @@ class Receiver(OneOf):
     @property
     def integration(self) -> Integration:
         """The one integration."""
-        return next(getattr(self, name) for name in self.one_of if getattr(self, name) is not None)
+        present = (self.slack, self.webhook, self.pagerduty, self.email)
+        return next(integration for integration in present if integration is not None)
 
 
 class Route(SpecModel):
