@@ -6,6 +6,7 @@ from gpuc.diagnostics.finding import Path
 from gpuc.emit.alerts import alerts_by_group
 from gpuc.emit.alerts.alert import Alert
 from gpuc.emit.component import Component, Monitor, needed_components
+from gpuc.emit.notify import notifications
 from gpuc.emit.sync import wave
 from gpuc.manifest.manifest import Artifact, Body, Manifest
 from gpuc.model import Cluster
@@ -16,7 +17,7 @@ ORIGIN: Path = ("spec", "observability")
 
 
 def monitoring(cluster: Cluster) -> Iterator[Artifact]:
-    """Yields a monitor for each component with metrics, and one PrometheusRule per group of alerts.
+    """Yields a monitor for each component with metrics, one PrometheusRule per group of alerts, and notifications.
 
     The charts create no monitors, so that the section `observability` changes no values.
     """
@@ -31,6 +32,7 @@ def monitoring(cluster: Cluster) -> Iterator[Artifact]:
         if rules:
             spec = {"groups": [{"name": f"gpuc-{group}", "rules": rules}]}
             yield _object(cluster, observability, f"rules/{group}", "PrometheusRule", group, spec)
+    yield from notifications(cluster, observability)
 
 
 def _monitor(cluster: Cluster, observability: Observability, component: Component, monitor: Monitor) -> Manifest:

@@ -13,6 +13,7 @@ from gpuc.diagnostics.finding import Path
 from gpuc.emit.component import CLUSTER_ROLES, Component
 from gpuc.emit.network import needs_cilium_policies
 from gpuc.emit.network_objects import CILIUM_POLICY
+from gpuc.emit.notify import KIND as NOTIFY
 from gpuc.emit.substrate import substrate_output
 from gpuc.emit.sync import wave
 from gpuc.kubernetes.api_groups import RBAC
@@ -30,7 +31,7 @@ OWN_KINDS: tuple[Kind, ...] = (("argoproj.io", "AppProject"), ("argoproj.io", "A
 MONITORING_KINDS: tuple[Kind, ...] = tuple(
     ("monitoring.coreos.com", kind) for kind in ("PodMonitor", "PrometheusRule", "ServiceMonitor")
 )
-"""Kinds of the objects in monitoring/."""
+"""Kinds of the objects in monitoring/, without notifications."""
 
 TENANT_KINDS: tuple[Kind, ...] = (
     ("", "ConfigMap"),
@@ -88,7 +89,9 @@ def project(cluster: Cluster, components: tuple[Component, ...]) -> Manifest:
     cluster_kinds |= {*CLUSTER_ROLES} if cluster.spec.auditors else set()
     kinds = {*OWN_KINDS, *chain.from_iterable(component.kinds for component in components)}
     kinds |= {*chain.from_iterable(component.chart_kinds for component in charts)}
-    kinds |= {*MONITORING_KINDS} if cluster.spec.observability else set()
+    observability = cluster.spec.observability
+    kinds |= {*MONITORING_KINDS} if observability else set()
+    kinds |= {NOTIFY} if observability and observability.notify else set()
     kinds |= {*TENANT_KINDS} if cluster.tenants else set()
     has_classes = cluster.tenants and any(pool.priority_class for pool in cluster.pools)
     cluster_kinds |= {PRIORITY_CLASS} if has_classes else set()

@@ -226,6 +226,17 @@ def _monitoring(output: Output, manifest: Manifest) -> Found:
         yield "kube-state-metrics", ("spec", "groups")
 
 
+def _notifications(output: Output, manifest: Manifest) -> Found:
+    """Yields the Alertmanager that takes the object, and each Secret of a receiver."""
+    yield f"alertmanager/{manifest.namespace}", ("spec", "route")
+    yield f"namespace/{manifest.namespace}", ("metadata", "namespace")
+    yield from output.open_namespace(manifest.namespace, ("metadata", "namespace"))
+    for field in ("slackConfigs[].apiURL", "webhookConfigs[].urlSecret", "pagerdutyConfigs[].routingKey",
+                  "emailConfigs[].authPassword"):  # fmt: skip
+        for at, name in matching_values(manifest.body, pattern(f"spec.receivers[].{field}.name")):
+            yield f"secret/{manifest.namespace}/{name}", at
+
+
 def _policy(output: Output, manifest: Manifest) -> Found:
     yield f"network-policy-engine/{output.engine}", ()
     for peers in ("spec.ingress[].from[]", "spec.egress[].to[]"):
@@ -274,6 +285,7 @@ _KINDS: Mapping[tuple[str, str], Callable[[Output, Manifest], Found]] = {
     (RBAC, "RoleBinding"): _binding,
     (RBAC, "ClusterRoleBinding"): _binding,
     (ARGO, "Application"): _application,
+    ("monitoring.coreos.com", "AlertmanagerConfig"): _notifications,
     ("monitoring.coreos.com", "PodMonitor"): _monitoring,
     ("monitoring.coreos.com", "PrometheusRule"): _monitoring,
     ("monitoring.coreos.com", "ServiceMonitor"): _monitoring,

@@ -52,19 +52,19 @@ class SpecModel(BaseModel):
 
 
 class OneOf(SpecModel):
-    """A map that has exactly one of two optional fields."""
+    """A map that has exactly one of two or more optional fields."""
 
-    one_of: ClassVar[tuple[str, str]]
+    one_of: ClassVar[tuple[str, ...]]
     """The names of the fields, as in Python."""
 
     @model_validator(mode="after")
     def _has_one(self) -> Self:
         known = type(self).model_fields
-        names = " and ".join(known[field].alias or field for field in self.one_of)
-        is_set = [getattr(self, field) is not None for field in self.one_of]
-        if is_set[0] == is_set[1]:
-            problem = "exclude each other" if is_set[0] else "are missing"
-            raise ValueError(f"{names} {problem}; expected one of them")
+        present = [field for field in self.one_of if getattr(self, field) is not None]
+        if len(present) != 1:
+            *first, last = (known[field].alias or field for field in present or self.one_of)
+            problem = "exclude each other" if present else "are missing"
+            raise ValueError(f"{', '.join(first)} and {last} {problem}; expected one of them")
         return self
 
 

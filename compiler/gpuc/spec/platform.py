@@ -10,6 +10,7 @@ from gpuc.parts.workload_kinds import spec_frameworks
 from gpuc.spec.base import Bytes, Name, OneOf, Shorthand, SpecModel
 from gpuc.spec.form import Form, Synonyms, Words, hyphenated, text_error
 from gpuc.spec.metadata import LabelValue, PodLabels
+from gpuc.spec.notify import Notify
 
 Stage = Annotated[Literal["dryrun", "warn", "deny"], Synonyms((("audit", "dryrun"), ("enforce", "deny")))]
 
@@ -267,3 +268,6 @@ class Observability(SpecModel):
 
     alerts: Alerts
     """Labels of alerts."""
+
+    notify: Notify | None = None
+    """Receivers of alerts, and the routes to them. Default: you configure Alertmanager yourself."""

@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from string import Template
@@ -44,6 +44,10 @@ class Alert(Struct, frozen=True):
     """How long the alert continues to fire after the expression is false."""
     labels: tuple[tuple[str, str], ...] = ()
     """Labels in addition to the labels of the series and the labels of all alerts."""
+    audience: str = "platform"
+    """Whose alert it is: platform, or the label with the namespace or the ClusterQueue whose tenant it concerns."""
+    silences: Mapping[str, Sequence[str]] = {}
+    """The alerts that send no notifications while this one fires, by the label whose value both have."""
 
     @property
     def metrics(self) -> tuple[str, ...]:

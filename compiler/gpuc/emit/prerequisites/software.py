@@ -1,6 +1,6 @@
 """Software and namespaces of other teams that the cluster needs, among them Prometheus, definitions and Argo CD."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from msgspec import Struct, field
@@ -9,6 +9,7 @@ from gpuc.catalog.records import Release
 from gpuc.diagnostics.finding import Path
 from gpuc.emit.alerts import alerts, node_labels
 from gpuc.emit.component import Component, needed_components
+from gpuc.emit.notify import secret_keys
 from gpuc.emit.policy_facts import brought_controllers, controllers
 from gpuc.emit.prerequisites.record import Chapter, Row, written
 from gpuc.kubernetes.api_groups import is_custom
@@ -18,6 +19,7 @@ from gpuc.manifest.manifest import Body, Values
 from gpuc.model import Cluster
 from gpuc.objects.object_set import group
 from gpuc.parts.workload_kinds import installed_controllers
+from gpuc.spec.platform import Observability
 
 DELIVERY: Path = ("spec", "delivery")
 
@@ -44,8 +46,9 @@ def prometheus(cluster: Cluster) -> Chapter:
     # The pods that scrape metrics have these labels; policies of tenants admit them.
     pods = ",".join(f"{key}={value}" for key, value in settings.prometheus.pods.items())
     namespace = settings.namespace
+    more = {"more": " alertmanagerconfigs.monitoring.coreos.com", "count": "four"}
     rows: list[Row] = [
-        ("definition/monitoring.coreos.com", section, {}),
+        ("definition/monitoring.coreos.com", section, more if settings.notify else {"more": "", "count": "three"}),
         ("namespace", (*section, "namespace"), {"name": namespace}),
         (
             "prometheus",
@@ -53,8 +56,21 @@ def prometheus(cluster: Cluster) -> Chapter:
             {"name": settings.prometheus.release, "namespace": namespace, "pods": pods},
         ),
         ("kube-state-metrics", section, {"labels": labels}),
+        *_notify_rows(settings),
     ]
     return written(cluster, "prometheus", "Prometheus", rows, node_labels=labels, state_metrics=state_metrics)
+
+
+def _notify_rows(settings: Observability) -> Iterator[Row]:
+    """Yields the records of the Alertmanager and of the Secrets of receivers."""
+    if settings.notify is None:
+        return
+    section, namespace = ("spec", "observability", "notify"), settings.namespace
+    yield "alertmanager", section, {"name": namespace}
+    for name, keys in secret_keys(settings).items():
+        words = f"the key{'s' if len(keys) > 1 else ''} {' and '.join(keys)}"
+        known = {"name": f"{namespace}/{name}", "secret": name, "namespace": namespace, "keys": words}
+        yield "secret", (*section, "receivers"), known
 
 
 def job_controllers(cluster: Cluster) -> Chapter:

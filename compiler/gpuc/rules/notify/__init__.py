@@ -1,0 +1,1 @@
+"""Rules for notifications: routes, and the receivers and tenants that they name."""
