@@ -10,6 +10,7 @@ internal/pkg/collector/expcollector.go; NVIDIA/gpu-operator v26.7.0 assets/state
 
 from collections.abc import Iterator
 
+from gpuc.components.gpu_operator.records import level, metric_resource
 from gpuc.emit.alerts.alert import INSTANCE_TYPE_LABEL, POOL, Alert, alert, any_of
 from gpuc.kubernetes.amounts import quantity_text
 from gpuc.kubernetes.node_pool import INSTANCE_TYPE
@@ -160,8 +161,3 @@ def _keeps_taint(pool: Pool) -> Alert:
         taint=GPUS_TAINT,
         condition=GPUS_CONDITION,
     )
-
-
-def metric_resource(resource: str) -> str:
-    """Returns the name of a resource as a label value of kube-state-metrics."""
-    return "".join(character if character.isalnum() else "_" for character in resource)
