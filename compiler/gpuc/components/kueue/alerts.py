@@ -33,6 +33,9 @@ def queue_alerts(cluster: Cluster) -> Iterator[Alert]:
     yield alert(
         "GpucPodsNotReady", evicted=events(evicted, 60), limit=minutes, machines=substrate_output(cluster).machines
     )
+    failed = f'kueue_evicted_workloads_total{{{queues},reason="NodeFailures"}}'
+    yield alert("GpucNodeFailureEvictions", evicted=events(failed, 60))
+    yield alert("GpucEvictLoop", queues=queues)
 
 
 def _stuck(queues: str, minutes: int) -> str:
