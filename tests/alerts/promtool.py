@@ -14,7 +14,7 @@ import yaml
 from gpuc.model import Cluster
 from gpuc_rehearsal.tools.selection import OTHERS
 from tests.alerts import capacity_cases, gpu_cases, node_cases, queue_cases
-from tests.alerts.case import Body, Case, group_of, promtool_file, rules, table_cases
+from tests.alerts.case import Body, Case, group_of, promtool_file, promtool_test, rules, table_cases
 from tests.conftest import example
 
 OLDEST = (2, 42)
@@ -90,11 +90,12 @@ def run_cases(
 ) -> Outcome:
     """Runs the cases of a group of alerts, or of one alert."""
     group = group or group_of(cluster, alert)
-    rule_file = _rule_file(folder, cluster, group, change)
+    files = [_rule_file(folder, cluster, name, change).name for name in dict.fromkeys(("records", group))]
     has_start = version(program) >= WITH_START
     chosen = [case for case in cases(cluster, group) if alert in ("", case.alert) and (has_start or not case.start)]
     file = folder / f"{cluster}-{group}.test.yaml"
-    file.write_text(yaml.safe_dump(promtool_file(cluster, rule_file.name, chosen), sort_keys=False, width=200))
+    tests = (promtool_test(cluster, case) for case in chosen)
+    file.write_text(yaml.safe_dump(promtool_file(files, tests), sort_keys=False, width=200))
     left_out = 0 if has_start else sum(bool(case.start) for case in cases(cluster, group))
     return Outcome(_run((str(program), "test", "rules", str(file))), len(chosen), left_out)
 
