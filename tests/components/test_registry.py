@@ -117,3 +117,30 @@ def test_each_row_of_the_tables_is_a_rule_of_the_component(component: Component,
     }
     facts = {"gpuc:pool_peak:flops", "gpuc:unit:gpus", "gpuc:xid:info"}
     assert named == yielded - facts
+
+
+@each_component
+def test_an_alert_asks_for_metrics_of_a_component_with_a_monitor(component: Component) -> None:
+    assert not component.alerts or component.monitor
+    assert not (component.monitor and component.monitor.build_metric) or component.alerts
+
+
+def has_path(schema: Schema, path: str, definitions: Schema) -> bool:
+    for step in path.split("."):
+        while "$ref" in schema:
+            schema = definitions[schema["$ref"].rpartition("/")[2]]
+        if step not in schema.get("properties", {}):
+            return not schema.get("properties") and schema.get("additionalProperties") is not False
+        schema = schema["properties"][step]
+    return True
+
+
+@each_component
+def test_the_paths_of_helm_values_exist_in_the_chart(component: Component) -> None:
+    schema = chart(component.name)
+    assert schema is not None
+    effective = [path for paths in component.ineffective.values() for path in paths]
+    paths = (*component.reasons, *component.relied_defaults, *component.ineffective, *effective)
+    unknown = {path for path in paths if not has_path(schema, path, schema.get("$defs", {}))}
+    assert unknown == set(WITHOUT_SCHEMA) & {*paths}
+    assert bool(component.ineffective) == bool(component.ineffective_because)
