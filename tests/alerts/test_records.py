@@ -62,7 +62,8 @@ SERIES = {
     **gpu_series(),
     **held(TRAIN, "n1", "nvidia_com_gpu", 8),
     **held(SERVE, "n2", "nvidia_com_mig_3g_40gb", 2),
-    **{series: value for holder in NOTEBOOKS for series, value in held(holder, "n3", "nvidia_com_gpu_shared", 1).items()},
+    **held(NOTEBOOKS[0], "n3", "nvidia_com_gpu_shared", 1),
+    **held(NOTEBOOKS[1], "n3", "nvidia_com_gpu_shared", 1),
     allocatable("n1", "nvidia_com_gpu"): "8x9",
     **{allocatable("n2", f"nvidia_com_mig_{name}"): f"{8 * count}x9"
        for name, count in (("3g_40gb", 1), ("2g_20gb", 1), ("1g_10gb", 2))},

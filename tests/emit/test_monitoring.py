@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from gpuc.components.gpu_operator.records import metric_resource
 from gpuc.components.gpu_operator.component import metric_list
+from gpuc.components.gpu_operator.records import metric_resource
 from gpuc.emit.alerts import alerts, metrics
 from gpuc.emit.alerts.promql import metric_names
 from tests.conftest import EXAMPLES, example
