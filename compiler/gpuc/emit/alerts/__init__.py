@@ -14,13 +14,16 @@ from gpuc.model.names import POOL_LABEL
 def rules_by_group(cluster: Cluster) -> dict[str, list[Rule]]:
     """Returns the rules of a cluster by group. Each group is one file of the output.
 
-    Prometheus evaluates the rules of a group in their order. So the records that others read come first: facts, then
-    the components in sync order, because queues count the resources of device plugins.
+    Prometheus evaluates the rules of a group in their order, so a record follows those that it reads. The facts are
+    last, because a new namespace or pool then moves few rules: `gpuc plan` compares the rules by their places. In the
+    first evaluation the other records lack the facts.
     """
-    found: dict[str, list[Rule]] = {"records": [*_facts(cluster), *records("gpuc:node:info")]}
+    recorded: list[Rule] = list(records("gpuc:node:info"))
     for component in needed_components(cluster):
         if "records" in component.alerts:
-            found["records"].extend(component.alerts["records"](cluster))
+            recorded.extend(component.alerts["records"](cluster))
+    recorded.extend(_facts(cluster))
+    found: dict[str, list[Rule]] = {"records": sorted(recorded, key=lambda rule: rule.expression.startswith("vector("))}
     for component in by_section(needed_components(cluster)):
         for group, function in component.alerts.items():
             if group != "records":
@@ -43,7 +46,7 @@ def metrics(cluster: Cluster) -> dict[str, frozenset[str]]:
     sources: dict[str, frozenset[str]] = {}
     found: dict[str, frozenset[str]] = {}
     for rules in rules_by_group(cluster).values():
-        for rule in rules:
+        for rule in sorted(rules, key=lambda rule: bool(rule.reads)):
             needed = frozenset().union(*(sources.get(name, {name}) for name in rule.reads))
             table = sources if isinstance(rule, Record) else found
             table[rule.name] = table.get(rule.name, frozenset()) | needed
@@ -57,16 +60,16 @@ def node_labels(cluster: Cluster) -> list[str]:
 
 
 def _facts(cluster: Cluster) -> Iterator[Record]:
-    """Yields the facts of the spec as series: the tenant of each namespace, and the nodes of each pool.
+    """Yields the facts of the spec as series: the use of each pool, and the tenant of each namespace.
 
     The value of gpuc:pool:info is the number of GPUs of the smallest node.
     """
-    for tenant, namespace in cluster.namespaces:
-        labels = {"namespace": namespace.name, "tenant": tenant.name, "cost_centre": tenant.spec.cost_centre}
-        yield fact("gpuc:namespace:info", **labels)
     for pool in cluster.pools:
         labels = {"pool": pool.name, "purpose": pool.spec.purpose, "sharing": pool.sharing_kind or ""}
         yield fact("gpuc:pool:info", pool.gpus_per_node, **labels)
+    for tenant, namespace in cluster.namespaces:
+        labels = {"namespace": namespace.name, "tenant": tenant.name, "cost_centre": tenant.spec.cost_centre}
+        yield fact("gpuc:namespace:info", **labels)
 
 
 def _missing_sources(cluster: Cluster) -> Iterator[Alert]:
