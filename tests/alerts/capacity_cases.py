@@ -11,6 +11,8 @@ from tests.alerts.series import KARPENTER
 
 def cases(cluster: Cluster) -> Iterator[Case]:
     yield from table_cases("no capacity", pool=cluster.pools[-1].name)
+    yield from table_cases("a full pool", pool=cluster.pools[0].name)
+    yield from _idle_reservations(cluster)
     for pool in cluster.pools:
         reservations = eks(pool).spec.reservations
         if reservations and set(eks(pool).spec.purchase) != {"reserved"}:
@@ -45,6 +47,23 @@ def _reservation(pool: str, instances: int) -> Iterator[Case]:
             for resource in ("cpu", "memory", "nvidia.com/gpu")
         }  # fmt: skip
         yield Case(f"C20: {name}", "GpucReservationUnused", nodes, expected)
+
+
+def _idle_reservations(cluster: Cluster) -> Iterator[Case]:
+    """Yields cases with all reservations of a known size: one instance of each is free, and all instances run."""
+    known = {pool.name: min(found.instances, pool.nodes_max) for pool in cluster.pools
+             if (found := eks(pool).spec.reservations) and found.instances}  # fmt: skip
+    for free in (1, 0) if known else ():
+        nodes = {
+            KARPENTER.series(
+                "karpenter_nodes_allocatable", node_name=f"{pool}-{number}", nodepool=pool, capacity_type="reserved",
+                resource_type="cpu",
+            ): "1x400"
+            for pool, count in known.items()
+            for number in range(count - free)
+        }  # fmt: skip
+        expected = {"359m": [], "362m": [{"pool": pool} for pool in known] if free else []}
+        yield Case(f"{free} instances of each reservation are free", "GpucReservationIdle", nodes, expected)
 
 
 def _spot(pool: Pool) -> Iterator[Case]:

@@ -74,14 +74,19 @@ def rule_of(cluster: str, alert: str, fired: Fired) -> Body:
         rule
         for group in rules(cluster).values()
         for rule in group
-        if rule["alert"] == alert and rule["labels"].items() <= {**rule["labels"], **fired}.items()
+        if rule.get("alert") == alert and rule["labels"].items() <= {**rule["labels"], **fired}.items()
     )
     return rule
 
 
 def group_of(cluster: str, alert: str) -> str:
     """Returns the name of the group that has the alert."""
-    return next(name for name, group in rules(cluster).items() if any(rule["alert"] == alert for rule in group))
+    return next(name for name, group in rules(cluster).items() if any(rule.get("alert") == alert for rule in group))
+
+
+def alert_rules(cluster: str) -> list[Body]:
+    """Returns the alerts of an example cluster, without its recording rules."""
+    return [rule for group in rules(cluster).values() for rule in group if "alert" in rule]
 
 
 def alert_body(cluster: str, alert: str, fired: Fired) -> Body:
@@ -112,7 +117,7 @@ def promtool_test(cluster: str, case: Case) -> Body:
     }
 
 
-def promtool_file(cluster: str, rule_file: str, cases: Iterable[Case]) -> Body:
-    """Returns a test file of promtool for the cases of one file of rules."""
-    tests = [promtool_test(cluster, case) for case in cases]
-    return {"rule_files": [rule_file], "evaluation_interval": "1m", "tests": tests}
+def promtool_file(rule_files: Sequence[str], tests: Iterable[Body]) -> Body:
+    """Returns a test file of promtool. The recorded series come first, because alerts read them."""
+    order = {"group_eval_order": ["records"]}
+    return {"rule_files": [*rule_files], "evaluation_interval": "1m", **order, "tests": [*tests]}

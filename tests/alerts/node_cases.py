@@ -6,7 +6,7 @@ from gpuc.components.gpu_operator.alerts import metric_resource
 from gpuc.model import Cluster
 from gpuc.substrates.eks.karpenter.alerts import NODE_MINUTES, NOT_REGISTERED
 from tests.alerts.case import Case, Fired, table_cases
-from tests.alerts.series import STATE, allocatable, pool_node
+from tests.alerts.series import KARPENTER, STATE, allocatable, pool_node
 
 LONG = 200
 """The number of samples of a series that lasts during the whole case."""
@@ -22,10 +22,27 @@ def cases(cluster: Cluster) -> Iterator[Case]:
         names = {"kind": kind, "metric": kind.lower(), "pool": cluster.pools[0].name}
         yield from table_cases("a pool that is not ready", **names)
     if cluster.gpu_pools:
+        yield from table_cases("broken nodes", pool=cluster.gpu_pools[0].name)
+        yield from _broken(cluster.gpu_pools[0].name)
         yield from _advertised(cluster)
         yield from _taints(cluster)
     if any(pool.mig_by_operator for pool in cluster.gpu_pools):
         yield from table_cases("mig")
+
+
+def _broken(pool: str) -> Iterator[Case]:
+    """Yields cases of a pool with five nodes, of which Karpenter repairs at most one at a time."""
+    fired = [{"karpenter_sh_nodepool": pool}]
+    labels = {"karpenter_sh_initialized": "true", "karpenter_sh_nodepool": pool}
+    metric = "operator_node_status_condition_count"
+    for broken, expected in ((1, []), (2, fired)):
+        series = {}
+        for number in range(5):
+            known = {**labels, "name": f"n{number}"}
+            health = "False" if number < broken else "True"
+            series[KARPENTER.series(metric, type="Ready", status="True", reason="KubeletReady", **known)] = "1x30"
+            series[KARPENTER.series(metric, type="AcceleratedHardwareReady", status=health, **known)] = "1x30"
+        yield Case(f"{broken} of 5 nodes are broken", "GpucPoolBroken", series, {"4m": [], "7m": expected})
 
 
 def _advertised(cluster: Cluster) -> Iterator[Case]:

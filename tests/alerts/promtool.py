@@ -14,7 +14,7 @@ import yaml
 from gpuc.model import Cluster
 from gpuc_rehearsal.tools.selection import OTHERS
 from tests.alerts import capacity_cases, gpu_cases, node_cases, queue_cases
-from tests.alerts.case import Body, Case, group_of, promtool_file, rules, table_cases
+from tests.alerts.case import Body, Case, alert_rules, group_of, promtool_file, promtool_test, rules, table_cases
 from tests.conftest import example
 
 OLDEST = (2, 42)
@@ -80,9 +80,9 @@ class Outcome:
 
 def check_rules(program: Path, folder: Path, cluster: str, change: Change = unchanged) -> Outcome:
     """Checks all rules of a cluster with all linters; also finds two rules that have the same name and labels."""
-    files = [str(_rule_file(folder, cluster, group, change)) for group in rules(cluster)]
+    files = [str(rule_file(folder, cluster, group, change)) for group in rules(cluster)]
     command = (str(program), "check", "rules", "--lint=all", "--lint-fatal", *files)
-    return Outcome(_run(command), sum(map(len, rules(cluster).values())))
+    return Outcome(run(command), sum(map(len, rules(cluster).values())))
 
 
 def run_cases(
@@ -90,23 +90,26 @@ def run_cases(
 ) -> Outcome:
     """Runs the cases of a group of alerts, or of one alert."""
     group = group or group_of(cluster, alert)
-    rule_file = _rule_file(folder, cluster, group, change)
+    files = [rule_file(folder, cluster, name, change).name for name in dict.fromkeys(("records", group))]
     has_start = version(program) >= WITH_START
     chosen = [case for case in cases(cluster, group) if alert in ("", case.alert) and (has_start or not case.start)]
     file = folder / f"{cluster}-{group}.test.yaml"
-    file.write_text(yaml.safe_dump(promtool_file(cluster, rule_file.name, chosen), sort_keys=False, width=200))
+    tests = (promtool_test(cluster, case) for case in chosen)
+    file.write_text(yaml.safe_dump(promtool_file(files, tests), sort_keys=False, width=200))
     left_out = 0 if has_start else sum(bool(case.start) for case in cases(cluster, group))
-    return Outcome(_run((str(program), "test", "rules", str(file))), len(chosen), left_out)
+    return Outcome(run((str(program), "test", "rules", str(file))), len(chosen), left_out)
 
 
-def _rule_file(folder: Path, cluster: str, group: str, change: Change) -> Path:
-    """Writes the rules of a PrometheusRule as a file of Prometheus."""
+def rule_file(folder: Path, cluster: str, group: str, change: Change = unchanged) -> Path:
+    """Writes the rules of a PrometheusRule as a file of Prometheus; of the records only those that alerts read."""
     file = folder / f"{cluster}-{group}.yaml"
-    changed = [change(rule) for rule in rules(cluster)[group]]
+    read = "".join(rule["expr"] for rule in alert_rules(cluster))
+    changed = [change(rule) for rule in rules(cluster)[group] if "alert" in rule or rule["record"] in read]
     file.write_text(yaml.safe_dump({"groups": [{"name": group, "rules": changed}]}))
     return file
 
 
-def _run(command: tuple[str, ...]) -> str:
+def run(command: tuple[str, ...]) -> str:
+    """Runs a command. Returns its output; empty if the command succeeded."""
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     return (done.stdout + done.stderr).strip() if done.returncode else ""

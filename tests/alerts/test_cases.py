@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.alerts.case import TABLE, Case, alert_body, group_of, rule_of, rules
+from tests.alerts.case import TABLE, Case, alert_body, alert_rules, group_of, rule_of, rules
 from tests.alerts.promtool import CASES, cases
 from tests.conftest import EXAMPLES
 
@@ -15,7 +15,7 @@ def every_case(name: str) -> list[Case]:
 
 @each_example
 def test_each_alert_fires_in_a_case_and_is_silent_in_a_case(name: str) -> None:
-    alerts = {rule["alert"] for group in rules(name).values() for rule in group}
+    alerts = {rule["alert"] for rule in alert_rules(name)}
     assert {case.alert for case in every_case(name) if case.fires} == alerts
     assert {case.alert for case in every_case(name) if not case.fires} == alerts
     assert {case.alert for case in every_case(name) if case.is_silent} == alerts
@@ -29,16 +29,14 @@ def test_each_rule_fires_in_a_case(name: str) -> None:
         for alerts in case.expected.values()
         for alert in alerts
     }
-    silent = [
-        (rule["alert"], rule["labels"]) for group in rules(name).values() for rule in group if id(rule) not in fired
-    ]
+    silent = [(rule["alert"], rule["labels"]) for rule in alert_rules(name) if id(rule) not in fired]
     assert silent == []
 
 
 @each_example
 def test_cases_are_in_the_group_of_their_alert_and_have_different_names(name: str) -> None:
-    assert rules(name).keys() <= CASES.keys()
-    for group in rules(name):
+    assert rules(name).keys() == CASES.keys() | {"records"}
+    for group in CASES:
         assert {group_of(name, case.alert) for case in cases(name, group)} == {group}
     names = [(case.alert, case.name) for case in every_case(name)]
     assert len(names) == len(set(names))

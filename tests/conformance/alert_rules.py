@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tests.alerts import promtool
-from tests.alerts.case import rules
 from tests.conformance.check_result import CheckResult, report
 from tests.conftest import EXAMPLES
 
@@ -20,7 +19,7 @@ def checks(program: Path, folder: Path) -> Iterator[CheckResult]:
     for name in EXAMPLES:
         outcome = promtool.check_rules(program, folder, name)
         yield CheckResult(f"promtool accepts the alerts of {name}", outcome.problem, f"{outcome.count} rules")
-        for group in rules(name):
+        for group in promtool.CASES:
             outcome = promtool.run_cases(program, folder, name, group)
             subject = f"the alerts {group} of {name} fire when they should"
             left_out = f", {outcome.left_out} left out, which need `gpuc tools --promtool`" if outcome.left_out else ""

@@ -66,6 +66,9 @@ class Gpu(Struct, frozen=True):
     """Value of nvidia.com/gpu.memory; None if unpublished."""
     karpenter_name: str = ""
     """Value of karpenter.k8s.aws/instance-gpu-name; empty if no EC2 type has the GPU."""
+    peak_tflops: float | None = None
+    """The peak of the tensor cores with dense 16-bit numbers, in 10^12 operations per second; None if gpuc has no
+    source."""
     max_driver_branch: int | None = None
     """The last driver branch that supports the GPU; None if the newest branch supports it."""
     confidence: Confidence = "high"

@@ -36,7 +36,7 @@ from gpuc.model.names import SYSTEM_TAINT
 from gpuc.parts.folders import component_folder, component_folders, module_name, substrate_folder
 
 if TYPE_CHECKING:
-    from gpuc.emit.alerts.alert import Alert
+    from gpuc.emit.alerts.alert import Rule
 
 CRD: Kind = ("apiextensions.k8s.io", "CustomResourceDefinition")
 CLUSTER_ROLES: tuple[Kind, ...] = ((RBAC, "ClusterRole"), (RBAC, "ClusterRoleBinding"))
@@ -181,8 +181,10 @@ class Component(Struct, frozen=True, kw_only=True):
     """Labels of the namespace that the Application creates; PRIVILEGED is added for pods that use the host."""
     monitor: Monitor | None
     """How Prometheus finds the metrics of the chart; None for a chart without metrics."""
-    alerts: "Mapping[str, Callable[[Cluster], Iterator[Alert]]]"
-    """The functions that yield the alerts of a cluster that needs the component, by the group of the alerts."""
+    alerts: "Mapping[str, Callable[[Cluster], Iterator[Rule]]]"
+    """The functions that yield the alerts and recording rules of a cluster that needs the component, by their group.
+
+    Recording rules are in the group "records"."""
     alert_labels: Callable[[Cluster], tuple[str, ...]]
     """Returns the node labels that the alerts join on, without the label of the pool."""
     restarts: Restarts | None

@@ -1,10 +1,11 @@
-"""Monitoring: a monitor for each component with metrics, and alerting rules."""
+"""Monitoring: a monitor for each component with metrics, alerting rules and recording rules."""
 
 from collections.abc import Iterator
 
 from gpuc.diagnostics.finding import Path
-from gpuc.emit.alerts import alerts_by_group
-from gpuc.emit.alerts.alert import Alert
+from gpuc.emit.alerts import rules_by_group
+from gpuc.emit.alerts.alert import Alert, Record, Rule
+from gpuc.emit.alerts.promql import of_cluster
 from gpuc.emit.component import Component, Monitor, needed_components
 from gpuc.emit.sync import wave
 from gpuc.manifest.manifest import Artifact, Body, Manifest
@@ -16,7 +17,7 @@ ORIGIN: Path = ("spec", "observability")
 
 
 def monitoring(cluster: Cluster) -> Iterator[Artifact]:
-    """Yields a monitor for each component with metrics, and one PrometheusRule per group of alerts.
+    """Yields a monitor for each component with metrics, and one PrometheusRule per group of rules.
 
     The charts create no monitors, so that the section `observability` changes no values.
     """
@@ -26,10 +27,10 @@ def monitoring(cluster: Cluster) -> Iterator[Artifact]:
     for component in needed_components(cluster):
         if component.monitor:
             yield _monitor(cluster, observability, component, component.monitor)
-    for group, alerts in alerts_by_group(cluster).items():
-        rules = [_rule(cluster, observability, alert) for alert in alerts]
+    for group, rules in rules_by_group(cluster).items():
         if rules:
-            spec = {"groups": [{"name": f"gpuc-{group}", "rules": rules}]}
+            rows = [_rule(cluster, observability, rule) for rule in rules]
+            spec = {"groups": [{"name": f"gpuc-{group}", "rules": rows}]}
             yield _object(cluster, observability, f"rules/{group}", "PrometheusRule", group, spec)
 
 
@@ -46,13 +47,34 @@ def _object(cluster: Cluster, observability: Observability, file: str, kind: str
     return Manifest(file, ORIGIN, API, kind, name, {"spec": spec}, namespace, labels, wave(0))
 
 
-def _rule(cluster: Cluster, observability: Observability, alert: Alert) -> Body:
-    rule: Body = {"alert": alert.name, "expr": alert.expression}
-    if alert.minutes:
-        rule["for"] = f"{alert.minutes}m"
-    if alert.keep_minutes:
-        rule["keep_firing_for"] = f"{alert.keep_minutes}m"
-    labels = {"cluster": cluster.name, "severity": alert.severity, "team": observability.alerts.team}
-    rule["labels"] = {**labels, **dict(alert.labels)}
-    rule["annotations"] = {"summary": f"{alert.loss} {alert.remedy}", "description": alert.details}
-    return rule
+def _rule(cluster: Cluster, observability: Observability, rule: Rule) -> Body:
+    label = observability.prometheus.cluster_label
+    expression = of_cluster(rule.expression, label, cluster.name) if label else rule.expression
+    own = {label: cluster.name} if label else {}
+    if isinstance(rule, Record):
+        labels = {**own, **dict(rule.labels)}
+        return {"record": rule.name, "expr": expression, **({"labels": labels} if labels else {})}
+    body: Body = {"alert": rule.name, "expr": expression}
+    if rule.minutes:
+        body["for"] = f"{rule.minutes}m"
+    if rule.keep_minutes:
+        body["keep_firing_for"] = f"{rule.keep_minutes}m"
+    team = observability.alerts.team
+    labels = {"cluster": cluster.name, **own, "severity": rule.severity, "team": team}
+    body["labels"] = {**labels, **dict(rule.labels)}
+    body["annotations"] = _annotations(cluster, rule)
+    return body
+
+
+def _annotations(cluster: Cluster, alert: Alert) -> Body:
+    """Returns the annotations of an alert. Only repositories with https have pages for browsers.
+
+    GitHub and GitLab show a file of a branch below blob/.
+    """
+    annotations = {"summary": f"{alert.loss} {alert.remedy}", "description": alert.details}
+    delivery = cluster.spec.delivery
+    if delivery.repo.startswith("https://"):
+        folder = delivery.path.removesuffix("out")
+        page = f"{delivery.repo.removesuffix('.git')}/blob/{delivery.revision}/{folder}{cluster.entry('RUNBOOK.md')}"
+        annotations["runbook_url"] = f"{page}#{alert.name.lower()}"
+    return annotations

@@ -242,6 +242,20 @@ class Prometheus(SpecModel):
     Default: `app.kubernetes.io/name: prometheus`, as in kube-prometheus-stack. The NetworkPolicies of tenants allow
     only these pods in `namespace`."""
 
+    cluster_label: (
+        Annotated[
+            str,
+            Form(
+                r"^(?!__|(namespace|pod|node|hostname|pool|nodepool|tenant|job|instance|severity|team)$)[A-Za-z_]\w*$",
+                "a label that no rule uses, such as cluster",
+            ),
+        ]
+        | None
+    ) = None
+    """The label with the name of the cluster in a store of several clusters, for example `cluster`. The agent of each
+    cluster adds the label to all its series: `<label>: <metadata.name>`. gpuc then writes the label into all rules.
+    Default: the store that evaluates the rules has the series of this cluster only."""
+
 
 class Alerts(SpecModel):
     """Labels of alerts."""

@@ -13,6 +13,7 @@ from gpuc.components.gpu_operator.cluster_policy import (
     cluster_policy,
 )
 from gpuc.components.gpu_operator.gpu_gate import gpu_gate
+from gpuc.components.gpu_operator.records import gpu_records
 from gpuc.diagnostics.finding import Path
 from gpuc.emit import component as parts
 from gpuc.emit import component_facts as facts
@@ -246,7 +247,7 @@ COMPONENT = parts.Component(
     ignored=(),
     namespace_labels={**parts.PLATFORM, **parts.PRIVILEGED},
     monitor=parts.Monitor(METRICS, {"app": "nvidia-dcgm-exporter"}),
-    alerts={"gpu": gpu_alerts, "nodes": node_alerts},
+    alerts={"records": gpu_records, "gpu": gpu_alerts, "nodes": node_alerts},
     alert_labels=alert_labels,
     ready_check=facts.ReadyCheck("The state of the ClusterPolicy is ready", "get clusterpolicies.nvidia.com"),
     preparation=None, chapter=facts.Chapter("checks", _chapter),

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from gpuc.components.kueue.alerts import queue_alerts
+from gpuc.components.kueue.alerts import queue_alerts, queue_records
 from gpuc.components.kueue.objects import queue_objects, shared_objects
 from gpuc.diagnostics.finding import Path
 from gpuc.emit import component as parts
@@ -224,7 +224,7 @@ COMPONENT = parts.Component(
     ),
     ineffective={}, ineffective_because="", namespace_labels=parts.PLATFORM,
     monitor=parts.Monitor(METRICS, {"app.kubernetes.io/name": "kueue"}, build_metric="kueue_build_info"),
-    alerts={"queues": queue_alerts},
+    alerts={"records": queue_records, "queues": queue_alerts},
     alert_labels=lambda cluster: (),
     ready_check=facts.ReadyCheck(
         "All ClusterQueues are active",

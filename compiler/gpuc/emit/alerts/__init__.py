@@ -1,8 +1,8 @@
-"""Alerting rules as PromQL: those of the components, and those for metrics without which other alerts cannot fire."""
+"""Rules of Prometheus: the alerts and records of the components, and those that belong to no component."""
 
 from collections.abc import Iterator
 
-from gpuc.emit.alerts.alert import INSTANCE_TYPE_LABEL, POOL, Alert, alert
+from gpuc.emit.alerts.alert import INSTANCE_TYPE_LABEL, POOL, Alert, Record, Rule, alert, fact, records
 from gpuc.emit.component import by_section, needed_components
 from gpuc.emit.substrate import substrate_output
 from gpuc.kubernetes.node_pool import INSTANCE_TYPE
@@ -11,9 +11,12 @@ from gpuc.model.names import POOL_LABEL
 
 
 @once_for_each_cluster
-def alerts_by_group(cluster: Cluster) -> dict[str, list[Alert]]:
-    """Returns the alerts of a cluster by group. Each group is one file of the output."""
-    found: dict[str, list[Alert]] = {}
+def rules_by_group(cluster: Cluster) -> dict[str, list[Rule]]:
+    """Returns the rules of a cluster by group. Each group is one file of the output.
+
+    Prometheus evaluates the rules of a group in their order, so the records that others read come first.
+    """
+    found: dict[str, list[Rule]] = {"records": [*_facts(cluster), *records("gpuc:node:info")]}
     for component in by_section(needed_components(cluster)):
         for group, function in component.alerts.items():
             found.setdefault(group, []).extend(function(cluster))
@@ -23,13 +26,42 @@ def alerts_by_group(cluster: Cluster) -> dict[str, list[Alert]]:
 
 def alerts(cluster: Cluster) -> list[Alert]:
     """Returns all alerts of a cluster."""
-    return [alert for group in alerts_by_group(cluster).values() for alert in group]
+    return [rule for group in rules_by_group(cluster).values() for rule in group if isinstance(rule, Alert)]
+
+
+@once_for_each_cluster
+def metrics(cluster: Cluster) -> dict[str, frozenset[str]]:
+    """Returns the metrics that each alert needs, by the name of the alert.
+
+    For a recorded series, these are the metrics from which Prometheus computes the series.
+    """
+    sources: dict[str, frozenset[str]] = {}
+    found: dict[str, frozenset[str]] = {}
+    for group in sorted(rules_by_group(cluster).items(), key=lambda item: item[0] != "records"):
+        for rule in group[1]:
+            needed = frozenset().union(*(sources.get(name, {name}) for name in rule.reads))
+            table = sources if isinstance(rule, Record) else found
+            table[rule.name] = table.get(rule.name, frozenset()) | needed
+    return found
 
 
 def node_labels(cluster: Cluster) -> list[str]:
     """Returns the node labels that kube-state-metrics must export because alerts use them."""
     components = needed_components(cluster)
     return [POOL_LABEL, *(label for component in components for label in component.alert_labels(cluster))]
+
+
+def _facts(cluster: Cluster) -> Iterator[Record]:
+    """Yields the facts of the spec as series: the tenant of each namespace, and the nodes of each pool.
+
+    The value of gpuc:pool:info is the number of GPUs of the smallest node.
+    """
+    for tenant, namespace in cluster.namespaces:
+        labels = {"namespace": namespace.name, "tenant": tenant.name, "cost_centre": tenant.spec.cost_centre}
+        yield fact("gpuc:namespace:info", **labels)
+    for pool in cluster.pools:
+        labels = {"pool": pool.name, "purpose": pool.spec.purpose, "sharing": pool.sharing_kind or ""}
+        yield fact("gpuc:pool:info", pool.gpus_per_node, **labels)
 
 
 def _missing_sources(cluster: Cluster) -> Iterator[Alert]:

@@ -1,8 +1,7 @@
-"""An alerting rule, and PromQL that several alerting rules use."""
+"""An alerting rule, a recording rule, and PromQL that several rules use."""
 
-import re
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from string import Template
@@ -10,12 +9,10 @@ from typing import Any
 
 from msgspec import Struct
 
+from gpuc.emit.alerts.promql import metric_names
 from gpuc.model.names import POOL_LABEL
 from gpuc.parts.folders import component_folders
 
-_NO_METRIC = re.compile(r'"[^"]*"|\{[^}]*\}|\b(?:by|on|group_left) \([^)]*\)')
-"""Parts of an expression that contain labels but no metrics: strings, selectors and lists of labels."""
-_METRIC = re.compile(r"\b[A-Za-z]+_\w+\b(?!\()")
 POOL = f"label_{POOL_LABEL.replace('.', '_').replace('/', '_')}"
 """The node label gpuc.dev/pool in the metric kube_node_labels."""
 INSTANCE_TYPE_LABEL = "label_node_kubernetes_io_instance_type"
@@ -46,9 +43,25 @@ class Alert(Struct, frozen=True):
     """Labels in addition to the labels of the series and the labels of all alerts."""
 
     @property
-    def metrics(self) -> tuple[str, ...]:
-        """The names of the metrics that the expression needs."""
-        return tuple(sorted(set(_METRIC.findall(_NO_METRIC.sub("", self.expression)))))
+    def reads(self) -> frozenset[str]:
+        """The names of the metrics and recorded series that the expression selects."""
+        return frozenset(metric_names(self.expression))
+
+
+class Record(Struct, frozen=True):
+    """A recording rule: the name, the labels and the expression of a series that Prometheus computes."""
+
+    name: str
+    expression: str
+    labels: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """The names of the metrics and recorded series that the expression selects."""
+        return frozenset(metric_names(self.expression))
+
+
+Rule = Alert | Record
 
 
 class _Text(Template):
@@ -58,13 +71,11 @@ class _Text(Template):
 
 
 @cache
-def _table() -> dict[str, dict[str, Any]]:
-    files = (
-        Path(__file__).with_name("alerts.toml"),
-        *(folder / "alerts.toml" for folder in component_folders().values()),
-    )
+def _table(name: str) -> dict[str, Any]:
+    """Returns the rows of the files with this name, here and beside components, in the order of the components."""
+    files = (Path(__file__).with_name(name), *(folder / name for folder in component_folders().values()))
     present = [file for file in files if file.exists()]
-    return {name: row for file in present for name, row in tomllib.loads(file.read_text("utf-8")).items()}
+    return {row: values for file in present for row, values in tomllib.loads(file.read_text("utf-8")).items()}
 
 
 def alert(name: str, *labels: tuple[str, str], minutes: int = 0, severity: str = "warning", **known: object) -> Alert:
@@ -75,9 +86,24 @@ def alert(name: str, *labels: tuple[str, str], minutes: int = 0, severity: str =
         severity: the value if the row has none.
         known: the variables of the texts.
     """
-    row: dict[str, Any] = {"minutes": minutes, "severity": severity, **_table()[name]}
+    row: dict[str, Any] = {"minutes": minutes, "severity": severity, **_table("alerts.toml")[name]}
     row |= {key: _Text(row[key]).substitute(known) for key in ("expression", "loss", "remedy", "details")}
     return Alert(name, **row, labels=labels)
+
+
+def fact(name: str, value: object = 1, **labels: str) -> Record:
+    """Returns a recording rule for a value of the spec or of the catalog. A label with an empty text is left out."""
+    return Record(name, f"vector({value})", tuple((label, text) for label, text in labels.items() if text))
+
+
+def records(*names: str, **known: object) -> Iterator[Record]:
+    """Yields recording rules of the table records.toml, here or beside a component.
+
+    Args:
+        known: the variables of the expressions.
+    """
+    for name in names:
+        yield Record(name, _Text(_table("records.toml")[name]).substitute(known))
 
 
 def any_of(names: Iterable[object]) -> str:

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from gpuc.diagnostics.finding import Path as SpecPath
 from gpuc.emit.added_charts import added_components
-from gpuc.emit.alerts import alerts
+from gpuc.emit.alerts import alerts, metrics
 from gpuc.emit.component import Component, Folder, by_section
 from gpuc.emit.pod_deletion import grace_limits
 from gpuc.emit.prerequisites import chapters, preparation
@@ -201,17 +201,16 @@ def _users(cluster: Cluster, pool: Pool) -> list[str]:
 def _alert_values(cluster: Cluster) -> dict[str, object]:
     """Returns the alerts with their severities and metrics, and the XIDs without an alert by reason."""
     severities: dict[str, set[str]] = {}
-    metrics: dict[str, set[str]] = {}
     for alert in alerts(cluster) if cluster.spec.observability else ():
         severities.setdefault(alert.name, set()).add(alert.severity)
-        metrics.setdefault(alert.name, set()).update(alert.metrics)
+    needed = metrics(cluster) if severities else {}
     harmless: dict[str, list[int]] = {}
     for xid in cluster.catalog.xids.values():
         if xid.action == "none":
             harmless.setdefault(xid.reason, []).append(xid.xid)
     return {
         "alerts": [
-            (name, " or ".join(sorted(severities[name])), ", ".join(sorted(metrics[name])) or "none")
+            (name, " or ".join(sorted(severities[name])), ", ".join(sorted(needed[name])) or "none")
             for name in sorted(severities)
         ],
         "harmless_xids": {reason: ", ".join(map(str, sorted(codes))) for reason, codes in harmless.items()},

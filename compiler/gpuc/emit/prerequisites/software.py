@@ -7,7 +7,7 @@ from msgspec import Struct, field
 
 from gpuc.catalog.records import Release
 from gpuc.diagnostics.finding import Path
-from gpuc.emit.alerts import alerts, node_labels
+from gpuc.emit.alerts import metrics, node_labels
 from gpuc.emit.component import Component, needed_components
 from gpuc.emit.policy_facts import brought_controllers, controllers
 from gpuc.emit.prerequisites.record import Chapter, Row, written
@@ -38,7 +38,7 @@ def prometheus(cluster: Cluster) -> Chapter:
     settings = cluster.spec.observability
     if settings is None:
         return written(cluster, "prometheus", "Prometheus", ())
-    used: set[str] = set().union(*(alert.metrics for alert in alerts(cluster)))
+    used: set[str] = set().union(*metrics(cluster).values())
     state_metrics = sorted(metric for metric in used if metric.startswith("kube_"))
     section, labels = ("spec", "observability"), ",".join(node_labels(cluster))
     # The pods that scrape metrics have these labels; policies of tenants admit them.

@@ -21,8 +21,10 @@ Source: kubernetes-sigs/karpenter v1.14.1 pkg/controllers/nodeclaim/lifecycle (l
 def capacity_alerts(cluster: Cluster) -> Iterator[Alert]:
     """Yields alerts for missing capacity, unused reservations, spot interruptions, and capacity blocks that end."""
     yield _no_capacity(cluster)
+    yield alert("GpucPoolFull", pools=any_of(name for pool in cluster.pools for name in eks(pool).node_pools))
     for pool in cluster.pools:
         yield from _unused_reservation(pool)
+        yield from _idle_reservation(pool)
         yield from _spot(pool)
         yield from _capacity_block(cluster, pool)
 
@@ -55,6 +57,16 @@ def _unused_reservation(pool: Pool) -> Iterator[Alert]:
     bought, used = (f"count(count by (node_name) ({nodes % operator}))" for operator in ("!=", "="))
     label = ("pool", pool.name)
     yield alert("GpucReservationUnused", label, pool=pool.name, bought=bought, used=used, reserved=reserved)
+
+
+def _idle_reservation(pool: Pool) -> Iterator[Alert]:
+    """Yields an alert for a reservation of a known size that has had free instances for hours."""
+    reservations = eks(pool).spec.reservations
+    if reservations is None or not reservations.instances:
+        return
+    nodes = f'karpenter_nodes_allocatable{{nodepool=~"{any_of(eks(pool).node_pools)}",capacity_type="reserved"}}'
+    reserved = min(reservations.instances, pool.nodes_max)
+    yield alert("GpucReservationIdle", ("pool", pool.name), pool=pool.name, nodes=nodes, reserved=reserved)
 
 
 def _spot(pool: Pool) -> Iterator[Alert]:
@@ -107,8 +119,25 @@ def node_alerts(cluster: Cluster) -> Iterator[Alert]:
     yield alert("GpucNodeNotRegistered", failed=events(counter, 60), classes=classes)
     for kind in ("NodePool", "EC2NodeClass"):
         yield _not_ready(kind, pools)
+    if cluster.gpu_pools:
+        yield from _unhealthy(cluster)
     slowest = max([NODE_MINUTES, *(pool.boot_minutes for pool in cluster.pools)])
     yield alert("GpucNodeNotInitialized", seconds=slowest * 60, slowest=slowest)
+
+
+def _unhealthy(cluster: Cluster) -> Iterator[Alert]:
+    """Yields alerts for GPU nodes that a node monitoring agent reports as broken. They need the agent.
+
+    Source: aws/eks-node-monitoring-agent v1.7.0 (condition AcceleratedHardwareReady); kubernetes-sigs/karpenter v1.14.1
+    pkg/controllers/node/health (more than 20 % of a NodePool, rounded up, stop the repair; the counter)
+    """
+    pools = any_of(name for pool in cluster.gpu_pools for name in eks(pool).node_pools)
+    nodes = f'operator_node_status_condition_count{{karpenter_sh_nodepool=~"{pools}",type="%s"%s}}'
+    broken = nodes % ("AcceleratedHardwareReady", ',status="False"')
+    yield alert("GpucUnhealthyNode", broken=broken)
+    yield alert("GpucPoolBroken", broken=broken, nodes=nodes % ("Ready", ""))
+    counter = f'karpenter_nodeclaims_unhealthy_disrupted_total{{nodepool=~"{pools}"}}'
+    yield alert("GpucRepairLoop", repaired=events(counter, 60))
 
 
 def _not_ready(kind: str, names: str) -> Alert:

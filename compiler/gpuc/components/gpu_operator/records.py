@@ -1,0 +1,72 @@
+"""Recording rules: the part of a GPU behind each resource, the action of each XID, and the use of GPUs.
+
+Source: kubernetes/kube-state-metrics v2.20 docs/metrics/workload/pod-metrics.md; the module alerts has the labels of
+the DCGM exporter
+"""
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from gpuc.catalog.operations import Xid
+from gpuc.emit.alerts.alert import Record, fact, records
+from gpuc.model import Cluster, GpuPool
+from gpuc.model.names import GPU
+
+USE = (
+    *("gpuc:piece_engine_active:ratio", "gpuc:piece_sm_active:ratio", "gpuc:piece_memory_used:ratio"),
+    *("gpuc:pool_engine_active:ratio", "gpuc:pool_sm_active:ratio", "gpuc:pool_memory_used:ratio"),
+    *("gpuc:pod_engine_active:gpus", "gpuc:pod_sm_active:gpus"),
+    *("gpuc:tenant_busy:gpus", "gpuc:tenant_sm_active:gpus", "gpuc:queue_busy:gpus", "gpuc:queue_sm_active:gpus"),
+    *("gpuc:tenant_memory_used:bytes", "gpuc:queue_memory_used:bytes"),
+    *("gpuc:namespace_held:gpus", "gpuc:tenant_held:gpus", "gpuc:pool_offered:gpus"),
+)
+"""The recording rules for the use of GPUs. A rule follows those that it reads."""
+MFU = ("gpuc:namespace_model:flops", "gpuc:namespace_mfu:ratio")
+
+
+def gpu_records(cluster: Cluster) -> Iterator[Record]:
+    """Yields the facts about GPUs as series, and the use of GPUs by tenant, node pool and queue."""
+    for xid in sorted(cluster.catalog.xids.values(), key=lambda row: row.xid):
+        if xid.action != "none":
+            yield fact("gpuc:xid:info", xid=str(xid.xid), action=xid.action, level=level(xid))
+    for pool in cluster.gpu_pools:
+        for resource, profile, part in parts_of_gpu(pool):
+            value = f"{part.numerator}" if part.denominator == 1 else f"{part.numerator} / {part.denominator}"
+            labels = {"resource": metric_resource(resource), "kueue_resource": resource, "GPU_I_PROFILE": profile}
+            yield fact("gpuc:unit:gpus", value, pool=pool.name, **labels)
+    yield from records(*USE)
+    peaks = {pool.name: pool.gpu.peak_tflops for pool in cluster.gpu_pools if pool.gpu.peak_tflops}
+    for name, tflops in peaks.items():
+        yield fact("gpuc:pool_peak:flops", f"{tflops}e12", pool=name)
+    if peaks:
+        yield from records(*MFU)
+
+
+def level(xid: Xid) -> str:
+    """Returns the severity of the alert for an XID: critical if a node with this XID may take no new work."""
+    return "critical" if xid.isolation == "isolate" and xid.confidence != "low" else "warning"
+
+
+def parts_of_gpu(pool: GpuPool) -> Iterator[tuple[str, str, Fraction]]:
+    """Yields each GPU resource of a pool with its MIG profile and the part of a GPU that one unit of it is.
+
+    The parts of a complete layout are one GPU. If GPUs with different layouts have the same profile, the part is the
+    mean. The profile is empty for complete GPUs and shares.
+    """
+    sharing = pool.sharing
+    if sharing.kind != "mig" or sharing.whole_gpus:
+        (resource,) = pool.gpu_resource_names if sharing.kind != "mig" else (GPU,)
+        yield resource, "", Fraction(1, sharing.replicas)
+    parts: dict[str, list[Fraction]] = {}
+    for layout in sharing.layouts:
+        weights = {profile: pool.profiles.profiles[profile].memory_slices for profile, _ in layout}
+        full = sum(weights[profile] * count for profile, count in layout)
+        for profile, count in layout:
+            parts.setdefault(profile, []).extend([Fraction(weights[profile], full)] * count)
+    for profile, found in sorted(parts.items()):
+        yield sharing.resource(profile), profile, sum(found, Fraction(0)) / len(found)
+
+
+def metric_resource(resource: str) -> str:
+    """Returns the name of a resource as a label value of kube-state-metrics."""
+    return "".join(character if character.isalnum() else "_" for character in resource)
