@@ -88,7 +88,7 @@ def project(cluster: Cluster, components: tuple[Component, ...]) -> Manifest:
     cluster_kinds |= {*CLUSTER_ROLES} if cluster.spec.auditors else set()
     kinds = {*OWN_KINDS, *chain.from_iterable(component.kinds for component in components)}
     kinds |= {*chain.from_iterable(component.chart_kinds for component in charts)}
-    kinds |= {*MONITORING_KINDS} if cluster.spec.observability else set()
+    kinds |= {*MONITORING_KINDS, ("", "ConfigMap")} if cluster.spec.observability else set()
     kinds |= {*TENANT_KINDS} if cluster.tenants else set()
     has_classes = cluster.tenants and any(pool.priority_class for pool in cluster.pools)
     cluster_kinds |= {PRIORITY_CLASS} if has_classes else set()
