@@ -41,6 +41,8 @@ class Alert(Struct, frozen=True):
     """How long the alert continues to fire after the expression is false."""
     labels: tuple[tuple[str, str], ...] = ()
     """Labels in addition to the labels of the series and the labels of all alerts."""
+    stop: str = ""
+    """What not to do, or when to stop and ask; only in the runbook."""
 
     @property
     def reads(self) -> frozenset[str]:
@@ -87,7 +89,8 @@ def alert(name: str, *labels: tuple[str, str], minutes: int = 0, severity: str =
         known: the variables of the texts.
     """
     row: dict[str, Any] = {"minutes": minutes, "severity": severity, **_table("alerts.toml")[name]}
-    row |= {key: _Text(row[key]).substitute(known) for key in ("expression", "loss", "remedy", "details")}
+    texts = ("expression", "loss", "remedy", "details", "stop")
+    row |= {key: _Text(row[key]).substitute(known) for key in texts if key in row}
     return Alert(name, **row, labels=labels)
 
 
