@@ -13,7 +13,7 @@ TORCH_CPU := https://download.pytorch.org/whl/cpu
 export SOURCE_DATE_EPOCH ?= 1796083200
 export GPUC_TORCH_PYTHON ?= $(CURDIR)/$(TORCH)/bin/python
 
-.PHONY: help compile test test-all test-wheel check wheel tools tools-argocd tools-lws tools-jobset tools-karpenter-hash tools-nodeadm tools-promtool torch conformance conformance-all generate budgets format bench clean
+.PHONY: help compile test test-all test-wheel check wheel tools tools-argocd tools-lws tools-jobset tools-karpenter-hash tools-nodeadm tools-promtool observe torch conformance conformance-all generate budgets format bench clean
 
 help:  ## Print the commands.
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
@@ -78,6 +78,10 @@ $(VENV)/.conformance: $(VENV)/.installed
 
 conformance: tools tools-jobset $(VENV)/.conformance  ## Compare gpuc with real programs: gator, kubeconform, rehearsals, planted mistakes, random gangs, random workloads.
 	$(BIN)/python -m tests.conformance.run
+
+observe: $(VENV)/.installed  ## Ask a real Prometheus the queries of all dashboards (downloads Debian's package of Prometheus without root, if it can).
+	$(BIN)/python -m tests.observe.programs
+	$(BIN)/python -m pytest -m '' tests/observe
 
 torch: $(VENV)/.installed  ## Install PyTorch into .venv/torch, unless GPUC_TORCH_PYTHON names a Python with PyTorch.
 	@$(GPUC_TORCH_PYTHON) -c 'import torch' 2>/dev/null \

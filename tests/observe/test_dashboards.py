@@ -21,7 +21,7 @@ from tests.observe.store import Store, running
 
 STORES = (("prod-use1",), ("infer-euw1",), ("train-usw2",), ("custom-euc1",), ("lab-dc1",), HUB_CLUSTERS)
 """The clusters of each Prometheus. Those of the hub share one."""
-SECONDS = 20
+SECONDS = 60
 """The time for scrapes and rules, also on a busy machine."""
 
 

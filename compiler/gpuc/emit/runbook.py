@@ -30,8 +30,8 @@ def runbook(cluster: Cluster) -> Iterator[Artifact]:
         rules.setdefault(alert.name, []).append(alert)
     head = (
         f"# Runbook of {cluster.name}",
-        "A word in capitals, such as NODE, is a label of the alert. Run the commands with the kubectl context of "
-        f"`{cluster.name}`.\n[README.md](README.md#alerts) has the metrics of each alert, and the steps of larger work.",
+        "A word in capitals, such as NODE, is a label of the alert. Run the commands with the kubectl context of\n"
+        f"`{cluster.name}`. [README.md](README.md#alerts) has the metrics of each alert, and the steps of larger work.",
     )
     sections = (_section(name, rules[name]) for name in sorted(rules))
     yield Text(cluster.entry("RUNBOOK.md"), ORIGIN, "\n\n".join((*head, *sections)) + "\n")
