@@ -104,7 +104,7 @@ def _panel(row: dict[str, Any], label: str) -> Body:
     """Returns a panel without its id and its place."""
     kind, limit = row.get("type", "timeseries"), row.get("limit")
     text = [row.get("text", ""), f"The limit is that of {limit['alert']}." if limit else ""]
-    when = {"table": {"instant": True, "format": "table"}, "stat": {"instant": True}}
+    when: dict[str, Body] = {"table": {"instant": True, "format": "table"}, "stat": {"instant": True}}
     return {
         "type": kind,
         "title": row["title"],

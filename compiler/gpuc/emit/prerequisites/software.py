@@ -54,6 +54,8 @@ def prometheus(cluster: Cluster) -> Chapter:
         ),
         ("kube-state-metrics", section, {"labels": labels}),
     ]
+    if other := settings.dashboards.namespace:
+        rows.append(("namespace", (*section, "dashboards", "namespace"), {"name": other}))
     return written(cluster, "prometheus", "Prometheus", rows, node_labels=labels, state_metrics=state_metrics)
 
 
