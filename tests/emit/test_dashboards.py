@@ -14,7 +14,6 @@ from gpuc.emit.alerts.promql import metric_names
 from gpuc.emit.component import components
 from gpuc.emit.dashboards import dashboard, dashboards, texts
 from gpuc.manifest.manifest import Manifest, Text
-from gpuc.model import Cluster
 from tests.conftest import HUB_CLUSTERS, Variant, example
 
 CLUSTERS = ("prod-use1", "infer-euw1", "train-usw2", "custom-euc1", "lab-dc1", *HUB_CLUSTERS)
@@ -127,14 +126,13 @@ def missing(wanted: Any, found: Any, path: str = "") -> list[str]:
     return [] if wanted == found else [f"{path}: {wanted!r}, {found!r}"]
 
 
-def delivered(variant: Variant, **settings: Any) -> tuple[Cluster, list[Any]]:
-    cluster = variant(lambda spec: spec["observability"].__setitem__("dashboards", settings))
-    return cluster, list(dashboards(cluster))
+def delivered(variant: Variant, **settings: Any) -> list[Any]:
+    return list(dashboards(variant(lambda spec: spec["observability"].__setitem__("dashboards", settings))))
 
 
 def test_configmaps_are_those_that_the_sidecar_of_kube_prometheus_stack_reads(variant: Variant) -> None:
     """Source: prometheus-community/helm-charts kube-prometheus-stack-88.5.3 values.yaml, grafana.sidecar.dashboards"""
-    _, found = delivered(variant)
+    found = delivered(variant)
     assert [manifest.name for manifest in found] == [f"gpuc-prod-use1-dashboard-{name}" for name in NAMES]
     for manifest in found:
         assert isinstance(manifest, Manifest)
@@ -143,16 +141,13 @@ def test_configmaps_are_those_that_the_sidecar_of_kube_prometheus_stack_reads(va
         assert len(json.dumps(manifest.body)) < 100_000  # the limit of a ConfigMap is 1 MiB
 
 
-def test_the_sidecar_can_have_another_label_namespace_and_folder(variant: Variant) -> None:
-    settings = {"labels": {"boards": "yes"}, "namespace": "grafana", "annotations": {"folder": "gpus"}}
-    cluster, found = delivered(variant, **settings)
-    assert {manifest.namespace for manifest in found} == {"grafana"}
+def test_the_sidecar_can_have_another_label_and_a_folder(variant: Variant) -> None:
+    found = delivered(variant, labels={"boards": "yes"}, annotations={"folder": "gpus"})
     assert all(manifest.labels == {"boards": "yes"} and manifest.annotations["folder"] == "gpus" for manifest in found)
-    assert "grafana" in cluster.platform_namespaces
 
 
 def test_files_are_json_outside_of_the_folders_of_argo_cd(variant: Variant) -> None:
-    _, found = delivered(variant, via="files")
+    found = delivered(variant, via="files")
     assert [artifact.file for artifact in found] == [
         f"clusters/prod-use1/dashboards/gpuc-{name}.json" for name in NAMES
     ]
@@ -160,7 +155,7 @@ def test_files_are_json_outside_of_the_folders_of_argo_cd(variant: Variant) -> N
 
 
 def test_a_spec_can_have_no_dashboards(variant: Variant) -> None:
-    assert delivered(variant, via="none")[1] == []
+    assert delivered(variant, via="none") == []
     assert list(dashboards(variant(lambda spec: spec.pop("observability")))) == []
 
 

@@ -111,8 +111,8 @@ class Cluster(Struct, frozen=True, dict=True):
         """Namespaces to which no policy, quota or queue for tenants applies, sorted."""
         names = {component.namespace for component in self.components.values()}
         names |= {self.spec.delivery.destination.namespace, *ALWAYS_PLATFORM}
-        if (observability := self.spec.observability) is not None:
-            names |= {observability.namespace, observability.dashboards.namespace or observability.namespace}
+        if self.spec.observability is not None:
+            names.add(self.spec.observability.namespace)
         return tuple(sorted(names))
 
     @property

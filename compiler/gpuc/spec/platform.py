@@ -274,15 +274,12 @@ class Dashboards(SpecModel):
     via: Literal["configmaps", "files", "none"] = "configmaps"
     """How the dashboards come to Grafana.
 
-    configmaps: a ConfigMap for each dashboard, which the sidecar of Grafana's chart finds by its labels.
+    configmaps: a ConfigMap for each dashboard in `observability.namespace`, which the sidecar of Grafana's chart finds by
+    its labels. The sidecar of kube-prometheus-stack reads all namespaces.
 
     files: `clusters/<name>/dashboards/*.json`, to import by hand or with another program.
 
     none: no dashboards."""
-
-    namespace: NamespaceName | None = None
-    """The namespace of the ConfigMaps. Default: `observability.namespace`; the sidecar of kube-prometheus-stack reads
-    all namespaces."""
 
     labels: Labels = {"grafana_dashboard": "1"}
     """The labels by which the sidecar finds the ConfigMaps. Default: `grafana_dashboard: "1"`, as in

@@ -34,9 +34,14 @@ def dashboards(cluster: Cluster) -> Iterator[Artifact]:
             kind="ConfigMap",
             name=f"gpuc-{cluster.name}-dashboard-{name}",
             body={"data": {file: text}},
-            namespace=settings.namespace or observability.namespace,
+            namespace=observability.namespace,
             labels=dict(settings.labels),
             annotations={**settings.annotations, **wave(0)},
+            overrides={
+                ("metadata", field, key): (*ORIGIN, "dashboards", field, key)
+                for field in ("labels", "annotations")
+                for key in getattr(settings, field)
+            },
         )
 
 

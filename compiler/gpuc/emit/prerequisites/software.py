@@ -54,8 +54,6 @@ def prometheus(cluster: Cluster) -> Chapter:
         ),
         ("kube-state-metrics", section, {"labels": labels}),
     ]
-    if other := settings.dashboards.namespace:
-        rows.append(("namespace", (*section, "dashboards", "namespace"), {"name": other}))
     return written(cluster, "prometheus", "Prometheus", rows, node_labels=labels, state_metrics=state_metrics)
 
 
