@@ -72,6 +72,17 @@ def test_the_default_list_has_no_ecc_counter() -> None:
     assert not [name for name in defaults if "ECC" in name]
 
 
+def test_the_names_of_metrics_are_those_of_the_exporter_in_each_release_set() -> None:
+    """The exporter 4.9.0 renames 23 fields, and changes the unit of 11: a new GPU Operator needs a new table."""
+    exporters = {"v26.7.0": "4.6.0-4.8.3"}
+    for release in CATALOG.releases.values():
+        exporter = exporters[release["gpu-operator"].version]
+        assert all(
+            any(exporter in source or source.startswith("NVIDIA/DCGM v4.6.0") for source in row.source)
+            for row in CATALOG.dcgm_metrics.values()
+        )
+
+
 def test_hugepages_of_a_pod_fit_into_the_pages_of_images() -> None:
     for image in CATALOG.images.values():
         assert not image.efa_hugepages_2mi or CATALOG.nccl.pod.hugepages_mib <= image.efa_hugepages_2mi * 2

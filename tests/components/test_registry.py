@@ -9,6 +9,7 @@ import pytest
 from gpuc.catalog import load
 from gpuc.catalog.schemas import chart, custom_kinds
 from gpuc.catalog.schemas.structural import Schema
+from gpuc.emit.alerts.alert import Alert
 from gpuc.emit.argocd import argocd
 from gpuc.emit.component import Component, components, needed_components
 from gpuc.emit.prerequisites import CHAPTERS
@@ -100,16 +101,19 @@ def test_the_monitor_selects_labels_of_the_chart(component: Component) -> None:
 
 
 @each_component
-def test_each_alert_of_the_table_is_one_of_the_component(component: Component) -> None:
-    file = component.folder / "alerts.toml"
-    named = set(tomllib.loads(file.read_text())) if file.is_file() else set()
+@pytest.mark.parametrize("file", ["alerts.toml", "records.toml"])
+def test_each_row_of_the_tables_is_a_rule_of_the_component(component: Component, file: str) -> None:
+    table = component.folder / file
+    named = set(tomllib.loads(table.read_text())) if table.is_file() else set()
     yielded = {
-        alert.name
+        rule.name
         for cluster in clusters_with(component)
         for function in component.alerts.values()
-        for alert in function(cluster)
+        for rule in function(cluster)
+        if isinstance(rule, Alert) == (file == "alerts.toml")
     }
-    assert named == yielded
+    facts = {"gpuc:pool_peak:flops", "gpuc:unit:gpus", "gpuc:xid:info"}
+    assert named == yielded - facts
 
 
 @each_component

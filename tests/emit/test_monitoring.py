@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from gpuc.components.gpu_operator.alerts import metric_resource
 from gpuc.components.gpu_operator.component import metric_list
-from gpuc.emit.alerts import alerts
+from gpuc.components.gpu_operator.records import metric_resource
+from gpuc.emit.alerts import alerts, metrics
+from gpuc.emit.alerts.promql import metric_names
 from tests.conftest import EXAMPLES, example
 from tests.emit import fleet
 
@@ -24,8 +25,8 @@ def rules(name: str) -> list[dict[str, Any]]:
     return [rule for manifest_groups in groups for group in manifest_groups for rule in group["rules"]]
 
 
-def expressions(name: str, alert: str) -> list[str]:
-    return [rule["expr"] for rule in rules(name) if rule["alert"] == alert]
+def alert_rules(name: str) -> list[dict[str, Any]]:
+    return [rule for rule in rules(name) if "alert" in rule]
 
 
 @each_example
@@ -40,11 +41,14 @@ def test_gpu_metrics_of_alerts_are_in_the_exporters_list(name: str) -> None:
 
 @each_example
 def test_every_xid_that_takes_a_gpu_out_is_reported_by_one_rule(name: str) -> None:
-    codes = [int(code) for text in expressions(name, "GpucXid") for code in re.findall(r"\d+(?=[|\"])", text)]
+    known = [rule["labels"] for rule in rules(name) if rule.get("record") == "gpuc:xid:info"]
+    codes = [int(labels["xid"]) for labels in known]
     fatal = {xid.xid for xid in example(name).catalog.xids.values() if xid.isolation == "isolate"}
     assert sorted(codes) == sorted(fatal | {94})
     harmless = {xid.xid for xid in example(name).catalog.xids.values() if xid.isolation == "never"}
     assert not harmless & set(codes)
+    alerts = [rule for rule in rules(name) if rule.get("alert") == "GpucXid"]
+    assert {labels["level"] for labels in known} == {rule["labels"]["severity"] for rule in alerts}
 
 
 def test_the_advice_for_an_xid_is_that_of_nvidia() -> None:
@@ -78,8 +82,10 @@ def test_labels_that_alerts_join_on_are_asked_for_in_the_readme(name: str) -> No
 
 @each_example
 def test_an_alert_says_what_is_lost_and_what_to_do(name: str) -> None:
-    for rule in rules(name):
-        assert rule["annotations"].keys() == {"summary", "description"}
+    for rule in alert_rules(name):
+        assert rule["annotations"].keys() == {"summary", "description", "runbook_url"}
+        assert rule["annotations"]["runbook_url"].endswith(f"/clusters/{name}/RUNBOOK.md#{rule['alert'].lower()}")
+        assert rule["labels"]["severity"] in ("critical", "warning", "info")
         loss, remedy = re.split(r"(?<=[.]) (?=[A-Z])", rule["annotations"]["summary"])
         assert loss.endswith(".") and remedy.endswith(".")
         assert len(rule["annotations"]["summary"]) <= 200
@@ -90,16 +96,24 @@ def test_an_alert_says_what_is_lost_and_what_to_do(name: str) -> None:
 def test_the_readme_lists_the_alerts_with_their_metrics(name: str) -> None:
     readme = fleet.readme(fleet.artifacts(name))
     rows = dict(re.findall(r"^\| (Gpuc\w+) \| .*? \| (.*) \|$", readme, re.MULTILINE))
-    assert rows.keys() == {rule["alert"] for rule in rules(name)}
+    assert rows.keys() == {rule["alert"] for rule in alert_rules(name)}
     used = {metric for cell in rows.values() for metric in cell.split(", ")} - {"none"}
-    assert used == {metric for alert in alerts(example(name)) for metric in alert.metrics}
+    assert used == {metric for alert in alerts(example(name)) for metric in metrics(example(name))[alert.name]}
     for metric in used:
         assert metric.split("_")[0] in ("DCGM", "karpenter", "operator", "kueue", "gatekeeper", "kube"), metric
         assert not metric.startswith("kube_") or f"keep\n   {metric}" in readme or f" {metric}" in readme
 
 
 @each_example
-def test_metrics_of_alerts_are_those_of_the_pinned_versions(name: str, shared: Path) -> None:
+def test_each_recorded_series_that_a_rule_reads_is_recorded(name: str) -> None:
+    recorded: set[str] = set()
+    for rule in sorted(rules(name), key=lambda rule: "alert" in rule):
+        assert {series for series in metric_names(rule["expr"]) if series.startswith("gpuc:")} <= recorded
+        recorded |= {rule["record"]} if "record" in rule else set()
+
+
+@each_example
+def test_metrics_of_rules_are_those_of_the_pinned_versions(name: str, shared: Path) -> None:
     """The real Karpenter and the real Kueue wrote these pages. Some counters have no series before the first event."""
     pages = shared / "facts" / "observability" / "expositions"
     known = {
@@ -108,8 +122,10 @@ def test_metrics_of_alerts_are_those_of_the_pinned_versions(name: str, shared: P
         # reference/metrics.md lists the metric.
         "operator_ec2nodeclass_status_condition_current_status_seconds",
         *("kueue_" + row for row in re.findall(r"name: (\w+), type", (pages.parent / "metrics.yaml").read_text())),
+        # Karpenter writes these only for NodePools with limits, and after the first repair.
+        *("karpenter_nodepools_limit", "karpenter_nodeclaims_unhealthy_disrupted_total"),
     }
-    used = {metric for alert in alerts(example(name)) for metric in alert.metrics}
+    used = {metric for rule in rules(name) for metric in metric_names(rule["expr"])}
     assert {metric for metric in used if metric.startswith(("karpenter_", "kueue_", "operator_"))} <= known
 
 

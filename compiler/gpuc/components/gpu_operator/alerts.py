@@ -9,10 +9,12 @@ labels namespace, pod and container it names the pod that uses the GPU. If no po
 three labels, and Prometheus adds those of the exporter.
 
 Source: NVIDIA/dcgm-exporter 7ad58324 (release 4.6.0-4.8.3) internal/pkg/transformation/kubernetes.go,
-internal/pkg/collector/expcollector.go; NVIDIA/DCGM v4.6.0 dcgmlib/dcgm_structs.h (dcgmFabricManagerStatus_t); NVIDIA/gpu-operator v26.7.0 assets/state-dcgm-exporter/0800_daemonset.yaml
+internal/pkg/collector/expcollector.go; NVIDIA/DCGM v4.6.0 dcgmlib/dcgm_structs.h (dcgmFabricManagerStatus_t);
+NVIDIA/gpu-operator v26.7.0 assets/state-dcgm-exporter/0800_daemonset.yaml
 """
 
 from collections.abc import Iterator
+from typing import Any
 
 from gpuc.components.gpu_operator.records import level, metric_resource
 from gpuc.emit.alerts.alert import INSTANCE_TYPE_LABEL, POOL, Alert, alert
@@ -47,7 +49,7 @@ def gpu_alerts(cluster: Cluster) -> Iterator[Alert]:
     """Yields alerts for broken, lost and idle GPUs, and for GPUs without metrics."""
     exporter = cluster.components["gpu-operator"].namespace
     held = f'pod!="",namespace!="{exporter}"'
-    texts = {"gpu": _GPU, "replace": _REPLACE}
+    texts: dict[str, Any] = {"gpu": _GPU, "replace": _REPLACE}
     for severity in sorted({level(xid) for xid in cluster.catalog.xids.values() if xid.action != "none"}):
         yield alert("GpucXid", severity=severity, level=severity, **texts)
     yield alert("GpucXidRepeats", held=held, **texts)

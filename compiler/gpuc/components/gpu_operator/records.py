@@ -37,7 +37,7 @@ def gpu_records(cluster: Cluster) -> Iterator[Record]:
     yield from records(*USE)
     peaks = {pool.name: pool.gpu.peak_tflops for pool in cluster.gpu_pools if pool.gpu.peak_tflops}
     for name, tflops in peaks.items():
-        yield fact("gpuc:pool_peak:flops", f"{tflops}e12", pool=name)
+        yield fact("gpuc:pool_peak:flops", f"{tflops:g}e12", pool=name)
     if peaks:
         yield from records(*MFU)
 

@@ -13,7 +13,6 @@ from gpuc.emit.substrate import substrate_output
 from gpuc.model import Cluster
 from gpuc.model.time_limits import pods_ready_minutes
 
-
 RECORDS = ("gpuc:queue_nominal:gpus", "gpuc:queue_used:gpus", "gpuc:queue_borrowed:gpus", "gpuc:queue_lent:gpus")
 
 

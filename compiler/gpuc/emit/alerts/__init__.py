@@ -14,12 +14,17 @@ from gpuc.model.names import POOL_LABEL
 def rules_by_group(cluster: Cluster) -> dict[str, list[Rule]]:
     """Returns the rules of a cluster by group. Each group is one file of the output.
 
-    Prometheus evaluates the rules of a group in their order, so the records that others read come first.
+    Prometheus evaluates the rules of a group in their order. So the records that others read come first: facts, then
+    the components in sync order, because queues count the resources of device plugins.
     """
     found: dict[str, list[Rule]] = {"records": [*_facts(cluster), *records("gpuc:node:info")]}
+    for component in needed_components(cluster):
+        if "records" in component.alerts:
+            found["records"].extend(component.alerts["records"](cluster))
     for component in by_section(needed_components(cluster)):
         for group, function in component.alerts.items():
-            found.setdefault(group, []).extend(function(cluster))
+            if group != "records":
+                found.setdefault(group, []).extend(function(cluster))
     found.setdefault("nodes", []).extend(_missing_sources(cluster))
     return found
 
@@ -37,8 +42,8 @@ def metrics(cluster: Cluster) -> dict[str, frozenset[str]]:
     """
     sources: dict[str, frozenset[str]] = {}
     found: dict[str, frozenset[str]] = {}
-    for group in sorted(rules_by_group(cluster).items(), key=lambda item: item[0] != "records"):
-        for rule in group[1]:
+    for rules in rules_by_group(cluster).values():
+        for rule in rules:
             needed = frozenset().union(*(sources.get(name, {name}) for name in rule.reads))
             table = sources if isinstance(rule, Record) else found
             table[rule.name] = table.get(rule.name, frozenset()) | needed

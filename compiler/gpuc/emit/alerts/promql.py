@@ -25,7 +25,7 @@ _KEYWORDS = frozenset(
         *("count_values", "limitk", "limit_ratio", "inf", "nan", "start", "end", "atan2"),
     )
 )
-"""The words that are no metric. An aggregation is a word if its clause stands before its argument."""
+"""The words that are no metric. An aggregation is a word if its clause is before its argument."""
 
 
 def metric_names(expression: str) -> Iterator[str]:
