@@ -274,8 +274,8 @@ class Dashboards(SpecModel):
     via: Literal["configmaps", "files", "none"] = "configmaps"
     """How the dashboards come to Grafana.
 
-    configmaps: a ConfigMap for each dashboard in `observability.namespace`, which the sidecar of Grafana's chart finds by
-    its labels. The sidecar of kube-prometheus-stack reads all namespaces.
+    configmaps: a ConfigMap for each dashboard in `observability.namespace`, which the sidecar of Grafana's chart finds
+    by its labels. The sidecar of kube-prometheus-stack reads all namespaces.
 
     files: `clusters/<name>/dashboards/*.json`, to import by hand or with another program.
 
