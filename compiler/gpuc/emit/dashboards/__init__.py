@@ -5,15 +5,16 @@ all clusters with the same components share it. gpuc does not test how Grafana d
 """
 
 from collections.abc import Iterator
+from pathlib import Path
 
-from gpuc.diagnostics.finding import Path
+from gpuc.diagnostics.finding import Path as SpecPath
 from gpuc.emit.component import by_section, needed_components
 from gpuc.emit.dashboards.dashboard import dashboard_texts
 from gpuc.emit.sync import wave
 from gpuc.manifest.manifest import Artifact, Manifest, Text
 from gpuc.model import Cluster, once_for_each_cluster
 
-ORIGIN: Path = ("spec", "observability")
+ORIGIN: SpecPath = ("spec", "observability")
 
 
 def dashboards(cluster: Cluster) -> Iterator[Artifact]:
@@ -50,6 +51,8 @@ def texts(cluster: Cluster) -> dict[str, str]:
     """Returns the JSON of each dashboard of a cluster, by name. The cluster has the section `observability`."""
     assert cluster.spec.observability is not None
     # The last sections of the spec first: GPUs and queues before nodes.
-    folders = [component.folder for component in reversed(by_section(needed_components(cluster)))]
+    files = [component.folder / "panels.toml" for component in reversed(by_section(needed_components(cluster)))]
     label = cluster.spec.observability.prometheus.cluster_label or ""
-    return dashboard_texts(tuple(folders), label, has_argocd=cluster.spec.delivery.destination.is_own_cluster)
+    return dashboard_texts(
+        tuple(filter(Path.exists, files)), label, has_argocd=cluster.spec.delivery.destination.is_own_cluster
+    )

@@ -28,18 +28,17 @@ _OPTIONS: dict[str, Body] = {
 
 
 @cache
-def dashboard_texts(folders: tuple[Path, ...], label: str, *, has_argocd: bool) -> dict[str, str]:
+def dashboard_texts(panels_of: tuple[Path, ...], label: str, *, has_argocd: bool) -> dict[str, str]:
     """Returns the JSON of each dashboard with panels, by name. A line for each panel makes differences readable.
 
     Args:
-        folders: the components whose panels the dashboards have.
+        panels_of: the tables of the components whose panels the dashboards have.
         label: the label with the name of the cluster, which becomes a variable; empty if there is only one cluster.
         has_argocd: whether Argo CD runs in the cluster.
     """
     here = Path(__file__).parent
-    files = [*(folder / "panels.toml" for folder in folders), here / "panels.toml"]
-    files += [here / "argocd.toml"] if has_argocd else []
-    tables = [tomllib.loads(file.read_text("utf-8")) for file in files if file.exists()]
+    files = [*panels_of, here / "panels.toml", *([here / "argocd.toml"] if has_argocd else [])]
+    tables = [tomllib.loads(file.read_text("utf-8")) for file in files]
     found: dict[str, str] = {}
     for name, row in tomllib.loads((here / "dashboards.toml").read_text("utf-8")).items():
         panels = [panel for table in tables for panel in table.get(name, ())]
