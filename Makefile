@@ -13,7 +13,7 @@ TORCH_CPU := https://download.pytorch.org/whl/cpu
 export SOURCE_DATE_EPOCH ?= 1796083200
 export GPUC_TORCH_PYTHON ?= $(CURDIR)/$(TORCH)/bin/python
 
-.PHONY: help compile test observe test-all test-wheel check wheel tools tools-argocd tools-lws tools-jobset tools-karpenter-hash tools-nodeadm tools-promtool torch conformance conformance-all generate budgets format bench clean
+.PHONY: help compile test test-all test-wheel check wheel tools tools-argocd tools-lws tools-jobset tools-karpenter-hash tools-nodeadm tools-promtool observe torch conformance conformance-all generate budgets format bench clean
 
 help:  ## Print the commands.
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
@@ -76,11 +76,12 @@ $(VENV)/.conformance: $(VENV)/.installed
 	$(INSTALL) --editable '.[conformance]' --editable ./rehearsal
 	@touch $@
 
-observe: $(VENV)/.installed  ## Run the tests of monitoring with real programs: downloads Debian's package of Alertmanager, and needs Go.
-	GPUC_OBSERVE=1 $(BIN)/python -m pytest -m '' -n 1 tests/observe
-
 conformance: tools tools-jobset $(VENV)/.conformance  ## Compare gpuc with real programs: gator, kubeconform, rehearsals, planted mistakes, random gangs, random workloads.
 	$(BIN)/python -m tests.conformance.run
+
+observe: $(VENV)/.installed  ## Test rules, dashboards and notifications with Prometheus and Alertmanager (Debian's packages, unpacked without root; needs Go).
+	$(BIN)/python -m tests.observe.programs
+	GPUC_OBSERVE=1 $(BIN)/python -m pytest -m '' -n 1 tests/observe
 
 torch: $(VENV)/.installed  ## Install PyTorch into .venv/torch, unless GPUC_TORCH_PYTHON names a Python with PyTorch.
 	@$(GPUC_TORCH_PYTHON) -c 'import torch' 2>/dev/null \

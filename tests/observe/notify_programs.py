@@ -1,7 +1,7 @@
 """The programs of the tests of notifications: the converter of the Prometheus operator, Alertmanager and amtool.
 
-GPUC_OBSERVE=1, which `make observe` sets, downloads the package of Debian, and builds the converter with Go, once for
-each version and without root. Without it the tests use what is there, and else are skipped.
+With GPUC_OBSERVE=1, which `make observe` sets, the tests build the converter with Go, once for each version. Without it
+they use what is there, and else are skipped.
 """
 
 import hashlib
@@ -10,7 +10,6 @@ import os
 import shutil
 import socket
 import subprocess
-import tempfile
 import time
 import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,6 +21,7 @@ import pytest
 import yaml
 
 from gpuc.manifest.cache_folder import cache_folder
+from tests.observe.programs import MISSING, find
 
 CONVERT = Path(__file__).with_name("convert")
 PACKAGE = "prometheus-alertmanager"
@@ -31,27 +31,10 @@ Labels = Mapping[str, str]
 
 def alertmanager_programs() -> tuple[Path, Path]:
     """Returns Alertmanager and amtool from PATH or from the unpacked package of Debian; skips the test without them."""
-    names = (PACKAGE, "amtool")
-    if all(map(shutil.which, names)):
-        return Path(str(shutil.which(names[0]))), Path(str(shutil.which(names[1])))
-    home = Path(cache_folder("tools")) / PACKAGE
-    if MAY_FETCH and not home.exists() and shutil.which("apt-get"):
-        with tempfile.TemporaryDirectory() as folder:
-            subprocess.run(("apt-get", "download", PACKAGE), cwd=folder, check=True, capture_output=True)
-            (file,) = Path(folder).glob("*.deb")
-            subprocess.run(("dpkg", "-x", file, home), check=True)
-        _find_templates_below(home)
-    server, tool = (home / "usr/bin" / name for name in names)
-    if not (server.exists() and tool.exists()):
-        pytest.skip(f"{PACKAGE} was not found: install the package of Debian, or run `make observe`")
+    server, tool = find(PACKAGE), find("amtool")
+    if server is None or tool is None:
+        pytest.skip(MISSING.format(PACKAGE))
     return server, tool
-
-
-def _find_templates_below(home: Path) -> None:
-    """Lets Debian's Alertmanager, which reads its templates from /usr/share, read them from its working directory."""
-    program, installed = home / "usr/bin" / PACKAGE, b"/usr/share/prometheus/alertmanager"
-    relative = b"usr/share/prometheus//alertmanager"  # as long, so that the program stays valid
-    program.write_bytes(program.read_bytes().replace(installed, relative))
 
 
 def converter() -> Path:

@@ -4,8 +4,10 @@ from collections.abc import Iterator
 
 from gpuc.emit.argocd import argocd, charts
 from gpuc.emit.component import needed_components
+from gpuc.emit.dashboards import dashboards
 from gpuc.emit.metadata import with_metadata
 from gpuc.emit.monitoring import monitoring
+from gpuc.emit.runbook import runbook
 from gpuc.emit.substrate import substrate_output
 from gpuc.emit.tenants import tenants
 from gpuc.emit.workloads import workloads
@@ -16,11 +18,12 @@ from gpuc.model import Cluster
 def artifacts_by_emitter(cluster: Cluster) -> Iterator[list[Artifact]]:
     """Yields the artifacts of one emitter at a time. All artifacts of one file come from the same emitter.
 
-    The emitters of the components come first, then the substrate, tenants, monitoring, workloads, further charts and
-    argocd. The objects have the labels and annotations of the spec.
+    The emitters of the components come first, then the substrate, tenants, monitoring, dashboards, the
+    runbook, workloads, further charts and argocd. The objects have the labels and annotations of the spec.
     """
     emitters = [component.artifacts for component in needed_components(cluster) if component.artifacts]
-    emitters += [substrate_output(cluster).artifacts, tenants, monitoring, workloads, charts, argocd]
+    emitters += [substrate_output(cluster).artifacts, tenants, monitoring, dashboards, runbook]
+    emitters += [workloads, charts, argocd]
     return (with_metadata(cluster, emitter(cluster)) for emitter in emitters)
 
 

@@ -90,7 +90,7 @@ def project(cluster: Cluster, components: tuple[Component, ...]) -> Manifest:
     kinds = {*OWN_KINDS, *chain.from_iterable(component.kinds for component in components)}
     kinds |= {*chain.from_iterable(component.chart_kinds for component in charts)}
     observability = cluster.spec.observability
-    kinds |= {*MONITORING_KINDS} if observability else set()
+    kinds |= {*MONITORING_KINDS, ("", "ConfigMap")} if observability else set()
     kinds |= {NOTIFY} if observability and observability.notify else set()
     kinds |= {*TENANT_KINDS} if cluster.tenants else set()
     has_classes = cluster.tenants and any(pool.priority_class for pool in cluster.pools)

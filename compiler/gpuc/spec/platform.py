@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, WithJsonSchema
 from gpuc.parts.workload_kinds import spec_frameworks
 from gpuc.spec.base import Bytes, Name, OneOf, Shorthand, SpecModel
 from gpuc.spec.form import Form, Synonyms, Words, hyphenated, text_error
-from gpuc.spec.metadata import LabelValue, PodLabels
+from gpuc.spec.metadata import Annotations, Labels, LabelValue, PodLabels
 from gpuc.spec.notify import Notify
 
 Stage = Annotated[Literal["dryrun", "warn", "deny"], Synonyms((("audit", "dryrun"), ("enforce", "deny")))]
@@ -267,8 +267,31 @@ class Alerts(SpecModel):
     """The value of the label team of every alert, by which Alertmanager can select a receiver."""
 
 
+class Dashboards(SpecModel):
+    """Dashboards for Grafana. gpuc installs no Grafana, and does not test how Grafana draws a panel."""
+
+    in_messages: ClassVar[str] = "{via: configmaps}"
+
+    via: Literal["configmaps", "files", "none"] = "configmaps"
+    """How the dashboards come to Grafana.
+
+    configmaps: a ConfigMap for each dashboard in `observability.namespace`, which the sidecar of Grafana's chart finds
+    by its labels. The sidecar of kube-prometheus-stack reads all namespaces.
+
+    files: `clusters/<name>/dashboards/*.json`, to import by hand or with another program.
+
+    none: no dashboards."""
+
+    labels: Labels = {"grafana_dashboard": "1"}
+    """The labels by which the sidecar finds the ConfigMaps. Default: `grafana_dashboard: "1"`, as in
+    kube-prometheus-stack."""
+
+    annotations: Annotations = {}
+    """Annotations of the ConfigMaps, for example `grafana_folder: gpuc` if the sidecar has this `folderAnnotation`."""
+
+
 class Observability(SpecModel):
-    """Metrics and alerts."""
+    """Metrics, alerts and dashboards."""
 
     in_messages: ClassVar[str] = (
         "{namespace: monitoring, prometheus: {release: kube-prometheus-stack}, alerts: {team: gpu-platform}}"
@@ -282,6 +305,9 @@ class Observability(SpecModel):
 
     alerts: Alerts
     """Labels of alerts."""
+
+    dashboards: Dashboards = Dashboards()
+    """Dashboards for the cluster, node pools, nodes, queues, jobs and tenants."""
 
     notify: Notify | None = None
     """Receivers of alerts, and the routes to them. Default: you configure Alertmanager yourself."""

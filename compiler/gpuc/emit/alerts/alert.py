@@ -45,6 +45,8 @@ class Alert(Struct, frozen=True):
     """Whose alert it is: platform, or the label with the namespace or the ClusterQueue whose tenant it concerns."""
     silences: Mapping[str, Sequence[str]] = {}
     """The alerts that send no notifications while this one fires, by the label whose value both have."""
+    stop: str = ""
+    """What not to do, or when to stop and ask; only in the runbook."""
 
     @property
     def reads(self) -> frozenset[str]:
@@ -91,7 +93,8 @@ def alert(name: str, *labels: tuple[str, str], minutes: int = 0, severity: str =
         known: the variables of the texts.
     """
     row: dict[str, Any] = {"minutes": minutes, "severity": severity, **_table("alerts.toml")[name]}
-    row |= {key: _Text(row[key]).substitute(known) for key in ("expression", "loss", "remedy", "details")}
+    texts = ("expression", "loss", "remedy", "details", "stop")
+    row |= {key: _Text(row[key]).substitute(known) for key in texts if key in row}
     return Alert(name, **row, labels=labels)
 
 
