@@ -135,6 +135,8 @@ def enlarge(spec: Path, pools: int, tenants: int, queues: int) -> None:
     body["pools"] = {name: _pool(name, kinds[name.rpartition("-")[0]]) for name in names}
     body["tenants"] = {f"team-{number:03}": _tenant(number, names) for number in range(tenants)}
     body["queues"] = {f"queue-{number:02}": _queue(number, names) for number in range(queues)}
+    notify = body["observability"]["notify"]
+    notify["routes"] = [route for route in notify["routes"] if "tenant" not in route]
     _write(spec, yaml.safe_dump(tree, sort_keys=False))
 
 

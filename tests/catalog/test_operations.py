@@ -5,6 +5,7 @@ from itertools import pairwise
 import pytest
 
 from gpuc.catalog import load
+from gpuc.catalog.rows import read
 
 CATALOG = load()
 
@@ -75,12 +76,12 @@ def test_the_default_list_has_no_ecc_counter() -> None:
 def test_the_names_of_metrics_are_those_of_the_exporter_in_each_release_set() -> None:
     """The exporter 4.9.0 renames 23 fields, and changes the unit of 11: a new GPU Operator needs a new table."""
     exporters = {"v26.7.0": "4.6.0-4.8.3"}
+    sources = read("dcgm")["sources"]
+    assert {key for row in CATALOG.dcgm_metrics.values() for key in row.source} == {"dcgm", "exporter"} == {*sources}
     for release in CATALOG.releases.values():
         exporter = exporters[release["gpu-operator"].version]
-        assert all(
-            any(exporter in source or source.startswith("NVIDIA/DCGM v4.6.0") for source in row.source)
-            for row in CATALOG.dcgm_metrics.values()
-        )
+        assert f"release {exporter}" in sources["exporter"]
+        assert f"v{exporter.partition('-')[0]} " in sources["dcgm"]
 
 
 def test_hugepages_of_a_pod_fit_into_the_pages_of_images() -> None:

@@ -161,7 +161,7 @@ def test_the_project_permits_the_kinds_of_the_roles() -> None:
 
 def test_auditors_need_no_tenants() -> None:
     tree = source(CLUSTER).tree
-    others = ("tenants", "queues", "cohorts", "policies", "components")
+    others = ("tenants", "queues", "cohorts", "policies", "components", "observability")
     spec = {key: value for key, value in tree["spec"].items() if key not in others}
     _, artifacts = compile_tree(CLUSTER, {**tree, "spec": {**spec, "accept": {"QUE001": "test"}}})
     applications = {part.name for part in fleet.of_kind(artifacts, "Application")}

@@ -1,4 +1,4 @@
-"""The programs of Debian's packages of Prometheus and Alertmanager, unpacked in the cache folder: `make observe` needs no root.
+"""The programs of Debian's packages of Prometheus and Alertmanager, unpacked in the cache folder without root.
 
 Run by `make observe`: python -m tests.observe.programs
 """
@@ -45,7 +45,7 @@ def unpack(package: str) -> str:
 
 def _find_templates_below(program: Path) -> None:
     """Lets Debian's Alertmanager, which reads its templates from /usr/share, read them from its working directory."""
-    installed, relative = b"/usr/share/prometheus/alertmanager", b"usr/share/prometheus//alertmanager"  # of equal length
+    installed, relative = b"/usr/share/prometheus/alertmanager", b"usr/share/prometheus//alertmanager"  # as long
     program.write_bytes(program.read_bytes().replace(installed, relative))
 
 

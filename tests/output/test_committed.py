@@ -30,9 +30,16 @@ def test_out_is_what_the_specs_compile_to(root: Path, clusters: tuple[str, ...])
     assert outcome.clusters == clusters
 
 
+class Loader(yaml.CSafeLoader):
+    """A loader that reads "=" as a text, as Kubernetes does."""
+
+
+Loader.add_constructor("tag:yaml.org,2002:value", yaml.CSafeLoader.construct_scalar)
+
+
 @cache
 def documents(file: Path) -> list[dict[str, Any]]:
-    return list(yaml.load_all(file.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader))
+    return list(yaml.load_all(file.read_text(encoding="utf-8"), Loader=Loader))
 
 
 @pytest.mark.slow
@@ -95,7 +102,7 @@ def upstream_schemas(shared: Path) -> dict[tuple[str, str], dict[str, Any]]:
         text = file.read_text(encoding="utf-8")
         if file.parts[-3] == "karpenter" or not any(f"    kind: {kind}\n" in text for _, kind in wanted):
             continue  # on AWS, the CRDs in the repository of the AWS provider are installed
-        for crd in yaml.load_all(text, Loader=yaml.CSafeLoader):
+        for crd in yaml.load_all(text, Loader=Loader):
             for version in crd["spec"]["versions"] if crd else ():
                 key = (f"{crd['spec']['group']}/{version['name']}", crd["spec"]["names"]["kind"])
                 if key in wanted:

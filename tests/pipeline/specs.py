@@ -66,6 +66,7 @@ def specs(draw: st.DrawFn) -> Tree:
     spec["queues"] = _queues(names, pools, owners, bool(spec["cohorts"]))
     spec["cohorts"] = spec["cohorts"] if any("cohort" in queue for queue in spec["queues"].values()) else {}
     spec["nccl"] = {"profiles": {}}
+    spec["observability"]["notify"]["routes"] = [{"to": "on-call"}]
     spec["environment"] = draw(st.sampled_from(["dev", "staging", "prod"]))
     spec["kubernetes"] = draw(st.sampled_from(["1.33", "1.34", "1.35"]))
     spec["network"]["policyEngine"] = draw(st.sampled_from(["vpc-cni", "cilium"]))

@@ -91,7 +91,8 @@ def _data(artifact: Artifact) -> Any:
 @cache
 def _is_added(file: str, sections: tuple[str, ...]) -> bool:
     patterns = [pattern for section in sections for pattern in ADDED[section]]
-    return any(fnmatchcase(file, f"out/{NAME}/{pattern}") for pattern in patterns)
+    is_runbook = file == f"clusters/{NAME}/RUNBOOK.md" and "observability" in sections
+    return is_runbook or any(fnmatchcase(file, f"out/{NAME}/{pattern}") for pattern in patterns)
 
 
 @pytest.mark.share(3)

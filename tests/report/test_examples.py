@@ -48,7 +48,7 @@ def found(example: Example, variant: Variant, folder: Path, capsys: pytest.Captu
         if example.place == "import":
             main(["catalog", "import", str(file), "--source", "a test"])
             return set(re.findall(r" error ([A-Z]+\d+) ", capsys.readouterr().err))
-        main(["lint", str(file), "--format", "json"])
+        main(["lint", str(file), "--complete", "--format", "json"])
         return {finding["id"] for finding in json.loads(capsys.readouterr().out)["findings"]}
     if example.place == "manifest":
         write_fleet(folder)

@@ -10,7 +10,9 @@ from gpuc.manifest.manifest import Artifact, Text
 from gpuc.model import Cluster
 
 _LABEL = re.compile(r"\{\{ \$labels\.(\w+) \}\}")
-_WORDS = {"gpu": "N", "hostname": "NODE", "karpenter_sh_nodepool": "NODEPOOL"}
+_DOMAIN = re.compile(r"^\w+_(?:sh|io|dev|com)_")
+"""The domain in a label that was a label of a node."""
+_WORDS = {"gpu": "N", "hostname": "NODE"}
 """The words for labels whose names say little to a reader."""
 _PARTS = (("Meaning", "loss"), ("Look", "details"), ("Do", "remedy"), ("Stop", "stop"))
 """The parts of a section, and the texts of an alert that they have."""
@@ -59,4 +61,6 @@ def _when(rules: list[Alert]) -> str:
 
 def _for_people(text: str) -> str:
     """Returns a text in which labels are words, not variables of Prometheus' templates, and a section is a link."""
-    return _LABEL.sub(lambda label: _WORDS.get(label[1], label[1].upper()), text.replace(_SECTION, _LINK))
+    return _LABEL.sub(
+        lambda label: _WORDS.get(label[1], _DOMAIN.sub("", label[1]).upper()), text.replace(_SECTION, _LINK)
+    )

@@ -27,6 +27,7 @@ TOPICS: dict[str, str] = {
     "FLT": "Several clusters",
     "PRE": "Things outside of the output that objects need",
     "ARG": "Delivery with Argo CD",
+    "NTF": "Notifications of alerts",
     "REM": "Removal of pools, queues, tenants and namespaces",
     "ACC": "Accepted findings",
     "IMP": "Impacts of a change on a running cluster (gpuc plan)",
