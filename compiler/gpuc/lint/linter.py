@@ -26,7 +26,8 @@ from gpuc.lint.load.chart_values import (
     is_filled_later,
 )
 from gpuc.lint.load.files import STDIN, files_below
-from gpuc.lint.load.loaded_files import NO_OBJECT, LoadedFiles, load_files
+from gpuc.lint.load.loaded_files import NO_OBJECT, LoadedFiles, is_object, load_files
+from gpuc.lint.removed_apis import removed
 from gpuc.lint.severity import severity
 from gpuc.lint.unchecked import Unchecked
 from gpuc.manifest.manifest import Manifest
@@ -153,7 +154,9 @@ class Linter(Struct):
             reason = knowledge.not_judged(finding)
             value = dig(finding.manifest.document(), *finding.path)
             is_name = finding.path in (("metadata", "name"), ("metadata", "namespace"))
-            if is_filled_later(value, is_name=is_name) or any(map(is_filled_later, finding.path[-1:])):
+            if is_filled_later(value, is_name=is_name, message=finding.message) or any(
+                map(is_filled_later, finding.path[-1:])
+            ):
                 reason = "values that a tool replaces, such as ${NAME}; lint the output of the tool"
             if reason:
                 self.unchecked.reasons[reason] += 1
@@ -170,8 +173,10 @@ class Linter(Struct):
             yield from crd_findings(self.crds, imported, self.unchecked.reasons)
         for finding in schema_findings(manifests, self.kubernetes, as_written=True):
             if finding.rule is unknown_kind.rule:
+                if gone := removed(finding.manifest, self.kubernetes):
+                    yield gone
                 # Cluster dumps contain Events, which configure nothing.
-                if finding.manifest.kind != "Event":
+                elif finding.manifest.kind != "Event":
                     self.unchecked.kinds[f"{finding.manifest.api} {finding.manifest.kind}"] += 1
             # The canonical form of a quantity matters only in gpuc's output.
             elif finding.rule is not QUANTITY_NOT_CANONICAL:
@@ -181,11 +186,12 @@ class Linter(Struct):
         """Yields the findings about objects without a name.
 
         A document of an unknown kind without a name is probably the configuration file of a program: it is counted as
-        unchecked instead.
+        unchecked instead, unless it has other metadata and the API group is a domain.
         """
         for unnamed in files.unnamed:
             api, kind = unnamed.api, unnamed.kind
-            if self._is_imported(api, kind) or table(api, kind, self.kubernetes) is not None:
+            is_known = self._is_imported(api, kind) or table(api, kind, self.kubernetes) is not None
+            if is_known or is_object(unnamed):
                 mark = self.source_map.mark(unnamed.file, unnamed.path)
                 yield NO_OBJECT.at((), unnamed.message, mark=mark)
             elif (api, kind) not in {(row.api, row.kind) for row in load().documents}:
