@@ -128,9 +128,15 @@ class Knowledge(Struct, dict=True):
         """Returns what another program or person adds to an object; an empty string for a complete object."""
         manifest = finding.manifest
         file = os.path.abspath(manifest.file)
-        if file in self._patched or any(path in f"/{manifest.file}" for path in self._patched_by_flux):
+        is_of_others = need in (COMPLETE_LABELS, COMPLETE_PODS) and not any(pods_of(manifest))
+        if (
+            file in self._patched
+            or (is_of_others and self._patched)
+            or any(path in f"/{manifest.file}" for path in self._patched_by_flux)
+        ):
             return "missing fields that Kustomize patches may add; lint the output of `kubectl kustomize`"
-        if need == COMPLETE_LABELS and file in self._labelled:
+        is_label = need == COMPLETE_LABELS or "selector" in finding.path
+        if is_label and (file in self._labelled or (is_of_others and self._labelled)):
             return "labels that Kustomizations add; lint the output of `kubectl kustomize`"
         if self.is_whole(manifest):
             return ""

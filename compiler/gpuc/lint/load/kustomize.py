@@ -17,7 +17,7 @@ _LISTS_WITH_PATHS = ("patches", "patchesJson6902", "replacements")
 _RESOURCES = ("resources", "bases", "components", "crds")
 _LISTS_THAT_CHANGE = ("patches", "patchesStrategicMerge", "patchesJson6902", "components", "transformers")
 _LISTS_OF_LABELS = ("labels", "commonLabels")
-_PATCH_NAME = re.compile("(?<!dis)patch", re.IGNORECASE)
+_PATCH_NAME = re.compile(r"(?<!dis)patch[^/]*(?:/[^/]*)?$", re.IGNORECASE)
 _GENERATORS = {"configMapGenerator": "ConfigMap", "secretGenerator": "Secret"}
 
 
@@ -67,11 +67,11 @@ def _resources(folder: str, data: dict[str, Any]) -> list[str]:
 
 
 def unused_patches(files: Iterable[str], kustomizations: list[MapDocument]) -> set[str]:
-    """Returns the absolute paths of files below the folder of a Kustomization that have "patch" in their names.
+    """Returns the absolute paths of files below the folder of a Kustomization with "patch" in the name or folder.
 
     A file that a Kustomization lists as a resource is no patch.
     """
-    named = [os.path.abspath(file) for file in files if _PATCH_NAME.search(os.path.basename(file))]
+    named = [os.path.abspath(file) for file in files if _PATCH_NAME.search(file.replace(os.sep, "/"))]
     if not named:
         return set()
     folders = {os.path.dirname(os.path.abspath(file)) for file, _, _ in kustomizations}
