@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from gpuc.catalog import Catalog, load
 from gpuc.catalog.schemas import table
+from gpuc.catalog.schemas.schema_errors import ErrorKind
 from gpuc.diagnostics.finding import Finding, Mark
 from gpuc.diagnostics.place import place
 from gpuc.diagnostics.usage import UsageError
@@ -32,8 +33,8 @@ from gpuc.lint.severity import severity
 from gpuc.lint.unchecked import Unchecked
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.objects.object_set import ObjectSet, dig, pairs
-from gpuc.verify.fields.schema import QUANTITY_NOT_CANONICAL, schema_findings, unknown_kind
+from gpuc.objects.object_set import ObjectSet, dig, group, pairs
+from gpuc.verify.fields.schema import QUANTITY_NOT_CANONICAL, RULES, schema_findings, unknown_kind
 
 NOT_TEXT = rule_of("LNT005")
 MANY = 3000
@@ -179,7 +180,7 @@ class Linter(Struct):
                 elif finding.manifest.kind != "Event":
                     self.unchecked.kinds[f"{finding.manifest.api} {finding.manifest.kind}"] += 1
             # The canonical form of a quantity matters only in gpuc's output.
-            elif finding.rule is not QUANTITY_NOT_CANONICAL:
+            elif finding.rule is not QUANTITY_NOT_CANONICAL and not _is_set_by_webhook(finding):
                 yield finding
 
     def _unnamed_findings(self, files: LoadedFiles) -> Iterator[Finding]:
@@ -225,6 +226,16 @@ class Linter(Struct):
         parts = (str(manifest), place(finding.path), message)
         located = finding.rule.at((), ": ".join(filter(None, parts)), fix=finding.fix, mark=mark)
         return replace(located, severity=severity(finding))
+
+
+def _is_set_by_webhook(finding: ObjectFinding) -> bool:
+    """Returns whether a webhook of a workload's controller sets a missing field before the API server checks it."""
+    manifest = finding.manifest
+    if finding.rule is not RULES[ErrorKind.MISSING] or "." not in group(manifest):
+        return False
+    from gpuc.admission.validation.validation import with_defaults
+
+    return dig(with_defaults(manifest.document()), *finding.path) is not None
 
 
 class _Process:
