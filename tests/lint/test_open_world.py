@@ -20,8 +20,16 @@ from gpuc.verify.fields.schema import RULES, schema_findings
 from tests.conftest import ROOT
 from tests.lanes import some
 
-WORDS = ("all objects", "complete object", "complete labels", "complete pods", "own definition", "one cluster")
-PATCHED = ("kustomization.yaml", 0, {"patches": [{"path": "a.yaml"}], "labels": [{"pairs": {"a": "b"}}]})
+WORDS = (
+    "all objects",
+    "complete object",
+    "complete labels",
+    "complete template",
+    "complete pods",
+    "own definition",
+    "one cluster",
+)
+PATCHED = {"patches": [{"path": "a.yaml"}], "labels": [{"pairs": {"a": "b"}}]}
 QUEUE = "apiVersion: kueue.x-k8s.io/v1beta2\nkind: ClusterQueue\nmetadata: {name: two}\nspec: {namespaceSelector: {}}\n"
 RULES_WITH_NEEDS = sorted(
     {rule for check in checks() for rule in (*check.rules, *RULES.values()) if rule.needs}, key=str
@@ -68,7 +76,9 @@ def every_finding(manifests: list[Manifest]) -> Iterator[ObjectFinding]:
 def with_less(need: str, files: LoadedFiles, finding: ObjectFinding) -> LoadedFiles:
     """Files that prove less about the same objects."""
     if need.startswith("complete"):
-        return replace(files, kustomizations=[PATCHED])
+        return replace(
+            files, kustomizations=[("kustomization.yaml", 0, {**PATCHED, "resources": [finding.manifest.file]})]
+        )
     if need == "one cluster":
         return replace(
             files,

@@ -8,8 +8,9 @@ from math import isfinite
 from typing import Any
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
-from gpuc.diagnostics.finding import Finding, Mark, Path, rule_table
+from gpuc.diagnostics.finding import Finding, Mark, Path, Severity, rule_table
 from gpuc.documents.composer import Composer, LimitError, Node, events
 
 rule_of = rule_table(__file__)
@@ -206,7 +207,10 @@ class _Composer(Composer):
             return
         if key in node.value:
             mark = _mark(event.start_mark, self.start)
-            self.findings.append(DUPLICATE_KEY.at((), f'this map has the key "{key}" twice', mark=mark))
+            finding = DUPLICATE_KEY.at((), f'this map has the key "{key}" twice', mark=mark)
+            if repr(node.value[key].plain()) == repr(child.plain()):  # nothing is lost
+                finding = replace(finding, severity=Severity.WARNING)
+            self.findings.append(finding)
         node.value[key] = child
         node.keys[key] = event.start_mark
 

@@ -6,10 +6,13 @@ A rule names what it needs (Rule.needs), and a finding may name it more precisel
     labels of KIND    the labels of all objects of a kind, in the same way
     all objects       all objects of the cluster, for what nothing refers to and for sums
     complete object   all fields of the object
+    complete template all fields of the pod template of the object
     complete pods     all fields of the pods that a controller makes of the object
     own definition    the definition of the object's kind in the version of the cluster
     complete labels   all labels of the object and of its pods
-    one cluster       the input has the objects of one cluster, and not variants of them
+    one cluster       the input has the queues and nodes of one cluster, and not variants of them
+
+No finding is judged whose message names an object that files of the input define differently.
 
 The input is the whole with `--complete`, in a folder that gpuc compiled, and in the output of `kubectl get -o yaml`.
 """
@@ -26,7 +29,7 @@ from gpuc.cluster.application import ARGO, Source, application_in, sync_options
 from gpuc.documents.source_map import SourceMap
 from gpuc.kubernetes.api_groups import KARPENTER, KARPENTER_AWS
 from gpuc.kubernetes.kueue import GROUP
-from gpuc.lint.load.kustomize import adds_labels, has_patches
+from gpuc.lint.load.kustomize import labelled, patched
 from gpuc.lint.load.loaded_files import LoadedFiles
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
@@ -37,6 +40,7 @@ NAMED = ("names of ", "labels of ")
 ALL_OBJECTS = "all objects"
 COMPLETE_OBJECT = "complete object"
 COMPLETE_LABELS = "complete labels"
+COMPLETE_TEMPLATE = "complete template"
 COMPLETE_PODS = "complete pods"
 OWN_DEFINITION = "own definition"
 ONE_CLUSTER = "one cluster"
@@ -48,6 +52,8 @@ Source: fluxcd/kustomize-controller docs/spec/v1/kustomizations.md
 """
 _NAME = re.compile(r"""^[ \t]*(?:- )?["']?name["']?:[ \t]*["']?([\w.-]+)""", re.MULTILINE)
 """The names in the text of a template."""
+_OBJECT = re.compile(r"\b[A-Z][A-Za-z]+ [\w.-]+(?:/[\w.-]+)?")
+"""The objects that a message names, such as Service team/api."""
 _SCHEMA = "openAPIV3Schema"
 _HINT = "--complete says that the input is the whole cluster"
 
@@ -69,11 +75,21 @@ class Knowledge(Struct, dict=True):
         """Returns what is not judged and the reason, if the input does not prove a finding; otherwise nothing."""
         needs = finding.rule.needs if finding.needs is None else finding.needs
         reasons = (self._unmet(need, finding) for need in needs.split(", ") if need)
-        return next(filter(None, reasons), "")
+        return next(filter(None, reasons), "") or self._named_twice(finding)
+
+    def _named_twice(self, finding: ObjectFinding) -> str:
+        """Returns that a finding depends on an object which files of the input define differently; otherwise empty."""
+        if self.is_complete or not self._variants:
+            return ""
+        for name in self._variants.keys() & set(_OBJECT.findall(finding.message)):
+            namespaces = {row.namespace for row in self._variants[name]}
+            if "/" in name or not namespaces.isdisjoint(("", finding.manifest.namespace)):
+                return f"what depends on {name}, which files of the input define differently"
+        return ""
 
     def _unmet(self, need: str, finding: ObjectFinding) -> str:
         manifest = finding.manifest
-        if need in (COMPLETE_OBJECT, COMPLETE_LABELS, COMPLETE_PODS):
+        if need.startswith("complete "):
             return self._completed(finding, need)
         if need == OWN_DEFINITION:
             return self._of_other_version(finding)
@@ -111,9 +127,16 @@ class Knowledge(Struct, dict=True):
     def _completed(self, finding: ObjectFinding, need: str) -> str:
         """Returns what another program or person adds to an object; an empty string for a complete object."""
         manifest = finding.manifest
-        if has_patches(self.files.kustomizations) or any(path in f"/{manifest.file}" for path in self._patched_by_flux):
+        file = os.path.abspath(manifest.file)
+        is_of_others = need in (COMPLETE_LABELS, COMPLETE_PODS) and not any(pods_of(manifest))
+        if (
+            file in self._patched
+            or (is_of_others and self._patched)
+            or any(path in f"/{manifest.file}" for path in self._patched_by_flux)
+        ):
             return "missing fields that Kustomize patches may add; lint the output of `kubectl kustomize`"
-        if need == COMPLETE_LABELS and adds_labels(self.files.kustomizations):
+        is_label = need == COMPLETE_LABELS or "selector" in finding.path
+        if is_label and (file in self._labelled or (is_of_others and self._labelled)):
             return "labels that Kustomizations add; lint the output of `kubectl kustomize`"
         if self.is_whole(manifest):
             return ""
@@ -177,18 +200,38 @@ class Knowledge(Struct, dict=True):
         return [f"/{path.strip('./')}/" for spec in patched if isinstance(path := dig(spec, "path"), str)]
 
     @cached_property
+    def _patched(self) -> set[str]:
+        return patched(self.files.kustomizations)
+
+    @cached_property
+    def _labelled(self) -> set[str]:
+        return labelled(self.files.kustomizations)
+
+    @cached_property
     def _names_in_templates(self) -> frozenset[str]:
         return frozenset(name for text in self.files.templates for name in _NAME.findall(text))
 
     @cached_property
+    def _variants(self) -> dict[str, list[Manifest]]:
+        """The objects that two files of the input define differently, by "KIND NAME" and "KIND NAMESPACE/NAME"."""
+        first: dict[tuple[str, ...], Manifest] = {}
+        found: dict[str, list[Manifest]] = {}
+        for manifest in self.objects.manifests:
+            other = first.setdefault((group(manifest), manifest.kind, manifest.namespace, manifest.name), manifest)
+            if other is not manifest and other.file != manifest.file and _differ(other, manifest):
+                for name in {str(other), f"{other.kind} {other.name}"}:
+                    found.setdefault(name, []).append(other)
+        return found
+
+    @cached_property
     def _variant(self) -> str:
         """The first queue, flavor or node pool that two files of the input define differently; otherwise empty."""
-        first: dict[tuple[str, str, str], Manifest] = {}
-        for manifest in (row for row in self.objects.manifests if group(row) in (GROUP, KARPENTER, KARPENTER_AWS)):
-            other = first.setdefault((manifest.kind, manifest.namespace, manifest.name), manifest)
-            if other.body != manifest.body and other.file != manifest.file:
-                return str(manifest)
-        return ""
+        every = (row for rows in self._variants.values() for row in rows)
+        return next((str(row) for row in every if group(row) in (GROUP, KARPENTER, KARPENTER_AWS)), "")
+
+
+def _differ(one: Manifest, other: Manifest) -> bool:
+    return one.body != other.body or one.labels != other.labels
 
 
 def _has_operator(manifest: Manifest) -> bool:

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from gpuc.catalog import Catalog, load
 from gpuc.catalog.schemas import table
+from gpuc.catalog.schemas.schema_errors import ErrorKind
 from gpuc.diagnostics.finding import Finding, Mark
 from gpuc.diagnostics.place import place
 from gpuc.diagnostics.usage import UsageError
@@ -26,13 +27,14 @@ from gpuc.lint.load.chart_values import (
     is_filled_later,
 )
 from gpuc.lint.load.files import STDIN, files_below
-from gpuc.lint.load.loaded_files import NO_OBJECT, LoadedFiles, load_files
+from gpuc.lint.load.loaded_files import NO_OBJECT, LoadedFiles, is_object, load_files
+from gpuc.lint.removed_apis import removed
 from gpuc.lint.severity import severity
 from gpuc.lint.unchecked import Unchecked
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.objects.object_set import ObjectSet, dig, pairs
-from gpuc.verify.fields.schema import QUANTITY_NOT_CANONICAL, schema_findings, unknown_kind
+from gpuc.objects.object_set import ObjectSet, dig, group, pairs
+from gpuc.verify.fields.schema import QUANTITY_NOT_CANONICAL, RULES, schema_findings, unknown_kind
 
 NOT_TEXT = rule_of("LNT005")
 MANY = 3000
@@ -153,7 +155,9 @@ class Linter(Struct):
             reason = knowledge.not_judged(finding)
             value = dig(finding.manifest.document(), *finding.path)
             is_name = finding.path in (("metadata", "name"), ("metadata", "namespace"))
-            if is_filled_later(value, is_name=is_name) or any(map(is_filled_later, finding.path[-1:])):
+            if is_filled_later(value, is_name=is_name, message=finding.message) or any(
+                map(is_filled_later, finding.path[-1:])
+            ):
                 reason = "values that a tool replaces, such as ${NAME}; lint the output of the tool"
             if reason:
                 self.unchecked.reasons[reason] += 1
@@ -170,22 +174,25 @@ class Linter(Struct):
             yield from crd_findings(self.crds, imported, self.unchecked.reasons)
         for finding in schema_findings(manifests, self.kubernetes, as_written=True):
             if finding.rule is unknown_kind.rule:
+                if gone := removed(finding.manifest, self.kubernetes):
+                    yield gone
                 # Cluster dumps contain Events, which configure nothing.
-                if finding.manifest.kind != "Event":
+                elif finding.manifest.kind != "Event":
                     self.unchecked.kinds[f"{finding.manifest.api} {finding.manifest.kind}"] += 1
             # The canonical form of a quantity matters only in gpuc's output.
-            elif finding.rule is not QUANTITY_NOT_CANONICAL:
+            elif finding.rule is not QUANTITY_NOT_CANONICAL and not _is_set_by_webhook(finding):
                 yield finding
 
     def _unnamed_findings(self, files: LoadedFiles) -> Iterator[Finding]:
         """Yields the findings about objects without a name.
 
         A document of an unknown kind without a name is probably the configuration file of a program: it is counted as
-        unchecked instead.
+        unchecked instead, unless it has other metadata and the API group is a domain.
         """
         for unnamed in files.unnamed:
             api, kind = unnamed.api, unnamed.kind
-            if self._is_imported(api, kind) or table(api, kind, self.kubernetes) is not None:
+            is_known = self._is_imported(api, kind) or table(api, kind, self.kubernetes) is not None
+            if is_known or is_object(unnamed):
                 mark = self.source_map.mark(unnamed.file, unnamed.path)
                 yield NO_OBJECT.at((), unnamed.message, mark=mark)
             elif (api, kind) not in {(row.api, row.kind) for row in load().documents}:
@@ -219,6 +226,16 @@ class Linter(Struct):
         parts = (str(manifest), place(finding.path), message)
         located = finding.rule.at((), ": ".join(filter(None, parts)), fix=finding.fix, mark=mark)
         return replace(located, severity=severity(finding))
+
+
+def _is_set_by_webhook(finding: ObjectFinding) -> bool:
+    """Returns whether a webhook of a workload's controller sets a missing field before the API server checks it."""
+    manifest = finding.manifest
+    if finding.rule is not RULES[ErrorKind.MISSING] or "." not in group(manifest):
+        return False
+    from gpuc.admission.validation.validation import with_defaults
+
+    return dig(with_defaults(manifest.document()), *finding.path) is not None
 
 
 class _Process:

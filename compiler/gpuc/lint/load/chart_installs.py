@@ -119,6 +119,14 @@ class _Input:
         ]
 
 
+def is_encrypted(data: dict[str, Any]) -> bool:
+    """Returns whether SOPS encrypted a document: it adds the key `sops`, which it removes when it decrypts.
+
+    Source: getsops/sops v3.11.0 stores/stores.go (Metadata)
+    """
+    return "sops" in data and dig(data, "sops", "mac") is not None
+
+
 def is_chart(file: str, data: dict[str, Any]) -> bool:
     """Returns whether a map is a Chart.yaml, the description of a Helm chart."""
     return os.path.basename(file) == "Chart.yaml" and data.get("apiVersion") in ("v1", "v2") and "name" in data

@@ -20,7 +20,7 @@ from gpuc.documents.reader import read
 from gpuc.documents.source_map import SourceMap
 from gpuc.emit.component import component_named
 from gpuc.lint import rule_of
-from gpuc.lint.load.chart_installs import ChartInstall, MapDocument, ValuesSource, merged_values
+from gpuc.lint.load.chart_installs import ChartInstall, MapDocument, ValuesSource, is_encrypted, merged_values
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig, without_nulls
 from gpuc.verify.charts.helm_values import null_fields, unknown_key, wrong_type
@@ -167,6 +167,7 @@ def _schema_findings(
     locate: Locate,
     ignored: Iterable[Path] = (),
 ) -> Iterator[Finding]:
+    ignored = [*ignored, ("sops",)] if is_encrypted(data) else ignored
     for error in schema_errors(validator, without_nulls(data), schema):
         is_unknown = error.kind is ErrorKind.UNKNOWN
         if error.path in ignored if is_unknown else _is_harmless(error, data):
@@ -185,26 +186,36 @@ def _is_harmless(error: SchemaError, data: dict[str, Any]) -> bool:
         return bool(dig(data, *error.path[:-1]) == {})
     value = dig(data, *error.path)
     is_number = isinstance(value, str) and value.isascii() and value.isdigit() and "'integer'" in error.message
-    return is_number or is_filled_later(value)
+    return is_number or is_filled_later(value, message=error.message)
 
 
 _PLACEHOLDER = re.compile(
-    r"\$\w+|\$\(\w+\)|<+[^<>]+>+|__\w+__|_|[A-Z]{2,}( [A-Z]{2,}){2,}|FILLED_BY_\w+|PLACEHOLDER\w*"
+    r"\$\w+|\$\([\w.-]+\)|<+[^<>]+>+|__\w+__|_|[A-Z]{2,}( [A-Z]{2,}){2,}|FILLED_BY_\w+|PLACEHOLDER\w*"
 )
-_IN_NAME = re.compile(r"__[A-Z_]+__|[A-Z]{2,}(?:_[A-Z]+)+")
-"""A part of the name or namespace of an object that a program replaces."""
+_IN_NAME = re.compile(r"__[A-Z_]+__|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|^[A-Z][A-Z0-9.-]+$|\$\([\w.-]+\)")
+"""A part of the name or namespace of an object that a program replaces, or a name in capitals."""
+_OF_NUMBER = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
+_WANTS_NUMBER = re.compile(r"is not of type '(?:integer|number|boolean)'|is not a quantity")
+_ENCRYPTED = re.compile(r"ENC\[\w+,data:")
+"""The start of a value that SOPS encrypted. Source: getsops/sops v3.11.0 aes/cipher.go"""
 
 
-def is_filled_later(value: Any, *, is_name: bool = False) -> bool:
+def is_filled_later(value: Any, *, is_name: bool = False, message: str = "") -> bool:
     """Returns whether a value has a variable that ApplicationSets, Flux or envsubst replace before the apply.
 
     Programs also replace complete values such as $NAME, <NAME>, __NAME__, "FILLED BY THE OPERATOR", and the _ instead
-    of the name in patches of Kustomize.
+    of the name in patches of Kustomize. SOPS decrypts values.
+
+    Args:
+        is_name: whether the value is the name or namespace of an object.
+        message: what is wrong with the value. NUM_NODES is a placeholder where a number has to be.
     """
     if not isinstance(value, str):
         return False
     is_part = is_name and _IN_NAME.search(value)
-    return "{{" in value or "${" in value or bool(is_part or _PLACEHOLDER.fullmatch(value))
+    is_number = _OF_NUMBER.fullmatch(value) and _WANTS_NUMBER.search(message)
+    is_whole = is_part or is_number or _PLACEHOLDER.fullmatch(value) or _ENCRYPTED.match(value)
+    return "{{" in value or "${" in value or bool(is_whole)
 
 
 def _data(source: ValuesSource, source_map: SourceMap, findings: list[Finding]) -> dict[str, Any]:

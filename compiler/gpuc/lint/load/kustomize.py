@@ -1,7 +1,8 @@
 """Finds the input files of Kustomizations, such as patches, and the objects that Kustomize generates."""
 
 import os
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from gpuc.diagnostics.finding import Path
@@ -15,6 +16,8 @@ _LISTS_OF_PATHS = ("patchesStrategicMerge", "configurations", "transformers", "g
 _LISTS_WITH_PATHS = ("patches", "patchesJson6902", "replacements")
 _RESOURCES = ("resources", "bases", "components", "crds")
 _LISTS_THAT_CHANGE = ("patches", "patchesStrategicMerge", "patchesJson6902", "components", "transformers")
+_LISTS_OF_LABELS = ("labels", "commonLabels")
+_PATCH_NAME = re.compile(r"(?<!dis)patch[^/]*(?:/[^/]*)?$", re.IGNORECASE)
 _GENERATORS = {"configMapGenerator": "ConfigMap", "secretGenerator": "Secret"}
 
 
@@ -26,22 +29,57 @@ def is_kustomization(file: str, data: dict[str, Any]) -> bool:
     )
 
 
-def has_patches(kustomizations: list[MapDocument]) -> bool:
-    """Returns whether Kustomizations have patches, which may add fields that the files of the objects lack."""
-    return any(data.get(key) for _, _, data in kustomizations for key in _LISTS_THAT_CHANGE)
+def patched(kustomizations: list[MapDocument]) -> set[str]:
+    """Returns the absolute paths of what patches of Kustomizations reach. Patches may add fields that files lack."""
+    return _reached(kustomizations, _LISTS_THAT_CHANGE)
 
 
-def adds_labels(kustomizations: list[MapDocument]) -> bool:
-    """Returns whether Kustomizations add labels to objects, pods or selectors."""
-    return any(data.get(key) for _, _, data in kustomizations for key in ("labels", "commonLabels"))
+def labelled(kustomizations: list[MapDocument]) -> set[str]:
+    """Returns the absolute paths of what Kustomizations add labels to: objects, pods or selectors."""
+    return _reached(kustomizations, _LISTS_OF_LABELS)
 
 
-def is_unused_patch(file: str, kustomizations: list[MapDocument]) -> bool:
-    """Returns whether a file is below the folder of a Kustomization and has "patch" in its name."""
-    folders = {os.path.dirname(os.path.abspath(known)) for known, _, _ in kustomizations}
-    return "patch" in os.path.basename(file) and any(
-        os.path.abspath(file).startswith(f"{folder}{os.sep}") for folder in folders
-    )
+def _reached(kustomizations: list[MapDocument], keys: Sequence[str]) -> set[str]:
+    """Returns the files and folders from which Kustomizations with one of the keys build their objects."""
+    inputs: dict[str, list[str]] = {}
+    for file, _, data in kustomizations:
+        folder = os.path.dirname(os.path.abspath(file))
+        inputs.setdefault(folder, []).extend(_resources(folder, data))
+    todo = [
+        path
+        for file, _, data in kustomizations
+        if any(map(data.get, keys))
+        for path in _resources(os.path.dirname(os.path.abspath(file)), data)
+    ]
+    found: set[str] = set()
+    while todo:
+        path = todo.pop()
+        if path not in found:
+            found.add(path)
+            todo += inputs.get(path, ())
+    return found
+
+
+def _resources(folder: str, data: dict[str, Any]) -> list[str]:
+    """Returns the absolute paths of the files and folders whose objects a Kustomization in a folder builds."""
+    names = (name for path, name in input_names(data) if path[0] in _RESOURCES)
+    return [os.path.normpath(os.path.join(folder, name)) for name in names if ":" not in name]
+
+
+def unused_patches(files: Iterable[str], kustomizations: list[MapDocument]) -> set[str]:
+    """Returns the absolute paths of files below the folder of a Kustomization with "patch" in the name or folder.
+
+    A file that a Kustomization lists as a resource is no patch.
+    """
+    named = [os.path.abspath(file) for file in files if _PATCH_NAME.search(file.replace(os.sep, "/"))]
+    if not named:
+        return set()
+    folders = {os.path.dirname(os.path.abspath(file)) for file, _, _ in kustomizations}
+    resources = {
+        path for file, _, data in kustomizations for path in _resources(os.path.dirname(os.path.abspath(file)), data)
+    }
+    below = tuple(f"{folder.rstrip(os.sep)}{os.sep}" for folder in folders)
+    return {file for file in named if file not in resources and file.startswith(below)}
 
 
 def input_files(kustomizations: list[MapDocument]) -> set[str]:

@@ -14,9 +14,9 @@ from gpuc.diagnostics.finding import Finding, Path
 from gpuc.documents.reader import UNREADABLE, YamlText, read
 from gpuc.documents.source_map import SourceMap
 from gpuc.lint import rule_of
-from gpuc.lint.load.chart_installs import MapDocument
+from gpuc.lint.load.chart_installs import MapDocument, is_encrypted
 from gpuc.lint.load.files import SETTINGS, SUFFIXES, UnreadableError, text_of
-from gpuc.lint.load.kustomize import generated_objects, input_files, is_kustomization, is_unused_patch
+from gpuc.lint.load.kustomize import generated_objects, input_files, is_kustomization, unused_patches
 from gpuc.manifest.manifest import NOT_IN_BODY, Body, Manifest, manifest_of
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import dig
@@ -118,7 +118,7 @@ class LoadedFiles(Struct):
             self.unchecked[_KUSTOMIZATION] += len(self.kustomizations)
         inputs = input_files(self.kustomizations)
         files = {manifest.file for manifest in self.manifests}
-        inputs |= {os.path.abspath(file) for file in files if is_unused_patch(file, self.kustomizations)}
+        inputs |= unused_patches(files, self.kustomizations)
         patches = {file for file in files if os.path.abspath(file) in inputs}
         objects = [manifest for manifest in self.manifests if manifest.file not in patches]
         self.manifests = [*objects, *generated_objects(self.kustomizations)]
@@ -135,7 +135,7 @@ class LoadedFiles(Struct):
         done = sorted(builds(self.kustomizations, source_map), key=lambda build: build.file)
         as_they_are = {file for build in done if build.problem for file in build.inputs}
         inputs = {file for build in done if not build.problem for file in build.inputs} - as_they_are
-        inputs |= {file for file in self._files if is_unused_patch(file, self.kustomizations)}
+        inputs |= unused_patches(self._files, self.kustomizations)
         for file in sorted(inputs - self._files):
             if file.endswith(SUFFIXES):  # bases outside of the linted path
                 self.load(os.path.relpath(file), source_map)
@@ -196,8 +196,10 @@ class LoadedFiles(Struct):
             return
         if path and "uid" in metadata:
             self.live.add((file, index))
+        if is_encrypted(data):
+            self.unchecked["objects that SOPS encrypted, whose encrypted values are not read"] += 1
         name = metadata.get("name") or self._generated_name(kind, metadata)
-        self.manifests.append(manifest_of(data, file, (index, *path), applied_body(data), name))
+        self.manifests.append(manifest_of(data, file, (index, *path), _decrypted_body(data), name))
         self.object_findings += self._metadata_findings(self.manifests[-1], metadata)
 
     def _generated_name(self, kind: str, metadata: dict[str, Any]) -> str:
@@ -239,7 +241,7 @@ def _built(data: dict[str, Any], file: str, sources: Iterable[Manifest]) -> Mani
     same = [manifest for manifest in sources if manifest.kind == kind]
     source = max(same, key=lambda manifest: (manifest.name == name, manifest.name in name), default=None)
     file, origin = (source.file, source.origin) if source else (os.path.relpath(file), (0,))
-    return manifest_of(data, file, origin, applied_body(data), name)
+    return manifest_of(data, file, origin, _decrypted_body(data), name)
 
 
 def _identity(manifest: Manifest) -> tuple[str, ...]:
@@ -259,6 +261,15 @@ def _unnamed(file: str, path: Path, data: dict[str, Any]) -> UnnamedObject:
     return UnnamedObject(file, path, api, kind, message, data)
 
 
+def is_object(unnamed: UnnamedObject) -> bool:
+    """Returns whether a document of an unknown kind is an object that lacks its name, and no configuration file."""
+    api_group, _, version = unnamed.api.rpartition("/")
+    is_configuration = ".config." in f"{api_group}." or unnamed.kind.endswith(("Config", "Configuration"))
+    has_metadata = bool(unnamed.data.get("metadata")) and bool(_VERSION.fullmatch(version))
+    return "." in api_group and has_metadata and not is_configuration
+
+
+_VERSION = re.compile(r"v\d+((alpha|beta)\d+)?")
 _KUSTOMIZATION = (
     "Kustomizations, which gpuc lint does not build; lint the output of `kubectl kustomize`, or add --build"
 )
@@ -269,6 +280,14 @@ def applied_body(data: dict[str, Any]) -> Body:
     """Returns the fields of an object that count in the cluster: all but apiVersion, kind, metadata and status."""
     is_builtin = "." not in data["apiVersion"].rpartition("/")[0]
     body: Body = as_applied({key: value for key, value in data.items() if key not in NOT_IN_BODY}, is_builtin)
+    return body
+
+
+def _decrypted_body(data: dict[str, Any]) -> Body:
+    """Returns the body without what SOPS adds to a file and removes when it decrypts the file."""
+    body = applied_body(data)
+    if is_encrypted(data):
+        del body["sops"]
     return body
 
 

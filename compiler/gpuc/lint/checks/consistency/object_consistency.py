@@ -24,6 +24,11 @@ TOO_FEW_NODES = rule_of("OBJ007")
 DYNAMIC_FIELD = rule_of("OBJ023")
 NO_LEVEL = rule_of("OBJ005")
 NO_MODE = rule_of("OBJ008")
+_JOB_SETS: tuple[Path, ...] = (("spec",), ("spec", "template", "spec"))
+"""The specs of a JobSet and of a ClusterTrainingRuntime, whose controller adds volumes for its claims.
+
+Source: kubernetes-sigs/jobset v0.12.0 pkg/controllers/volume_claim_policy.go
+"""
 _MODES = ("enforce", "audit", "warn")
 _KEYS = tuple(f"{PREFIX}{mode}{part}" for mode in _MODES for part in ("", "-version"))
 _MANAGED: Path = ("spec", "syncPolicy", "managedNamespaceMetadata", "labels")
@@ -87,7 +92,10 @@ def _pod(pods: Pods) -> Findings:
     manifest, pod, path = pods.manifest, pods.spec, (*pods.path, "spec")
     claims = dig(manifest.body, "spec", "volumeClaimTemplates")
     volumes = [str(dig(volume, "name")) for _, volume in items(dig(pod, "volumes"))]
-    known = {*volumes, *(str(dig(claim, "metadata", "name")) for _, claim in items(claims))}
+    policies = (dig(manifest.body, *start, "volumeClaimPolicies") for start in _JOB_SETS)
+    templates = (dig(policy, "templates") for rows in policies for _, policy in items(rows))
+    made = [claim for rows in (claims, *templates) for _, claim in items(rows)]
+    known = {*volumes, *(str(dig(claim, "metadata", "name")) for claim in made)}
     names: list[str] = []
     for container_path, container in pods.containers():
         names.append(str(dig(container, "name")))

@@ -46,7 +46,9 @@ def _amounts(pods: Pods, path: Path, container: Any, defaults: dict[str, Any]) -
         is_default = problem.field[-1] in added
         origin = ", which the LimitRange of the namespace sets" if is_default else ""
         if not is_default or problem.field[-2] == "requests":
-            yield ObjectFinding(REFUSED_AMOUNT, pods.manifest, problem.field, problem.message + origin, problem.fix)
+            needs = None if problem.field[-1] in ("limits", "resources") else ""  # one of the amounts is missing
+            message = problem.message + origin
+            yield ObjectFinding(REFUSED_AMOUNT, pods.manifest, problem.field, message, problem.fix, needs=needs)
 
 
 def _defaults(index: Index) -> dict[str, dict[str, Any]]:
