@@ -191,7 +191,7 @@ def _is_harmless(error: SchemaError, data: dict[str, Any]) -> bool:
 _PLACEHOLDER = re.compile(
     r"\$\w+|\$\(\w+\)|<+[^<>]+>+|__\w+__|_|[A-Z]{2,}( [A-Z]{2,}){2,}|FILLED_BY_\w+|PLACEHOLDER\w*"
 )
-_IN_NAME = re.compile(r"__[A-Z_]+__|[A-Z]{2,}(?:_[A-Z]+)+")
+_IN_NAME = re.compile(r"__[A-Z_]+__|[A-Z]+(?:_[A-Z]+)+|\b(?:NAMESPACE|ENV)\b")
 """A part of the name or namespace of an object that a program replaces."""
 
 
