@@ -24,9 +24,7 @@ def _base64(field: Field) -> Problems:
         b64decode(field.text.replace("\n", "").replace("\r", ""), validate=True)
     except (binascii.Error, ValueError):
         plain = "stringData" if field.path[0] == "data" else "data"
-        yield field.problem(
-            f"{field.name} is not in base64, the form of values in {field.path[0]}; {plain} has plain text"
-        )
+        yield field.problem(f"{field.name} is not in base64, as {field.path[0]} requires; {plain} has plain text")
 
 
 def _ports_of_service(ports: Field) -> Problems:
