@@ -18,6 +18,7 @@ spec:
   template:
     spec:
       containers: [{name: c, image: i, foo: 1}]
+      restartPolicy: OnFailure
 """
 PROGRAMS = [program for program in ("kustomize", "kubectl") if shutil.which(program)]
 TREE = {

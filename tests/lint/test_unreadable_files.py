@@ -206,7 +206,7 @@ def test_streams_of_json_are_read_as_kubectl_does(file: Path, capsys: pytest.Cap
     assert main(["lint", str(file), "--format", "json"]) == 1
     findings = json.loads(capsys.readouterr().out)["findings"]
     places = [(finding["line"], finding["column"]) for finding in findings if "spec.containers" in finding["message"]]
-    assert places == [(3, 10), (4, 10)]
+    assert places == [(1, 1), (3, 10), (4, 10)]
 
 
 def test_a_name_that_yaml_does_not_read_as_text_is_reported(file: Path, capsys: pytest.CaptureFixture[str]) -> None:

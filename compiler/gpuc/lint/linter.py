@@ -37,6 +37,7 @@ from gpuc.objects.object_set import ObjectSet, dig, group, pairs
 from gpuc.verify.fields.schema import QUANTITY_NOT_CANONICAL, RULES, schema_findings, unknown_kind
 
 NOT_TEXT = rule_of("LNT005")
+_REFUSED_FIELD = "OBJ024"
 MANY = 3000
 """The number of files or objects from which on the steps are shown; fewer take some seconds."""
 _PATHS_IN_PROCESSES = 8
@@ -151,7 +152,12 @@ class Linter(Struct):
         """Yields the findings about the objects that the input proves, and counts what it does not prove."""
         objects = ObjectSet(files.manifests, is_complete=False, values=values, catalog=self.catalog)
         knowledge = Knowledge(objects, files, self.source_map, path, self.is_complete)
+        reported = set()
         for finding in (*files.object_findings, *self._schema_findings(files.manifests), *check_objects(objects)):
+            places = [(id(finding.manifest), finding.path[:end]) for end in range(len(finding.path), 0, -1)]
+            if finding.rule.id == _REFUSED_FIELD and any(place in reported for place in places):
+                continue  # a schema has the same requirement, or requires a structure around the field
+            reported.update(places[:1])
             reason = knowledge.not_judged(finding)
             value = dig(finding.manifest.document(), *finding.path)
             is_name = finding.path in (("metadata", "name"), ("metadata", "namespace"))

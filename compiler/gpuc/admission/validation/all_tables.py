@@ -16,7 +16,7 @@ from gpuc.admission.validation.table import Tables
 from gpuc.parts.workload_kinds import family_files, family_modules
 
 _OWN = "gpuc.admission.validation"
-_MODULES = ("changes", "kueue", "metadata", "pods", "resources", "volumes")
+_MODULES = ("changes", "kueue", "metadata", "objects", "pods", "resources", "volumes")
 """The modules of this package with functions that rows name."""
 
 

@@ -80,6 +80,9 @@ class Tables:
     def __iter__(self) -> Iterator[str]:
         return iter(self._rows)
 
+    def __contains__(self, table: object) -> bool:
+        return table in self._rows
+
     def rows(self, table: str) -> Iterator[tuple[tuple[str, ...], str]]:
         """Yields the constraints of a table with the steps of their paths."""
         for row in self._rows[table]:

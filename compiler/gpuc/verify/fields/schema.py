@@ -8,7 +8,7 @@ from gpuc.catalog.schemas import DERIVE, builtin_kinds, custom_kinds
 from gpuc.catalog.schemas.schema_errors import ErrorKind
 from gpuc.diagnostics.contract import Needs, When
 from gpuc.diagnostics.spelling import nearest
-from gpuc.kubernetes.api_groups import CONSTRAINT_API, RBAC
+from gpuc.kubernetes.api_groups import CONSTRAINT_API, RBAC, is_custom
 from gpuc.kubernetes.dns_name import LABEL, LABEL_1035, MAX_LABEL, MAX_NAME, PATH_SEGMENT, SUBDOMAIN
 from gpuc.kubernetes.kueue import GROUP as KUEUE
 from gpuc.manifest.manifest import Manifest
@@ -33,6 +33,12 @@ _LABEL_VALUED = {
     *((kind.group, kind.kind) for kind in workload_kinds() if kind.labels.known),
 }
 """Kinds whose controllers copy the name into a label value, which has at most 63 characters."""
+_OTHER_NAMES = ("openshift.io", "backstage.io", "grafana.app", "cli.kyverno.io", "chainsaw.kyverno.io", "kuttl.dev")
+"""The ends of API groups with other names: those of aggregated API servers, and of files that only programs read.
+
+The names of custom resources are DNS subdomains: k8s.io/apiextensions-apiserver v0.35.4
+pkg/registry/customresource/validator.go.
+"""
 QUANTITY_NOT_CANONICAL = rule_of("SCH005")
 RULES = {
     ErrorKind.UNKNOWN: rule_of("SCH001"),
@@ -68,6 +74,8 @@ def illegal_metadata(subject: Subject) -> Findings:
     for manifest, known in subject.tables:
         if known is not None:
             yield from verify_metadata(manifest, namespaced=known.namespaced, as_written=subject.as_written)
+        elif subject.as_written and is_custom(group(manifest)) and not group(manifest).endswith(_OTHER_NAMES):
+            yield from verify_metadata(manifest, namespaced=bool(manifest.namespace), as_written=True)
 
 
 def schema_findings(manifests: Iterable[Manifest], kubernetes: str, *, as_written: bool = False) -> list[ObjectFinding]:

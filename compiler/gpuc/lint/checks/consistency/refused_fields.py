@@ -1,0 +1,57 @@
+"""Fields for which the API server or the webhook of a job controller refuses an object, without any other object.
+
+The tables of gpuc.admission.validation are those of `gpuc trace`. The findings about what an object lacks, or about two
+fields of it, need the complete object. Other rules report schemas, amounts, mounts and repeated names.
+"""
+
+import re
+
+from gpuc.admission.request import Decision
+from gpuc.admission.validation.all_tables import tables
+from gpuc.admission.validation.field import Field
+from gpuc.admission.validation.kueue import CHECK as KUEUE
+from gpuc.admission.validation.structure import without_nulls
+from gpuc.admission.validation.validation import set_defaults
+from gpuc.lint.checks import Findings, check, rule_of
+from gpuc.manifest.manifest import Manifest
+from gpuc.objects.object_finding import ObjectFinding
+from gpuc.objects.object_set import ObjectSet, dig, group
+
+REFUSED_FIELD = rule_of("OBJ024")
+_OF_OTHER_RULES = (("metadata", "labels"), ("limits",), ("requests",), ("volumeMounts", "name"))
+"""Parts of paths that OBJ001, OBJ002 and OBJ020 report."""
+_REPLACED = re.compile(r"[A-Z0-9]+(?:_[A-Z0-9]+)+|\b(?:NAMESPACE|ENV)\b|ENC\[|<")
+"""A part of a value that a program replaces or decrypts before the apply."""
+
+
+@check(REFUSED_FIELD)
+def findings(objects: ObjectSet) -> Findings:
+    """Yields a finding for every field of a new object that the tables of the object's kind refuse."""
+    kinds = frozenset(tables())
+    for manifest in objects.manifests:
+        kind = f"{group(manifest)}/{manifest.kind}"
+        if kind in kinds:
+            yield from _refused(manifest, kind)
+
+
+def _refused(manifest: Manifest, kind: str) -> Findings:
+    written = manifest.document()
+    if "batch.kubernetes.io/controller-uid" in (dig(written, "spec", "selector", "matchLabels") or ()):
+        return  # a Job of a cluster has the selector that the API server generates, and that a new Job cannot have
+    complete = without_nulls(written)
+    set_defaults(complete)
+    reported = set()
+    for problem in tables().problems(kind, Field((), complete)):
+        value = dig(written, *problem.field)
+        is_replaced = isinstance(value, str) and _REPLACED.search(value)
+        if problem.outcome != "denied" or is_replaced or problem.field in reported or _has_other_rule(problem):
+            continue
+        reported.add(problem.field)
+        needs = "complete object" if value is None else "" if "; expected " in problem.message else "complete pods"
+        yield ObjectFinding(REFUSED_FIELD, manifest, problem.field, problem.message, problem.fix, needs=needs)
+
+
+def _has_other_rule(problem: Decision) -> bool:
+    steps = problem.field
+    is_known = any(steps[-len(part) :] == part or set(part) <= {*steps[-3:]} for part in _OF_OTHER_RULES)
+    return problem.check == KUEUE or is_known or problem.message.startswith(("two containers of", "two volumes have"))
