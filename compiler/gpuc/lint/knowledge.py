@@ -29,7 +29,7 @@ from gpuc.cluster.application import ARGO, Source, application_in, sync_options
 from gpuc.documents.source_map import SourceMap
 from gpuc.kubernetes.api_groups import KARPENTER, KARPENTER_AWS
 from gpuc.kubernetes.kueue import GROUP
-from gpuc.lint.load.kustomize import labelled, patched
+from gpuc.lint.load.kustomize import built, labelled, patched
 from gpuc.lint.load.loaded_files import LoadedFiles
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
@@ -136,8 +136,10 @@ class Knowledge(Struct, dict=True):
         ):
             return "missing fields that Kustomize patches may add; lint the output of `kubectl kustomize`"
         is_label = need == COMPLETE_LABELS or "selector" in finding.path
-        if is_label and (file in self._labelled or (is_of_others and self._labelled)):
-            return "labels that Kustomizations add; lint the output of `kubectl kustomize`"
+        is_namespace = finding.path[-1:] == ("namespace",) and not self._built.isdisjoint((file, os.path.dirname(file)))
+        if is_namespace or (is_label and (file in self._labelled or (is_of_others and self._labelled))):
+            added = "namespaces" if is_namespace else "labels"
+            return f"{added} that Kustomizations add; lint the output of `kubectl kustomize`"
         if self.is_whole(manifest):
             return ""
         if need == COMPLETE_PODS and _has_operator(manifest) and not finding.fix:
@@ -206,6 +208,10 @@ class Knowledge(Struct, dict=True):
     @cached_property
     def _labelled(self) -> set[str]:
         return labelled(self.files.kustomizations)
+
+    @cached_property
+    def _built(self) -> set[str]:
+        return built(self.files.kustomizations)
 
     @cached_property
     def _names_in_templates(self) -> frozenset[str]:

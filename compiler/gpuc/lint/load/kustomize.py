@@ -39,6 +39,17 @@ def labelled(kustomizations: list[MapDocument]) -> set[str]:
     return _reached(kustomizations, _LISTS_OF_LABELS)
 
 
+def built(kustomizations: list[MapDocument]) -> set[str]:
+    """Returns the absolute paths of what Kustomizations build, and of their folders, which have files for others too.
+
+    Each object can get a namespace, also the subjects of a binding.
+
+    Source: kubernetes-sigs/kustomize api/filters/namespace/namespace.go (roleBindingHack), namereference.go
+    """
+    folders = {os.path.dirname(os.path.abspath(file)) for file, _, _ in kustomizations}
+    return folders | _reached(kustomizations, _RESOURCES)
+
+
 def _reached(kustomizations: list[MapDocument], keys: Sequence[str]) -> set[str]:
     """Returns the files and folders from which Kustomizations with one of the keys build their objects."""
     inputs: dict[str, list[str]] = {}
