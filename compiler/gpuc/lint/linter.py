@@ -161,8 +161,10 @@ class Linter(Struct):
             reason = knowledge.not_judged(finding)
             value = dig(finding.manifest.document(), *finding.path)
             is_name = finding.path in (("metadata", "name"), ("metadata", "namespace"))
+            # What fills in the name of an object can replace its other values too.
+            names = (finding.manifest.name,) if finding.rule.id == _REFUSED_FIELD else ()
             if is_filled_later(value, is_name=is_name, message=finding.message) or any(
-                map(is_filled_later, finding.path[-1:])
+                map(is_filled_later, (*finding.path[-1:], *names))
             ):
                 reason = "values that a tool replaces, such as ${NAME}; lint the output of the tool"
             if reason:
