@@ -59,7 +59,7 @@ def test_a_deployment_under_kueue(fleet: Path) -> None:
         """
 kueue: {frameworks: [batch/job, jobset.x-k8s.io/jobset, deployment, statefulset]}
 pools: {serve-l40s: {counted: kueue}}
-tenants: {api: {namespaces: {api-serving: {queues: [api], quota: null}}}}
+tenants: {api: {namespaces: {api-serving: {queues: [api], quota: {serve-l40s: null}}}}}
 queues: {api: {quota: {serve-l40s: {nodes: 6}}}}
 """,
     )

@@ -20,14 +20,6 @@ _SUSPEND: tuple[Path, ...] = (
     ("spec", "suspend"), ("spec", "runPolicy", "suspend"), ("spec", "rayClusterConfig", "suspend"),
 )  # fmt: skip
 """The fields with which Kueue suspends a job of one kind or another."""
-_TEMPLATES: dict[str, tuple[Path, ...]] = {
-    "StatefulSet": (("spec", "template"),),
-    "LeaderWorkerSet": tuple(("spec", "leaderWorkerTemplate", name) for name in ("leaderTemplate", "workerTemplate")),
-}
-_COUNTS: dict[str, Path] = {
-    "StatefulSet": ("spec", "replicas"),
-    "LeaderWorkerSet": ("spec", "leaderWorkerTemplate", "size"),
-}
 _SHAPE = (
     "nodeSelector", "affinity", "tolerations", "runtimeClassName", "priority", "topologySpreadConstraints", "overhead",
     "resourceClaims", "resources",
@@ -58,7 +50,7 @@ def refused_by_kueue(record: WorkloadKind, changed: ChangedObject) -> Iterator[R
     is_suspended = any(changed.values(*path)[1] is True for path in _SUSPEND) and not is_server
     yield from (row for row in _labels(changed, runs, is_server=is_server) if not (row.when and is_suspended))
     if after:
-        yield from _shapes(record.kind, changed)
+        yield from _shapes(record, changed)
     parallelism, minimum = changed.values("spec", "parallelism"), changed.values(*ANNOTATIONS, MIN_PARALLELISM)
     if minimum[0] is not None and parallelism[0] != parallelism[1] and not is_suspended:
         yield Refused(("spec", "parallelism"), "a Job with partial admission keeps its parallelism", runs)
@@ -82,20 +74,24 @@ def _labels(changed: ChangedObject, runs: str, *, is_server: bool) -> Iterator[R
         yield Refused(elastic, f"the annotation {ELASTIC} is immutable")
 
 
-def _shapes(kind: str, changed: ChangedObject) -> Iterator[Refused]:
-    """Yields the changed fields of pods and their numbers that Kueue has reserved quota for."""
-    for template in _TEMPLATES.get(kind, ()):
+def _shapes(record: WorkloadKind, changed: ChangedObject) -> Iterator[Refused]:
+    """Yields the changed fields of pod groups and their numbers of pods that Kueue has reserved quota for."""
+    if not record.queueing.is_pod_group:
+        return
+    kind, templates = record.kind, [tuple(template.split(".")) for template in record.templates]
+    for template in templates:
         before, after = changed.values(*template)
         for field in changed.fields:
             inner = field.path[len(template) :]
             is_new = field.is_below(*template) and not inner and None in (before, after)
             if is_new or (field.is_below(*template, "spec") and _is_shape(changed, field.path, inner[1:])):
                 yield Refused(field.path, f"a {kind} with a queue keeps the requests and the nodes of its pods")
-    if path := _COUNTS.get(kind):
-        old, new = (1 if value is None else value for value in changed.values(*path))
-        if old != new and (kind != "StatefulSet" or 0 not in (old, new)):
-            allowed = ", except from and to 0" if kind == "StatefulSet" else ""
-            yield Refused(path, f"a {kind} with a queue keeps {'.'.join(map(str, path))}{allowed}")
+    is_fixed = record.queueing.is_per_replica  # the group is a replica, and not the object
+    path = (*templates[0][:-1], "size") if is_fixed else ("spec", "replicas")
+    old, new = (1 if value is None else value for value in changed.values(*path))
+    if old != new and (is_fixed or 0 not in (old, new)):
+        allowed = "" if is_fixed else ", except from and to 0"
+        yield Refused(path, f"a {kind} with a queue keeps {'.'.join(map(str, path))}{allowed}")
 
 
 def _is_shape(changed: ChangedObject, path: Path, inner: Path) -> bool:

@@ -1,6 +1,6 @@
 from collections.abc import Iterable
 
-from gpuc.cluster.application import Application
+from gpuc.cluster.application import Application, Destination
 from gpuc.cluster.index import Index
 from gpuc.cluster.project import KindName, Project, project_of
 from gpuc.kubernetes.api_groups import CONSTRAINTS, TEMPLATES
@@ -22,7 +22,7 @@ def findings(objects: ObjectSet) -> Findings:
         project, destination = project_of(index.tree, application), application.destination
         if project is None:
             continue
-        if (name := destination.namespace) and not project.permits_destination(destination):
+        if (name := destination.namespace) and not _may_permit(project, destination):
             message = f"AppProject {project.name} does not permit namespace {name} on the server of this destination"
             yield ObjectFinding(NOT_PERMITTED, application.manifest, ("spec", "destination", "namespace"), message)
         for source in application.sources:
@@ -49,8 +49,18 @@ def _objects(manifests: Iterable[Manifest], application: Application, project: P
         if not _permits_kind(project, kind, namespace) and kind[:2] not in reported:
             reported.add(kind[:2])
             yield ObjectFinding(KIND_NOT_PERMITTED, manifest, ("kind",), f"{subject} the kind {manifest.kind}")
-        elif namespace and not project.permits_destination(application.destination._replace(namespace=namespace)):
+        elif namespace and not _may_permit(project, application.destination._replace(namespace=namespace)):
             yield ObjectFinding(KIND_NOT_PERMITTED, manifest, ("metadata", "namespace"), f"{subject} this namespace")
+
+
+def _may_permit(project: Project, destination: Destination) -> bool:
+    """Returns whether a project permits a destination. Only Argo CD knows the server of another cluster by its name.
+
+    Source: argoproj/argo-cd v3.5.1 pkg/apis/application/v1alpha1/app_project_types.go (IsDestinationPermitted)
+    """
+    servers = [] if destination.server or destination.is_own else [row.server for row in project.destinations]
+    known = [destination, *(destination._replace(server=server) for server in servers if server)]
+    return any(map(project.permits_destination, known))
 
 
 def _permits_kind(project: Project, kind: KindName, namespace: str) -> bool:

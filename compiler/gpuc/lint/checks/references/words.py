@@ -10,7 +10,7 @@ from gpuc.diagnostics.finding import Path
 from gpuc.lint.checks import Findings, check, rule_of
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.objects.object_set import ObjectSet, dig, group
+from gpuc.objects.object_set import ObjectSet, dig, group, pairs
 from gpuc.objects.pods import pods_of
 from gpuc.parts.folders import table_beside
 from gpuc.parts.workload_kinds import workload_kinds
@@ -44,11 +44,11 @@ def _misplaced(manifest: Manifest) -> Findings:
     if len(metadata) == 1 and manifest.kind == "Pod":
         maps |= {(f"pod {place}", path) for place, path in maps}
     for place, path in sorted(maps):
-        for key in _WORDS.keys() & (dig(document, *path) or {}):
+        for key in [key for key, _ in pairs(dig(document, *path)) if key in _WORDS]:
             word = _WORDS[key]
             read = [other for name, other in maps if name == word["reads"]]
             is_meant = (manifest.kind == "Namespace") == ("kinds" in word) and place in word["wrong"] and read
-            if is_meant and path not in read and not any(key in (dig(document, *other) or {}) for other in read):
+            if is_meant and path not in read and not any(key in dict(pairs(dig(document, *other))) for other in read):
                 where = _PLACES[word["reads"]]
                 message = f"{word['program']} reads {key} only in {where}; here it has no effect"
                 yield ObjectFinding(NOT_READ, manifest, (*path, key), message, f"move it to {where}", on_key=True)
