@@ -193,11 +193,11 @@ _PLACEHOLDER = re.compile(
     r"\$\w+|\$\([\w.-]+\)|<+[^<>]+>+|__\w+__|_|[A-Z]{2,}( [A-Z]{2,}){2,}|FILLED_BY_\w+|PLACEHOLDER\w*"
 )
 _IN_NAME = re.compile(
-    r"__[A-Z_]+__|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|^[A-Z][A-Z0-9.-]+$|\$\([\w.-]+\)"
+    r"<[\w -]+>|__[A-Z_]+__|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|^[A-Z][A-Z0-9.-]+$|\$\([\w.-]+\)"
     r"|\b(?:CLUSTER|DOMAIN|ENV|NAME|NAMESPACE|PROJECT|REGION|TEAM|TENANT|USER|VERSION|ZONE)\b"
 )
 """A part of the name or namespace of an object that a program replaces, or a name in capitals."""
-_OF_NUMBER = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
+_OF_NUMBER = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|[A-Z]{3,}")
 _WANTS_NUMBER = re.compile(r"is not of type '(?:integer|number|boolean)'|is not a quantity")
 _ENCRYPTED = re.compile(r"ENC\[\w+,data:")
 """The start of a value that SOPS encrypted. Source: getsops/sops v3.11.0 aes/cipher.go"""
