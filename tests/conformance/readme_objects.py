@@ -6,6 +6,7 @@ from typing import Any
 
 import yaml
 
+from gpuc.emit.notify import secret_keys
 from gpuc.manifest.manifest import Manifest
 from gpuc.model import Cluster
 from gpuc.pipeline.stages import CompiledSpec
@@ -45,6 +46,11 @@ def objects(spec: CompiledSpec) -> Iterator[Object]:
         yield from given[chapter]
     for node in system_nodes(cluster):
         yield {**node, "spec": {"taints": [{"key": "CriticalAddonsOnly", "value": "true", "effect": "NoSchedule"}]}}
+    settings = cluster.spec.observability
+    if settings and settings.notify:
+        yield {**given["alertmanager"], "metadata": {"name": "main", "namespace": settings.namespace}}
+        for name in secret_keys(settings):
+            yield {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name, "namespace": settings.namespace}}
     yield from given["workloads"]
 
 

@@ -19,6 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from gpuc.pipeline.stages import CompiledSpec, compiled_spec
 from gpuc_rehearsal.apply import namespaces
 from gpuc_rehearsal.client import Client
@@ -29,7 +31,7 @@ from gpuc_rehearsal.tools.selection import OTHERS
 from tests.conformance.bare_api_server import bare_plane, install, wait_established
 from tests.conformance.check_result import CheckResult, report
 from tests.conformance.readme_fields import Fields
-from tests.conformance.readme_objects import has_cilium, objects, placeholders, running_syncs
+from tests.conformance.readme_objects import OBJECTS, has_cilium, objects, placeholders, running_syncs
 from tests.conformance.shared_plane import upstream_crds
 from tests.conftest import EXAMPLES, HUB_CLUSTERS, root_of
 from tests.readme.blocks import blocks, program
@@ -154,7 +156,8 @@ def substituted(text: str, names: dict[str, str]) -> str:
 
 
 def _create_definitions(programs: Programs, crds: Path | None, client: Client, pool: ThreadPoolExecutor) -> None:
-    list(pool.map(lambda body: install(client, body), definitions(programs, crds, FRAMEWORKS).crds))
+    own = yaml.safe_load(OBJECTS.read_text(encoding="utf-8"))["alertmanagers"]
+    list(pool.map(lambda body: install(client, body), (*definitions(programs, crds, FRAMEWORKS).crds, own)))
     wait_established(client)
 
 

@@ -125,7 +125,7 @@ def _is_served(case: Case, custom: set[str]) -> bool:
 def _difference(client: Client, name: str, document: Object, counts: Counter[str]) -> Iterator[str]:
     answer = dry_run(client, document)
     is_refused = isinstance(answer, ApiError)
-    decisions = [item for item in validation_errors(document) if not item.check.startswith("webhook")]
+    decisions = [item for item in validation_errors(document) if not item.check.startswith(("webhook", "controller"))]
     denied = any(item.outcome == "denied" for item in decisions)
     if denied == is_refused:
         counts["refused by both" if denied else "allowed by both"] += 1
