@@ -20,7 +20,7 @@ SHARED = load_yaml((SOURCES / "subjects.yaml").read_text(encoding="utf-8"))["pod
 
 def without_a_clause(expression: str) -> Iterator[str]:
     """Yields the expression without one of its operands, for all operands except guards."""
-    for operator in OPERATOR.finditer(expression):
+    for operator in OPERATOR.finditer(_without_texts(expression)):
         neutral = " true " if operator.group() == "&&" else " false "
         left, right = _left(expression, operator.start()), _right(expression, operator.end())
         for start, end in ((left, operator.start()), (operator.end(), right)):
@@ -30,7 +30,7 @@ def without_a_clause(expression: str) -> Iterator[str]:
 
 def without_a_part(expression: str) -> Iterator[str]:
     """Yields the expression without one list of a sum of lists, and without one string of a list of strings."""
-    for sign in re.finditer(r"\+", expression):
+    for sign in re.finditer(r"\+", _without_texts(expression)):
         left, right = _left(expression, sign.start()), _right(expression, sign.end())
         following = _sign(expression[sign.end() : right])
         yield expression[: sign.start()] + expression[sign.end() + following if following >= 0 else right :]
@@ -59,10 +59,15 @@ def with_variable(policy: Policy, name: str, expression: str) -> Policy:
     return replace(policy, variables=policy.variables | {name: expression})
 
 
+def _without_texts(expression: str) -> str:
+    """Returns the expression with spaces for its strings, which can have operators and brackets."""
+    return re.sub(r'"[^"]*"', lambda text: " " * len(text.group()), expression)
+
+
 def _sign(operands: str) -> int:
     """Returns the position of the first plus outside of brackets, or -1."""
     depth = 0
-    for at, letter in enumerate(operands):
+    for at, letter in enumerate(_without_texts(operands)):
         depth += (letter in OPENING) - (letter in CLOSING)
         if letter == "+" and depth == 0:
             return at

@@ -84,6 +84,8 @@ class _Maker:
         self._taints: list[Object] = policy.sample.get("taints", [])
         self._pools: list[Object] = [pool for pool in policy.sample.get("pools", []) if isinstance(pool, dict)]
         self._parts: list[Object] = policy.sample.get("parts", [])
+        self._known: list[Object] = policy.sample.get("known", [])
+        self._valued = [row["key"] for row in policy.sample.get("values", []) if isinstance(row, dict)]
         self._users = [text for text in self._sample if text.startswith("system:serviceaccount:")]
         expressions = [*policy.variables.values(), *(row["expression"] for row in policy.validations)]
         self._words = set(re.findall(r"\w+", " ".join(expressions)))
@@ -247,6 +249,8 @@ class _Maker:
         made = {self._key(): self._value() for _ in range(self._chance.choice((0, 1, 1, 2, 3)))}
         if LIMIT_RANGER in made and self._flag():
             made[LIMIT_RANGER] = self._defaults()
+        if self._known and self._flag():
+            made[self._chance.choice(self._valued)] = self._chance.choice((self._host(), self._host(), "true"))
         return made
 
     def _defaults(self) -> str:
@@ -264,8 +268,16 @@ class _Maker:
         return self._chance.choice(("c1", "c10", "c2")) if self._annotated else f"c{self._chance.randrange(100)}"
 
     def _key(self) -> str:
+        if self._known and self._chance.random() < 0.4:
+            return self._annotation()
         keys = [text for text in self._literals if "/" in text.strip("/")]
         return self._chance.choice(keys) if keys and self._chance.random() < 0.7 else self._text()
+
+    def _annotation(self) -> str:
+        """Returns an annotation of a domain of the sample, or with the name of another domain at the place there."""
+        row, other = self._chance.choice(self._known), self._chance.choice(self._known)
+        name = self._chance.choice([*other["names"], *(f"{prefix}x" for prefix in other["prefixes"])])
+        return row["domain"].ljust(len(other["domain"]), "x") + name
 
     def _value(self) -> str:
         return self._chance.choice(self._sample) if self._sample and self._chance.random() < 0.7 else self._text()
@@ -352,16 +364,18 @@ class _Maker:
         return {"template": {"spec": self._pod()}}
 
     def _ingress(self) -> Object:
-        def host() -> str:
-            name = self._value()
-            return f"www{name}" if name.startswith(".") else name
-
         makers: dict[str, Callable[[], Any]] = {
             "defaultBackend": lambda: {"service": {"name": "x"}},
-            "rules": lambda: self._some(lambda: {"host": host()} if self._chance.random() < 0.9 else {}, 2),
-            "tls": lambda: self._some(lambda: {"hosts": self._some(host, 2)} if self._flag() else {}, 2),
+            "rules": lambda: self._some(lambda: {"host": self._host()} if self._chance.random() < 0.9 else {}, 2),
+            "ingressClassName": self._value,
+            "tls": lambda: self._some(lambda: {"hosts": self._some(self._host, 2)} if self._flag() else {}, 2),
         }
         return self._fields(makers)
+
+    def _host(self) -> str:
+        """Returns a value; for a suffix, a name or a regular expression that ends with it."""
+        name = self._chance.choice((self._value(), *(text for text in self._sample if text.startswith("."))))
+        return self._chance.choice(("www", "www", "~^x$|")) + name if name.startswith(".") else name
 
     def _groups(self) -> Object:
         parts = {"workerTemplate": self._service()["template"]}
