@@ -22,7 +22,7 @@ USER_SHARES = 0.4, 0.4
 """The shares of requests that update and that create an object, if the policy reads the user of the request."""
 MANY_KINDS = 6
 _ODD: tuple[Any, ...] = (
-    None, "", " ", "x", 0, 1, -1, 0.5, True, False, [], {}, [None], [{}], {"": ""}, {"x": None}, [[]], "\u0000x", 2**53,
+    None, "", " ", "x", 0, 1, -1, 0.5, True, False, [], {}, [None], [{}], {"": ""}, {"x": None}, [[]], "\u0001x", 2**53,
 )  # fmt: skip
 QUEUE, LIMIT_RANGER = "kueue.x-k8s.io/queue-name", "kubernetes.io/limit-ranger"
 _RESOURCES = ("cpu", "memory", "nvidia.com/gpu", "amd.com/gpu", "nvidia.com/mig-1g.10gb", "vpc.amazonaws.com/efa")
