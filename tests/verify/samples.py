@@ -13,7 +13,8 @@ _CANDIDATES = (
     "al2023@v20260101", "subnet-0123456789", "sg-0123456789abcdef0", "cr-0123456789", "cr-0123456789abcdef0",
     "lt-0123456789", "123456789012", "2020-01-01T00:00:00Z", "id-0", "Aa", "example.com/a", "key", "https://a.b",
     "pg-01234567890abcdef", "snap-0123456789", "cd-0123456789", "+1", "/a", "a@b", "10.0.0.0/8", "AB",
-    "arn:aws:kms:us-east-1:123456789012:key/a", "aaaaaaaa-aaaa-4aaa-8aaa-aaaaaaaaaaaa", "a.b.c/d",
+    "arn:aws:kms:us-east-1:123456789012:key/a", "aaaaaaaa-aaaa-4aaa-8aaa-aaaaaaaaaaaa", "a.b.c/d", "08:00", "monday",
+    "2026",
 )  # fmt: skip
 _WRONG_TYPES: dict[str, Any] = {
     "string": 7, "integer": "seven", "number": "seven", "boolean": "true", "array": "a", "object": "a",

@@ -71,6 +71,8 @@ def test_both_refuse_every_mistake(api: str, kind: str) -> None:
     one, text = validator(schema), json.dumps(schema)
     if re.search(r"\\[pP]", text):
         pytest.skip("a pattern has a Unicode class, which the module re of Python does not know")
+    if re.search(r'"pattern": "[^"]+\(\?i\)', text):
+        pytest.skip("a pattern has a flag after its start, which the module re of Python refuses")
     other = jsonschema_of(text)
     assert one.is_valid(body) and other.is_valid(body)
     shared = SEEN if (api, kind) in builtin_kinds("1.35") else set()
