@@ -17,14 +17,6 @@ from tests.tables import table
 TABLE = table(__file__, "promql.yaml")
 
 
-@pytest.fixture(scope="module")
-def program() -> Path:
-    found = promtool.find_promtool()
-    if found is None:
-        pytest.skip(promtool.MISSING)
-    return found
-
-
 @pytest.mark.parametrize(("expression", "expected"), TABLE["of_cluster"].items())
 def test_each_selector_and_each_by_get_the_label(expression: str, expected: str) -> None:
     assert of_cluster(expression, "cluster", "a") == expected

@@ -12,14 +12,6 @@ from tests.lanes import ci_share
 ALERTS = sorted({rule["alert"] for rule in alert_rules("prod-use1")})
 
 
-@pytest.fixture(scope="module")
-def program() -> Path:
-    found = promtool.find_promtool()
-    if found is None:
-        pytest.skip(promtool.MISSING)
-    return found
-
-
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_promtool_accepts_the_rules(program: Path, tmp_path: Path, name: str) -> None:
     assert promtool.check_rules(program, tmp_path, name).problem == ""

@@ -15,7 +15,7 @@ CHART = {
     "templates/_helpers.tpl": """
 {{- define "name" -}}{{ default .Chart.Name .Values.nameOverride }}{{- end }}
 {{- define "of" -}}{{ .context.Values.inHelper }}{{ toYaml .part }}{{ .part.some }}{{- end }}
-{{- define "nobody" -}}{{ .Values.withoutCaller }}{{- end }}
+{{- define "unused" -}}{{ .Values.withoutCaller }}{{- end }}
 """,
     "templates/a.yaml": """
 {{/* .Values.inComment */}}

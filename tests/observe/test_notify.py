@@ -56,7 +56,7 @@ def _keys(value: Any) -> Iterator[tuple[str, str]]:
 
 @cache
 def sent(cluster: str) -> tuple[Labels, ...]:
-    """Returns the labels of alerts: of each rule once for each tenant, and once for names of nobody."""
+    """Returns the labels of alerts: of each rule once for each tenant, and once for names of no tenant."""
     owners = [
         (tenant.namespaces[0].name, tenant.queues[0].name if tenant.queues else "x") for tenant in tenants(cluster)
     ]
@@ -171,10 +171,10 @@ def test_a_lost_node_silences_its_gpus(tmp_path: Path, strategy: str) -> None:
 def test_the_operator_refuses_a_route_without_its_receiver() -> None:
     """The reason of rule NTF001."""
     notify = deepcopy(config("prod-use1"))
-    notify["spec"]["route"]["receiver"] = "somebody"
+    notify["spec"]["route"]["receiver"] = "missing"
     with pytest.raises(subprocess.CalledProcessError) as refused:
         converted(converter(), "None", VERSION, [notify, *secrets(notify)])
-    assert 'receiver "somebody" not found' in refused.value.stderr
+    assert 'receiver "missing" not found' in refused.value.stderr
 
 
 def test_the_operator_refuses_an_object_whose_secret_is_missing() -> None:

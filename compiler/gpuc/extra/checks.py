@@ -66,7 +66,7 @@ def findings(
     checked = [*_checks(own, manifests, is_complete=True), *_checks(own, manifests, is_complete=False)]
     without_node = {id(item.manifest) for item, _ in checked if item.rule.id == "REF086"}
     schemas = list(_schemas(artifacts, manifests, kubernetes))
-    marks = {finding.mark for finding in schemas}  # OBJ024 finds some mistakes at the same places
+    marks = {finding.mark for finding in schemas}
     return [
         *schemas,
         *_unevaluated(manifests),
@@ -74,7 +74,7 @@ def findings(
             at
             for item, at in checked
             if (id(item.manifest) not in without_node or item.rule.id not in _LESS_CERTAIN)
-            and (item.rule.id != "OBJ024" or at.mark not in marks)
+            and not (item.yields and at.mark in marks)
         ),
     ]
 

@@ -37,7 +37,6 @@ from gpuc.objects.object_set import ObjectSet, dig, group, pairs
 from gpuc.verify.fields.schema import QUANTITY_NOT_CANONICAL, RULES, schema_findings, unknown_kind
 
 NOT_TEXT = rule_of("LNT005")
-_REFUSED_FIELD = "OBJ024"
 MANY = 3000
 """The number of files or objects from which on the steps are shown; fewer take some seconds."""
 _PATHS_IN_PROCESSES = 8
@@ -155,14 +154,15 @@ class Linter(Struct):
         reported = set()
         for finding in (*files.object_findings, *self._schema_findings(files.manifests), *check_objects(objects)):
             places = [(id(finding.manifest), finding.path[:end]) for end in range(len(finding.path), 0, -1)]
-            if finding.rule.id == _REFUSED_FIELD and any(place in reported for place in places):
+            if finding.yields and any(place in reported for place in places):
                 continue  # a schema has the same requirement, or requires a structure around the field
             reported.update(places[:1])
             reason = knowledge.not_judged(finding)
             value = dig(finding.manifest.document(), *finding.path)
-            is_name = finding.path in (("metadata", "name"), ("metadata", "namespace"))
+            # Most fields that the API server refuses are references to names.
+            is_name = finding.yields or finding.path in (("metadata", "name"), ("metadata", "namespace"))
             # What fills in the name of an object can replace its other values too.
-            names = (finding.manifest.name,) if finding.rule.id == _REFUSED_FIELD else ()
+            names = () if finding.on_key else (finding.manifest.name,)
             if is_filled_later(value, is_name=is_name, message=finding.message) or any(
                 map(is_filled_later, (*finding.path[-1:], *names))
             ):

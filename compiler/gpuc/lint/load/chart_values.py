@@ -210,7 +210,7 @@ def is_filled_later(value: Any, *, is_name: bool = False, message: str = "") -> 
     of the name in patches of Kustomize. SOPS decrypts values.
 
     Args:
-        is_name: whether the value is the name or namespace of an object.
+        is_name: whether the value is the name or namespace of an object, or such a reference.
         message: what is wrong with the value. NUM_NODES is a placeholder where a number has to be.
     """
     if not isinstance(value, str):

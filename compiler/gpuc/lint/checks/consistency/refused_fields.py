@@ -4,8 +4,6 @@ The tables of gpuc.admission.validation are those of `gpuc trace`. The findings 
 fields of it, need the complete object. Other rules report schemas, amounts, mounts and repeated names.
 """
 
-import re
-
 from gpuc.admission.request import Decision
 from gpuc.admission.validation.all_tables import tables
 from gpuc.admission.validation.field import Field
@@ -20,8 +18,6 @@ from gpuc.objects.object_set import ObjectSet, dig, group
 REFUSED_FIELD = rule_of("OBJ024")
 _OF_OTHER_RULES = (("metadata", "labels"), ("limits",), ("requests",), ("volumeMounts", "name"))
 """Parts of paths that OBJ001, OBJ002 and OBJ020 report."""
-_REPLACED = re.compile(r"[A-Z0-9]+(?:_[A-Z0-9]+)+|\b(?:NAMESPACE|ENV)\b|ENC\[|<")
-"""A part of a value that a program replaces or decrypts before the apply."""
 
 
 @check(REFUSED_FIELD)
@@ -43,12 +39,12 @@ def _refused(manifest: Manifest, kind: str) -> Findings:
     reported = set()
     for problem in tables().problems(kind, Field((), complete)):
         value = dig(written, *problem.field)
-        is_replaced = isinstance(value, str) and _REPLACED.search(value)
-        if problem.outcome != "denied" or is_replaced or problem.field in reported or _has_other_rule(problem):
+        if problem.outcome != "denied" or problem.field in reported or _has_other_rule(problem):
             continue
         reported.add(problem.field)
         needs = "complete object" if value is None else "" if "; expected " in problem.message else "complete pods"
-        yield ObjectFinding(REFUSED_FIELD, manifest, problem.field, problem.message, problem.fix, needs=needs)
+        parts = (manifest, problem.field, problem.message, problem.fix)
+        yield ObjectFinding(REFUSED_FIELD, *parts, needs=needs, yields=True)
 
 
 def _has_other_rule(problem: Decision) -> bool:
