@@ -34,7 +34,7 @@ class SampleNamespaces:
         self._cluster, self._lock = cluster, Lock()
         self._failure: str | None = None
 
-    @property
+    @cached_property
     def emitted(self) -> list[str]:
         """Policies with an emitted constraint. Policies whose settings the spec does not set have no constraint."""
         return [
@@ -55,10 +55,14 @@ class SampleNamespaces:
 
     def serves(self, example: Example) -> bool:
         """Returns whether the API server has the kinds of the example and of its owners."""
-        served = framework_groups(self._cluster.frameworks) | {table.group for table in EXPOSED}
         owners = example.document["metadata"].get("ownerReferences", ())
         groups = {document["apiVersion"].rpartition("/")[0] for document in (example.document, *owners)}
-        return all(not is_custom(group) or group in served or group == GROUP for group in groups)
+        return all(map(self.serves_group, groups))
+
+    def serves_group(self, group: str) -> bool:
+        """Returns whether the API server has the kinds of an API group."""
+        served = framework_groups(self._cluster.frameworks) | {table.group for table in EXPOSED}
+        return not is_custom(group) or group in served or group == GROUP
 
     def prepare(self, context: RehearsalContext) -> None:
         """Creates the namespaces at the first call, and waits until the API server enforces every constraint.

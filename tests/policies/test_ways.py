@@ -11,6 +11,7 @@ import pytest
 from gpuc.customize.merge import merge_patch
 from gpuc.kubernetes.resource_name import plural
 from gpuc.policy.library import policies
+from gpuc_rehearsal.sample_namespaces import SampleNamespaces
 from gpuc_rehearsal.sample_workloads import WorkloadFactory, creator
 from gpuc_rehearsal.suites.policies import emitted_name
 from gpuc_rehearsal.suites.ways import Way, applies, change, chosen_factory, sample, ways
@@ -38,7 +39,7 @@ def factory_of(name: str) -> WorkloadFactory:
 
 
 def rows(factory: WorkloadFactory) -> Iterator[Way]:
-    return (way for way in ways() if applies(factory, way))
+    return (way for way in ways() if applies(factory, SampleNamespaces(factory.cluster), way))
 
 
 def refusing(factory: WorkloadFactory, way: Way) -> set[str]:

@@ -9,7 +9,6 @@ from gpuc.objects.object_set import grouped
 
 INTERNET = ("internet-facing", "false")
 """Values of the annotations scheme and internal with which a load balancer is reachable from the internet."""
-NOT_INTERNET = ("internal", "true")
 _LISTS = {
     "hosts": "hosts", "classes": "classes", "groups": "groups", "gateways": "gateways", "certificates": "certificates",
     "issuers": "issuers", "addresses": "addresses", "externalNames": "external_names",

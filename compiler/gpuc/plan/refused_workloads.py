@@ -108,14 +108,9 @@ def _refused(change: Change, manifests: Iterable[Manifest]) -> Iterator[RefusedW
 
 def _refusal(state: State, manifest: Manifest) -> Step | None:
     """Returns the refusal of an object without pods, such as an Ingress, by a policy; None if no policy refuses it."""
-    decisions = _policies(state).decide(Request(manifest.document(), MEMBER))
+    decisions = state.objects.once(Policies).decide(Request(manifest.document(), MEMBER))
     denied = next((decision for decision in decisions if decision.outcome == "denied"), None)
     return Step(Stage.POLICY, "failed", denied.message, denied.manifest, denied.path) if denied else None
-
-
-@lru_cache(maxsize=4)
-def _policies(state: State) -> Policies:
-    return Policies(state.objects)
 
 
 @lru_cache(maxsize=4)

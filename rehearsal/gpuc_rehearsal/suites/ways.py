@@ -14,14 +14,11 @@ from msgspec import UNSET, Struct, UnsetType, convert, field
 
 from gpuc.customize.merge import merge_patch
 from gpuc.documents.reader import load_yaml
-from gpuc.kubernetes.api_groups import is_custom
-from gpuc.kubernetes.kueue import GROUP as KUEUE_GROUP
 from gpuc.kubernetes.resource_name import plural
 from gpuc.model import Cluster
 from gpuc.pipeline.stages import CompiledSpec
 from gpuc_rehearsal.client import MERGE_PATCH, STRATEGIC_PATCH, Client, Object, address_of, new_object
 from gpuc_rehearsal.context import RehearsalContext
-from gpuc_rehearsal.crds import framework_groups
 from gpuc_rehearsal.outcome import Outcome
 from gpuc_rehearsal.sample_namespaces import SampleNamespaces
 from gpuc_rehearsal.sample_workloads import WorkloadFactory, creator, factories
@@ -93,13 +90,11 @@ def change(factory: WorkloadFactory, way: Way) -> Object:
     return patch | ({"spec": {"containers": [{"name": "main", **way.main}]}} if way.main else {})
 
 
-def applies(factory: WorkloadFactory, way: Way) -> bool:
+def applies(factory: WorkloadFactory, namespaces: SampleNamespaces, way: Way) -> bool:
     """Returns whether the cluster has the policies, the kind, and the names of a row."""
-    cluster, group = factory.cluster, way.kind[0].rpartition("/")[0]
-    names = set(_names(factory))
+    names, served = set(_names(factory)), namespaces.serves_group(way.kind[0].rpartition("/")[0])
     used = {text for text in ("$pool", "$other", "$gpu", "$queue") if text in str((way.fields, way.change, way.main))}
-    served = not is_custom(group) or group in framework_groups(cluster.frameworks) or group == KUEUE_GROUP
-    return {way.policy, way.by or way.policy} <= set(SampleNamespaces(cluster).emitted) and used <= names and served
+    return {way.policy, way.by or way.policy} <= set(namespaces.emitted) and used <= names and served
 
 
 def chosen_factory(cluster: Cluster) -> WorkloadFactory | None:
@@ -110,9 +105,9 @@ def chosen_factory(cluster: Cluster) -> WorkloadFactory | None:
 
 def cases(spec: CompiledSpec) -> Iterator[Case]:
     """Yields the rows that apply to the cluster, in one namespace."""
-    factory = chosen_factory(spec.cluster)
+    factory, namespaces = chosen_factory(spec.cluster), SampleNamespaces(spec.cluster)
     for number, way in enumerate(ways()):
-        if factory is not None and applies(factory, way):
+        if factory is not None and applies(factory, namespaces, way):
             name = f"{factory.namespace.name} {way.policy}: {way.way}"
             yield Case(
                 "ways", name, origin(spec.cluster, way.policy), _expected(factory, way), _action(factory, way, number)

@@ -60,15 +60,15 @@ def gpu_alerts(cluster: Cluster) -> Iterator[Alert]:
         yield alert("GpucNvlinkErrors", **texts)
     if switched:
         yield alert("GpucFabricManager", **texts)
-    yield _telemetry(cluster)
+    yield _telemetry(cluster, exporter)
     yield alert("GpucProfilingMissing", namespace=exporter)
-    yield alert("GpucMixedDrivers", driver="DCGM_FI_DRIVER_VERSION")
+    yield alert("GpucMixedDrivers")
     yield from _idle(cluster, held)
     if any(pool.spec.purpose == "training" for pool in cluster.gpu_pools):
         yield from (alert(name, held=held, tenant=_TENANT) for name in ("GpucLowTensor", "GpucHangSuspected"))
 
 
-def _telemetry(cluster: Cluster) -> Alert:
+def _telemetry(cluster: Cluster, exporter: str) -> Alert:
     """Returns an alert for GPU nodes of which Prometheus gets no metrics, so the other alerts cannot fire.
 
     The metric `up` is not enough: an exporter without its DCGM answers, but has no GPU metrics.
@@ -76,7 +76,7 @@ def _telemetry(cluster: Cluster) -> Alert:
     return alert(
         "GpucTelemetryMissing",
         minutes=max(pool.boot_minutes for pool in cluster.gpu_pools) + 5,
-        namespace=cluster.components["gpu-operator"].namespace,
+        namespace=exporter,
         cluster=cluster.name,
     )
 

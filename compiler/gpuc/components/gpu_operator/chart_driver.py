@@ -6,7 +6,7 @@ Source: NVIDIA/gpu-operator v26.7.0 deployments/gpu-operator/values.yaml, templa
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
-from gpuc.cluster.application import ARGO, application_in
+from gpuc.cluster.application import application_in
 from gpuc.diagnostics.finding import Path
 from gpuc.lint.load.chart_installs import ChartInstall, chart_installs, merged_values
 from gpuc.manifest.manifest import Body, Manifest
@@ -18,11 +18,6 @@ from gpuc.plan.state import State
 _CHART = "gpu-operator"
 _DEFAULTS: dict[str, list[str]] = table_beside(__file__)["defaults"]
 _VERSIONS: dict[str, Path] = {"HelmRelease": ("spec", "chart", "spec", "version"), "HelmChart": ("spec", "version")}
-CHART_KINDS: Final = (
-    (ARGO, "Application"), (ARGO, "ApplicationSet"), ("helm.toolkit.fluxcd.io", "HelmRelease"),
-    ("helm.cattle.io", "HelmChart"),
-)  # fmt: skip
-"""The kinds of objects that install charts."""
 SECTIONS: Final = ("driver", "daemonsets", "gds", "gdrcopy", "hostPaths", "sandboxWorkloads")
 """The sections of a ClusterPolicy, and of the values of the chart, that the driver pods or their upgrades depend on."""
 _DELETION, _OF_CHART = "podDeletion", "gpuPodDeletion"

@@ -17,8 +17,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from gpuc.components.gpu_operator.chart_driver import CHART_KINDS, SECTIONS, chart_driver, with_policy
+from gpuc.components.gpu_operator.chart_driver import SECTIONS, chart_driver, with_policy
 from gpuc.diagnostics.finding import Path
+from gpuc.lint.load.chart_installs import CHART_KINDS
 from gpuc.manifest.manifest import Body
 from gpuc.objects.object_set import dig
 from gpuc.parts.folders import table_beside

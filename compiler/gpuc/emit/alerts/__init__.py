@@ -46,8 +46,8 @@ def metrics(cluster: Cluster) -> dict[str, frozenset[str]]:
     sources: dict[str, frozenset[str]] = {}
     found: dict[str, frozenset[str]] = {}
     for rules in rules_by_group(cluster).values():
-        for rule in sorted(rules, key=lambda rule: bool(rule.reads)):
-            needed = frozenset().union(*(sources.get(name, {name}) for name in rule.reads))
+        for reads, rule in sorted(((rule.reads, rule) for rule in rules), key=lambda row: bool(row[0])):
+            needed = frozenset().union(*(sources.get(name, {name}) for name in reads))
             table = sources if isinstance(rule, Record) else found
             table[rule.name] = table.get(rule.name, frozenset()) | needed
     return found

@@ -19,15 +19,25 @@ INSTANCE_TYPE_LABEL = "label_node_kubernetes_io_instance_type"
 """The node label node.kubernetes.io/instance-type in the metric kube_node_labels."""
 
 
-class Alert(Struct, frozen=True):
+class _Rule(Struct, frozen=True):
+    """A rule of Prometheus."""
+
+    name: str
+    expression: str
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """The names of the metrics and recorded series that the expression selects."""
+        return frozenset(metric_names(self.expression))
+
+
+class Alert(_Rule, frozen=True):
     """An alerting rule.
 
     Prometheus merges alerts with the same name and the same labels. The labels of two rules with the same name must
     differ.
     """
 
-    name: str
-    expression: str
     loss: str
     """What does not work, or what is lost; with `remedy` the annotation summary."""
     remedy: str
@@ -48,23 +58,11 @@ class Alert(Struct, frozen=True):
     stop: str = ""
     """What not to do, or when to stop and ask; only in the runbook."""
 
-    @property
-    def reads(self) -> frozenset[str]:
-        """The names of the metrics and recorded series that the expression selects."""
-        return frozenset(metric_names(self.expression))
 
-
-class Record(Struct, frozen=True):
+class Record(_Rule, frozen=True):
     """A recording rule: the name, the labels and the expression of a series that Prometheus computes."""
 
-    name: str
-    expression: str
     labels: tuple[tuple[str, str], ...] = ()
-
-    @property
-    def reads(self) -> frozenset[str]:
-        """The names of the metrics and recorded series that the expression selects."""
-        return frozenset(metric_names(self.expression))
 
 
 Rule = Alert | Record

@@ -260,6 +260,8 @@ _KINDS: dict[tuple[str, str], Callable[[Manifest, _Input], Iterator[ChartInstall
     ("helm.toolkit.fluxcd.io", "HelmRelease"): _release,
     ("helm.cattle.io", "HelmChart"): _k3s,
 }
+CHART_KINDS = tuple(_KINDS)
+"""The API groups and kinds of objects that install charts."""
 
 
 def _source_in(manifest: Manifest, path: Path, value: Any, *, is_parameter: bool = False) -> ValuesSource:

@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from gpuc.emit.alerts.alert import any_of
 from gpuc.emit.substrate import SubstrateOutput
 from gpuc.kubernetes.node_pool import NODE_POOL
 from gpuc.model import Cluster
 from gpuc.substrates.eks.chapters.access import members, service_accounts
 from gpuc.substrates.eks.chapters.connections import network
 from gpuc.substrates.eks.chapters.nodes import capacity, instance_types, placement, system_nodes, topology
+from gpuc.substrates.eks.karpenter.alerts import node_pools
 from gpuc.substrates.eks.scaling import aws, eks
 from gpuc.substrates.eks.section import SECTIONS
 
@@ -25,7 +25,7 @@ def _values(cluster: Cluster) -> Mapping[str, object]:
 
 
 def _nodes_metric(cluster: Cluster) -> str:
-    pools = any_of(name for pool in cluster.pools for name in eks(pool).node_pools)
+    pools = node_pools(cluster.pools)
     return f'count(karpenter_nodes_allocatable{{nodepool=~"{pools}"}}) > 0'
 
 

@@ -109,7 +109,7 @@ Source: argo-cd v3.5.1 manifests/install.yaml
 @impact("IMP313", Level.DISRUPTS)
 def change_refused(change: Change) -> Impacts:
     """A policy of the cluster refuses an object of the change, so the sync of an Application fails."""
-    policies = Policies(change.after.objects)
+    policies = change.after.objects.once(Policies)
     written = (pair for pair in change.all_pairs if pair.after and pair.fields and pair.after.namespace)
     decisions = ((pair, _denied(policies, pair.manifest)) for pair in written)
     refused = [(pair, decision) for pair, decision in decisions if decision]
