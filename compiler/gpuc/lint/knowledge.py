@@ -30,7 +30,7 @@ from gpuc.documents.source_map import SourceMap
 from gpuc.kubernetes.api_groups import KARPENTER, KARPENTER_AWS
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.lint.load.kustomize import built, labelled, patched
-from gpuc.lint.load.loaded_files import LoadedFiles
+from gpuc.lint.load.loaded_files import LoadedFiles, identity
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, by_first, dig, group, items
@@ -40,7 +40,6 @@ NAMED = ("names of ", "labels of ")
 ALL_OBJECTS = "all objects"
 COMPLETE_OBJECT = "complete object"
 COMPLETE_LABELS = "complete labels"
-COMPLETE_TEMPLATE = "complete template"
 COMPLETE_PODS = "complete pods"
 OWN_DEFINITION = "own definition"
 ONE_CLUSTER = "one cluster"
@@ -223,7 +222,7 @@ class Knowledge(Struct, dict=True):
         first: dict[tuple[str, ...], Manifest] = {}
         found: dict[str, list[Manifest]] = {}
         for manifest in self.objects.manifests:
-            other = first.setdefault((group(manifest), manifest.kind, manifest.namespace, manifest.name), manifest)
+            other = first.setdefault(identity(manifest), manifest)
             if other is not manifest and other.file != manifest.file and _differ(other, manifest):
                 for name in {str(other), f"{other.kind} {other.name}"}:
                     found.setdefault(name, []).append(other)

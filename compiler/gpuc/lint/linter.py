@@ -81,7 +81,7 @@ class Linter(Struct):
         for file, reason in files.unreadable:
             self.findings.append(NOT_TEXT.at((), f"the file cannot be read: {reason}", mark=Mark(file, 1, 1)))
         self.findings += files.findings
-        for world in files.worlds() if files.built else [files]:
+        for world in files.worlds():
             self.objects += len(world.manifests)
             if self.progress and max(len(names), len(world.manifests)) >= MANY:
                 self.progress(f"checking {len(world.manifests)} objects")

@@ -26,9 +26,7 @@ class FurtherPods(NamedTuple):
     template: Any
     """The template of the pod, unvalidated."""
     field: Path
-    """The field of the object in which users can write the template."""
-    is_written: bool
-    """Whether the object has the template; otherwise it is the controller's own."""
+    """The field of the object in which users can write the template; otherwise it is the controller's own."""
 
 
 class Made(NamedTuple):

@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from gpuc.diagnostics.finding import Path
-from gpuc.diagnostics.words import first_names
+from gpuc.diagnostics.words import counted, first_names
 from gpuc.kubernetes.node_pool import HOSTNAME, normal
 from gpuc.kubernetes.selector import matches
 from gpuc.objects.object_set import count_or, dig, items
@@ -158,7 +158,7 @@ def _on_host(rule: _Rule, demand: PodDemand, found: Sequence[MatchingPool]) -> S
     skew, least = count_or(dig(rule.row, "maxSkew"), 1), count_or(dig(rule.row, "minDomains"), 1)
     nodes = sum(max_pods(match, replace(demand, per_node=1)) for match in found)
     if nodes < least and count > nodes * skew:
-        why = f"minDomains is {least}, and the node pools have at most {_counted(nodes, 'node')}"
+        why = f"minDomains is {least}, and the node pools have at most {counted(nodes, 'node')}"
         return rule.refuses(count, nodes * skew, why)
     room = sum(max_pods(match, replace(demand, per_node=min(skew, demand.per_node or skew))) for match in found)
     return rule.unknown("node pools have a limit") if room < count else Spread()
@@ -191,7 +191,7 @@ def _apart(rule: _Rule, demand: PodDemand, known: Domains, number: int | None) -
     """Returns what an anti-affinity allows, with which every pod needs nodes with another value."""
     if number is None:
         return rule.unknown(f"the input does not show the values of {rule.key}")
-    return rule.refuses(demand.count, number, f"the nodes have {_counted(number, 'value')}, one for each pod")
+    return rule.refuses(demand.count, number, f"the nodes have {counted(number, 'value')}, one for each pod")
 
 
 def _near(rule: _Rule, demand: PodDemand, known: Domains, _: int | None) -> Spread:
@@ -210,7 +210,7 @@ def _even(rule: _Rule, demand: PodDemand, known: Domains, number: int | None) ->
     on the nodes that Karpenter starts for the first ones.
     """
     count, skew = demand.count, count_or(dig(rule.row, "maxSkew"), 1)
-    each = f"at most {_counted(skew, 'pod')}"
+    each = f"at most {counted(skew, 'pod')}"
     if count <= skew:
         return Spread()
     least = count_or(dig(rule.row, "minDomains"), 1)
@@ -220,7 +220,7 @@ def _even(rule: _Rule, demand: PodDemand, known: Domains, number: int | None) ->
         return rule.unknown(f"minDomains needs the values of {rule.key}, which the input does not show")
     values = len(known.usable) + len(known.others)
     if least > values:
-        why = f"minDomains is {least}, and the nodes have {_counted(values, 'value')}, with {each} each"
+        why = f"minDomains is {least}, and the nodes have {counted(values, 'value')}, with {each} each"
         return rule.refuses(count, skew * (number or 1), why, f"set minDomains to {values}")
     others = known.others or ([*known.usable][1:] if number == 1 else [])
     if others and (number is None or count > skew * number):
@@ -231,10 +231,6 @@ def _even(rule: _Rule, demand: PodDemand, known: Domains, number: int | None) ->
     if known.may_be_uneven:
         return rule.unknown(f"the input does not show the number of nodes for each value of {rule.key}")
     return Spread() if fits_evenly(known, demand) else rule.unknown("node pools have a limit")
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _selects(row: Any, pods: PodSet) -> bool | None:

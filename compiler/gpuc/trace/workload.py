@@ -182,6 +182,6 @@ def _pod_sets(manifest: Manifest, record: WorkloadKind) -> Iterator[PodSet]:
         labels = {**dict(pairs(dig(pods.template, "metadata", "labels"))), **pods.labels}
         yield PodSet(made.pod, made.number, name, annotations, labels, pods.path, claims, queued)
     for pod in traits.further_pods(document):
-        own, path = dig(pod.template, "metadata"), pod.field if pod.is_written else ()
+        own, path = dig(pod.template, "metadata"), () if dig(document, *pod.field) is None else pod.field
         notes, marks = (dict(pairs(dig(own, part))) for part in ("annotations", "labels"))
         yield PodSet(dig(pod.template, "spec"), 1, pod.pod_set, notes, marks, path, job_field=pod.field)

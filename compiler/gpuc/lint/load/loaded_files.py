@@ -162,7 +162,7 @@ class LoadedFiles(Struct):
         first, others = list(self.manifests), []
         seen: set[tuple[str, ...]] = set()
         for objects in self.built:
-            mine = set(map(_identity, objects))
+            mine = set(map(identity, objects))
             if seen.isdisjoint(mine):
                 first, seen = [*first, *objects], seen | mine
             else:
@@ -216,7 +216,7 @@ class LoadedFiles(Struct):
                 yield ObjectFinding(NO_LABELS, manifest, ("metadata", name), message)
         if "name" not in metadata:
             return  # the API server generates a different name for every object
-        key = manifest.file, *_identity(manifest)
+        key = manifest.file, *identity(manifest)
         if key in self._keys:
             yield ObjectFinding(REPEATED, manifest, ("metadata", "name"), "this file already has the same object")
         self._keys.add(key)
@@ -244,7 +244,8 @@ def _built(data: dict[str, Any], file: str, sources: Iterable[Manifest]) -> Mani
     return manifest_of(data, file, origin, _decrypted_body(data), name)
 
 
-def _identity(manifest: Manifest) -> tuple[str, ...]:
+def identity(manifest: Manifest) -> tuple[str, ...]:
+    """Returns the API group, the kind, the namespace and the name of an object."""
     return manifest.api.rpartition("/")[0], manifest.kind, manifest.namespace, manifest.name
 
 

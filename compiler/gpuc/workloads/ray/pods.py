@@ -124,8 +124,7 @@ def submitter(document: Body) -> Iterator[FurtherPods]:
         image = dig(document, *head, "containers", 0, "image")
         template = {"spec": {"restartPolicy": "Never", "containers": [_submitter(image)]}}
     if template is not None:
-        is_written = dig(document, *_SUBMITTER_FIELD) is not None
-        yield FurtherPods("submitter", template, _SUBMITTER_FIELD, is_written)
+        yield FurtherPods("submitter", template, _SUBMITTER_FIELD)
 
 
 def existing_cluster(document: Body) -> str:

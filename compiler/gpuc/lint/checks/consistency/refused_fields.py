@@ -8,8 +8,7 @@ from gpuc.admission.request import Decision
 from gpuc.admission.validation.all_tables import tables
 from gpuc.admission.validation.field import Field
 from gpuc.admission.validation.kueue import CHECK as KUEUE
-from gpuc.admission.validation.structure import without_nulls
-from gpuc.admission.validation.validation import set_defaults
+from gpuc.admission.validation.validation import with_defaults
 from gpuc.lint.checks import Findings, check, rule_of
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
@@ -23,10 +22,9 @@ _OF_OTHER_RULES = (("metadata", "labels"), ("limits",), ("requests",), ("volumeM
 @check(REFUSED_FIELD)
 def findings(objects: ObjectSet) -> Findings:
     """Yields a finding for every field of a new object that the tables of the object's kind refuse."""
-    kinds = frozenset(tables())
     for manifest in objects.manifests:
         kind = f"{group(manifest)}/{manifest.kind}"
-        if kind in kinds:
+        if kind in tables():
             yield from _refused(manifest, kind)
 
 
@@ -34,10 +32,8 @@ def _refused(manifest: Manifest, kind: str) -> Findings:
     written = manifest.document()
     if "batch.kubernetes.io/controller-uid" in (dig(written, "spec", "selector", "matchLabels") or ()):
         return  # a Job of a cluster has the selector that the API server generates, and that a new Job cannot have
-    complete = without_nulls(written)
-    set_defaults(complete)
     reported = set()
-    for problem in tables().problems(kind, Field((), complete)):
+    for problem in tables().problems(kind, Field((), with_defaults(written))):
         value = dig(written, *problem.field)
         if problem.outcome != "denied" or problem.field in reported or _has_other_rule(problem):
             continue
