@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from xml.sax.saxutils import escape
 
+from gpuc.kubernetes.amounts import Amounts
 from gpuc.model import Cluster, GpuPool, Pool
 from gpuc.model.layout import place
 from gpuc.model.sharing import Layout
@@ -133,7 +134,7 @@ def _slices(pool: GpuPool, layout: Layout, x: float, y: int, width: float) -> It
 
 def _quota(cluster: Cluster, pool: Pool, y: int, colours: dict[str, str]) -> Iterator[str]:
     """Yields a bar of the complete pool with the nominal quota of each queue and namespace, and their amounts."""
-    rows = [
+    rows: list[tuple[str, Amounts, PoolAmount]] = [
         (f"queue {queue.name}", quota.nominal, quota.spec)
         for queue in cluster.queues
         for quota in queue.pool_quotas
