@@ -13,7 +13,7 @@ TORCH_CPU := https://download.pytorch.org/whl/cpu
 export SOURCE_DATE_EPOCH ?= 1796083200
 export GPUC_TORCH_PYTHON ?= $(CURDIR)/$(TORCH)/bin/python
 
-.PHONY: help compile test test-all test-wheel check wheel tools tools-argocd tools-lws tools-jobset tools-karpenter-hash tools-nodeadm tools-promtool observe torch conformance conformance-all generate budgets format bench clean
+.PHONY: help compile test test-all test-wheel check docs wheel tools tools-argocd tools-lws tools-jobset tools-karpenter-hash tools-nodeadm tools-promtool observe torch conformance conformance-all generate budgets format bench clean
 
 help:  ## Print the commands.
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
@@ -38,7 +38,12 @@ check: $(VENV)/.installed  ## Check style, types, import layers, CI workflows (b
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m tests.ci.linters
+	$(MAKE) docs
 	@set -e; for fleet in $(FLEETS); do (cd $$fleet && $(CURDIR)/$(BIN)/gpuc check --fresh --strict); done
+
+docs: $(VENV)/.installed  ## Build the manual as a site into .venv/site, and check its links and anchors.
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+	$(BIN)/python -m tests.pages.site $(VENV)/site
 
 wheel: $(VENV)/.installed  ## Build the wheels and the source distributions of both packages into dist/, and check their metadata.
 	$(BIN)/python -m tests.versions
@@ -100,6 +105,8 @@ generate: $(VENV)/.installed  ## Write the generated files: the schema and the r
 	mv $(VENV)/reference.md docs/reference.md
 	$(BIN)/gpuc schema > $(VENV)/gpuc.schema.json
 	mv $(VENV)/gpuc.schema.json gpuc.schema.json
+	$(BIN)/gpuc draw prod-use1 > $(VENV)/prod-use1.svg
+	mv $(VENV)/prod-use1.svg docs/prod-use1.svg
 
 budgets: $(VENV)/.installed  ## Write what the commands load, call and read into the table of budgets, after a change that is worth its costs.
 	$(BIN)/python -m tests.budgets --write

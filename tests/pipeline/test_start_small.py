@@ -25,12 +25,10 @@ Tree = dict[str, Any]
 STEPS: tuple[Tree, ...] = tuple(
     yaml.safe_load(block)
     for block in re.findall(
-        r"^```yaml\n(.*?)^```$",
-        (ROOT / "README.md").read_text("utf-8").partition("## Start small\n")[2].partition("\n## ")[0],
-        re.MULTILINE | re.DOTALL,
+        r"^```yaml\n(.*?)^```$", (ROOT / "docs/start-small.md").read_text("utf-8"), re.MULTILINE | re.DOTALL
     )
 )
-"""The YAML of steps 2, 3 and 4 in the section Start small of README.md."""
+"""The YAML of steps 2, 3 and 4 in docs/start-small.md."""
 OBSERVABILITY, POLICIES, QUEUES = STEPS
 TENANTS = {key: section for key, section in QUEUES.items() if key != "queues"}
 SECTIONS = {
@@ -118,7 +116,7 @@ def test_every_listed_change_happens(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("count", range(len(STEPS) + 1))
-def test_each_step_of_the_readme_compiles_without_findings(count: int, tmp_path: Path) -> None:
+def test_each_step_of_the_page_compiles_without_findings(count: int, tmp_path: Path) -> None:
     findings, files = compiled(tmp_path, *STEPS[:count])
     assert findings == []
     (readme,) = files[f"clusters/{NAME}/README.md"]

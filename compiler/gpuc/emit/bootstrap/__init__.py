@@ -13,13 +13,14 @@ from gpuc.emit.alerts import alerts, metrics
 from gpuc.emit.component import Component, Folder, by_section
 from gpuc.emit.pod_deletion import grace_limits
 from gpuc.emit.prerequisites import chapters, preparation
-from gpuc.emit.prerequisites.record import variables
+from gpuc.emit.prerequisites.record import Chapter, variables
 from gpuc.emit.substrate import substrate_output
 from gpuc.emit.template import render
 from gpuc.emit.workloads import workloads
 from gpuc.kubernetes.amounts import MEMORY, quantity_text
 from gpuc.manifest.manifest import Artifact, Manifest, Text
 from gpuc.model import Cluster, Pool
+from gpuc.model.units import with_unit
 from gpuc.spec.charts import LAST_WAVE
 from gpuc.spec.patches import Patch
 from gpuc.spec.platform import NodeAgent
@@ -74,6 +75,7 @@ def _readme_values(cluster: Cluster, components: tuple[Component, ...], folders:
         "kubernetes_name": substrate_output(cluster).cluster_name(cluster),
         "network": cluster.network,
         "preparation": preparation(cluster, found),
+        "first_steps": [_first_step(chapter) for chapter in found],
         "steps": {chapter.title: number for number, chapter in enumerate(found, 1)},
         **_delivery_values(cluster),
         **_component_values(cluster, components, folders),
@@ -92,6 +94,15 @@ def _readme_values(cluster: Cluster, components: tuple[Component, ...], folders:
         "address_ranges": _address_ranges(cluster),
         "grace_limits": ", ".join(f"{tenant} {seconds}" for tenant, seconds in grace_limits(cluster).items()),
     }
+
+
+def _first_step(chapter: Chapter) -> dict[str, str]:
+    """Returns the title of a chapter, its anchor, and the number of its prerequisites.
+
+    Names of prerequisites have characters of users, so they are only in the chapter, which escapes them.
+    """
+    anchor = "".join(sign for sign in chapter.title.lower().replace(" ", "-") if sign.isalnum() or sign == "-")
+    return {"title": chapter.title, "anchor": anchor, "things": with_unit(len(chapter.prerequisites), "things")}
 
 
 def _delivery_values(cluster: Cluster) -> dict[str, object]:
