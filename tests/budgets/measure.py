@@ -122,7 +122,12 @@ def _run(folder: Path, *commands: list[str], counts: bool = False) -> dict[str, 
 
 def _probe(runs: list[dict[str, Any]], folder: Path) -> list[dict[str, Any]]:
     """Returns the results of the commands of all runs."""
-    environment = {**os.environ, "PYTHONHASHSEED": "0", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    environment = {
+        **os.environ,
+        "PYTHONHASHSEED": "0",
+        "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+        "XDG_CACHE_HOME": str(folder / "cache"),  # a stored result of the user would replace the work of a command
+    }
     command = [sys.executable, "-m", "tests.budgets.probe"]
     process = subprocess.run(
         command, input=json.dumps(runs), env=environment, cwd=ROOT, text=True, stdout=subprocess.PIPE, check=True
