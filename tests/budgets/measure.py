@@ -27,6 +27,7 @@ IN_SMALL_FLEET = (
     ["trace", "-f", "job.yaml"],
     ["isolation"],
     ["prerequisites", "small"],
+    ["draw", "small"],
     ["crds", "import", "crds"],
     ["catalog", "gpus"],
     ["schema"],
