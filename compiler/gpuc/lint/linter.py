@@ -1,6 +1,7 @@
 """Lints the files below a path: loads the files, then checks objects, Helm values and Kueue's configuration."""
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,7 @@ from gpuc.lint.load.chart_values import (
     check_values_files,
     is_filled_later,
 )
-from gpuc.lint.load.files import STDIN, files_below
+from gpuc.lint.load.files import STDIN, files_below, tests_of
 from gpuc.lint.load.loaded_files import NO_OBJECT, LoadedFiles, is_object, load_files
 from gpuc.lint.removed_apis import removed
 from gpuc.lint.severity import severity
@@ -77,6 +78,10 @@ class Linter(Struct):
         names = [path] if path == STDIN else list(files_below(path))
         if not names:
             raise UsageError(f"no YAML in {path}")
+        tests = {} if self.is_complete or names == [path] else tests_of(names, path)
+        for folder, count in Counter(tests.values()).items():
+            self._count(f"files of {folder}, which are inputs of tests; lint that folder to judge them", count)
+        names = [name for name in names if name not in tests] if tests else names
         files, before = load_files(self._counted(names), self.source_map, self.build), len(self.findings)
         for file, reason in files.unreadable:
             self.findings.append(NOT_TEXT.at((), f"the file cannot be read: {reason}", mark=Mark(file, 1, 1)))

@@ -1,8 +1,9 @@
 """Finds the files below a path and reads their text. Pipes, devices and huge files cannot block the reader."""
 
 import os
+import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from gpuc.diagnostics.usage import UsageError
 
@@ -13,6 +14,16 @@ STDIN = "-"
 """The path that means standard input."""
 SETTINGS = "gpuc.yaml"
 """The name of the file with the settings of lint, which is not a manifest."""
+_DATA_OF_TESTS = frozenset(("testdata", "fixtures", "__fixtures__", "golden"))
+"""Names of folders with inputs of tests. Go never builds `testdata`."""
+_TESTS = frozenset(("test", "tests", "e2e"))
+"""Names of folders of tests, unless a Kustomization or gpuc makes objects of the folder, or it is an environment."""
+_ENVIRONMENTS = re.compile(r"cluster|env|overlay|stage|region|site|tenant")
+"""The names of folders of environments."""
+_ENVIRONMENT = re.compile(r"(pre-?)?(dev|stag|prod|live|qa\b|uat)")
+"""The names of environments beside one with the name test."""
+_LOCKFILE = "gpuc.lock"
+_KUSTOMIZATION = re.compile(r"(^|/)kustomization\.ya?ml$")
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -37,6 +48,29 @@ def files_below(path: str) -> Iterator[str]:
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         yield from (os.path.normpath(os.path.join(folder, name)) for name in sorted(names) if name.endswith(SUFFIXES))
     yield from (str(error.filename) for error in closed)
+
+
+def tests_of(names: Sequence[str], root: str) -> dict[str, str]:
+    """Returns the folder of tests of each file below a folder that is an input of tests."""
+    top, built = os.path.normpath(root), {os.path.dirname(name) for name in names if _KUSTOMIZATION.search(name)}
+    known = {top: "", "": "", os.sep: ""}
+
+    def tests(folder: str) -> str:
+        if folder not in known:
+            above, name = tests(os.path.dirname(folder)), os.path.basename(folder)
+            if not above and (name in _DATA_OF_TESTS or (name in _TESTS and not _is_environment(folder))):
+                above = folder
+            is_made = bool(above) and (folder in built or os.path.exists(os.path.join(folder, _LOCKFILE)))
+            known[folder] = "" if is_made and os.path.basename(above) not in _DATA_OF_TESTS else above
+        return known[folder]
+
+    return {name: folder for name in names if (folder := tests(os.path.dirname(name)))}
+
+
+def _is_environment(folder: str) -> bool:
+    above = os.path.dirname(folder)
+    beside = os.listdir(above or os.curdir)
+    return bool(_ENVIRONMENTS.search(os.path.basename(above))) or any(map(_ENVIRONMENT.match, beside))
 
 
 def text_of(file: str) -> str:

@@ -71,6 +71,26 @@ def _reached(kustomizations: list[MapDocument], keys: Sequence[str]) -> set[str]
     return found
 
 
+def builders(kustomizations: list[MapDocument]) -> dict[str, set[str]]:
+    """Returns the folders of the Kustomizations that build each file and folder, by absolute path."""
+    found: dict[str, set[str]] = {}
+    for file, _, data in kustomizations:
+        folder = os.path.dirname(os.path.abspath(file))
+        for path in (os.path.abspath(file), *_resources(folder, data)):
+            found.setdefault(path, set()).add(folder)
+    return found
+
+
+def roots(path: str, builders: dict[str, set[str]]) -> set[str]:
+    """Returns the folders of the Kustomizations that build a file, and that no other Kustomization builds."""
+    todo, seen = [path], {path}
+    while todo:
+        above = builders.get(todo.pop(), set()) - seen
+        seen |= above
+        todo += above
+    return {folder for folder in seen if folder != path and not builders.get(folder)}
+
+
 def _resources(folder: str, data: dict[str, Any]) -> list[str]:
     """Returns the absolute paths of the files and folders whose objects a Kustomization in a folder builds."""
     names = (name for path, name in input_names(data) if path[0] in _RESOURCES)
