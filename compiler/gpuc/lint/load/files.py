@@ -20,7 +20,7 @@ _TESTS = frozenset(("test", "tests", "e2e"))
 """Names of folders of tests, unless a Kustomization or gpuc makes objects of the folder, or it is an environment."""
 _ENVIRONMENTS = re.compile(r"cluster|env|overlay|stage|region|site|tenant")
 """The names of folders of environments."""
-_ENVIRONMENT = re.compile(r"(pre-?)?(dev|stag|prod|live|qa\b|uat)")
+_ENVIRONMENT = re.compile(r"(pre-?)?(main|dev|stag|prod|live|qa\b|uat)")
 """The names of environments beside one with the name test."""
 _LOCKFILE = "gpuc.lock"
 _KUSTOMIZATION = re.compile(r"(^|/)kustomization\.ya?ml$")
@@ -60,8 +60,9 @@ def tests_of(names: Sequence[str], root: str) -> dict[str, str]:
             above, name = tests(os.path.dirname(folder)), os.path.basename(folder)
             if not above and (name in _DATA_OF_TESTS or (name in _TESTS and not _is_environment(folder))):
                 above = folder
-            is_made = bool(above) and (folder in built or os.path.exists(os.path.join(folder, _LOCKFILE)))
-            known[folder] = "" if is_made and os.path.basename(above) not in _DATA_OF_TESTS else above
+            is_overlay = above == folder and name in _TESTS and folder in built
+            is_made = is_overlay or (above and os.path.exists(os.path.join(folder, _LOCKFILE)))
+            known[folder] = "" if is_made else above
         return known[folder]
 
     return {name: folder for name in names if (folder := tests(os.path.dirname(name)))}
