@@ -28,6 +28,7 @@ WORDS = (
     "complete pods",
     "own definition",
     "one cluster",
+    "own project",
 )
 PATCHED = {"patches": [{"path": "a.yaml"}], "labels": [{"pairs": {"a": "b"}}]}
 QUEUE = "apiVersion: kueue.x-k8s.io/v1beta2\nkind: ClusterQueue\nmetadata: {name: two}\nspec: {namespaceSelector: {}}\n"
@@ -37,8 +38,9 @@ RULES_WITH_NEEDS = sorted(
 OTHER_RULE = {"REF022"}
 """Rules that take the place of a milder rule: REF084, if no queue has the device of the taint."""
 MANY = 60
-IN_NO_EXAMPLE = {"KUE008", "QTA009"}
-"""Rules whose examples are specs."""
+IN_NO_EXAMPLE = {"KUE008", "QTA009", "REF013"}
+"""Rules whose examples are specs or folders."""
+PROJECT = "apiVersion: argoproj.io/v1alpha1\nkind: AppProject\nmetadata: {name: for-all}\nspec: {}\n"
 
 
 SOURCES = SourceMap()
@@ -79,6 +81,8 @@ def with_less(need: str, files: LoadedFiles, finding: ObjectFinding) -> LoadedFi
         return replace(
             files, kustomizations=[("kustomization.yaml", 0, {**PATCHED, "resources": [finding.manifest.file]})]
         )
+    if need == "own project":
+        return replace(files, manifests=[*files.manifests, *loaded("project.yaml", PROJECT).manifests])
     if need == "one cluster":
         return replace(
             files,

@@ -5,6 +5,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import Any
 
 from msgspec import Struct, field
@@ -95,7 +96,7 @@ class LoadedFiles(Struct):
     def add(self, file: str, text: str) -> None:
         """Adds the documents of a file."""
         self._files.add(os.path.abspath(file))
-        parsed = read(text, file)
+        parsed = _read(text, file)
         if _is_template(file, text, parsed):
             self.unchecked["templates that are not YAML yet; render the templates and lint the output"] += 1
             self.templates.append(text)
@@ -231,6 +232,17 @@ def load_files(files: Iterable[str], source_map: SourceMap, build: bool = False)
         loaded.build(source_map)
     loaded.apply_kustomizations()
     return loaded
+
+
+def _read(text: str, file: str) -> YamlText:
+    """Returns the documents of a text. Many files of the clusters of a fleet differ only in the comment at the start."""
+    found = _parsed(text.partition("\n")[2] if text.startswith("#") else text)
+    return read(text, file) if found.findings else found
+
+
+@lru_cache(maxsize=512)
+def _parsed(text: str) -> YamlText:
+    return read(text, "")
 
 
 def _built(data: dict[str, Any], file: str, sources: Iterable[Manifest]) -> Manifest | None:
