@@ -20,7 +20,7 @@ _TESTS = frozenset(("test", "tests", "e2e"))
 """Names of folders of tests, unless a Kustomization or gpuc makes objects of the folder, or it is an environment."""
 _ENVIRONMENTS = re.compile(r"cluster|env|overlay|stage|region|site|tenant")
 """The names of folders of environments."""
-_ENVIRONMENT = re.compile(r"(pre-?)?(main|dev|stag|prod|live|qa\b|uat)")
+_ENVIRONMENT = re.compile(r"main|((pre|non)-?)?(stag(e|ing)|prod(uction)?)|live|qa|uat")
 """The names of environments beside one with the name test."""
 _LOCKFILE = "gpuc.lock"
 _KUSTOMIZATION = re.compile(r"(^|/)kustomization\.ya?ml$")
@@ -71,7 +71,7 @@ def tests_of(names: Sequence[str], root: str) -> dict[str, str]:
 def _is_environment(folder: str) -> bool:
     above = os.path.dirname(folder)
     beside = os.listdir(above or os.curdir)
-    return bool(_ENVIRONMENTS.search(os.path.basename(above))) or any(map(_ENVIRONMENT.match, beside))
+    return bool(_ENVIRONMENTS.search(os.path.basename(above))) or any(map(_ENVIRONMENT.fullmatch, beside))
 
 
 def text_of(file: str) -> str:
