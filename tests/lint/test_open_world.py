@@ -26,7 +26,6 @@ WORDS = (
     "complete labels",
     "complete template",
     "complete pods",
-    "own definition",
     "one cluster",
     "own project",
 )
@@ -92,21 +91,6 @@ def with_less(need: str, files: LoadedFiles, finding: ObjectFinding) -> LoadedFi
                 *loaded("2.yaml", QUEUE.replace("{}", "{a: b}")).manifests,
             ],
         )
-    if need == "own definition":
-        manifest, (*above, key) = finding.manifest, finding.path
-        schema = {"properties": {key: {}}}
-        for step in reversed(above):
-            schema = {"items": schema} if isinstance(step, int) else {"properties": {step: schema}}
-        api_group, _, version = manifest.api.rpartition("/")
-        rows = [{"name": version, "schema": {"openAPIV3Schema": schema}}]
-        spec = {"group": api_group, "names": {"kind": manifest.kind}, "versions": rows}
-        return replace(
-            files,
-            manifests=[
-                *files.manifests,
-                Manifest("crd.yaml", (0,), "apiextensions.k8s.io/v1", "CustomResourceDefinition", "a", {"spec": spec}),
-            ],
-        )
     return files
 
 
@@ -126,8 +110,6 @@ def test_a_rule_that_knows_less_than_it_needs_is_silent(rule: Rule) -> None:
                 continue
             seen += 1
             for need in needed.split(", "):
-                if need == "own definition" and "/" not in finding.manifest.api:
-                    continue  # Kubernetes itself defines the kind
                 known = knowledge(with_less(need, files, finding))
                 is_near = need.startswith(needs.NAMED) and finding.fix
                 assert bool(known.not_judged(finding)) != bool(is_near), (need, finding)

@@ -8,7 +8,6 @@ A rule names what it needs (Rule.needs), and a finding may name it more precisel
     complete object   all fields of the object
     complete template all fields of the pod template of the object
     complete pods     all fields of the pods that a controller makes of the object
-    own definition    the definition of the object's kind in the version of the cluster
     complete labels   all labels of the object and of its pods
     one cluster       the input has the queues and nodes of one cluster, and not variants of them
     own project       an AppProject inherits no permissions (globalProjects of the ConfigMap argocd-cm)
@@ -31,11 +30,11 @@ from gpuc.cluster.application import ARGO, Source, application_in, sync_options
 from gpuc.documents.source_map import SourceMap
 from gpuc.kubernetes.api_groups import KARPENTER, KARPENTER_AWS
 from gpuc.kubernetes.kueue import GROUP
-from gpuc.lint.load.kustomize import built, builders, labelled, patched, roots
+from gpuc.lint.load.kustomize import builders, built, labelled, patched, roots
 from gpuc.lint.load.loaded_files import LoadedFiles, identity
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.objects.object_set import ObjectSet, by_first, dig, group, grouped, items
+from gpuc.objects.object_set import ObjectSet, dig, group, grouped
 from gpuc.objects.pods import pods_of
 
 NAMED = ("names of ", "labels of ")
@@ -43,7 +42,6 @@ ALL_OBJECTS = "all objects"
 COMPLETE_OBJECT = "complete object"
 COMPLETE_LABELS = "complete labels"
 COMPLETE_PODS = "complete pods"
-OWN_DEFINITION = "own definition"
 ONE_CLUSTER = "one cluster"
 OWN_PROJECT = "own project"
 _SERVER_SIDE = "ServerSideApply=true"
@@ -56,7 +54,6 @@ _NAME = re.compile(r"""^[ \t]*(?:- )?["']?name["']?:[ \t]*["']?([\w.-]+)""", re.
 """The names in the text of a template."""
 _OBJECT = re.compile(r"\b[A-Z][A-Za-z]+ [\w.-]+(?:/[\w.-]+)?")
 """The objects that a message names, such as Service team/api."""
-_SCHEMA = "openAPIV3Schema"
 _HINT = "--complete says that the input is the whole cluster"
 
 
@@ -107,8 +104,8 @@ class Knowledge(Struct, dict=True):
         mine, others = (roots(os.path.abspath(row.file), self._builders) for row in (one, other))
         if mine and others:
             return mine <= others
-        folders = [f"{os.path.dirname(os.path.abspath(row.file))}{os.sep}" for row in (one, other)]
-        return os.path.commonprefix(folders) in folders
+        inner, outer = (f"{os.path.dirname(os.path.abspath(row.file))}{os.sep}" for row in (one, other))
+        return inner.startswith(outer) or outer.startswith(inner)
 
     @cached_property
     def _beside_pods(self) -> dict[str, list[Manifest]]:
@@ -142,8 +139,6 @@ class Knowledge(Struct, dict=True):
         manifest = finding.manifest
         if need.startswith("complete "):
             return self._completed(finding, need)
-        if need == OWN_DEFINITION:
-            return self._of_other_version(finding)
         if need == OWN_PROJECT:
             return self._inherited(manifest)
         if need.startswith(NAMED):
@@ -210,25 +205,6 @@ class Knowledge(Struct, dict=True):
         is_in_file = isinstance(manifest.origin[0], int)
         value = self.source_map.value(manifest.file, (*manifest.origin, *path)) if is_in_file else None
         return value if isinstance(value, dict) else {}
-
-    def _of_other_version(self, finding: ObjectFinding) -> str:
-        """Returns that a field is of another version, if a CustomResourceDefinition of the input has the field."""
-        manifest, (*above, key) = finding.manifest, finding.path or ("",)
-        steps = [step for name in above for step in (("items",) if isinstance(name, int) else ("properties", name))]
-        for schema in self._definitions.get((manifest.api, manifest.kind), ()):
-            if key in (dig(schema, *steps, "properties") or ()):
-                return f"fields of {manifest.kind} that its definition in the input has; --crds checks them"
-        return ""
-
-    @cached_property
-    def _definitions(self) -> dict[tuple[str, str], list[Any]]:
-        """The schemas of the CustomResourceDefinitions in the input, by apiVersion and kind."""
-        specs = [row.body.get("spec") for row in self.objects.of("apiextensions.k8s.io", "CustomResourceDefinition")]
-        return by_first(
-            ((f"{dig(spec, 'group')}/{dig(row, 'name')}", str(dig(spec, "names", "kind"))), dig(row, "schema", _SCHEMA))
-            for spec in specs
-            for _, row in items(dig(spec, "versions"))
-        )
 
     def _is_merged(self, manifest: Manifest) -> bool:
         options = sync_options(manifest)

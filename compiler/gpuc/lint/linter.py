@@ -182,19 +182,16 @@ class Linter(Struct):
         """Checks the objects against the schemas of their kinds, and counts the kinds without a schema."""
         has_definitions = any(manifest.kind == "CustomResourceDefinition" for manifest in manifests)
         if self.crds is not None or has_definitions:
-            from gpuc.lint.crds.schemas import crd_findings, defined, imported_table
+            from gpuc.lint.crds.schemas import crd_findings, defined, has_table
 
             sources = (*filter(None, [self.crds]), defined(manifests))
             for source in sources:
                 # ConstraintTemplates always use gpuc's own schema, which is more precise.
-                used = {
-                    id(row)
-                    for row in manifests
-                    if row.kind != "ConstraintTemplate" and imported_table(source, row.api, row.kind)
-                }
-                found = [manifest for manifest in manifests if id(manifest) in used]
-                manifests = [manifest for manifest in manifests if id(manifest) not in used]
+                own = [row for row in manifests if row.kind == "ConstraintTemplate" or not has_table(source, row)]
+                kept = set(map(id, own))
+                found = [row for row in manifests if id(row) not in kept]
                 yield from crd_findings(source, found, self.unchecked.reasons)
+                manifests = own
         for finding in schema_findings(manifests, self.kubernetes, as_written=True):
             if finding.rule is unknown_kind.rule:
                 if gone := removed(finding.manifest, self.kubernetes):

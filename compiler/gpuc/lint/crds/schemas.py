@@ -20,15 +20,12 @@ from gpuc.verify.fields.schema import RULES, verify_metadata
 
 Contents = tuple[Table, Any, Schema, Schema]
 """A table with its validator, the tree of its rules and the tree of its formats."""
-Source = Path | Mapping[tuple[str, str], Contents]
-"""The folder of tables that `gpuc crds import` wrote, or the tables by apiVersion and kind."""
+Source = Path | Mapping[tuple[str, str], Contents | None]
+"""The folder of tables that `gpuc crds import` wrote, or the tables by apiVersion and kind; None for an unclear one."""
 
 
 def defined(manifests: Sequence[Manifest]) -> Source:
-    """Returns the tables of the CustomResourceDefinitions among objects, for the kinds of these objects.
-
-    Definitions that the API server refuses, and different definitions of the same kind, are left out.
-    """
+    """Returns the tables of the CustomResourceDefinitions among objects, for the kinds of these objects."""
     kinds = {(group(row), row.kind) for row in manifests}
     texts: dict[str, set[str]] = {}
     for row in manifests:
@@ -39,7 +36,8 @@ def defined(manifests: Sequence[Manifest]) -> Source:
                 for table in imported_tables(row.document()):
                     texts.setdefault(table.file, set()).add(table.text)
     files = {(row.api, row.kind): f"{group(row)}/{row.kind}_{row.api.rpartition('/')[2]}.json" for row in manifests}
-    return {kind: _contents(*kind, *texts[file]) for kind, file in files.items() if len(texts.get(file, ())) == 1}
+    found = {kind: texts[file] for kind, file in files.items() if file in texts}
+    return {kind: _contents(*kind, *several) if len(several) == 1 else None for kind, several in found.items()}
 
 
 def imported_table(source: Source, api: str, kind: str) -> Table | None:
@@ -62,6 +60,8 @@ def crd_findings(source: Source, manifests: Sequence[Manifest], unchecked: Count
     for manifest in manifests:
         contents = _found(source, manifest.api, manifest.kind)
         if contents is None:
+            if not isinstance(source, Path):
+                unchecked[f"fields of {manifest.kind}, which the input defines in several ways"] += 1
             continue
         table, compiled, rules, formats = contents
         fits_schema = True
@@ -75,6 +75,12 @@ def crd_findings(source: Source, manifests: Sequence[Manifest], unchecked: Count
             from gpuc.lint.crds.cel_rules import broken_rules
 
             yield from broken_rules(manifest, table.schema, rules, formats, unchecked)
+
+
+def has_table(source: Source, manifest: Manifest) -> bool:
+    """Returns whether a source has a table for an object."""
+    api, kind = manifest.api, manifest.kind
+    return (api, kind) in source if not isinstance(source, Path) else _read(source, api, kind) is not None
 
 
 def _found(source: Source, api: str, kind: str) -> Contents | None:

@@ -4,8 +4,10 @@ import os
 import re
 import stat
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from gpuc.diagnostics.usage import UsageError
+from gpuc.documents.reader import YamlText, read
 
 SUFFIXES = (".yaml", ".yml", ".json")
 SIZE_MAX_BYTES = 256 << 20
@@ -98,6 +100,17 @@ def text_of(file: str) -> str:
         raise UnreadableError(
             f"the text is not UTF-8: byte 0x{data[error.start]:02X} at offset {error.start}"
         ) from None
+
+
+def documents_of(text: str, file: str) -> YamlText:
+    """Returns the documents of a text. Files of the clusters of a fleet may differ only in the comment at the start."""
+    found = _parsed(text.partition("\n")[2] if text.startswith("#") else text)
+    return read(text, file) if found.findings else found
+
+
+@lru_cache(maxsize=512)
+def _parsed(text: str) -> YamlText:
+    return read(text, "")
 
 
 def _bytes(file: str) -> bytes:

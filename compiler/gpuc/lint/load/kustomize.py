@@ -29,6 +29,11 @@ def is_kustomization(file: str, data: dict[str, Any]) -> bool:
     )
 
 
+def is_patch(file: str) -> bool:
+    """Returns whether the name of a file or of its folder says that it is a patch."""
+    return bool(_PATCH_NAME.search(file.replace(os.sep, "/")))
+
+
 def patched(kustomizations: list[MapDocument]) -> set[str]:
     """Returns the absolute paths of what patches of Kustomizations reach. Patches may add fields that files lack."""
     return _reached(kustomizations, _LISTS_THAT_CHANGE)
@@ -102,7 +107,7 @@ def unused_patches(files: Iterable[str], kustomizations: list[MapDocument]) -> s
 
     A file that a Kustomization lists as a resource is no patch.
     """
-    named = [os.path.abspath(file) for file in files if _PATCH_NAME.search(file.replace(os.sep, "/"))]
+    named = [os.path.abspath(file) for file in files if is_patch(file)]
     if not named:
         return set()
     folders = {os.path.dirname(os.path.abspath(file)) for file, _, _ in kustomizations}

@@ -5,19 +5,18 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
 from typing import Any
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from gpuc.diagnostics.finding import Finding, Path
-from gpuc.documents.reader import UNREADABLE, YamlText, read
+from gpuc.documents.reader import UNREADABLE, YamlText
 from gpuc.documents.source_map import SourceMap
 from gpuc.lint import rule_of
 from gpuc.lint.load.chart_installs import MapDocument, is_encrypted
-from gpuc.lint.load.files import SETTINGS, SUFFIXES, UnreadableError, text_of
-from gpuc.lint.load.kustomize import generated_objects, input_files, is_kustomization, unused_patches
+from gpuc.lint.load.files import SETTINGS, SUFFIXES, UnreadableError, documents_of, text_of
+from gpuc.lint.load.kustomize import generated_objects, input_files, is_kustomization, is_patch, unused_patches
 from gpuc.manifest.manifest import NOT_IN_BODY, Body, Manifest, manifest_of
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import dig
@@ -96,7 +95,7 @@ class LoadedFiles(Struct):
     def add(self, file: str, text: str) -> None:
         """Adds the documents of a file."""
         self._files.add(os.path.abspath(file))
-        parsed = _read(text, file)
+        parsed = documents_of(text, file)
         if _is_template(file, text, parsed):
             self.unchecked["templates that are not YAML yet; render the templates and lint the output"] += 1
             self.templates.append(text)
@@ -187,7 +186,7 @@ class LoadedFiles(Struct):
             reason = f"{kind} of {api}, which is the input of a command-line tool and not an object of a cluster"
             self.unchecked[reason] += 1
             return
-        if "$patch" in data:
+        if "$patch" in data or ("metadata" not in data and is_patch(file)):
             self.unchecked[_PATCH] += 1
             return
         metadata = data.get("metadata")
@@ -232,17 +231,6 @@ def load_files(files: Iterable[str], source_map: SourceMap, build: bool = False)
         loaded.build(source_map)
     loaded.apply_kustomizations()
     return loaded
-
-
-def _read(text: str, file: str) -> YamlText:
-    """Returns the documents of a text. Many files of the clusters of a fleet differ only in the comment at the start."""
-    found = _parsed(text.partition("\n")[2] if text.startswith("#") else text)
-    return read(text, file) if found.findings else found
-
-
-@lru_cache(maxsize=512)
-def _parsed(text: str) -> YamlText:
-    return read(text, "")
 
 
 def _built(data: dict[str, Any], file: str, sources: Iterable[Manifest]) -> Manifest | None:
