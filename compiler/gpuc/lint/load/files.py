@@ -24,7 +24,6 @@ _ENVIRONMENTS = re.compile(r"cluster|env|overlay|stage|region|site|tenant")
 """The names of folders of environments."""
 _ENVIRONMENT = re.compile(r"main|((pre|non)-?)?(stag(e|ing)|prod(uction)?)|live|qa|uat")
 """The names of environments beside one with the name test."""
-_LOCKFILE = "gpuc.lock"
 _KUSTOMIZATION = re.compile(r"(^|/)kustomization\.ya?ml$")
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
@@ -57,13 +56,15 @@ def tests_of(names: Sequence[str], root: str) -> dict[str, str]:
     top, built = os.path.normpath(root), {os.path.dirname(name) for name in names if _KUSTOMIZATION.search(name)}
     known = {top: "", "": "", os.sep: ""}
 
+    from gpuc.write.lockfile import LOCKFILE  # imported here, because few inputs need it
+
     def tests(folder: str) -> str:
         if folder not in known:
             above, name = tests(os.path.dirname(folder)), os.path.basename(folder)
             if not above and (name in _DATA_OF_TESTS or (name in _TESTS and not _is_environment(folder))):
                 above = folder
             is_overlay = above == folder and name in _TESTS and folder in built
-            is_made = is_overlay or (above and os.path.exists(os.path.join(folder, _LOCKFILE)))
+            is_made = is_overlay or (above and os.path.exists(os.path.join(folder, LOCKFILE)))
             known[folder] = "" if is_made else above
         return known[folder]
 
