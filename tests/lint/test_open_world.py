@@ -26,8 +26,8 @@ WORDS = (
     "complete labels",
     "complete template",
     "complete pods",
-    "own definition",
     "one cluster",
+    "own project",
 )
 PATCHED = {"patches": [{"path": "a.yaml"}], "labels": [{"pairs": {"a": "b"}}]}
 QUEUE = "apiVersion: kueue.x-k8s.io/v1beta2\nkind: ClusterQueue\nmetadata: {name: two}\nspec: {namespaceSelector: {}}\n"
@@ -37,8 +37,9 @@ RULES_WITH_NEEDS = sorted(
 OTHER_RULE = {"REF022"}
 """Rules that take the place of a milder rule: REF084, if no queue has the device of the taint."""
 MANY = 60
-IN_NO_EXAMPLE = {"KUE008", "QTA009"}
-"""Rules whose examples are specs."""
+IN_NO_EXAMPLE = {"KUE008", "QTA009", "REF013"}
+"""Rules whose examples are specs or folders."""
+PROJECT = "apiVersion: argoproj.io/v1alpha1\nkind: AppProject\nmetadata: {name: for-all}\nspec: {}\n"
 
 
 SOURCES = SourceMap()
@@ -79,6 +80,8 @@ def with_less(need: str, files: LoadedFiles, finding: ObjectFinding) -> LoadedFi
         return replace(
             files, kustomizations=[("kustomization.yaml", 0, {**PATCHED, "resources": [finding.manifest.file]})]
         )
+    if need == "own project":
+        return replace(files, manifests=[*files.manifests, *loaded("project.yaml", PROJECT).manifests])
     if need == "one cluster":
         return replace(
             files,
@@ -86,21 +89,6 @@ def with_less(need: str, files: LoadedFiles, finding: ObjectFinding) -> LoadedFi
                 *files.manifests,
                 *loaded("1.yaml", QUEUE).manifests,
                 *loaded("2.yaml", QUEUE.replace("{}", "{a: b}")).manifests,
-            ],
-        )
-    if need == "own definition":
-        manifest, (*above, key) = finding.manifest, finding.path
-        schema = {"properties": {key: {}}}
-        for step in reversed(above):
-            schema = {"items": schema} if isinstance(step, int) else {"properties": {step: schema}}
-        api_group, _, version = manifest.api.rpartition("/")
-        rows = [{"name": version, "schema": {"openAPIV3Schema": schema}}]
-        spec = {"group": api_group, "names": {"kind": manifest.kind}, "versions": rows}
-        return replace(
-            files,
-            manifests=[
-                *files.manifests,
-                Manifest("crd.yaml", (0,), "apiextensions.k8s.io/v1", "CustomResourceDefinition", "a", {"spec": spec}),
             ],
         )
     return files
@@ -122,8 +110,6 @@ def test_a_rule_that_knows_less_than_it_needs_is_silent(rule: Rule) -> None:
                 continue
             seen += 1
             for need in needed.split(", "):
-                if need == "own definition" and "/" not in finding.manifest.api:
-                    continue  # Kubernetes itself defines the kind
                 known = knowledge(with_less(need, files, finding))
                 is_near = need.startswith(needs.NAMED) and finding.fix
                 assert bool(known.not_judged(finding)) != bool(is_near), (need, finding)

@@ -227,8 +227,12 @@ def _verdict(constraint: _Constraint, review: Review) -> Verdict | None:
     template = constraint.template
     if template.why_unknown:
         return Verdict("unknown", template.why_unknown)
-    preset = {"anyObject": review.document, "params": constraint.parameters}
-    return Evaluation(template.source, review.values, preset, review.cache).verdict()
+    key = (template.source.text, repr(constraint.parameters))
+    if key not in review.cache:
+        preset = {"anyObject": review.document, "params": constraint.parameters}
+        review.cache[key] = Evaluation(template.source, review.values, preset, review.cache).verdict()
+    verdict: Verdict | None = review.cache[key]
+    return verdict
 
 
 def _applies_to(rows: Any, review: Review) -> bool:

@@ -49,6 +49,11 @@ class PolicySource(Struct, frozen=True, dict=True):
     roots: tuple[str, ...] = GATEKEEPER_ROOTS
 
     @cached_property
+    def text(self) -> str:
+        """The same text for equal policies."""
+        return repr(self)
+
+    @cached_property
     def order(self) -> dict[str, int]:
         """The positions of the variables by name."""
         return {name: position for position, name in enumerate(self.variables)}

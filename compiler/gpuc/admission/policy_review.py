@@ -1,10 +1,10 @@
 """The data of a request to create an object from which admission policies decide, and the labels of its namespace."""
 
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, cached_property, lru_cache
 from typing import Any, Literal
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from gpuc.admission.request import Request
 from gpuc.catalog import schemas
@@ -52,7 +52,7 @@ class NamespaceLabels(Struct, frozen=True):
         return True if len(known) == len(requirements) else None
 
 
-class Review(Struct, frozen=True):
+class Review(Struct, frozen=True, dict=True):
     """An object to be created, as admission policies see it."""
 
     document: Body
@@ -70,8 +70,11 @@ class Review(Struct, frozen=True):
     """The value of the variable `request` in expressions."""
     source: Source = "Original"
     """Whether a user or controller creates the object, or Gatekeeper expands it from another object."""
-    cache: dict[Any, Any] = field(default_factory=dict)
-    """Values of the expressions that depend only on the object and the request."""
+
+    @cached_property
+    def cache(self) -> dict[Any, Any]:
+        """What depends only on the object and the request: values of expressions, and verdicts of policies."""
+        return _cache(repr(self.values))
 
     @property
     def labels(self) -> dict[str, str]:
@@ -157,6 +160,12 @@ class Reviews:
             if (table := schemas.table(api, kind, kubernetes)) is not None and table.plural:
                 return table.plural
         return plural(group, kind)
+
+
+@lru_cache(maxsize=1024)
+def _cache(_values: str) -> dict[Any, Any]:
+    """Returns a cache for reviews with equal values. Clusters of a fleet have many equal objects."""
+    return {}
 
 
 def _namespace(name: str, own: Mapping[str, str], annotations: Mapping[str, str]) -> Body:

@@ -30,6 +30,10 @@ class SourceMap:
         """Returns the text of a file; the empty text for an unknown file."""
         return self._texts.get(file, "")
 
+    def has(self, word: str) -> bool:
+        """Returns whether the text of a file contains a word."""
+        return any(word in text for text in self._texts.values())
+
     def value(self, file: str, path: Path) -> Any:
         """Returns the value at a path: the index of a document and the path in it. None if the path does not exist."""
         found = self._document(file, path[0])

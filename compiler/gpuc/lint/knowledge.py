@@ -8,11 +8,12 @@ A rule names what it needs (Rule.needs), and a finding may name it more precisel
     complete object   all fields of the object
     complete template all fields of the pod template of the object
     complete pods     all fields of the pods that a controller makes of the object
-    own definition    the definition of the object's kind in the version of the cluster
     complete labels   all labels of the object and of its pods
     one cluster       the input has the queues and nodes of one cluster, and not variants of them
+    own project       an AppProject inherits no permissions (globalProjects of the ConfigMap argocd-cm)
 
-No finding is judged whose message names an object that files of the input define differently.
+No finding is judged whose message names an object that files of the input define differently, or an object without a
+namespace in the files of something else: of an overlay that is one of several, or of another folder.
 
 The input is the whole with `--complete`, in a folder that gpuc compiled, and in the output of `kubectl get -o yaml`.
 """
@@ -29,11 +30,11 @@ from gpuc.cluster.application import ARGO, Source, application_in, sync_options
 from gpuc.documents.source_map import SourceMap
 from gpuc.kubernetes.api_groups import KARPENTER, KARPENTER_AWS
 from gpuc.kubernetes.kueue import GROUP
-from gpuc.lint.load.kustomize import built, labelled, patched
+from gpuc.lint.load.kustomize import builders, built, labelled, patched, roots
 from gpuc.lint.load.loaded_files import LoadedFiles, identity
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.objects.object_set import ObjectSet, by_first, dig, group, items
+from gpuc.objects.object_set import ObjectSet, dig, group, grouped
 from gpuc.objects.pods import pods_of
 
 NAMED = ("names of ", "labels of ")
@@ -41,8 +42,8 @@ ALL_OBJECTS = "all objects"
 COMPLETE_OBJECT = "complete object"
 COMPLETE_LABELS = "complete labels"
 COMPLETE_PODS = "complete pods"
-OWN_DEFINITION = "own definition"
 ONE_CLUSTER = "one cluster"
+OWN_PROJECT = "own project"
 _SERVER_SIDE = "ServerSideApply=true"
 _FLUX_MERGE = "kustomize.toolkit.fluxcd.io/ssa"
 """The annotation with which Flux merges fields into an object of others.
@@ -53,7 +54,6 @@ _NAME = re.compile(r"""^[ \t]*(?:- )?["']?name["']?:[ \t]*["']?([\w.-]+)""", re.
 """The names in the text of a template."""
 _OBJECT = re.compile(r"\b[A-Z][A-Za-z]+ [\w.-]+(?:/[\w.-]+)?")
 """The objects that a message names, such as Service team/api."""
-_SCHEMA = "openAPIV3Schema"
 _HINT = "--complete says that the input is the whole cluster"
 
 
@@ -74,7 +74,7 @@ class Knowledge(Struct, dict=True):
         """Returns what is not judged and the reason, if the input does not prove a finding; otherwise nothing."""
         needs = finding.rule.needs if finding.needs is None else finding.needs
         reasons = (self._unmet(need, finding) for need in needs.split(", ") if need)
-        return next(filter(None, reasons), "") or self._named_twice(finding)
+        return next(filter(None, reasons), "") or self._named_twice(finding) or self._named_elsewhere(finding)
 
     def _named_twice(self, finding: ObjectFinding) -> str:
         """Returns that a finding depends on an object which files of the input define differently; otherwise empty."""
@@ -86,12 +86,61 @@ class Knowledge(Struct, dict=True):
                 return f"what depends on {name}, which files of the input define differently"
         return ""
 
+    def _named_elsewhere(self, finding: ObjectFinding) -> str:
+        """Returns that a finding depends on an object that may never be beside its own object; otherwise empty."""
+        manifest = finding.manifest
+        if self.is_whole(manifest):
+            return ""
+        for name in _OBJECT.findall(finding.message):
+            others = self._beside_pods.get(name, ())
+            if others and not any(self._are_together(manifest, other) for other in others):
+                return f"what depends on a {name.partition(' ')[0]} of another folder, which may be for something else"
+        return ""
+
+    def _are_together(self, one: Manifest, other: Manifest) -> bool:
+        """Returns whether two objects get the same namespace of the same cluster, as far as the files tell."""
+        if (one.namespace and one.namespace == other.namespace) or one.file == other.file:
+            return True
+        mine, others = (roots(os.path.abspath(row.file), self._builders) for row in (one, other))
+        if mine and others:
+            return mine <= others
+        inner, outer = (f"{os.path.dirname(os.path.abspath(row.file))}{os.sep}" for row in (one, other))
+        return inner.startswith(outer) or outer.startswith(inner)
+
+    @cached_property
+    def _beside_pods(self) -> dict[str, list[Manifest]]:
+        """The objects that pods refer to in their own namespace, by "KIND NAME"."""
+        return grouped(
+            (row for kind in ("ConfigMap", "Secret", "Service") for row in self.objects.of("", kind)),
+            lambda row: f"{row.kind} {row.name}",
+        )
+
+    @cached_property
+    def _builders(self) -> dict[str, set[str]]:
+        return builders(self.files.kustomizations)
+
+    def _inherited(self, manifest: Manifest) -> str:
+        """Returns that the AppProjects of the input may inherit permissions, if the input does not exclude it.
+
+        A project from which others inherit is a project that no Application uses.
+
+        Source: argoproj/argo-cd v3.5.1 util/argo/argo.go (GetAppVirtualProject)
+        """
+        is_set = self.source_map.has("globalProjects")
+        settings = any(row.name == "argocd-cm" for row in self.objects.of("", "ConfigMap"))
+        if not is_set and not settings and not self.is_whole(manifest):
+            kinds = ("Application", "ApplicationSet")
+            found = (application_in(row) for kind in kinds for row in self.objects.of(ARGO, kind))
+            used = {"default", *(application.project for application in found)}
+            is_set = any(row.name not in used for row in self.objects.of(ARGO, "AppProject"))
+        return "the permissions of AppProjects that may inherit others through globalProjects" if is_set else ""
+
     def _unmet(self, need: str, finding: ObjectFinding) -> str:
         manifest = finding.manifest
         if need.startswith("complete "):
             return self._completed(finding, need)
-        if need == OWN_DEFINITION:
-            return self._of_other_version(finding)
+        if need == OWN_PROJECT:
+            return self._inherited(manifest)
         if need.startswith(NAMED):
             name = dig(manifest.document(), *finding.path)
             if isinstance(name, str) and name in self._names_in_templates:
@@ -156,25 +205,6 @@ class Knowledge(Struct, dict=True):
         is_in_file = isinstance(manifest.origin[0], int)
         value = self.source_map.value(manifest.file, (*manifest.origin, *path)) if is_in_file else None
         return value if isinstance(value, dict) else {}
-
-    def _of_other_version(self, finding: ObjectFinding) -> str:
-        """Returns that a field is of another version, if a CustomResourceDefinition of the input has the field."""
-        manifest, (*above, key) = finding.manifest, finding.path or ("",)
-        steps = [step for name in above for step in (("items",) if isinstance(name, int) else ("properties", name))]
-        for schema in self._definitions.get((manifest.api, manifest.kind), ()):
-            if key in (dig(schema, *steps, "properties") or ()):
-                return f"fields of {manifest.kind} that its definition in the input has; --crds checks them"
-        return ""
-
-    @cached_property
-    def _definitions(self) -> dict[tuple[str, str], list[Any]]:
-        """The schemas of the CustomResourceDefinitions in the input, by apiVersion and kind."""
-        specs = [row.body.get("spec") for row in self.objects.of("apiextensions.k8s.io", "CustomResourceDefinition")]
-        return by_first(
-            ((f"{dig(spec, 'group')}/{dig(row, 'name')}", str(dig(spec, "names", "kind"))), dig(row, "schema", _SCHEMA))
-            for spec in specs
-            for _, row in items(dig(spec, "versions"))
-        )
 
     def _is_merged(self, manifest: Manifest) -> bool:
         options = sync_options(manifest)

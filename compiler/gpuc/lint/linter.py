@@ -1,6 +1,7 @@
 """Lints the files below a path: loads the files, then checks objects, Helm values and Kueue's configuration."""
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -26,9 +27,9 @@ from gpuc.lint.load.chart_values import (
     check_values_files,
     is_filled_later,
 )
-from gpuc.lint.load.files import STDIN, files_below
+from gpuc.lint.load.files import STDIN, files_below, tests_of
 from gpuc.lint.load.loaded_files import NO_OBJECT, LoadedFiles, is_object, load_files
-from gpuc.lint.removed_apis import removed
+from gpuc.lint.removed_apis import REMOVED, removed
 from gpuc.lint.severity import severity
 from gpuc.lint.unchecked import Unchecked
 from gpuc.manifest.manifest import Manifest
@@ -77,6 +78,10 @@ class Linter(Struct):
         names = [path] if path == STDIN else list(files_below(path))
         if not names:
             raise UsageError(f"no YAML in {path}")
+        tests = {} if self.is_complete or names == [path] else tests_of(names, path)
+        for folder, count in Counter(tests.values()).items():
+            self._count(f"files in {folder}, which are inputs of tests; lint this folder to judge them", count)
+        names = [name for name in names if name not in tests] if tests else names
         files, before = load_files(self._counted(names), self.source_map, self.build), len(self.findings)
         for file, reason in files.unreadable:
             self.findings.append(NOT_TEXT.at((), f"the file cannot be read: {reason}", mark=Mark(file, 1, 1)))
@@ -151,12 +156,13 @@ class Linter(Struct):
         """Yields the findings about the objects that the input proves, and counts what it does not prove."""
         objects = ObjectSet(files.manifests, is_complete=False, values=values, catalog=self.catalog)
         knowledge = Knowledge(objects, files, self.source_map, path, self.is_complete)
-        reported = set()
+        reported: set[tuple[Any, ...]] = set()
         for finding in (*files.object_findings, *self._schema_findings(files.manifests), *check_objects(objects)):
             places = [(id(finding.manifest), finding.path[:end]) for end in range(len(finding.path), 0, -1)]
-            if finding.yields and any(place in reported for place in places):
+            whole = (id(finding.manifest), ())
+            if finding.yields and any(place in reported for place in (whole, *places)):
                 continue  # a schema has the same requirement, or requires a structure around the field
-            reported.update(places[:1])
+            reported.update([whole] if finding.rule is REMOVED else places[:1])  # older versions have other fields
             reason = knowledge.not_judged(finding)
             value = dig(finding.manifest.document(), *finding.path)
             # Most fields that the API server refuses are references to names.
@@ -174,12 +180,18 @@ class Linter(Struct):
 
     def _schema_findings(self, manifests: list[Manifest]) -> Iterator[ObjectFinding]:
         """Checks the objects against the schemas of their kinds, and counts the kinds without a schema."""
-        if self.crds is not None:
-            from gpuc.lint.crds.schemas import crd_findings
+        has_definitions = any(manifest.kind == "CustomResourceDefinition" for manifest in manifests)
+        if self.crds is not None or has_definitions:
+            from gpuc.lint.crds.schemas import crd_findings, defined, has_table
 
-            imported = [manifest for manifest in manifests if self._has_imported_schema(manifest)]
-            manifests = [manifest for manifest in manifests if not self._has_imported_schema(manifest)]
-            yield from crd_findings(self.crds, imported, self.unchecked.reasons)
+            sources = (*filter(None, [self.crds]), defined(manifests))
+            for source in sources:
+                # ConstraintTemplates always use gpuc's own schema, which is more precise.
+                own = [row for row in manifests if row.kind == "ConstraintTemplate" or not has_table(source, row)]
+                kept = set(map(id, own))
+                found = [row for row in manifests if id(row) not in kept]
+                yield from crd_findings(source, found, self.unchecked.reasons)
+                manifests = own
         for finding in schema_findings(manifests, self.kubernetes, as_written=True):
             if finding.rule is unknown_kind.rule:
                 if gone := removed(finding.manifest, self.kubernetes):
@@ -205,13 +217,6 @@ class Linter(Struct):
                 yield NO_OBJECT.at((), unnamed.message, mark=mark)
             elif (api, kind) not in {(row.api, row.kind) for row in load().documents}:
                 self._count(f"{api} {kind} without a name, probably the configuration file of a program", 1)
-
-    def _has_imported_schema(self, manifest: Manifest) -> bool:
-        """Returns whether the imported schema of the object's kind replaces gpuc's own schema.
-
-        ConstraintTemplates always use gpuc's own schema, which is more precise.
-        """
-        return manifest.kind != "ConstraintTemplate" and self._is_imported(manifest.api, manifest.kind)
 
     def _is_imported(self, api: str, kind: str) -> bool:
         if self.crds is None:

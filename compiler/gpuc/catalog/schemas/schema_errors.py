@@ -161,10 +161,13 @@ def _converted(error: Any) -> Iterator[SchemaError]:
     """Yields the errors that an error of jsonschema describes."""
     path: Path = tuple(error.absolute_path)
     if error.validator == "additionalProperties" and error.validator_value is False:
-        known = sorted(error.schema.get("properties", {}))
+        fields = error.schema.get("properties", {})
+        known = sorted(fields)
         for name in sorted(set(error.instance) - set(known)):
             suggestion = nearest(name, known)
             hint = f', did you mean "{suggestion}"' if suggestion else f"; known: {', '.join(known) or 'none'}"
+            owners = [key for key, field in fields.items() if name in field.get("properties", ())]
+            hint = f", it is a field of {owners[0]}" if len(owners) == 1 else hint
             yield SchemaError(ErrorKind.UNKNOWN, (*path, name), f"unknown field{hint}")
     elif error.validator == "required":
         for name in error.validator_value:

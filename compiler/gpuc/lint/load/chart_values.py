@@ -191,6 +191,7 @@ def _is_harmless(error: SchemaError, data: dict[str, Any]) -> bool:
 
 _PLACEHOLDER = re.compile(
     r"\$\w+|\$\([\w.-]+\)|<+[^<>]+>+|__\w+__|_|[A-Z]{2,}( [A-Z]{2,}){2,}|FILLED_BY_\w+|PLACEHOLDER\w*"
+    r"|(?i:(?:replace|enter|insert|change|put|add)[ _-]?(?:this|me|with|your).*|your[ _-].*)"
 )
 _IN_NAME = re.compile(
     r"<[\w -]+>|__[A-Z_]+__|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|^[A-Z][A-Z0-9.-]+$|\$\([\w.-]+\)"

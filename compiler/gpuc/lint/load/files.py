@@ -1,10 +1,13 @@
 """Finds the files below a path and reads their text. Pipes, devices and huge files cannot block the reader."""
 
 import os
+import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from gpuc.diagnostics.usage import UsageError
+from gpuc.documents.reader import YamlText, read
 
 SUFFIXES = (".yaml", ".yml", ".json")
 SIZE_MAX_BYTES = 256 << 20
@@ -13,6 +16,15 @@ STDIN = "-"
 """The path that means standard input."""
 SETTINGS = "gpuc.yaml"
 """The name of the file with the settings of lint, which is not a manifest."""
+_DATA_OF_TESTS = frozenset(("testdata", "fixtures", "__fixtures__", "golden"))
+"""Names of folders with inputs of tests. Go never builds `testdata`."""
+_TESTS = frozenset(("test", "tests", "e2e"))
+"""Names of folders of tests, unless a Kustomization or gpuc makes objects of the folder, or it is an environment."""
+_ENVIRONMENTS = re.compile(r"cluster|env|overlay|stage|region|site|tenant")
+"""The names of folders of environments."""
+_ENVIRONMENT = re.compile(r"main|((pre|non)-?)?(stag(e|ing)|prod(uction)?)|live|qa|uat")
+"""The names of environments beside one with the name test."""
+_KUSTOMIZATION = re.compile(r"(^|/)kustomization\.ya?ml$")
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -39,6 +51,32 @@ def files_below(path: str) -> Iterator[str]:
     yield from (str(error.filename) for error in closed)
 
 
+def tests_of(names: Sequence[str], root: str) -> dict[str, str]:
+    """Returns the folder of tests of each file below a folder that is an input of tests."""
+    top, built = os.path.normpath(root), {os.path.dirname(name) for name in names if _KUSTOMIZATION.search(name)}
+    known = {top: "", "": "", os.sep: ""}
+
+    from gpuc.write.lockfile import LOCKFILE  # imported here, because few inputs need it
+
+    def tests(folder: str) -> str:
+        if folder not in known:
+            above, name = tests(os.path.dirname(folder)), os.path.basename(folder)
+            if not above and (name in _DATA_OF_TESTS or (name in _TESTS and not _is_environment(folder))):
+                above = folder
+            is_overlay = above == folder and name in _TESTS and folder in built
+            is_made = is_overlay or (above and os.path.exists(os.path.join(folder, LOCKFILE)))
+            known[folder] = "" if is_made else above
+        return known[folder]
+
+    return {name: folder for name in names if (folder := tests(os.path.dirname(name)))}
+
+
+def _is_environment(folder: str) -> bool:
+    above = os.path.dirname(folder)
+    beside = os.listdir(above or os.curdir)
+    return bool(_ENVIRONMENTS.search(os.path.basename(above))) or any(map(_ENVIRONMENT.fullmatch, beside))
+
+
 def text_of(file: str) -> str:
     """Returns the text of a file, without a byte order mark; of standard input for the name STDIN.
 
@@ -63,6 +101,17 @@ def text_of(file: str) -> str:
         raise UnreadableError(
             f"the text is not UTF-8: byte 0x{data[error.start]:02X} at offset {error.start}"
         ) from None
+
+
+def documents_of(text: str, file: str) -> YamlText:
+    """Returns the documents of a text. Files of the clusters of a fleet may differ only in the comment at the start."""
+    found = _parsed(text.partition("\n")[2] if text.startswith("#") else text)
+    return read(text, file) if found.findings else found
+
+
+@lru_cache(maxsize=512)
+def _parsed(text: str) -> YamlText:
+    return read(text, "")
 
 
 def _bytes(file: str) -> bytes:

@@ -29,6 +29,11 @@ def is_kustomization(file: str, data: dict[str, Any]) -> bool:
     )
 
 
+def is_patch(file: str) -> bool:
+    """Returns whether the name of a file or of its folder says that it is a patch."""
+    return bool(_PATCH_NAME.search(file.replace(os.sep, "/")))
+
+
 def patched(kustomizations: list[MapDocument]) -> set[str]:
     """Returns the absolute paths of what patches of Kustomizations reach. Patches may add fields that files lack."""
     return _reached(kustomizations, _LISTS_THAT_CHANGE)
@@ -71,6 +76,26 @@ def _reached(kustomizations: list[MapDocument], keys: Sequence[str]) -> set[str]
     return found
 
 
+def builders(kustomizations: list[MapDocument]) -> dict[str, set[str]]:
+    """Returns the folders of the Kustomizations that build each file and folder, by absolute path."""
+    found: dict[str, set[str]] = {}
+    for file, _, data in kustomizations:
+        folder = os.path.dirname(os.path.abspath(file))
+        for path in (os.path.abspath(file), *_resources(folder, data)):
+            found.setdefault(path, set()).add(folder)
+    return found
+
+
+def roots(path: str, builders: dict[str, set[str]]) -> set[str]:
+    """Returns the folders of the Kustomizations that build a file, and that no other Kustomization builds."""
+    todo, seen = [path], {path}
+    while todo:
+        above = builders.get(todo.pop(), set()) - seen
+        seen |= above
+        todo += above
+    return {folder for folder in seen if folder != path and not builders.get(folder)}
+
+
 def _resources(folder: str, data: dict[str, Any]) -> list[str]:
     """Returns the absolute paths of the files and folders whose objects a Kustomization in a folder builds."""
     names = (name for path, name in input_names(data) if path[0] in _RESOURCES)
@@ -82,7 +107,7 @@ def unused_patches(files: Iterable[str], kustomizations: list[MapDocument]) -> s
 
     A file that a Kustomization lists as a resource is no patch.
     """
-    named = [os.path.abspath(file) for file in files if _PATCH_NAME.search(file.replace(os.sep, "/"))]
+    named = [os.path.abspath(file) for file in files if is_patch(file)]
     if not named:
         return set()
     folders = {os.path.dirname(os.path.abspath(file)) for file, _, _ in kustomizations}

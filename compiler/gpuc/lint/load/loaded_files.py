@@ -11,12 +11,12 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from gpuc.diagnostics.finding import Finding, Path
-from gpuc.documents.reader import UNREADABLE, YamlText, read
+from gpuc.documents.reader import UNREADABLE, YamlText
 from gpuc.documents.source_map import SourceMap
 from gpuc.lint import rule_of
 from gpuc.lint.load.chart_installs import MapDocument, is_encrypted
-from gpuc.lint.load.files import SETTINGS, SUFFIXES, UnreadableError, text_of
-from gpuc.lint.load.kustomize import generated_objects, input_files, is_kustomization, unused_patches
+from gpuc.lint.load.files import SETTINGS, SUFFIXES, UnreadableError, documents_of, text_of
+from gpuc.lint.load.kustomize import generated_objects, input_files, is_kustomization, is_patch, unused_patches
 from gpuc.manifest.manifest import NOT_IN_BODY, Body, Manifest, manifest_of
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import dig
@@ -95,7 +95,7 @@ class LoadedFiles(Struct):
     def add(self, file: str, text: str) -> None:
         """Adds the documents of a file."""
         self._files.add(os.path.abspath(file))
-        parsed = read(text, file)
+        parsed = documents_of(text, file)
         if _is_template(file, text, parsed):
             self.unchecked["templates that are not YAML yet; render the templates and lint the output"] += 1
             self.templates.append(text)
@@ -186,7 +186,7 @@ class LoadedFiles(Struct):
             reason = f"{kind} of {api}, which is the input of a command-line tool and not an object of a cluster"
             self.unchecked[reason] += 1
             return
-        if "$patch" in data:
+        if "$patch" in data or ("metadata" not in data and is_patch(file)):
             self.unchecked[_PATCH] += 1
             return
         metadata = data.get("metadata")

@@ -1,4 +1,7 @@
+import os
 from typing import Any
+
+from msgspec.structs import replace
 
 from gpuc.admission.validation.field import Field
 from gpuc.admission.validation.pods import PROBES
@@ -95,9 +98,12 @@ def _endpoints(monitor: Monitor, services: list[Manifest]) -> Findings:
     chosen = [service for service in services if monitor.selects(labels(service.labels))]
     ports = [port for service in chosen for _, port in items(dig(service.body, "spec", "ports"))]
     known = {name for port in ports if isinstance(name := dig(port, "name"), str)}
+    # The controller of another folder may make the Service with the port, as Rook's operator does.
+    folders = {os.path.dirname(row.file) for row in chosen}
+    needs = None if os.path.dirname(monitor.manifest.file) in folders else "labels of Services"
     for path, name in monitor.ports if chosen else ():
         if name not in known:
-            yield _no_port(monitor.manifest, path, name, known, "the selected services")
+            yield replace(_no_port(monitor.manifest, path, name, known, "the selected services"), needs=needs)
 
 
 def _no_port(manifest: Manifest, path: Path, name: str, known: set[str], owner: str) -> ObjectFinding:
