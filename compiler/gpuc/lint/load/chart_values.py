@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache, partial
+from functools import cache, partial, reduce
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 NO_CONFIG = rule_of("VAL003")
 NULL_FIELD = rule_of("VAL005")
+_READ_BY_CHECKS = ("kube-prometheus-stack",)
+"""Charts whose keys gpuc does not know, but some of whose values checks read."""
 Locate = Callable[[Path, bool], Mark]
 """Returns the mark of the value at a path; with True as the second argument, the mark of the value's key."""
 
@@ -63,6 +65,9 @@ def check_chart_installs(
         if pinned is None:
             if install.sources:
                 result.unchecked[f"values of the chart {install.chart}, whose keys gpuc does not know"] += 1
+            if install.is_complete and install.chart in _READ_BY_CHECKS:
+                layers_of_values = (_data(source, source_map, []) for source in install.sources)
+                variants.setdefault(install.chart, []).append(reduce(merged_values, layers_of_values, {}))
             continue
         component, version = pinned
         if install.version.strip().removeprefix("=").strip().removeprefix("v") != version.removeprefix("v"):
