@@ -28,6 +28,7 @@ WORDS = (
     "complete pods",
     "own definition",
     "one cluster",
+    "as written",
 )
 PATCHED = {"patches": [{"path": "a.yaml"}], "labels": [{"pairs": {"a": "b"}}]}
 QUEUE = "apiVersion: kueue.x-k8s.io/v1beta2\nkind: ClusterQueue\nmetadata: {name: two}\nspec: {namespaceSelector: {}}\n"

@@ -58,7 +58,7 @@ def _keys(index: Index, settings: Any, owner: str) -> Findings:
         named = [row for row in index.tree.of("", "ConfigMap") if row.name == dig(config, "name")]
         keys = [key for field in ("data", "binaryData") for row in named for key, _ in pairs(dig(row.body, field))]
         if len(named) == 1 and keys and value.mounted_key not in keys:
-            message = f"{owner} names this ConfigMap in {'.'.join(value.path)}.name, and the pods mount its key "
+            message = f"{'.'.join(value.path)}.name of {owner} is this ConfigMap, and the pods mount its key "
             message += f"{value.mounted_key}, which it lacks"
             yield ObjectFinding(NO_KEY, named[0], ("data",), message, on_key=True)
 
