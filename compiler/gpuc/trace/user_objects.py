@@ -17,8 +17,6 @@ from gpuc.trace.workload import Workload
 
 HPA = ("autoscaling", "HorizontalPodAutoscaler")
 KEDA = ("keda.sh", "ScaledObject")
-TRANSFER = "scaledobject.keda.sh/transfer-hpa-ownership"
-"""The annotation with which a ScaledObject takes over a HorizontalPodAutoscaler."""
 
 
 @cache

@@ -20,6 +20,7 @@ from gpuc.documents.reader import read
 from gpuc.documents.source_map import SourceMap
 from gpuc.emit.component import component_named
 from gpuc.lint import rule_of
+from gpuc.lint.checks.references.gpu_configs import NO_CONFIG
 from gpuc.lint.load.chart_installs import ChartInstall, MapDocument, ValuesSource, is_encrypted, merged_values
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig, without_nulls
@@ -29,7 +30,6 @@ from gpuc.verify.values import chart_validator, document_validator
 if TYPE_CHECKING:
     from jsonschema_rs import Draft202012Validator
 
-NO_CONFIG = rule_of("VAL003")
 NULL_FIELD = rule_of("VAL005")
 _READ_BY_CHECKS = ("kube-prometheus-stack",)
 """Charts whose keys gpuc does not know, but some of whose values checks read."""

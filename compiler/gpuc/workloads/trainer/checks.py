@@ -3,12 +3,7 @@
 from gpuc.admission.request import Decision
 from gpuc.admission.validation.field import Field, Problems, count_or_one
 
-_CONTAINERS = {
-    "dataset-initializer": "dataset-initializer",
-    "model-initializer": "model-initializer",
-    "trainer": "node",
-}
-"""The container that the Job of each step of a run needs, by the label of the step."""
+_STEPS = ("dataset-initializer", "model-initializer", "trainer")
 
 
 def _runtime(document: Field) -> Problems:
@@ -19,13 +14,10 @@ def _runtime(document: Field) -> Problems:
 def _job_of_runtime(job: Field) -> Problems:
     template = job.at("template")
     step = template.get("metadata", "labels", "trainer.kubeflow.org/trainjob-ancestor-step")
-    needed = _CONTAINERS.get(step) if isinstance(step, str) else None
-    if needed is None:
+    if step not in _STEPS:
         return
     if count_or_one(job.get("replicas")) != 1:
-        yield job.at("replicas").problem(
-            f"the Job of the step {step} cannot have several replicas; expected 1", "write 1"
-        )
-    containers = template.at("spec", "template", "spec", "containers")
+        yield job.at("replicas").problem(f"the Job of the step {step} has one replica", "write 1")
+    containers, needed = template.at("spec", "template", "spec", "containers"), "node" if step == "trainer" else step
     if needed not in [container.get("name") for container in containers.rows()]:
         yield containers.problem(f'the Job of the step {step} has no container "{needed}"')
