@@ -29,10 +29,7 @@ WRONG_PATH = rule_of("PLC009")
 _NAME = r"""(?:[A-Za-z_-][\w-]*|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')"""
 _STEP = rf"{_NAME}\s*(?:\[\s*{_NAME}\s*:\s*(?:\*|\d+|{_NAME})\s*\]\s*)?"
 _PATH = re.compile(rf"\s*(?:{_STEP}(?:\.\s*{_STEP})*)?", re.ASCII | re.DOTALL)
-_REFUSED = {
-    "Assign": re.compile(r"\s*metadata\s*(?:\.|$)"),
-    "AssignMetadata": re.compile(r"(?!\s*metadata\s*\.\s*[la])"),
-}
+_REFUSED = {"Assign": r"\s*metadata\s*(?:\.|$)", "AssignMetadata": r"(?!\s*metadata\s*\.\s*(?:labels|annotations)\b)"}
 """The paths of mutators. Source: gatekeeper v3.23.0 pkg/mutation/path/token/scanner.go, path/parser/parser.go"""
 _SELECTORS = ("namespaceSelector", "namespaces", "excludedNamespaces", "labelSelector", "name")
 _DENYING_POINTS = ("*", "validation.gatekeeper.sh", "vap.k8s.io")
@@ -243,6 +240,6 @@ def paths_of_mutators(objects: ObjectSet) -> Findings:
             if isinstance(text, str) and not _PATH.fullmatch(text):
                 message = f'"{text}" is no path such as spec.containers[name: main].image'
                 yield ObjectFinding(WRONG_PATH, mutator, ("spec", "location"), message)
-            elif isinstance(text, str) and kind in _REFUSED and _REFUSED[kind].match(text):
+            elif isinstance(text, str) and kind in _REFUSED and re.match(_REFUSED[kind], text):
                 message = "AssignMetadata sets only labels and annotations of metadata, and Assign only other fields"
                 yield ObjectFinding(WRONG_PATH, mutator, ("spec", "location"), message)
