@@ -38,8 +38,8 @@ RULES_WITH_NEEDS = sorted(
 OTHER_RULE = {"REF022"}
 """Rules that take the place of a milder rule: REF084, if no queue has the device of the taint."""
 MANY = 60
-IN_NO_EXAMPLE = {"KUE008", "QTA009"}
-"""Rules whose examples are specs."""
+IN_NO_EXAMPLE = {"KUE008", "QTA009", "DLV006", "DLV007", "MON003"}
+"""Rules whose examples are specs, folders or values of charts."""
 
 
 SOURCES = SourceMap()

@@ -102,11 +102,11 @@ def _first_sync(delivery: Delivery) -> Findings:
         made = {kind: manifest for manifest in synced if (kind := _defined(manifest))}
         for manifest in synced:
             kind, place = (group(manifest), manifest.kind), owner.destination
-            # Applications of other folders can be those of another cluster, which its own Argo CD calls by the same name.
+            # The Argo CD of each cluster has its own Applications, and the same name for the cluster.
             cluster = (posixpath.dirname(owner.manifest.file), place.server, place.name)
             key = (*cluster, *kind, manifest.namespace or place.namespace, manifest.name)
             other, same = first.setdefault(key, (owner, manifest))
-            if other is not owner and same is not manifest and other.prunes and owner.prunes:
+            if other.name != owner.name and same is not manifest and other.prunes and owner.prunes:
                 message = f"Application {other.name} has the same object in {same.file}, and both want to own it"
                 yield ObjectFinding(TWO_OWNERS, manifest, ("metadata", "name"), message)
             if kind in made and _SKIP not in (*owner.options, *sync_options(manifest)):
