@@ -76,9 +76,7 @@ def findings(objects: ObjectSet) -> Findings:
     yield from first.values()
 
 
-@check(
-    NEVER_STARTS_IN_INPUT, kinds=(*QUEUES_AND_POOLS, *NAMESPACE_LIMITS, PODS, *POD_NEEDS, *KUEUE_CONFIGURATION)
-)  # fmt: skip
+@check(NEVER_STARTS_IN_INPUT, kinds=(*QUEUES_AND_POOLS, *NAMESPACE_LIMITS, PODS, *POD_NEEDS, *KUEUE_CONFIGURATION))
 def without_queue(objects: ObjectSet) -> Findings:
     """Yields findings about workloads without a queue that the nodes of the selected node pools cannot hold."""
     cluster = objects.once(ClusterIndex)
