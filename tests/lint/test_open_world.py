@@ -28,6 +28,7 @@ WORDS = (
     "complete pods",
     "one cluster",
     "own project",
+    "as written",
 )
 PATCHED = {"patches": [{"path": "a.yaml"}], "labels": [{"pairs": {"a": "b"}}]}
 QUEUE = "apiVersion: kueue.x-k8s.io/v1beta2\nkind: ClusterQueue\nmetadata: {name: two}\nspec: {namespaceSelector: {}}\n"
@@ -37,8 +38,8 @@ RULES_WITH_NEEDS = sorted(
 OTHER_RULE = {"REF022"}
 """Rules that take the place of a milder rule: REF084, if no queue has the device of the taint."""
 MANY = 60
-IN_NO_EXAMPLE = {"KUE008", "QTA009", "REF013"}
-"""Rules whose examples are specs or folders."""
+IN_NO_EXAMPLE = {"KUE008", "QTA009", "REF013", "DLV006", "DLV007", "MON003"}
+"""Rules whose examples are specs, folders or values of charts."""
 PROJECT = "apiVersion: argoproj.io/v1alpha1\nkind: AppProject\nmetadata: {name: for-all}\nspec: {}\n"
 
 

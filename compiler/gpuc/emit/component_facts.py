@@ -104,6 +104,8 @@ class ConfigMapValue(Struct, frozen=True):
     path: tuple[str, ...]
     has_default_key: bool
     """Whether the value `default` is a key of the ConfigMap."""
+    mounted_key: str = ""
+    """The key that pods mount; empty if they read any key."""
 
 
 class DevicePlugin(NamedTuple):

@@ -9,6 +9,7 @@ A rule names what it needs (Rule.needs), and a finding may name it more precisel
     complete template all fields of the pod template of the object
     complete pods     all fields of the pods that a controller makes of the object
     complete labels   all labels of the object and of its pods
+    as written        the objects with the name as in their files: no Kustomization builds them
     one cluster       the input has the queues and nodes of one cluster, and not variants of them
     own project       an AppProject inherits no permissions (globalProjects of the ConfigMap argocd-cm)
 
@@ -42,6 +43,7 @@ ALL_OBJECTS = "all objects"
 COMPLETE_OBJECT = "complete object"
 COMPLETE_LABELS = "complete labels"
 COMPLETE_PODS = "complete pods"
+AS_WRITTEN = "as written"
 ONE_CLUSTER = "one cluster"
 OWN_PROJECT = "own project"
 _SERVER_SIDE = "ServerSideApply=true"
@@ -139,8 +141,8 @@ class Knowledge(Struct, dict=True):
         manifest = finding.manifest
         if need.startswith("complete "):
             return self._completed(finding, need)
-        if need == OWN_PROJECT:
-            return self._inherited(manifest)
+        if need in (OWN_PROJECT, AS_WRITTEN):
+            return self._inherited(manifest) if need == OWN_PROJECT else self._is_built(manifest)
         if need.startswith(NAMED):
             name = dig(manifest.document(), *finding.path)
             if isinstance(name, str) and name in self._names_in_templates:
@@ -153,6 +155,12 @@ class Knowledge(Struct, dict=True):
         if need == ALL_OBJECTS:
             return f"{finding.rule.id}, which needs all objects of the cluster; {_HINT}"
         return f"{need} that the input lacks and the cluster may have; {_HINT}"
+
+    def _is_built(self, manifest: Manifest) -> str:
+        named = (row for row in self.objects.manifests if (row.kind, row.name) == (manifest.kind, manifest.name))
+        files = {os.path.abspath(row.file) for row in named}
+        is_built = not self._built.isdisjoint(files | set(map(os.path.dirname, files)))
+        return "objects that Kustomizations build; lint the output of `kubectl kustomize`" if is_built else ""
 
     def is_whole(self, manifest: Manifest) -> bool:
         """Returns whether the input has all objects to which an object can refer."""

@@ -15,8 +15,8 @@ from gpuc.parts.workload_kinds import workload_kind, workload_kinds
 from gpuc.trace.steps import Stage, Step
 from gpuc.trace.workload import Workload
 
-_HPA = ("autoscaling", "HorizontalPodAutoscaler")
-_KEDA = ("keda.sh", "ScaledObject")
+HPA = ("autoscaling", "HorizontalPodAutoscaler")
+KEDA = ("keda.sh", "ScaledObject")
 
 
 @cache
@@ -86,7 +86,7 @@ def with_replicas_of_autoscalers(
     commit 01305c8 pkg/scaling/executor/scale_scaledobjects.go, RequestScale
     """
     declared = count_or(dig(manifest.body, "spec", "replicas"), 1)
-    scalers = [scaler for scaler in objects if scaler.namespace in namespaces and _scales(scaler, manifest)]
+    scalers = [scaler for scaler in objects if scaler.namespace in namespaces and scales(scaler, manifest)]
     least = {str(scaler): _least(scaler, declared) for scaler in scalers}
     if not workload_kind(group(manifest), manifest.kind).traits.is_scaled or max(least.values(), default=0) <= declared:
         return manifest, ""
@@ -96,19 +96,21 @@ def with_replicas_of_autoscalers(
     return replace(manifest, body={**manifest.body, "spec": spec}), sentence
 
 
-def _scales(scaler: Manifest, manifest: Manifest) -> bool:
+def scales(scaler: Manifest, manifest: Manifest) -> bool:
     """Returns whether an object is an autoscaler whose scaleTargetRef names a workload."""
-    kind = group(scaler), scaler.kind
-    if kind not in (_HPA, _KEDA):
-        return False
-    defaults = {"apiVersion": "apps/v1", "kind": "Deployment"} if kind == _KEDA else {}
+    is_scaler = (group(scaler), scaler.kind) in (HPA, KEDA)
+    return is_scaler and scaled(scaler) == (group(manifest), manifest.kind, manifest.name)
+
+
+def scaled(scaler: Manifest) -> tuple[Any, Any, Any]:
+    """Returns the API group, the kind and the name that the scaleTargetRef of an autoscaler names, unvalidated."""
+    defaults = {"apiVersion": "apps/v1", "kind": "Deployment"} if (group(scaler), scaler.kind) == KEDA else {}
     target: dict[str, Any] = {**defaults, **dict(pairs(dig(scaler.body, "spec", "scaleTargetRef")))}
-    named = str(target.get("apiVersion")).rpartition("/")[0], target.get("kind"), target.get("name")
-    return named == (group(manifest), manifest.kind, manifest.name)
+    return str(target.get("apiVersion")).rpartition("/")[0], target.get("kind"), target.get("name")
 
 
 def _least(scaler: Manifest, declared: int) -> int:
     """Returns the minimum number of replicas of an autoscaler. Only KEDA scales a workload with 0 replicas."""
-    if (group(scaler), scaler.kind) == _KEDA:
+    if (group(scaler), scaler.kind) == KEDA:
         return count_or(dig(scaler.body, "spec", "minReplicaCount"), 0)
     return count_or(dig(scaler.body, "spec", "minReplicas"), 1) if declared else 0

@@ -259,9 +259,11 @@ COMPONENT = parts.Component(
     # Source: NVIDIA/k8s-device-plugin deployments/helm
     device_plugin=facts.DevicePlugin("nvidia.com/", ("nvidia-device-plugin",), "k8s-device-plugin"),
     config_maps=(
+        # Keys: NVIDIA/gpu-operator v26.7.0 controllers/object_controls.go, assets/state-mig-manager/0600_daemonset.yaml
         facts.ConfigMapValue(("devicePlugin", "config"), has_default_key=True),
-        facts.ConfigMapValue(("migManager", "config"), has_default_key=False),
-        facts.ConfigMapValue(("dcgmExporter", "config"), has_default_key=False),
+        facts.ConfigMapValue(("migManager", "config"), has_default_key=False, mounted_key="config.yaml"),
+        facts.ConfigMapValue(("migManager", "gpuClientsConfig"), has_default_key=False, mounted_key="clients.yaml"),
+        facts.ConfigMapValue(("dcgmExporter", "config"), has_default_key=False, mounted_key="dcgm-metrics.csv"),
     ),
     rehearsal=None, needs=facts.nothing,
 )  # fmt: skip

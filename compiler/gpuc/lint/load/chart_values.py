@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache, partial
+from functools import cache, partial, reduce
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
@@ -20,6 +20,7 @@ from gpuc.documents.reader import read
 from gpuc.documents.source_map import SourceMap
 from gpuc.emit.component import component_named
 from gpuc.lint import rule_of
+from gpuc.lint.checks.references.gpu_configs import NO_CONFIG
 from gpuc.lint.load.chart_installs import ChartInstall, MapDocument, ValuesSource, is_encrypted, merged_values
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig, without_nulls
@@ -29,8 +30,9 @@ from gpuc.verify.values import chart_validator, document_validator
 if TYPE_CHECKING:
     from jsonschema_rs import Draft202012Validator
 
-NO_CONFIG = rule_of("VAL003")
 NULL_FIELD = rule_of("VAL005")
+_READ_BY_CHECKS = ("kube-prometheus-stack",)
+"""Charts whose keys gpuc does not know, but some of whose values checks read."""
 Locate = Callable[[Path, bool], Mark]
 """Returns the mark of the value at a path; with True as the second argument, the mark of the value's key."""
 
@@ -63,6 +65,9 @@ def check_chart_installs(
         if pinned is None:
             if install.sources:
                 result.unchecked[f"values of the chart {install.chart}, whose keys gpuc does not know"] += 1
+            if install.is_complete and install.chart in _READ_BY_CHECKS:
+                layers_of_values = (_data(source, source_map, []) for source in install.sources)
+                variants.setdefault(install.chart, []).append(reduce(merged_values, layers_of_values, {}))
             continue
         component, version = pinned
         if install.version.strip().removeprefix("=").strip().removeprefix("v") != version.removeprefix("v"):

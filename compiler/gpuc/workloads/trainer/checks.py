@@ -1,9 +1,23 @@
-"""The webhook of Kubeflow Trainer, which reads the runtime of the TrainJob from the cluster. gpuc does not read it."""
+"""The webhooks of Kubeflow Trainer. That for TrainJobs reads the runtime from the cluster, and gpuc does not."""
 
 from gpuc.admission.request import Decision
-from gpuc.admission.validation.field import Field, Problems
+from gpuc.admission.validation.field import Field, Problems, count_or_one
+
+_STEPS = ("dataset-initializer", "model-initializer", "trainer")
 
 
 def _runtime(document: Field) -> Problems:
     message = "gpuc does not evaluate the webhook of Kubeflow Trainer, which reads the runtime of the TrainJob"
     yield Decision("unknown", "webhook of Kubeflow Trainer", message, field=("spec", "runtimeRef"))
+
+
+def _job_of_runtime(job: Field) -> Problems:
+    template = job.at("template")
+    step = template.get("metadata", "labels", "trainer.kubeflow.org/trainjob-ancestor-step")
+    if step not in _STEPS:
+        return
+    if count_or_one(job.get("replicas")) != 1:
+        yield job.at("replicas").problem(f"the Job of the step {step} has one replica", "write 1")
+    containers, needed = template.at("spec", "template", "spec", "containers"), "node" if step == "trainer" else step
+    if needed not in [container.get("name") for container in containers.rows()]:
+        yield containers.problem(f'the Job of the step {step} has no container "{needed}"')

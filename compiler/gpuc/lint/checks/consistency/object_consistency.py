@@ -1,7 +1,9 @@
 from collections import Counter
+from posixpath import dirname
 from typing import Any
 
 from gpuc.admission.pod_security import LEVELS, PREFIX, VERSION
+from gpuc.cluster.index import Index
 from gpuc.cluster.pool import Pool
 from gpuc.cluster.pool_fields import LIMITS, NODES, WEIGHT
 from gpuc.cluster.pools import Pools
@@ -11,9 +13,10 @@ from gpuc.diagnostics.spelling import misspelt, nearest, write
 from gpuc.lint.checks import Findings, check, rule_of
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.objects.object_set import ObjectSet, dig, group, items, pairs
+from gpuc.objects.object_set import ObjectSet, dig, group, home_namespace, items, pairs
 from gpuc.objects.pods import Pods, pods_of
 from gpuc.objects.selectors import wanted_labels
+from gpuc.trace.user_objects import HPA, KEDA, scaled
 
 SELECTOR_WITHOUT_PODS = rule_of("OBJ001")
 NO_VOLUME = rule_of("OBJ002")
@@ -24,6 +27,7 @@ TOO_FEW_NODES = rule_of("OBJ007")
 DYNAMIC_FIELD = rule_of("OBJ023")
 NO_LEVEL = rule_of("OBJ005")
 NO_MODE = rule_of("OBJ008")
+TWO_AUTOSCALERS = rule_of("OBJ025")
 _JOB_SETS: tuple[Path, ...] = (("spec",), ("spec", "template", "spec"))
 """The specs of a JobSet and of a ClusterTrainingRuntime, whose controller adds volumes for its claims.
 
@@ -137,3 +141,17 @@ def _labels(manifest: Manifest, path: Path, labels: Any) -> Findings:
         elif value not in LEVELS:
             fix = write(nearest(str(value), LEVELS))
             yield ObjectFinding(NO_LEVEL, manifest, label_path, f'"{value}" is not one of {", ".join(LEVELS)}', fix)
+
+
+@check(TWO_AUTOSCALERS, kinds=("autoscaling/*", "keda.sh/*", "argoproj.io/*"))
+def autoscalers(objects: ObjectSet) -> Findings:
+    """Yields a finding for every further autoscaler of a workload. Files that no Application syncs are alternatives."""
+    delivered, first = objects.once(Index).delivery.delivered, dict[tuple[object, ...], Manifest]()
+    for scaler in (*objects.of(*HPA), *objects.of(*KEDA)):
+        folder = dirname(scaler.file)
+        place = "" if objects.is_complete else folder if folder in delivered else scaler.file
+        other = first.setdefault((place, home_namespace(scaler), *map(str, scaled(scaler))), scaler)
+        is_moved = "scaledobject.keda.sh/transfer-hpa-ownership" in scaler.annotations
+        if (other.kind, other.name) != (scaler.kind, scaler.name) and not is_moved:
+            message = f"{other} scales the same workload, and each undoes what the other does"
+            yield ObjectFinding(TWO_AUTOSCALERS, scaler, ("spec", "scaleTargetRef"), message)

@@ -12,7 +12,7 @@ from gpuc.admission.validation.validation import with_defaults
 from gpuc.lint.checks import Findings, check, rule_of
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.objects.object_set import ObjectSet, dig, group
+from gpuc.objects.object_set import ObjectSet, dig, group, pairs
 
 REFUSED_FIELD = rule_of("OBJ024")
 _OF_OTHER_RULES = (("metadata", "labels"), ("limits",), ("requests",), ("volumeMounts", "name"))
@@ -30,7 +30,7 @@ def findings(objects: ObjectSet) -> Findings:
 
 def _refused(manifest: Manifest, kind: str) -> Findings:
     written = manifest.document()
-    if "batch.kubernetes.io/controller-uid" in (dig(written, "spec", "selector", "matchLabels") or ()):
+    if "batch.kubernetes.io/controller-uid" in dict(pairs(dig(written, "spec", "selector", "matchLabels"))):
         return  # a Job of a cluster has the selector that the API server generates, and that a new Job cannot have
     reported = set()
     for problem in tables().problems(kind, Field((), with_defaults(written))):

@@ -1,3 +1,4 @@
+import re
 from typing import Any
 
 from gpuc.cluster.pools import Pools
@@ -24,6 +25,12 @@ WITHOUT_CONSTRAINT = rule_of("PLC006")
 NOT_EXPANDED = rule_of("PLC007")
 NOTHING_EXCLUDED = rule_of("PLC008")
 WARNS_EVERYWHERE = rule_of("PLC014")
+WRONG_PATH = rule_of("PLC009")
+_NAME = r"""(?:[A-Za-z_-][\w-]*|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')"""
+_STEP = rf"{_NAME}\s*(?:\[\s*{_NAME}\s*:\s*(?:\*|\d+|{_NAME})\s*\]\s*)?"
+_PATH = re.compile(rf"\s*(?:{_STEP}(?:\.\s*{_STEP})*)?", re.ASCII | re.DOTALL)
+_REFUSED = {"Assign": r"\s*metadata\s*(?:\.|$)", "AssignMetadata": r"(?!\s*metadata\s*\.\s*(?:labels|annotations)\b)"}
+"""The paths of mutators. Source: gatekeeper v3.23.0 pkg/mutation/path/token/scanner.go, path/parser/parser.go"""
 _SELECTORS = ("namespaceSelector", "namespaces", "excludedNamespaces", "labelSelector", "name")
 _DENYING_POINTS = ("*", "validation.gatekeeper.sh", "vap.k8s.io")
 """Enforcement points that refuse objects. The other enforcement points, audit and gator, only report violations."""
@@ -222,3 +229,17 @@ def _has_exclusion(objects: ObjectSet) -> bool:
         for config in objects.of("config.gatekeeper.sh", "Config")
         for _, entry in items(dig(config.body, "spec", "match"))
     )
+
+
+@check(WRONG_PATH, kinds=("mutations.gatekeeper.sh/*",))
+def paths_of_mutators(objects: ObjectSet) -> Findings:
+    """Yields a finding for every location that a mutator cannot have."""
+    for kind in ("Assign", "AssignImage", "AssignMetadata", "ModifySet"):
+        for mutator in objects.of("mutations.gatekeeper.sh", kind):
+            text = dig(mutator.body, "spec", "location")
+            if isinstance(text, str) and not _PATH.fullmatch(text):
+                message = f'"{text}" is no path such as spec.containers[name: main].image'
+                yield ObjectFinding(WRONG_PATH, mutator, ("spec", "location"), message)
+            elif isinstance(text, str) and kind in _REFUSED and re.match(_REFUSED[kind], text):
+                message = "AssignMetadata sets only labels and annotations of metadata, and Assign only other fields"
+                yield ObjectFinding(WRONG_PATH, mutator, ("spec", "location"), message)

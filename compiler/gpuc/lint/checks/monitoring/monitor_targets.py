@@ -1,4 +1,4 @@
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache, cached_property
 from typing import Any
 
@@ -11,13 +11,21 @@ from gpuc.cluster.namespace import ALWAYS
 from gpuc.diagnostics.spelling import missing, misspelt, write
 from gpuc.emit.component import component_named
 from gpuc.emit.component_facts import ANY, ChartLabels, Labels
+from gpuc.kubernetes.selector import matches
 from gpuc.lint.checks import Findings, check, rule_of
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, by_first, dig, group, home_namespace, labels
 from gpuc.objects.pods import pods
+from gpuc.objects.selectors import selector
 
 WRONG_NAMESPACES = rule_of("MON001")
 NO_TARGETS = rule_of("MON002")
+NOT_SELECTED = rule_of("MON003")
+STACK = "kube-prometheus-stack"
+_FIELDS = {"PrometheusRule": "rule", "ServiceMonitor": "serviceMonitor", "PodMonitor": "podMonitor", "Probe": "probe"}
+_READERS = {"Prometheus", "PrometheusAgent", "ThanosRuler", "VMAgent", "VMAlert", "OpenTelemetryCollector"}
+_READING_CHARTS = ("alloy", "k8s-monitoring", "victoria-metrics", "opentelemetry", "grafana-agent", "thanos", "mimir")
+"""Kinds, and parts of the names of charts, that may read the objects too."""
 _WITHOUT_TARGETS = frozenset(
     ("ConfigMap", "LimitRange", "NetworkPolicy", "ResourceQuota", "Role", "RoleBinding", "Secret", "ServiceAccount")
 )
@@ -189,3 +197,42 @@ def _sets(value: Any, keys: tuple[str, ...]) -> bool:
     if isinstance(value, dict):
         return any(bool(item) if key in keys else _sets(item, keys) for key, item in value.items())
     return isinstance(value, list) and any(_sets(item, keys) for item in value)
+
+
+@check(NOT_SELECTED)
+def unselected(objects: ObjectSet) -> Findings:
+    """Yields a finding for every object that the only Prometheus of the input does not select.
+
+    Without own selectors, it selects the objects with the label of the Helm release.
+    """
+    values, installed = objects.values.get(STACK), list(_installed(objects))
+    releases = [release for chart, release in installed if chart == STACK]
+    others = any(part in chart for chart, _ in installed for part in _READING_CHARTS)
+    others = others or any(row.kind in _READERS for row in objects.manifests)
+    is_off = dig(values, "prometheus", "enabled") is False or dig(values, "thanosRuler", "enabled") is True
+    if values is None or len(releases) != 1 or others or is_off:
+        return
+    spec = dig(values, "prometheus", "prometheusSpec")
+    for manifest in objects.manifests:
+        field = _FIELDS.get(manifest.kind) if group(manifest) == MONITORING else None
+        own = dig(spec, f"{field}Selector")
+        if field is None or (not own and dig(spec, f"{field}SelectorNilUsesHelmValues") is False):
+            continue
+        raw = own if isinstance(own, dict) and own else {"matchLabels": {"release": releases[0]}}
+        if not matches(selector(raw), labels(manifest.labels)):
+            wanted = [f"{key}: {value}" for key, value in labels(raw.get("matchLabels")).items()]
+            message = f"the Prometheus of {STACK} selects only other {manifest.kind}s, by {field}Selector"
+            fix = f"add the label {wanted[0]}" if len(wanted) == 1 else ""
+            yield ObjectFinding(NOT_SELECTED, manifest, ("metadata", "labels"), message, fix)
+
+
+def _installed(objects: ObjectSet) -> Iterator[tuple[str, str]]:
+    """Yields the chart and the name of every Helm release of Argo CD and Flux."""
+    for application in applications(objects.of(ARGO, "Application")):
+        for source in application.sources:
+            yield source.chart, str(dig(source.value, "helm", "releaseName") or application.name)
+    for release in objects.of("helm.toolkit.fluxcd.io", "HelmRelease"):
+        spec = release.body.get("spec")
+        target = dig(spec, "targetNamespace")
+        name = dig(spec, "releaseName") or (f"{target}-{release.name}" if target else release.name)
+        yield str(dig(spec, "chart", "spec", "chart") or dig(spec, "chartRef", "name")), str(name)

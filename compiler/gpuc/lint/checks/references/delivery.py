@@ -3,7 +3,7 @@ from collections.abc import Iterator, Mapping
 from itertools import chain
 
 from gpuc.catalog import load
-from gpuc.cluster.application import ARGO, Delivery, Source, application_in
+from gpuc.cluster.application import ARGO, Application, Delivery, Source, application_in, sync_options
 from gpuc.cluster.index import Index
 from gpuc.cluster.queue import from_objects
 from gpuc.diagnostics.spelling import alternatives, missing, misspelt, write
@@ -21,6 +21,18 @@ NOTHING_TO_SYNC = rule_of("DLV002")
 NO_VALUES = rule_of("DLV003")
 SYNCED_TWICE = rule_of("DLV005")
 NO_CHART = rule_of("DLV004")
+TWO_OWNERS = rule_of("DLV006")
+DEFINED_LATER = rule_of("DLV007")
+_SKIP = "SkipDryRunOnMissingResource=true"
+_DEFINERS = {
+    "templates.gatekeeper.sh/ConstraintTemplate": ("spec.crd.spec.names.kind", "", "constraints.gatekeeper.sh"),
+    "apiextensions.crossplane.io/CompositeResourceDefinition": ("spec.names.kind", "spec.group", ""),
+    "kro.run/ResourceGraphDefinition": ("spec.schema.kind", "spec.schema.group", "kro.run"),
+}
+"""The kinds from which a controller makes a CustomResourceDefinition: the kind and the group in it, and the default.
+
+Source: gatekeeper v3.23.0 pkg/controller/constrainttemplate; crossplane v2 apis/apiextensions; kro v0.5 api/v1alpha1
+"""
 FURTHER_GROUPS: dict[str, tuple[str, ...]] = {"lws": ("leaderworkerset.x-k8s.io",)}
 """API groups by chart, for charts that no component of gpuc installs. Source: chart of lws v0.9"""
 FURTHER_PLUGINS = (DevicePlugin("aws.amazon.com/neuron", ("neuron-helm-chart",), "neuron-device-plugin"),)
@@ -28,7 +40,7 @@ FURTHER_PLUGINS = (DevicePlugin("aws.amazon.com/neuron", ("neuron-helm-chart",),
 _KINDS_MAX = 4
 
 
-@check(NOT_SYNCED, NOTHING_TO_SYNC, NO_VALUES, SYNCED_TWICE, NO_CHART)
+@check(NOT_SYNCED, NOTHING_TO_SYNC, NO_VALUES, SYNCED_TWICE, NO_CHART, TWO_OWNERS, DEFINED_LATER)
 def findings(objects: ObjectSet) -> Findings:
     """Yields findings about folders that no or two Applications sync, and about missing folders, values and charts.
 
@@ -43,6 +55,7 @@ def findings(objects: ObjectSet) -> Findings:
         yield from _folder(source, delivery, is_complete=index.tree.is_complete)
         yield from _values(source, delivery, index.tree)
     yield from _twice(delivery)
+    yield from _first_sync(delivery)
     if index.tree.is_complete and not index.tree.has(ARGO, "ApplicationSet"):
         yield from _not_synced(delivery)
         yield from missing_charts(index, delivery)
@@ -63,8 +76,7 @@ def _twice(delivery: Delivery) -> Findings:
     """Yields findings about sources whose folder another Application syncs to the same destination."""
     synced: dict[tuple[str, ...], Source] = {}
     for source in delivery.sources:
-        is_part = any(dig(source.value, "directory", key) is not None for key in ("include", "exclude"))
-        if is_part or any(dig(source.value, key) for key in ("helm", "kustomize", "plugin")):
+        if not _is_plain(source):
             continue  # sources with such settings may create different objects from the same folder
         destination = application_in(source.application).destination
         for folder in delivery.synced_folders(source):
@@ -73,6 +85,40 @@ def _twice(delivery: Delivery) -> Findings:
                 message = f"Application {first.application.name} syncs {folder} to the same destination"
                 yield ObjectFinding(SYNCED_TWICE, source.application, (*source.path, "path"), message)
                 break
+
+
+def _is_plain(source: Source) -> bool:
+    """Returns whether a source applies the objects of its folder as they are."""
+    is_part = any(dig(source.value, "directory", key) is not None for key in ("include", "exclude"))
+    return not is_part and not any(dig(source.value, key) for key in ("helm", "kustomize", "plugin"))
+
+
+def _first_sync(delivery: Delivery) -> Findings:
+    """Yields findings about objects of two Applications, and kinds that a controller defines after the dry run."""
+    first: dict[tuple[str, ...], tuple[Application, Manifest]] = {}
+    for owner in delivery.applications:
+        folders = [name for source in owner.sources if _is_plain(source) for name in delivery.synced_folders(source)]
+        synced = [manifest for folder in folders for manifest in delivery.objects[folder]]
+        made = {kind: manifest for manifest in synced if (kind := _defined(manifest))}
+        for manifest in synced:
+            kind, place = (group(manifest), manifest.kind), owner.destination
+            # The Argo CD of each cluster has its own Applications, and the same name for the cluster.
+            cluster = (posixpath.dirname(owner.manifest.file), place.server, place.name)
+            key = (*cluster, *kind, manifest.namespace or place.namespace, manifest.name)
+            other, same = first.setdefault(key, (owner, manifest))
+            if other.name != owner.name and same is not manifest and other.prunes and owner.prunes:
+                message = f"Application {other.name} has the same object in {same.file}, and both want to own it"
+                yield ObjectFinding(TWO_OWNERS, manifest, ("metadata", "name"), message)
+            if kind in made and _SKIP not in (*owner.options, *sync_options(manifest)):
+                message = f"a controller makes the kind of {made[kind]}, after the dry run of the same Application"
+                yield ObjectFinding(DEFINED_LATER, manifest, ("kind",), message, f"set the sync option {_SKIP}")
+
+
+def _defined(manifest: Manifest) -> tuple[str, str] | None:
+    """Returns the API group and the kind that a controller defines for an object; None for other objects."""
+    row = _DEFINERS.get(f"{group(manifest)}/{manifest.kind}")
+    kind, api_group = (dig(manifest.body, *path.split(".")) for path in row[:2]) if row else (None, None)
+    return (str(api_group or row[2]), str(kind)) if row else None
 
 
 def _not_synced(delivery: Delivery) -> Findings:

@@ -3,12 +3,13 @@ from typing import NamedTuple
 from gpuc.cluster.flavors import FlavorCapacity
 from gpuc.cluster.index import Index
 from gpuc.cluster.pool import named
-from gpuc.cluster.pool_fields import LABELS
+from gpuc.cluster.pool_fields import LABELS, REQUIREMENTS
 from gpuc.cluster.pool_parts import pool_parts
 from gpuc.cluster.queue import from_objects
 from gpuc.diagnostics.finding import Rule
 from gpuc.kubernetes.api_groups import CONSTRAINTS, KARPENTER, KARPENTER_AWS, TEMPLATES
 from gpuc.kubernetes.kueue import GROUP
+from gpuc.kubernetes.node_pool import CAPACITY_TYPE
 from gpuc.kubernetes.quantity import quantity
 from gpuc.lint.checks import Findings, check, rule_of
 from gpuc.manifest.manifest import Kind, Manifest
@@ -19,6 +20,7 @@ from gpuc.verify.references.names import object_references
 
 UNUSED_CAPACITY = rule_of("REF060")
 UNUSED = rule_of("REF061")
+RESERVATIONS = rule_of("REF019")
 
 
 class Unused(NamedTuple):
@@ -46,7 +48,7 @@ KINDS = (
 )
 
 
-@check(UNUSED_CAPACITY, UNUSED, capacity_without_queue.rule)
+@check(UNUSED_CAPACITY, UNUSED, RESERVATIONS, capacity_without_queue.rule)
 def findings(objects: ObjectSet) -> Findings:
     """Yields findings about objects that no other object refers to."""
     index = objects.once(Index)
@@ -62,6 +64,23 @@ def findings(objects: ObjectSet) -> Findings:
     yield from _priorities(index, used)
     yield from _pools(index)
     yield from _config_maps(index, used)
+    yield from _reservations(index)
+
+
+def _reservations(index: Index) -> Findings:
+    """Yields findings about reservations that no node pool of their class uses, and reserved nodes without any."""
+    for row in index.tree.of(KARPENTER_AWS, "EC2NodeClass"):
+        pools = [pool for pool in index.nodes.pools if pool.node_class == (KARPENTER_AWS, row.kind, row.name)]
+        listed = [pool.listed(CAPACITY_TYPE) for pool in pools]
+        if any(items(dig(row.body, "spec", "capacityReservationSelectorTerms"))):
+            wrong = pools[:1] if all(listed) and not any("reserved" in types for types in listed) else []
+            message = f"no NodePool of {row} in the input allows reserved: its capacity reservations stay unused"
+        else:
+            wrong = [pool for pool, types in zip(pools, listed, strict=True) if types == {"reserved"}]
+            message = f"all nodes are reserved, and {row} selects no capacity reservation"
+        for pool in wrong:
+            positions = [need.position for need in pool.requirements if need.key == CAPACITY_TYPE]
+            yield ObjectFinding(RESERVATIONS, pool.manifest, (*pool.place(REQUIREMENTS), *positions[:1]), message)
 
 
 def _lends(manifest: Manifest, objects: ObjectSet) -> bool:

@@ -25,9 +25,11 @@ from gpuc.lint.checks import (
 )
 from gpuc.lint.checks.references.node_labels import FLAVOR_WITHOUT_NODES
 from gpuc.lint.checks.scheduling._smallest_pods import smallest_pods
+from gpuc.lint.checks.scheduling.node_ends import own_pools
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet
+from gpuc.objects.pods import pods_of
 from gpuc.rules.queues.topology import not_static, topology_without_static_nodes
 from gpuc.trace.admission_steps import limit_steps
 from gpuc.trace.cluster_index import ClusterIndex
@@ -72,6 +74,20 @@ def findings(objects: ObjectSet) -> Findings:
     for finding in chain(*(_of_queue(cluster, queue) for queue in cluster.quotas.values()), _never_starts(cluster)):
         first.setdefault((finding.rule.id, id(finding.manifest), finding.path), finding)
     yield from first.values()
+
+
+@check(NEVER_STARTS_IN_INPUT, kinds=(*QUEUES_AND_POOLS, *NAMESPACE_LIMITS, PODS, *POD_NEEDS, *KUEUE_CONFIGURATION))
+def without_queue(objects: ObjectSet) -> Findings:
+    """Yields findings about workloads without a queue that the nodes of the selected node pools cannot hold."""
+    cluster = objects.once(ClusterIndex)
+    for manifest in objects.manifests if cluster.nodes.pools else ():
+        own = list(pods_of(manifest))
+        is_selecting = own and all(not pods.queue and own_pools(pods, cluster.nodes) for pods in own)
+        if is_selecting and (work := workload_of(manifest)) is not None:
+            step = trace_workload(cluster, work, creation=False).failure
+            if step is not None and step.stage is Stage.NODE:
+                path = step.field or own[0].path or ("spec",)
+                yield ObjectFinding(NEVER_STARTS_IN_INPUT, manifest, path, step.message)
 
 
 def _of_queue(cluster: ClusterIndex, queue: Member) -> Findings:
