@@ -47,7 +47,8 @@ def _misplaced(manifest: Manifest) -> Findings:
         for key in [key for key, _ in pairs(dig(document, *path)) if key in _WORDS]:
             word = _WORDS[key]
             read = [other for name, other in maps if name == word["reads"]]
-            is_meant = (manifest.kind == "Namespace") == ("kinds" in word) and place in word["wrong"] and read
+            wrong = (*word["wrong"], *word.get("wrong_in", {}).get(manifest.kind, ()))
+            is_meant = (manifest.kind == "Namespace") == ("kinds" in word) and place in wrong and read
             if is_meant and path not in read and not any(key in dict(pairs(dig(document, *other))) for other in read):
                 where = _PLACES[word["reads"]]
                 message = f"{word['program']} reads {key} only in {where}; here it has no effect"
