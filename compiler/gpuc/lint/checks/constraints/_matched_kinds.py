@@ -1,6 +1,6 @@
 """Which kinds an entry of `match.kinds` of a constraint selects.
 
-Source: gatekeeper v3.23.0 pkg/mutation/match/match.go (matchKinds): the group and the kind are compared as they are
+Source: gatekeeper v3.23.0 pkg/mutation/match/match.go (kindsMatch): the group and the kind are compared as they are
 """
 
 from functools import cache
