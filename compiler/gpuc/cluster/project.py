@@ -84,7 +84,9 @@ class Project:
 
     def permits_application(self, namespace: str) -> bool:
         """Returns whether Applications of a namespace may name the project; an empty namespace is not known."""
-        known = [name for _, name in items(dig(self.manifest.body, "spec", "sourceNamespaces")) if isinstance(name, str)]
+        known = [
+            name for _, name in items(dig(self.manifest.body, "spec", "sourceNamespaces")) if isinstance(name, str)
+        ]
         return not (namespace and self.manifest.namespace) or any(
             _matches(pattern, namespace) for pattern in (self.manifest.namespace, *known)
         )

@@ -5,8 +5,8 @@ from gpuc.diagnostics.contract import Needs
 from gpuc.diagnostics.finding import Path
 from gpuc.diagnostics.spelling import missing, misspelt, write
 from gpuc.kubernetes.api_groups import CONSTRAINTS, TEMPLATES
-from gpuc.lint.checks.constraints._matched_kinds import nothing_matched
 from gpuc.lint.checks import Findings, check, rule_of
+from gpuc.lint.checks.constraints._matched_kinds import nothing_matched
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, grouped, items

@@ -48,11 +48,11 @@ def _namespaces(application: Application, project: Project, index: Index) -> Fin
         message = f"{subject} Applications of namespace {own.namespace}; sourceNamespaces does not list it"
         yield ObjectFinding(NOT_PERMITTED, own, ("metadata", "namespace"), message)
     created = application.created_namespace
-    if created and index.tree.find("", "Namespace", created) is None:
-        if not project.permits_kind(KindName("", "Namespace", created), namespaced=False):
-            message = f"{subject} the kind Namespace, so that CreateNamespace=true fails the sync"
-            path: Path = ("spec", "syncPolicy", "syncOptions")
-            yield ObjectFinding(NOT_PERMITTED, own, path, message, needs="all objects")
+    is_missing = created and index.tree.find("", "Namespace", created) is None
+    if is_missing and not project.permits_kind(KindName("", "Namespace", created), namespaced=False):
+        message = f"{subject} the kind Namespace, so that CreateNamespace=true fails the sync"
+        path: Path = ("spec", "syncPolicy", "syncOptions")
+        yield ObjectFinding(NOT_PERMITTED, own, path, message, needs="all objects")
 
 
 def _objects(manifests: Iterable[Manifest], application: Application, project: Project) -> Findings:

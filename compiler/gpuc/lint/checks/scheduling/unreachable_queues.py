@@ -75,7 +75,9 @@ def findings(objects: ObjectSet) -> Findings:
         yield from of_pools
         return
     first: dict[tuple[str, int, Path], ObjectFinding] = {}
-    for finding in chain(*(_of_queue(cluster, queue) for queue in cluster.quotas.values()), _never_starts(cluster), of_pools):
+    for finding in chain(
+        *(_of_queue(cluster, queue) for queue in cluster.quotas.values()), _never_starts(cluster), of_pools
+    ):
         first.setdefault((finding.rule.id, id(finding.manifest), finding.path), finding)
     yield from first.values()
 
