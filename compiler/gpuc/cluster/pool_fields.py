@@ -50,8 +50,8 @@ class Budget(Struct, frozen=True):
 
     nodes: str
     """A number of nodes or a percentage."""
-    reasons: tuple[str, ...]
-    """The reasons for which the budget counts; empty for all reasons."""
+    reasons: tuple[str, ...] | None
+    """The reasons for which the budget counts; None for all reasons, and an empty list for none."""
     schedule: str
     """When the budget starts to count, as a cron expression in UTC; empty if it always counts."""
     duration: str
@@ -69,6 +69,7 @@ def requirements(raw: Any) -> Iterator[PoolRequirement]:
 def budgets(raw: Any) -> Iterator[Budget]:
     """Yields the budgets of a list. The API server adds the default; an empty list has no limit."""
     for _, row in items([{"nodes": "10%"}] if raw is None else raw):
-        reasons = tuple(str(reason) for _, reason in items(dig(row, "reasons")))
+        written = dig(row, "reasons")
+        reasons = None if written is None else tuple(str(reason) for _, reason in items(written))
         schedule, duration = (str(dig(row, field) or "") for field in ("schedule", "duration"))
         yield Budget(str(dig(row, "nodes")), reasons, schedule, duration)

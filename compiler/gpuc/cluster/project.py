@@ -82,6 +82,15 @@ class Project:
                 return False
         return permits
 
+    def permits_application(self, namespace: str) -> bool:
+        """Returns whether Applications of a namespace may name the project; an empty namespace is not known."""
+        known = [
+            name for _, name in items(dig(self.manifest.body, "spec", "sourceNamespaces")) if isinstance(name, str)
+        ]
+        return not (namespace and self.manifest.namespace) or any(
+            _matches(pattern, namespace) for pattern in (self.manifest.namespace, *known)
+        )
+
     def permits_kind(self, kind: KindName, *, namespaced: bool) -> bool:
         """Returns whether a folder may contain an object of a kind. Its namespace must be permitted as well."""
         allowed, denied = self.kinds[namespaced]

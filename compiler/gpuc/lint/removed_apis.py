@@ -1,4 +1,4 @@
-"""The versions of APIs that Kubernetes no longer serves.
+"""The versions of APIs that Kubernetes or Karpenter no longer serves.
 
 Source: https://kubernetes.io/docs/reference/using-api/deprecation-guide/
 """
@@ -40,6 +40,23 @@ _ROWS = (
     ("flowcontrol.apiserver.k8s.io/v1beta3", "FlowSchema PriorityLevelConfiguration", 32, ""),
 )
 """The version, its kinds, the minor version of Kubernetes 1 that removed it, and what to use; empty for GROUP/v1."""
+_OF_KARPENTER = {
+    ("karpenter.sh/v1alpha5", "Provisioner"): ("0.33", "NodePool of karpenter.sh/v1"),
+    ("karpenter.sh/v1alpha5", "Machine"): ("0.33", "NodeClaim of karpenter.sh/v1"),
+    ("karpenter.k8s.aws/v1alpha1", "AWSNodeTemplate"): ("0.33", "EC2NodeClass of karpenter.k8s.aws/v1"),
+    ("karpenter.sh/v1beta1", "NodePool"): ("1.1", "karpenter.sh/v1"),
+    ("karpenter.sh/v1beta1", "NodeClaim"): ("1.1", "karpenter.sh/v1"),
+    ("karpenter.k8s.aws/v1beta1", "EC2NodeClass"): ("1.1", "karpenter.k8s.aws/v1"),
+}
+"""The version of Karpenter that removed a version of a kind, and what to use.
+
+Source: karpenter.sh/docs/upgrading/upgrade-guide (0.33 and 1.1)
+"""
+_WITHOUT_OLD_KARPENTER = 32
+"""The minor version of Kubernetes from which no version of Karpenter that serves these kinds supports it.
+
+Source: karpenter.sh/docs/upgrading/compatibility
+"""
 _REMOVED = {(api, kind): (minor, use) for api, kinds, minor, use in _ROWS for kind in kinds.split()}
 
 
@@ -49,8 +66,13 @@ def removed(manifest: Manifest, kubernetes: str) -> ObjectFinding | None:
     Args:
         kubernetes: the cluster's minor version, for example "1.35".
     """
+    newest = int(kubernetes.partition(".")[2])
+    if newest >= _WITHOUT_OLD_KARPENTER and (manifest.api, manifest.kind) in _OF_KARPENTER:
+        version, use = _OF_KARPENTER[manifest.api, manifest.kind]
+        message = f"Karpenter {version} removed {manifest.kind} of {manifest.api}; use {use}"
+        return ObjectFinding(REMOVED, manifest, ("apiVersion",), message)
     minor, use = _REMOVED.get((manifest.api, manifest.kind), (0, ""))
-    if not minor or int(kubernetes.partition(".")[2]) < minor:
+    if not minor or newest < minor:
         return None
     use = use or f"{manifest.api.partition('/')[0]}/v1"
     message = f"Kubernetes 1.{minor} removed {manifest.kind} of {manifest.api}; use {use}"

@@ -48,6 +48,12 @@ def change(before: dict[str, Any], after: dict[str, Any], **others: Any) -> Chan
             },
         ),
         (MOVES, MOVES | {"budgets": []}, {"IMP133": "at a time; until now 10% at a time"}),
+        # An empty list of reasons is none: the budget limits nothing.
+        (
+            MOVES | CLOSED,
+            MOVES | {"budgets": [{"nodes": "0", "reasons": []}]},
+            {"IMP131": "all at a time", "IMP133": "replaced all at a time; until now none while"},
+        ),
         # A budget for all reasons becomes one for a reason.
         (
             MOVES | CLOSED,
@@ -154,7 +160,7 @@ BUDGETS = st.lists(
         lambda nodes, hours, reasons: {"nodes": nodes, **hours, **reasons},
         st.sampled_from(("0", "1", "3", "0%", "20%", "100%")),
         st.just({}) | HOURS,
-        st.sampled_from(({}, {"reasons": ["Drifted"]}, {"reasons": ["Empty"]})),
+        st.sampled_from(({}, {"reasons": ["Drifted"]}, {"reasons": ["Empty"]}, {"reasons": []})),
     ),
     max_size=3,
 )
@@ -174,7 +180,8 @@ def _allowed_by_minute(budgets: tuple[Budget, ...]) -> list[tuple[int, ...]]:
     """For each half hour of a week, how many of 1 to 9 nodes Karpenter replaces, flattened."""
     rows: list[Any] = []
     for half in range(7 * 48):
-        own = [row for row in budgets if "Drifted" in (row.reasons or ["Drifted"]) and _is_active(row, half * 30)]
+        counting = [row for row in budgets if row.reasons is None or "Drifted" in row.reasons]
+        own = [row for row in counting if _is_active(row, half * 30)]
         rows += [min((_value(row.nodes, count) for row in own), default=count) for count in range(1, 10)]
     return rows
 

@@ -98,8 +98,8 @@ def _budgets(pool: NodePool | None, reason: str) -> list[Budget]:
     """Returns the budgets for a reason; a budget of 0 if Karpenter cannot read the schedule of any budget."""
     found = pool.budgets if pool else ()
     if any(budget.schedule and _active(budget) is None for budget in found):
-        return [Budget("0", (), "", "")]
-    return [budget for budget in found if not budget.reasons or reason in budget.reasons]
+        return [Budget("0", None, "", "")]
+    return [budget for budget in found if budget.reasons is None or reason in budget.reasons]
 
 
 def _allowed(active: Iterable[Budget], count: int) -> int:

@@ -7,6 +7,7 @@ from gpuc.diagnostics.finding import Path
 from gpuc.diagnostics.spelling import missing, misspelt, write
 from gpuc.kubernetes.api_groups import CONSTRAINTS, TEMPLATES
 from gpuc.lint.checks import Findings, check, rule_of
+from gpuc.lint.checks.constraints._matched_kinds import nothing_matched
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, grouped, items
@@ -24,6 +25,7 @@ DIFFERENT_KINDS = rule_of("PLC004")
 WITHOUT_CONSTRAINT = rule_of("PLC006")
 NOT_EXPANDED = rule_of("PLC007")
 NOTHING_EXCLUDED = rule_of("PLC008")
+NO_OBJECT = rule_of("PLC015")
 WARNS_EVERYWHERE = rule_of("PLC014")
 WRONG_PATH = rule_of("PLC009")
 _NAME = r"""(?:[A-Za-z_-][\w-]*|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')"""
@@ -47,7 +49,7 @@ _SELECTING_MIN = 3
 
 @check(
     DENIES_EVERYWHERE, NO_KINDS, NOT_SELECTED, DIFFERENT_KINDS, UNKNOWN_IN_PARAMETER, WITHOUT_CONSTRAINT,
-    NOT_EXPANDED, NOTHING_EXCLUDED, WARNS_EVERYWHERE, needs=Needs.CLUSTER,
+    NOT_EXPANDED, NOTHING_EXCLUDED, NO_OBJECT, WARNS_EVERYWHERE, needs=Needs.CLUSTER,
     kinds=("Namespace", f"{CONSTRAINTS}/*", f"{TEMPLATES}/*", f"{EXPANSION}/*", "config.gatekeeper.sh/*",
            "kueue.x-k8s.io/LocalQueue", "karpenter.sh/*", "karpenter.k8s.aws/*", "nfd.k8s-sigs.io/NodeFeatureRule"),
 )  # fmt: skip
@@ -81,6 +83,8 @@ def _single_constraint(objects: ObjectSet, constraint: Manifest) -> Findings:
         if not dig(entry, "kinds"):
             text = "no kinds are selected: the constraint applies to every kind of these API groups"
             yield ObjectFinding(NO_KINDS, constraint, ("spec", "match", "kinds", index), text)
+        elif text := nothing_matched(entry):
+            yield ObjectFinding(NO_OBJECT, constraint, ("spec", "match", "kinds", index), text)
     if _denies_everywhere(objects, constraint):
         text = "the constraint denies objects in every namespace, also of the platform: select or exclude namespaces"
         yield ObjectFinding(DENIES_EVERYWHERE, constraint, ("spec", "match", "namespaceSelector"), text)

@@ -16,11 +16,12 @@ from gpuc.lint.checks import Findings, check, rule_of
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, by_first, dig, group, home_namespace, labels
 from gpuc.objects.pods import pods
-from gpuc.objects.selectors import selector
+from gpuc.objects.selectors import selector, wanted_labels
 
 WRONG_NAMESPACES = rule_of("MON001")
 NO_TARGETS = rule_of("MON002")
 NOT_SELECTED = rule_of("MON003")
+NOT_SCRAPED = rule_of("MON004")
 STACK = "kube-prometheus-stack"
 _FIELDS = {"PrometheusRule": "rule", "ServiceMonitor": "serviceMonitor", "PodMonitor": "podMonitor", "Probe": "probe"}
 _READERS = {"Prometheus", "PrometheusAgent", "ThanosRuler", "VMAgent", "VMAlert", "OpenTelemetryCollector"}
@@ -30,6 +31,22 @@ _WITHOUT_TARGETS = frozenset(
     ("ConfigMap", "LimitRange", "NetworkPolicy", "ResourceQuota", "Role", "RoleBinding", "Secret", "ServiceAccount")
 )
 """Kinds of objects that create no services and no pods."""
+
+
+@check(NOT_SCRAPED)
+def selected(objects: ObjectSet) -> Findings:
+    """Yields findings about monitors whose labels no Prometheus of the input selects."""
+    programs = objects.of(MONITORING, "Prometheus")
+    for monitor in objects.once(monitors) if programs else ():
+        field = f"{monitor.kind[:1].lower()}{monitor.kind[1:]}Selector"
+        selectors = [dig(program.body, "spec", field) for program in programs]
+        # A null selector selects nothing, and one that cannot be read may select anything.
+        known = [selector(raw) if isinstance(raw, dict) else None for raw in selectors]
+        own = labels(monitor.manifest.labels)
+        if known and all(found is not None and not matches(found, own) for found in known):
+            wanted = ", ".join(sorted({key for raw in selectors for _, key, _ in wanted_labels(raw, ())}))
+            message = f"{programs[0]} selects no monitor with these labels; its {field} wants {wanted}"
+            yield ObjectFinding(NOT_SCRAPED, monitor.manifest, ("metadata", "labels"), message)
 
 
 @check(WRONG_NAMESPACES, NO_TARGETS)

@@ -12,7 +12,7 @@ from gpuc.kubernetes.toleration import untolerated
 from gpuc.lint.checks import Findings, check, rule_of
 from gpuc.lint.checks.references.taints import OPERATOR_KEPT_OFF
 from gpuc.manifest.manifest import Manifest
-from gpuc.model.names import MIG_CONFIG_LABEL, OPERANDS_LABEL
+from gpuc.model.names import GPU, MIG_CONFIG_LABEL, OPERANDS_LABEL
 from gpuc.objects.embedded import document
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, items, pairs
@@ -33,6 +33,7 @@ _LABELS = {DEVICE_PLUGIN: "nvidia.com/device-plugin.config", MIG_MANAGER: "nvidi
 _MIG_FILE = "config.yaml"
 """The key that the MIG manager reads in its ConfigMap (gpu-operator v26.7.0, assets/state-mig-manager)."""
 SHARED = ".shared"
+_NVIDIA = "nvidia.com/"
 _SHARING = ("timeSlicing", "mps")
 _ABOVE_ONE = re.compile("0*(?:[2-9]|[1-9][0-9]+)")
 _PROFILE = re.compile(r"([12347])g\.\d+gb(?:\+[a-z.]+)?")
@@ -163,7 +164,7 @@ def _unknown(manifest: Manifest, path: Path, name: Any, known: Configurations) -
 def shared_requests(objects: ObjectSet) -> Findings:
     """Yields findings about requests and limits above one for resources that all configurations limit to one."""
     index = objects.once(Index)
-    requesting = [pods for pods in index.pods if any(name.endswith(SHARED) for _, name in pods.resources())]
+    requesting = [pods for pods in index.pods if any(name.startswith(_NVIDIA) for _, name in pods.resources())]
     refused = _refused(index) if requesting else set()
     for pods in requesting if refused else ():
         for path, container in pods.containers():
@@ -185,22 +186,29 @@ def _refused(index: Index) -> set[str]:
     lenient: set[str] = set()
     for text in (text for configs in known for text in configs.texts.values()):
         config = document(index.tree, text)
+        shared: set[str] = set()
         for kind in _SHARING:
             sharing = dig(config, "sharing", kind)
             setting = dig(sharing, "failRequestsGreaterThanOne")
             is_strict = setting is True or (setting is None and kind == "mps")  # the default with MPS
-            (strict if is_strict else lenient).update(_names(sharing))
-    return strict - lenient
+            names = set(_names(sharing))
+            (strict if is_strict else lenient).update(names)
+            shared |= names
+        lenient |= {GPU} - shared  # nodes with this configuration advertise whole GPUs
+    # Nodes without a configuration advertise whole GPUs too.
+    return strict - lenient - (set() if known and all(configs.default in configs.texts for configs in known) else {GPU})
 
 
 def _names(sharing: Any) -> Iterator[str]:
-    """Yields the names of shared resources, except for resources that keep the name of unshared devices."""
+    """Yields the names of shared resources; with MPS, and without a new name, they are those of unshared devices."""
     for _, row in items(dig(sharing, "resources")):
         name, new_name = dig(row, "name"), dig(row, "rename")
         if isinstance(new_name, str):
             yield new_name
         elif isinstance(name, str) and dig(sharing, "renameByDefault") is True:
             yield f"{name}{SHARED}"
+        elif isinstance(name, str):
+            yield name
 
 
 @check(NO_ROOM)

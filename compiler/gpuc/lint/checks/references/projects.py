@@ -3,6 +3,7 @@ from collections.abc import Iterable
 from gpuc.cluster.application import Application, Destination
 from gpuc.cluster.index import Index
 from gpuc.cluster.project import KindName, Project, project_of
+from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.api_groups import CONSTRAINTS, TEMPLATES
 from gpuc.lint.checks import Findings, check, rule_of
 from gpuc.manifest.manifest import Manifest
@@ -25,6 +26,7 @@ def findings(objects: ObjectSet) -> Findings:
         if (name := destination.namespace) and not _may_permit(project, destination):
             message = f"AppProject {project.name} does not permit namespace {name} on the server of this destination"
             yield ObjectFinding(NOT_PERMITTED, application.manifest, ("spec", "destination", "namespace"), message)
+        yield from _namespaces(application, project, index)
         for source in application.sources:
             if source.url and not project.permits_repository(source.url):
                 permitted = ", ".join(project.repositories) or "none"
@@ -33,6 +35,24 @@ def findings(objects: ObjectSet) -> Findings:
             folders = index.delivery.synced_folders(source)
             manifests = (manifest for folder in folders for manifest in index.delivery.objects[folder])
             yield from _objects(manifests, application, project)
+
+
+def _namespaces(application: Application, project: Project, index: Index) -> Findings:
+    """Yields findings about the namespace of an Application, and about one that Argo CD should create for it.
+
+    Source: argo-cd v3.5.7 pkg/apis/application/v1alpha1/app_project_types.go (IsAppNamespacePermitted);
+    gitops-engine pkg/sync/sync_context.go (getSyncTasks): the created Namespace is a resource like any other
+    """
+    own, subject = application.manifest, f"AppProject {project.name} does not permit"
+    if not project.permits_application(own.namespace):
+        message = f"{subject} Applications of namespace {own.namespace}; sourceNamespaces does not list it"
+        yield ObjectFinding(NOT_PERMITTED, own, ("metadata", "namespace"), message)
+    created = application.created_namespace
+    is_missing = created and index.tree.find("", "Namespace", created) is None
+    if is_missing and not project.permits_kind(KindName("", "Namespace", created), namespaced=False):
+        message = f"{subject} the kind Namespace, so that CreateNamespace=true fails the sync"
+        path: Path = ("spec", "syncPolicy", "syncOptions")
+        yield ObjectFinding(NOT_PERMITTED, own, path, message, needs="all objects")
 
 
 def _objects(manifests: Iterable[Manifest], application: Application, project: Project) -> Findings:

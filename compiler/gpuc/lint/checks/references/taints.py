@@ -252,10 +252,11 @@ def startup_taints(objects: ObjectSet) -> Findings:
     tainted = [(pool, taint) for pool in index.nodes.pools for taint in pool.startup_taints]
     for pool, taint in tainted:
         suggestion = misspelt(taint.key, AGENTS)
-        if (suggestion or index.tree.is_complete) and not removing_agent(index.tree, pool, taint):
+        if not removing_agent(index.tree, pool, taint):
             path: Path = (*STARTUP_TAINTS, taint.index, "key")
             message = f"no known agent and no pods remove the taint {taint}{alternatives((), suggestion)}"
-            yield ObjectFinding(UNREMOVED_TAINT, pool.manifest, path, message, write(suggestion))
+            needs = "" if suggestion else "all objects"
+            yield ObjectFinding(UNREMOVED_TAINT, pool.manifest, path, message, write(suggestion), needs=needs)
 
 
 def _idle(pods: Pods, index: Index) -> Findings:

@@ -47,8 +47,10 @@ def _misplaced(manifest: Manifest) -> Findings:
         for key in [key for key, _ in pairs(dig(document, *path)) if key in _WORDS]:
             word = _WORDS[key]
             read = [other for name, other in maps if name == word["reads"]]
-            is_meant = (manifest.kind == "Namespace") == ("kinds" in word) and place in word["wrong"] and read
+            effect = word.get("effects", {}).get(f"{manifest.kind} {place}", "")
+            is_wrong = place in word["wrong"] or effect
+            is_meant = (manifest.kind == "Namespace") == ("kinds" in word) and is_wrong and read
             if is_meant and path not in read and not any(key in dict(pairs(dig(document, *other))) for other in read):
                 where = _PLACES[word["reads"]]
-                message = f"{word['program']} reads {key} only in {where}; here it has no effect"
+                message = f"{word['program']} reads {key} only in {where}; {effect or 'here it has no effect'}"
                 yield ObjectFinding(NOT_READ, manifest, (*path, key), message, f"move it to {where}", on_key=True)

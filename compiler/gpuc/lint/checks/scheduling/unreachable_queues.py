@@ -6,13 +6,16 @@ The checks trace the smallest pod that requests a resource of a ClusterQueue thr
 from itertools import chain
 
 from gpuc.cluster.flavors import FlavorCapacity, ResourceFlavor
+from gpuc.cluster.instance_labels import all_types, meets_type
 from gpuc.cluster.pool import named
 from gpuc.cluster.pool_fields import LIMITS, REQUIREMENTS
 from gpuc.cluster.queue import Member, parent
 from gpuc.diagnostics.contract import PODS
 from gpuc.diagnostics.finding import Path
+from gpuc.diagnostics.words import first_names
 from gpuc.kubernetes.amounts import Amounts, described, pods_that_fit, quantity_text
 from gpuc.kubernetes.kueue import QUEUE_LABEL
+from gpuc.kubernetes.node_pool import AWS_INSTANCE, INSTANCE_TYPE
 from gpuc.kubernetes.selector import equals
 from gpuc.lint.checks import (
     KUEUE_CONFIGURATION,
@@ -38,6 +41,7 @@ from gpuc.trace.steps import Stage
 from gpuc.trace.tracer import trace_workload
 from gpuc.trace.workload import PodSet, Workload, workload_of
 
+_FAMILY = f"{AWS_INSTANCE}family"
 NO_QUOTA = rule_of("SCD001")
 UNADVERTISED = rule_of("SCD002")
 NO_NODE = rule_of("SCD003")
@@ -68,10 +72,14 @@ def findings(objects: ObjectSet) -> Findings:
     Other checks report missing references, labels that no node pool sets, and taints that are not tolerated.
     """
     cluster = objects.once(ClusterIndex)
+    of_pools = _without_types(cluster)
     if not cluster.quotas:
+        yield from of_pools
         return
     first: dict[tuple[str, int, Path], ObjectFinding] = {}
-    for finding in chain(*(_of_queue(cluster, queue) for queue in cluster.quotas.values()), _never_starts(cluster)):
+    for finding in chain(
+        *(_of_queue(cluster, queue) for queue in cluster.quotas.values()), _never_starts(cluster), of_pools
+    ):
         first.setdefault((finding.rule.id, id(finding.manifest), finding.path), finding)
     yield from first.values()
 
@@ -88,6 +96,24 @@ def without_queue(objects: ObjectSet) -> Findings:
             if step is not None and step.stage is Stage.NODE:
                 path = step.field or own[0].path or ("spec",)
                 yield ObjectFinding(NEVER_STARTS_IN_INPUT, manifest, path, step.message)
+
+
+def _without_types(cluster: ClusterIndex) -> Findings:
+    """Yields findings about node pools whose requirements exclude all instance types that they list."""
+    for pool in cluster.nodes.pools:
+        families = pool.listed(_FAMILY)
+        known = [name for name in all_types(pool.catalog) if name.partition(".")[0] in families]
+        is_new = not families <= {name.partition(".")[0] for name in known}
+        names = sorted(pool.listed(INSTANCE_TYPE)) or ([] if is_new else known)
+        if names and all(meets_type(pool.catalog, name, pool.offer) is False for name in names):
+            alone = [
+                key
+                for key, domain in pool.offer.items()
+                if all(meets_type(pool.catalog, name, {key: domain}) is False for name in names)
+            ]
+            cause = f": none of {first_names(names, 3)} has a value that {' or '.join(alone)} allows" if alone else ""
+            message = f"the requirements exclude all instance types{cause}"
+            yield ObjectFinding(NO_NODE, pool.manifest, pool.place(REQUIREMENTS), message)
 
 
 def _of_queue(cluster: ClusterIndex, queue: Member) -> Findings:
