@@ -20,7 +20,7 @@ def cases(cluster: Cluster) -> Iterator[Case]:
         yield from _stuck(queue, minutes)
 
 
-class _Metrics:
+class QueueMetrics:
     """The metrics of one ClusterQueue, of both replicas of Kueue."""
 
     def __init__(self, queue: ClusterQueue) -> None:
@@ -63,7 +63,7 @@ class _Metrics:
 
 
 def _stuck(queue: ClusterQueue, minutes: int) -> Iterator[Case]:
-    metrics, name = _Metrics(queue), f"ClusterQueue {queue.name}"
+    metrics, name = QueueMetrics(queue), f"ClusterQueue {queue.name}"
     late = f"{2 * minutes + 3}m"
     everything = {quota.pool.name: 1.0 for quota in queue.pool_quotas}
     first = {queue.pool_quotas[0].pool.name: 1.0}
