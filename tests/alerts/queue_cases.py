@@ -15,6 +15,7 @@ def cases(cluster: Cluster) -> Iterator[Case]:
     queues = [part for queue in cluster.queues for part in queue.cluster_queues]
     yield from table_cases("queues", queue=queues[0].name)
     yield from table_cases("evictions", queue=queues[0].name)
+    yield from table_cases("waiting", queue=queues[0].name)
     minutes = pods_ready_minutes(cluster)
     for queue in queues:
         yield from _stuck(queue, minutes)

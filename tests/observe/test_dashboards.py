@@ -53,6 +53,8 @@ def queries(name: str, store: Store, cluster: str) -> dict[str, str]:
         for variable in dashboard["templating"]["list"]:
             if variable["type"] == "query":
                 values[variable["name"]] = chosen(variable, values, store, cluster)
+        for mark in dashboard.get("annotations", {"list": ()})["list"]:
+            found[f"{dashboard['uid']}: {mark['name']}"] = replaced(mark["expr"], values)
         for panel in dashboard["panels"]:
             for target in panel["targets"]:
                 key = f"{dashboard['uid']}: {panel['title']}: {target['refId']}"
