@@ -81,7 +81,7 @@ $(VENV)/.conformance: $(VENV)/.installed
 	$(INSTALL) --editable '.[conformance]' --editable ./rehearsal
 	@touch $@
 
-conformance: tools tools-jobset $(VENV)/.conformance  ## Compare gpuc with real programs: gator, kubeconform, rehearsals, planted mistakes, random gangs, random workloads.
+conformance: tools tools-jobset $(VENV)/.conformance  ## Compare gpuc with real programs: gator, kubeconform, rehearsals, planted mistakes, random gangs, random workloads, Prometheus and Alertmanager if found.
 	$(BIN)/python -m tests.conformance.run
 
 observe: $(VENV)/.installed  ## Test rules, dashboards and notifications with Prometheus and Alertmanager (Debian's packages, unpacked without root; needs Go).
@@ -93,7 +93,7 @@ torch: $(VENV)/.installed  ## Install PyTorch into .venv/torch, unless GPUC_TORC
 	  || { $(PYTHON) -m venv $(TORCH) && { $(TORCH_PIP) --index-url $(TORCH_CPU) torch numpy || $(TORCH_PIP) torch numpy; }; } \
 	  || echo "PyTorch cannot be installed; the test of the gang command will not run"
 
-conformance-all: tools tools-jobset torch $(VENV)/.conformance  ## The same with more random gangs, a gang with torchrun, LeaderWorkerSets, NodeConfigs, the GPU gate, alerts, undetected mutations, Argo CD and all draws of the tests; writes benchmarks/conformance.md, trace.md and argocd.md (GPUC_CHARTS: folder of charts).
+conformance-all: tools tools-jobset torch $(VENV)/.conformance  ## The same with more random gangs, a gang with torchrun, LeaderWorkerSets, NodeConfigs, the GPU gate, alerts, dashboards, notifications, undetected mutations, Argo CD and all draws of the tests; writes benchmarks/conformance.md, trace.md and argocd.md (GPUC_CHARTS: folder of charts).
 	$(BIN)/python -m tests.conformance.long
 	$(BIN)/python -m pytest -m '' --full
 

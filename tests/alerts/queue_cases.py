@@ -15,12 +15,13 @@ def cases(cluster: Cluster) -> Iterator[Case]:
     queues = [part for queue in cluster.queues for part in queue.cluster_queues]
     yield from table_cases("queues", queue=queues[0].name)
     yield from table_cases("evictions", queue=queues[0].name)
+    yield from table_cases("waiting", queue=queues[0].name)
     minutes = pods_ready_minutes(cluster)
     for queue in queues:
         yield from _stuck(queue, minutes)
 
 
-class _Metrics:
+class QueueMetrics:
     """The metrics of one ClusterQueue, of both replicas of Kueue."""
 
     def __init__(self, queue: ClusterQueue) -> None:
@@ -63,7 +64,7 @@ class _Metrics:
 
 
 def _stuck(queue: ClusterQueue, minutes: int) -> Iterator[Case]:
-    metrics, name = _Metrics(queue), f"ClusterQueue {queue.name}"
+    metrics, name = QueueMetrics(queue), f"ClusterQueue {queue.name}"
     late = f"{2 * minutes + 3}m"
     everything = {quota.pool.name: 1.0 for quota in queue.pool_quotas}
     first = {queue.pool_quotas[0].pool.name: 1.0}

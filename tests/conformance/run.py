@@ -23,6 +23,7 @@ from tests.conformance import (
     generated_pods,
     imported_rules,
     late_pods,
+    observed,
     planted_mistakes,
     readmes,
     refused_workloads,
@@ -76,6 +77,7 @@ def _checks(programs: Programs, folder: Path, crds: Path | None, is_long: bool) 
             spec = compiled_spec(ROOT, f"specs/{name}.yaml")
             yield from core_kinds.validate(programs.path("kubeconform"), folder / "schemas", spec)
     yield from _alerts(folder / "alerts")
+    yield from () if is_long else _observed()
     imported, rule_objects = folder / "imported", imported_rules.LONG_COUNT if is_long else imported_rules.COUNT
     yield from _guarded(
         "the comparison of lint with the API server",
@@ -118,6 +120,14 @@ def _alerts(folder: Path) -> Iterator[CheckResult]:
         print(f"the alerts are not tested: {promtool.MISSING}", flush=True)
         return
     yield from _guarded("the test of the alerts", lambda: alert_rules.checks(program, folder))
+
+
+def _observed() -> Iterator[CheckResult]:
+    """The results with Prometheus and Alertmanager; none if a program is missing, and a message reports that."""
+    if problem := observed.missing():
+        print(f"the dashboards and notifications are not tested: {problem}", flush=True)
+        return
+    yield from _guarded("the test of the dashboards and notifications", observed.checks)
 
 
 def _guarded(name: str, action: Callable[[], Iterable[CheckResult]]) -> Iterator[CheckResult]:

@@ -79,7 +79,9 @@ def test_clusters_with_the_same_components_share_the_texts() -> None:
 @pytest.mark.parametrize("name", HUB_CLUSTERS)
 def test_each_selector_has_the_cluster_if_the_store_has_several(name: str) -> None:
     parser = pytest.importorskip("promql_parser")
-    for panel in panels(name):
+    marks = [mark for board in boards(name).values() for mark in board.get("annotations", {"list": ()})["list"]]
+    assert marks
+    for panel in (*panels(name), {"targets": marks}):
         for target in panel["targets"]:
             assert target["expr"].count('cluster="$cluster"') == len(list(metric_names(target["expr"])))
             parser.parse(target["expr"])
@@ -111,7 +113,9 @@ def test_the_schema_of_grafana_knows_all_keys(name: str) -> None:
     plugins.register_default_plugins()
     for board in boards(name).values():
         again = json.loads(json.dumps(models.Dashboard.from_json(board), cls=encoder))
-        assert missing(board, again) == []
+        lost = missing(board, again)
+        # The schema says of queries of annotations that they are to do. titleFormat is in the models of no version.
+        assert [path for path in lost if not re.match(r"\.annotations\.list\[\d\]\.titleFormat:", path)] == []
     for kind in {panel["type"] for panel in panels(name)}:  # the schema accepts other types without a look at options
         import_module(f"grafana_foundation_sdk.models.{kind.replace('-', '')}")
 

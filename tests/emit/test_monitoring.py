@@ -123,6 +123,7 @@ def test_metrics_of_rules_are_those_of_the_pinned_versions(name: str, shared: Pa
         # reference/metrics.md lists the metric.
         "operator_ec2nodeclass_status_condition_current_status_seconds",
         *("kueue_" + row for row in re.findall(r"name: (\w+), type", (pages.parent / "metrics.yaml").read_text())),
+        *("kueue_admission_wait_time_seconds" + part for part in ("_bucket", "_count")),  # the parts of a histogram
         # Karpenter writes these only for NodePools with limits, and after the first repair.
         *("karpenter_nodepools_limit", "karpenter_nodeclaims_unhealthy_disrupted_total"),
     }

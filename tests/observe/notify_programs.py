@@ -26,6 +26,7 @@ from tests.observe.programs import MISSING, find
 CONVERT = Path(__file__).with_name("convert")
 PACKAGE = "prometheus-alertmanager"
 MAY_FETCH = os.environ.get("GPUC_OBSERVE") == "1"
+NOT_BUILT = "the converter was not built: run `make observe` (needs Go, and some minutes once)"
 Labels = Mapping[str, str]
 
 
@@ -37,16 +38,26 @@ def alertmanager_programs() -> tuple[Path, Path]:
     return server, tool
 
 
-def converter() -> Path:
-    """Returns the program that converts with the code of the operator; skips the test without it."""
+def converter_file() -> Path:
+    """Returns where the program is, or will be, that converts with the code of the operator."""
     pins = b"".join((CONVERT / name).read_bytes() for name in ("go.mod", "go.sum", "main.go"))
-    program = Path(cache_folder("tools")) / "convert" / hashlib.sha256(pins).hexdigest()[:16] / "convert"
-    go = shutil.which("go") or "/usr/local/go/bin/go"
-    if MAY_FETCH and not program.exists() and os.access(go, os.X_OK):
+    return Path(cache_folder("tools")) / "convert" / hashlib.sha256(pins).hexdigest()[:16] / "convert"
+
+
+def build_converter() -> None:
+    """Builds the converter, if it was not built and Go is found."""
+    program, go = converter_file(), shutil.which("go") or "/usr/local/go/bin/go"
+    if not program.exists() and os.access(go, os.X_OK):
         subprocess.run((go, "build", "-p", "2", "-ldflags=-s -w", "-o", program, "."), cwd=CONVERT, check=True)
-    if not program.exists():
-        pytest.skip("the converter was not built: run `make observe` (needs Go, and some minutes once)")
-    return program
+
+
+def converter() -> Path:
+    """Returns the converter; skips the test without it."""
+    if MAY_FETCH:
+        build_converter()
+    if not converter_file().exists():
+        pytest.skip(NOT_BUILT)
+    return converter_file()
 
 
 def converted(program: Path, strategy: str, version: str, objects: Sequence[Mapping[str, Any]]) -> str:

@@ -114,6 +114,8 @@ def _state(cluster: Cluster) -> Iterator[str]:
         request = {**holder.pod, "node": holder.node, "resource": metric_resource(holder.resource), "unit": "integer"}
         yield f"{text('kube_pod_container_resource_requests', request)} 1\n"
         yield f"{text('kube_pod_container_status_restarts_total', holder.pod)} 0\n"
+        for gauge in ("train_tokens_per_second", "train_model_flops_per_token"):  # of the program, not of the exporter
+            yield f"{text(gauge, holder.pod)} 1000\n"
         for phase in ("Pending", "Running", "Succeeded", "Failed", "Unknown"):
             pod = {key: value for key, value in holder.pod.items() if key != "container"}
             yield f"{text('kube_pod_status_phase', {**pod, 'phase': phase})} {int(phase == 'Running')}\n"

@@ -53,6 +53,8 @@ def queries(name: str, store: Store, cluster: str) -> dict[str, str]:
         for variable in dashboard["templating"]["list"]:
             if variable["type"] == "query":
                 values[variable["name"]] = chosen(variable, values, store, cluster)
+        for mark in dashboard.get("annotations", {"list": ()})["list"]:
+            found[f"{dashboard['uid']}: {mark['name']}"] = replaced(mark["expr"], values)
         for panel in dashboard["panels"]:
             for target in panel["targets"]:
                 key = f"{dashboard['uid']}: {panel['title']}: {target['refId']}"
@@ -79,10 +81,12 @@ def replaced(text: str, values: dict[str, str]) -> str:
 def test_every_query_returns_data(store: tuple[tuple[str, ...], Store]) -> None:
     names, prometheus = store
     for name in names:
+        has_peak = any(pool.gpu.peak_tflops for pool in example(name).gpu_pools)  # the catalog has none of the L4
+        unknown = () if has_peak else ('gpuc:namespace_mfu:ratio{namespace="vision"}',)
         empty, end = {"": ""}, time.monotonic() + SECONDS
         while empty and time.monotonic() < end:
             asked = queries(name, prometheus, name)
-            empty = {key: query for key, query in asked.items() if not prometheus.ask(query)}
+            empty = {key: query for key, query in asked.items() if query not in unknown and not prometheus.ask(query)}
         assert not empty
         assert len(asked) > 60
     assert prometheus.broken_rules() == []

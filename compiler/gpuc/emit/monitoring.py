@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from gpuc.diagnostics.finding import Path
 from gpuc.emit.alerts import rules_by_group
 from gpuc.emit.alerts.alert import Alert, Record, Rule
 from gpuc.emit.alerts.promql import of_cluster
 from gpuc.emit.component import Component, Monitor, needed_components
-from gpuc.emit.notify import notifications
+from gpuc.emit.notify import KIND, notification_spec
 from gpuc.emit.sync import wave
 from gpuc.manifest.manifest import Artifact, Body, Manifest
 from gpuc.model import Cluster
@@ -33,7 +35,9 @@ def monitoring(cluster: Cluster) -> Iterator[Artifact]:
             rows = [_rule(cluster, observability, rule) for rule in rules]
             spec = {"groups": [{"name": f"gpuc-{group}", "rules": rows}]}
             yield _object(cluster, observability, f"rules/{group}", "PrometheusRule", group, spec)
-    yield from notifications(cluster, observability)
+    if notify := observability.notify:
+        config = _object(cluster, observability, "notify", KIND[1], "notify", notification_spec(cluster, notify))
+        yield replace(config, api=f"{KIND[0]}/v1alpha1", origin=(*ORIGIN, "notify"))
 
 
 def _monitor(cluster: Cluster, observability: Observability, component: Component, monitor: Monitor) -> Manifest:

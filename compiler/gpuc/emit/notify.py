@@ -10,32 +10,26 @@ Source: prometheus-operator v0.93.0 pkg/alertmanager/amcfg.go (getEnforcer, proc
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from gpuc.diagnostics.finding import Path
 from gpuc.emit.alerts import alerts
 from gpuc.emit.alerts.alert import any_of
-from gpuc.emit.sync import wave
-from gpuc.manifest.manifest import Body, Kind, Manifest
+from gpuc.manifest.manifest import Body, Kind
 from gpuc.model import Cluster, Tenant
-from gpuc.spec.notify import Email, Integration, PagerDuty, Receiver, Route, Slack
+from gpuc.spec.notify import Email, Integration, Notify, PagerDuty, Receiver, Route, Slack
 from gpuc.spec.platform import Observability
 
 KIND: Kind = ("monitoring.coreos.com", "AlertmanagerConfig")
-ORIGIN: Path = ("spec", "observability", "notify")
 NO_RECEIVER = "none"
 """The receiver of alerts that no route takes; it sends nothing. The first route must have a receiver."""
 _SUMMARIES = '{{ range .Alerts }}{{ .Labels.severity }}: {{ .Annotations.summary }}{{ "\\n" }}{{ end }}'
 
 
-def notifications(cluster: Cluster, observability: Observability) -> Iterator[Manifest]:
-    """Yields the AlertmanagerConfig, if the spec has `observability.notify`.
+def notification_spec(cluster: Cluster, notify: Notify) -> Body:
+    """Returns the spec of the AlertmanagerConfig.
 
     The first route takes only the alerts of gpuc and of this cluster: with the strategy None, the operator gives it all
     alerts of the Alertmanager. The operator also sets `continue`, so other routes of the Alertmanager still apply.
     """
-    notify = observability.notify
-    if notify is None:
-        return
-    spec = {
+    return {
         "receivers": [
             {"name": NO_RECEIVER},
             *({"name": name, **_configuration(receiver)} for name, receiver in notify.receivers.items()),
@@ -51,10 +45,6 @@ def notifications(cluster: Cluster, observability: Observability) -> Iterator[Ma
         },
         "inhibitRules": list(_inhibitions(cluster)),
     }
-    file, name = cluster.out("monitoring/notify.yaml"), f"gpuc-{cluster.name}-notify"
-    labels, namespace = {"release": observability.prometheus.release}, observability.namespace
-    api = f"{KIND[0]}/v1alpha1"
-    yield Manifest(file, ORIGIN, api, KIND[1], name, {"spec": spec}, namespace, labels, wave(0))
 
 
 def secret_keys(observability: Observability) -> dict[str, list[str]]:

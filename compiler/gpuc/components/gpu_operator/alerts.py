@@ -29,10 +29,11 @@ IDLE_MINUTES = {"training": 30, "inference": 360, "interactive": 120}
 """How long the GPU of a pod must be idle before the alert fires, by purpose of the pool."""
 _GPU = "GPU {{ $labels.gpu }} of node {{ $labels.hostname }}"
 _TENANT = (
-    "* on (namespace) group_left (tenant) (gpuc:namespace:info "
-    "or on (namespace) group by (namespace) (DCGM_FI_PROF_GR_ENGINE_ACTIVE))"
+    "* on (hostname) group_left (pool) gpuc:node:info * on (namespace) group_left (tenant) (gpuc:namespace:info "
+    "or on (namespace) group by (namespace) (DCGM_FI_PROF_GR_ENGINE_ACTIVE)) "
+    'and on (pool) gpuc:pool:info{purpose="%s"}'
 )
-"""PromQL that adds the tenant to series of pods. Those of namespaces without a tenant stay as they are."""
+"""PromQL that adds the pool and the tenant to series of pods, in pools of a purpose. A namespace may have no tenant."""
 _REPLACE = "Follow the section Replace a broken node in the README of the cluster."
 
 
@@ -41,6 +42,8 @@ HARDWARE = (
     *("GpucCorrectedEccBurst", "GpucThermalSlowdown", "GpucHot", "GpucPcieReplay"),
 )
 """The alerts for one GPU that every cluster with GPUs has."""
+TRAINING = ("GpucLowTensor", "GpucHangSuspected", "GpucStraggler")
+"""The alerts for training runs that waste their GPUs."""
 NVLINK_COUNTERS = ("ampere", "hopper")
 """The architectures whose NVSwitch machines have the error counters of the alert. Blackwell has bit error rates."""
 
@@ -65,7 +68,7 @@ def gpu_alerts(cluster: Cluster) -> Iterator[Alert]:
     yield alert("GpucMixedDrivers")
     yield from _idle(cluster, held)
     if any(pool.spec.purpose == "training" for pool in cluster.gpu_pools):
-        yield from (alert(name, held=held, tenant=_TENANT) for name in ("GpucLowTensor", "GpucHangSuspected"))
+        yield from (alert(name, held=held, tenant=_TENANT % "training", gpu=_GPU) for name in TRAINING)
 
 
 def _telemetry(cluster: Cluster, exporter: str) -> Alert:
@@ -93,8 +96,7 @@ def _idle(cluster: Cluster, held: str) -> Iterator[Alert]:
                 ("purpose", purpose),
                 minutes=minutes,
                 held=held,
-                tenant=_TENANT,
-                purpose=purpose,
+                tenant=_TENANT % purpose,
                 fraction=IDLE_FRACTION,
                 idle_minutes=minutes,
                 gpu=_GPU.removeprefix("GPU "),

@@ -6,22 +6,12 @@ the DCGM exporter
 
 from collections.abc import Iterator
 from fractions import Fraction
+from pathlib import Path
 
 from gpuc.catalog.operations import Xid
 from gpuc.emit.alerts.alert import Record, fact, records
 from gpuc.model import Cluster, GpuPool
 from gpuc.model.names import GPU
-
-USE = (
-    *("gpuc:piece_engine_active:ratio", "gpuc:piece_sm_active:ratio", "gpuc:piece_memory_used:ratio"),
-    *("gpuc:pool_engine_active:ratio", "gpuc:pool_sm_active:ratio", "gpuc:pool_memory_used:ratio"),
-    *("gpuc:pod_engine_active:gpus", "gpuc:pod_sm_active:gpus"),
-    *("gpuc:tenant_busy:gpus", "gpuc:tenant_sm_active:gpus", "gpuc:queue_busy:gpus", "gpuc:queue_sm_active:gpus"),
-    *("gpuc:tenant_memory_used:bytes", "gpuc:queue_memory_used:bytes"),
-    *("gpuc:namespace_held:gpus", "gpuc:tenant_held:gpus", "gpuc:pool_offered:gpus"),
-)
-"""The recording rules for the use of GPUs. A rule follows those that it reads."""
-MFU = ("gpuc:namespace_model:flops", "gpuc:namespace_mfu:ratio")
 
 
 def gpu_records(cluster: Cluster) -> Iterator[Record]:
@@ -34,12 +24,10 @@ def gpu_records(cluster: Cluster) -> Iterator[Record]:
             value = f"{part.numerator}" if part.denominator == 1 else f"{part.numerator} / {part.denominator}"
             labels = {"resource": metric_resource(resource), "kueue_resource": resource, "GPU_I_PROFILE": profile}
             yield fact("gpuc:unit:gpus", value, pool=pool.name, **labels)
-    yield from records(*USE)
-    peaks = {pool.name: pool.gpu.peak_tflops for pool in cluster.gpu_pools if pool.gpu.peak_tflops}
-    for name, tflops in peaks.items():
-        yield fact("gpuc:pool_peak:flops", f"{tflops:g}e12", pool=name)
-    if peaks:
-        yield from records(*MFU)
+    for pool in cluster.gpu_pools:
+        if pool.gpu.peak_tflops:
+            yield fact("gpuc:pool_peak:flops", f"{pool.gpu.peak_tflops:g}e12", pool=pool.name)
+    yield from records(Path(__file__).parent)
 
 
 def level(xid: Xid) -> str:

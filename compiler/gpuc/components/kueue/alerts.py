@@ -7,18 +7,17 @@ Source: kubernetes-sigs/kueue v0.19.2 pkg/metrics/metrics.go, pkg/util/roletrack
 """
 
 from collections.abc import Iterator
+from pathlib import Path
 
 from gpuc.emit.alerts.alert import Alert, Record, alert, any_of, events, records
 from gpuc.emit.substrate import substrate_output
 from gpuc.model import Cluster
 from gpuc.model.time_limits import pods_ready_minutes
 
-RECORDS = ("gpuc:queue_nominal:gpus", "gpuc:queue_used:gpus", "gpuc:queue_borrowed:gpus", "gpuc:queue_lent:gpus")
-
 
 def queue_records(cluster: Cluster) -> Iterator[Record]:
     """Yields the quota of each queue on each GPU pool: nominal, used, borrowed and lent."""
-    return records(*RECORDS) if cluster.gpu_pools else iter(())
+    yield from records(Path(__file__).parent) if cluster.gpu_pools else ()
 
 
 def queue_alerts(cluster: Cluster) -> Iterator[Alert]:
@@ -34,7 +33,7 @@ def queue_alerts(cluster: Cluster) -> Iterator[Alert]:
     )
     failed = f'kueue_evicted_workloads_total{{{queues},reason="NodeFailures"}}'
     yield alert("GpucNodeFailureEvictions", evicted=events(failed, 60))
-    yield alert("GpucEvictLoop", queues=queues)
+    yield from (alert(name, queues=queues) for name in ("GpucEvictLoop", "GpucWaitTooLong"))
 
 
 def _stuck(queues: str, minutes: int) -> str:

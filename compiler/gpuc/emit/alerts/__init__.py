@@ -1,6 +1,7 @@
 """Rules of Prometheus: the alerts and records of the components, and those that belong to no component."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 from gpuc.emit.alerts.alert import INSTANCE_TYPE_LABEL, POOL, Alert, Record, Rule, alert, fact, records
 from gpuc.emit.component import by_section, needed_components
@@ -18,7 +19,7 @@ def rules_by_group(cluster: Cluster) -> dict[str, list[Rule]]:
     last, because a new namespace or pool then moves few rules: `gpuc plan` compares the rules by their places. In the
     first evaluation the other records lack the facts.
     """
-    recorded: list[Rule] = list(records("gpuc:node:info"))
+    recorded: list[Rule] = list(records(Path(__file__).parent))
     for component in needed_components(cluster):
         if "records" in component.alerts:
             recorded.extend(component.alerts["records"](cluster))
@@ -65,8 +66,7 @@ def _facts(cluster: Cluster) -> Iterator[Record]:
     The value of gpuc:pool:info is the number of GPUs of the smallest node.
     """
     for pool in cluster.pools:
-        labels = {"pool": pool.name, "purpose": pool.spec.purpose, "sharing": pool.sharing_kind or ""}
-        yield fact("gpuc:pool:info", pool.gpus_per_node, **labels)
+        yield fact("gpuc:pool:info", pool.gpus_per_node, pool=pool.name, purpose=pool.spec.purpose)
     for tenant, namespace in cluster.namespaces:
         labels = {"namespace": namespace.name, "tenant": tenant.name, "cost_centre": tenant.spec.cost_centre}
         yield fact("gpuc:namespace:info", **labels)

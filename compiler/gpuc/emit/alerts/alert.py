@@ -1,7 +1,7 @@
 """An alerting rule, a recording rule, and PromQL that several rules use."""
 
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from string import Template
@@ -75,10 +75,10 @@ class _Text(Template):
 
 
 @cache
-def _table(name: str) -> dict[str, Any]:
-    """Returns the rows of the files with this name, here and beside components, in the order of the components."""
-    files = (Path(__file__).with_name(name), *(folder / name for folder in component_folders().values()))
-    present = [file for file in files if file.exists()]
+def _table() -> dict[str, Any]:
+    """Returns the rows of all files alerts.toml, here and beside components, in the order of the components."""
+    folders = (Path(__file__).parent, *component_folders().values())
+    present = [file for folder in folders if (file := folder / "alerts.toml").exists()]
     return {row: values for file in present for row, values in tomllib.loads(file.read_text("utf-8")).items()}
 
 
@@ -90,7 +90,7 @@ def alert(name: str, *labels: tuple[str, str], minutes: int = 0, severity: str =
         severity: the value if the row has none.
         known: the variables of the texts.
     """
-    row: dict[str, Any] = {"minutes": minutes, "severity": severity, **_table("alerts.toml")[name]}
+    row: dict[str, Any] = {"minutes": minutes, "severity": severity, **_table()[name]}
     texts = ("expression", "loss", "remedy", "details", "stop")
     row |= {key: _Text(row[key]).substitute(known) for key in texts if key in row}
     return Alert(name, **row, labels=labels)
@@ -101,14 +101,11 @@ def fact(name: str, value: object = 1, **labels: str) -> Record:
     return Record(name, f"vector({value})", tuple((label, text) for label, text in labels.items() if text))
 
 
-def records(*names: str, **known: object) -> Iterator[Record]:
-    """Yields recording rules of the table records.toml, here or beside a component.
-
-    Args:
-        known: the variables of the expressions.
-    """
-    for name in names:
-        yield Record(name, _Text(_table("records.toml")[name]).substitute(known))
+@cache
+def records(folder: Path) -> tuple[Record, ...]:
+    """Returns the recording rules of the table records.toml in a folder."""
+    table = tomllib.loads((folder / "records.toml").read_text("utf-8"))
+    return tuple(Record(name, _Text(row).substitute(table)) for name, row in table.items() if ":" in name)
 
 
 def any_of(names: Iterable[object]) -> str:

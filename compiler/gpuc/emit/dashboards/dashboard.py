@@ -56,6 +56,10 @@ def _head(name: str, row: dict[str, Any], label: str) -> Body:
         *([_variable(label, "gpuc:node:info", label, "")] if label else []),
         *(_variable(variable, label=label, **values) for variable, values in row["variables"].items()),
     ]
+    marks = [
+        {"name": title, "datasource": _DATA, "enable": True, "iconColor": "red", "expr": _selected(query, label)}
+        for title, query in row.get("annotations", {}).items()
+    ]
     links = {"type": "dashboards", "title": "gpuc", "tags": ["gpuc"], "asDropdown": True, "includeVars": True}
     return {
         "uid": f"gpuc-{name}",
@@ -68,6 +72,7 @@ def _head(name: str, row: dict[str, Any], label: str) -> Body:
         "time": {"from": "now-6h", "to": "now"},
         "links": [{**links, "keepTime": True}],
         "templating": {"list": variables},
+        **({"annotations": {"list": [{**mark, "titleFormat": mark["name"]} for mark in marks]}} if marks else {}),
     }
 
 
