@@ -13,7 +13,7 @@ TORCH_CPU := https://download.pytorch.org/whl/cpu
 export SOURCE_DATE_EPOCH ?= 1796083200
 export GPUC_TORCH_PYTHON ?= $(CURDIR)/$(TORCH)/bin/python
 
-.PHONY: help compile test test-all test-wheel check wheel tools tools-argocd tools-lws tools-jobset tools-karpenter-hash tools-nodeadm tools-promtool observe torch conformance conformance-all generate budgets format bench clean
+.PHONY: help compile test test-all test-wheel check wheel tools tools-argocd tools-lws tools-jobset tools-karpenter-hash tools-nodeadm tools-promtool tools-workloads observe torch conformance conformance-all generate budgets format bench clean
 
 help:  ## Print the commands.
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
@@ -71,6 +71,10 @@ tools-nodeadm: $(VENV)/.installed  ## Build nodeadm and kubectl for `make confor
 
 tools-promtool: $(VENV)/.installed  ## Build promtool, which tests the alerts (needs Go; takes two minutes once).
 	$(BIN)/gpuc tools --promtool
+
+tools-workloads: $(VENV)/.installed tools-jobset tools-lws  ## Build the controllers of JobSets, LeaderWorkerSets, TrainJobs and Ray for `make conformance-all` (needs Go; takes some minutes once).
+	$(BIN)/gpuc tools --kuberay
+	$(BIN)/gpuc tools --trainer
 
 $(VENV)/.conformance: $(VENV)/.installed
 	$(INSTALL) --editable '.[conformance]' --editable ./rehearsal
