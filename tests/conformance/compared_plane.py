@@ -3,7 +3,7 @@
 import json
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,8 +21,8 @@ from gpuc_rehearsal.health import place_static_nodes
 from gpuc_rehearsal.plane import ControlPlane
 from gpuc_rehearsal.programs import Programs
 from gpuc_rehearsal.substitute import replacement_objects, settings
-from tests.conformance.local_controllers import LocalController
-from tests.conformance.random_workloads import JOBSET, RandomWorkload
+from tests.conformance.local_controllers import LocalController, crds_of, start_kuberay
+from tests.conformance.random_workloads import JOBSET, RAY, RandomWorkload
 from tests.conformance.real_answers import KINDS, NODE, Answer, answer, refusal, undecided
 from tests.conformance.shared_plane import upstream_crds
 from tests.conformance.watched_objects import WatchedObjects
@@ -48,12 +48,14 @@ HEAVY = frozenset({
 """Mutations after which a workload may use all nodes of its pool."""
 CRON_CONTROLLER = "system:serviceaccount:kube-system:cronjob-controller"
 JOBSET_KIND = ("jobset.x-k8s.io/v1alpha2", "JobSet")
+RAY_KINDS = (("ray.io/v1", "RayJob"), ("ray.io/v1", "RayCluster"))
 REMOVED_KINDS = (
-    ("batch/v1", "CronJob"), JOBSET_KIND, ("apps/v1", "Deployment"), ("apps/v1", "StatefulSet"), ("batch/v1", "Job"),
-    ("v1", "Pod"), ("v1", "PersistentVolumeClaim"),
+    ("batch/v1", "CronJob"), JOBSET_KIND, *RAY_KINDS, ("apps/v1", "Deployment"), ("apps/v1", "StatefulSet"),
+    ("batch/v1", "Job"), ("v1", "Pod"), ("v1", "PersistentVolumeClaim"),
 )  # fmt: skip
 """The kinds that are removed after each round, owners first."""
-_JOBSET_CRD = re.compile(rb"name:? ?\\?\"?:? ?\"?jobsets\.jobset\.x-k8s\.io")
+_CRDS = re.compile(rb"name:? ?\\?\"?:? ?\"?(jobsets\.jobset\.x-k8s\.io|ray\w+\.ray\.io)")
+"""The name in a CustomResourceDefinition of the controllers of workloads."""
 
 
 @dataclass
@@ -242,20 +244,26 @@ def _job_of(cron_job: Object) -> Object:
 
 @contextmanager
 def compared_plane(
-    spec: CompiledSpec, programs: Programs, jobset: Programs | None, progress: Callable[[str], None]
+    spec: CompiledSpec, programs: Programs, built: Mapping[str, Programs], progress: Callable[[str], None]
 ) -> Iterator[ComparedPlane]:
-    """Starts a control plane with the admission plugins of EKS and the controller of JobSets, and applies a cluster.
+    """Starts a control plane with the admission plugins of EKS and controllers of workloads, and applies a cluster.
 
     Args:
-        jobset: the controller of JobSets; None if it is not built.
+        built: the controllers that are built, by the option of `gpuc tools`; those of the spec's frameworks start.
     """
     frameworks = spec.cluster.spec.kueue.frameworks
     given = settings(spec, definitions(programs, upstream_crds(), frameworks))
-    controllers = [(_jobset_controller(spec), jobset)] if jobset is not None and JOBSET in frameworks else []
-    crds = [crd for crd in given.crds if not (controllers and _JOBSET_CRD.search(_bytes(crd)))]
-    crds += [crd for controller, built in controllers for crd in controller.crds(built)]
-    with ControlPlane(programs, replace(given, crds=tuple(crds), service_accounts=True), progress) as plane:
-        processes = [controller.start(plane.site, plane.client, built) for controller, built in controllers]
+    used = {name for name, framework in (("jobset", JOBSET), ("kuberay", RAY[0])) if framework in frameworks}
+    used &= built.keys()
+    own = [crd for name in sorted(used) for crd in crds_of(name, built[name])]
+    names = {found[1] for crd in own if (found := _CRDS.search(crd))}
+    others = [crd for crd in given.crds if not ((found := _CRDS.search(_bytes(crd))) and found[1] in names)]
+    with ControlPlane(programs, replace(given, crds=(*others, *own), service_accounts=True), progress) as plane:
+        processes = []
+        if "jobset" in used:
+            processes.append(_jobset_controller(spec).start(plane.site, plane.client, built["jobset"]))
+        if "kuberay" in used:
+            processes.append(start_kuberay(plane.site, built["kuberay"]))
         applied = apply_objects(plane.client, spec.synced, replacement_objects(spec.cluster), progress)
         for process in processes:
             process.wait_ready(START_SECONDS)
@@ -265,7 +273,7 @@ def compared_plane(
             raise AssertionError(f"{spec.cluster.name} is not complete: {'; '.join(problems)}")
         for namespace in spec.cluster.tenant_namespaces:
             plane.client.wait_for("v1", "ServiceAccount", "default", lambda _: True, START_SECONDS, namespace)
-        kinds = [*KINDS, *([JOBSET_KIND] if controllers else [])]
+        kinds = [*KINDS, *([JOBSET_KIND] if "jobset" in used else []), *(RAY_KINDS if "kuberay" in used else ())]
         with WatchedObjects(plane.client, kinds) as watched:
             yield ComparedPlane(spec, plane.client, watched)
         plane.require_alive()
