@@ -120,7 +120,7 @@ def _expected_pods(root: Object, jobs: Iterable[Object]) -> int | None:
 
 def _has_submitter(spec: Object) -> bool:
     """Returns whether KubeRay starts a pod that submits the job of a RayJob."""
-    return spec.get("submissionMode", "K8sJobMode") == "K8sJobMode"
+    return bool(spec.get("submissionMode", "K8sJobMode") == "K8sJobMode")
 
 
 def _failures(watched: WatchedObjects, members: Iterable[Object]) -> Iterator[Answer]:
