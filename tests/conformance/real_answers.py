@@ -88,7 +88,7 @@ def answer(watched: WatchedObjects, created: Object) -> Answer | None:
     own = [root] if created["kind"] == "Pod" else [document for kind, document in family if kind == POD]
     names = {node["metadata"]["name"] for node in watched.all(NODE)}
     alive = [pod for pod in own if "deletionTimestamp" not in pod["metadata"]]
-    pods = _expected_pods(root, [document for kind, document in family if kind == JOB])
+    pods = expected_pods(root, [document for kind, document in family if kind == JOB])
     if pods and len(alive) >= pods and all(pod["spec"].get("nodeName") in names for pod in alive):
         return Answer("yes")
     if pods == 0:
@@ -98,7 +98,7 @@ def answer(watched: WatchedObjects, created: Object) -> Answer | None:
     return next(filter(None, (_waiting_pod(watched, pod, names) for pod in alive)), None)
 
 
-def _expected_pods(root: Object, jobs: Iterable[Object]) -> int | None:
+def expected_pods(root: Object, jobs: Iterable[Object]) -> int | None:
     """Returns the number of pods of a workload that run at the same time; None while it is unknown."""
     spec = root["spec"]
     match root["kind"]:
@@ -108,10 +108,10 @@ def _expected_pods(root: Object, jobs: Iterable[Object]) -> int | None:
             parallelism = int(spec.get("parallelism", 1))
             return min(parallelism, int(spec.get("completions") or parallelism))
         case "CronJob":
-            return next((_expected_pods({"kind": "Job", **job}, ()) for job in jobs), None)
+            return next((expected_pods({"kind": "Job", **job}, ()) for job in jobs), None)
         case "JobSet":
             rows = ((int(row.get("replicas", 1)), row["template"]["spec"]) for row in spec["replicatedJobs"])
-            return sum(count * (_expected_pods({"kind": "Job", "spec": job}, ()) or 0) for count, job in rows)
+            return sum(count * (expected_pods({"kind": "Job", "spec": job}, ()) or 0) for count, job in rows)
         case "RayJob":
             groups = spec["rayClusterSpec"].get("workerGroupSpecs", ())
             return sum(int(row.get("replicas", 0)) for row in groups) + 1 + _has_submitter(spec)
