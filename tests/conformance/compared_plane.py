@@ -39,7 +39,7 @@ CREATORS = 6
 """Number of workloads that are created at the same time."""
 ROUND = 45
 """The largest number of workloads in a round."""
-USED = 0.6
+USED = 0.7
 """The part of a quota or pool that the workloads of a round use together."""
 MOST_NODES = 2.0
 """The nodes of a workload with rules between its pods in a round; a workload that lacks nodes runs again alone."""

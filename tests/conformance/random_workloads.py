@@ -23,8 +23,8 @@ from tests.conformance.workload_mutations import MUTATIONS
 JOBSET: Framework = "jobset.x-k8s.io/jobset"
 RAY: tuple[Framework, ...] = ("ray.io/rayjob", "ray.io/raycluster")
 MAX_PODS = 4
-MAX_LOAD = 0.4
-"""The largest part of its pool's quota that a correct workload uses, so that several workloads run at the same time."""
+MAX_LOAD = 0.35
+"""The largest part of its pool's quota that a correct workload uses, so that two of them run in one round."""
 DRAWS = 40
 """Number of workloads that are drawn until a mutation is possible in one of them."""
 KINDS = ("Job", "Job", "Job", "CronJob", "JobSet", "Deployment", "StatefulSet", "Pod", "RayJob", "RayJob")
