@@ -288,6 +288,9 @@ class _Maker:
         for part in parts:
             if random.random() < 0.8:
                 part["template"]["spec"].pop("restartPolicy", None)
+        ports = parts[0]["template"]["spec"]["containers"][0].get("ports")
+        if ports and random.random() < 0.7:
+            ports.append({"containerPort": 8265, "name": "dashboard"})
         cluster = {"headGroupSpec": parts[0], "workerGroupSpecs": [group | parts[1]]}
         spec: Object = {"entrypoint": "python run.py", "shutdownAfterJobFinishes": True, "rayClusterSpec": cluster}
         if mode := random.choice(MODES):
