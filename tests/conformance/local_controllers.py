@@ -115,6 +115,7 @@ def start_kuberay(site: Site, programs: Programs) -> Process:
     health = site.port()
     arguments = [
         "--enable-leader-election=false",
+        "--reconcile-concurrency=8",
         "--metrics-addr=0",
         f"--health-probe-bind-address={LOOPBACK}:{health}",
     ]
