@@ -192,4 +192,6 @@ def undecided(watched: WatchedObjects, created: Object) -> Answer:
     unscheduled = [state for state in states if state]
     if unscheduled:
         return Answer("no", "nodes", unscheduled[0])
+    if any(kind[1] == "RayCluster" and row.get("status", {}).get("state") == "ready" for kind, row in family):
+        return Answer("no", "controller", "KubeRay does not submit the job, although its cluster is ready")
     return Answer("none", "", text)
