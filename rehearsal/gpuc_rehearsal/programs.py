@@ -77,7 +77,7 @@ def find_programs(substrates: Collection[str] | None = None) -> Programs:
 
 def find_controller(name: str, workloads: str) -> Programs:
     """Returns a controller of workloads, which `gpuc tools --<name>` builds for tests. Raises MissingProgramsError."""
-    return Programs(_find(OTHERS[name], f"{workloads} need", (name,), (f"{name}-crds", f"{name}-webhooks.yaml")))
+    return Programs(_find(OTHERS[name], f"{workloads} need", (name,), OTHERS[name].tables["data"]))
 
 
 def find_argo_programs() -> ArgoPrograms:

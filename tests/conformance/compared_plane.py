@@ -1,9 +1,10 @@
 """Runs random workloads on a control plane with the objects of an example cluster."""
 
 import json
+import os
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,16 +22,16 @@ from gpuc_rehearsal.health import place_static_nodes
 from gpuc_rehearsal.plane import ControlPlane
 from gpuc_rehearsal.programs import Programs
 from gpuc_rehearsal.substitute import replacement_objects, settings
-from tests.conformance.local_controllers import LocalController
-from tests.conformance.random_workloads import JOBSET, RandomWorkload
+from tests.conformance.local_controllers import LocalController, crds_of, start_kuberay
+from tests.conformance.random_workloads import JOBSET, RAY, RandomWorkload
 from tests.conformance.real_answers import KINDS, NODE, Answer, answer, refusal, undecided
 from tests.conformance.shared_plane import upstream_crds
 from tests.conformance.watched_objects import WatchedObjects
 from tests.conformance.workload_mutations_rules import PREFIX
 
 START_SECONDS = 180
-DECISION_SECONDS = 40
-"""The longest wait for the decision about a created workload."""
+DECISION_SECONDS, MOST_PATIENCE = 40, 2
+"""The longest wait for the decision about a created workload, and by how much a busy machine prolongs it."""
 SLOW_SECONDS = 12
 """Decisions that take longer are printed."""
 POLL_SECONDS = 0.2
@@ -38,7 +39,7 @@ CREATORS = 6
 """Number of workloads that are created at the same time."""
 ROUND = 45
 """The largest number of workloads in a round."""
-USED = 0.6
+USED = 0.7
 """The part of a quota or pool that the workloads of a round use together."""
 MOST_NODES = 2.0
 """The nodes of a workload with rules between its pods in a round; a workload that lacks nodes runs again alone."""
@@ -48,12 +49,14 @@ HEAVY = frozenset({
 """Mutations after which a workload may use all nodes of its pool."""
 CRON_CONTROLLER = "system:serviceaccount:kube-system:cronjob-controller"
 JOBSET_KIND = ("jobset.x-k8s.io/v1alpha2", "JobSet")
+RAY_KINDS = (("ray.io/v1", "RayJob"), ("ray.io/v1", "RayCluster"))
 REMOVED_KINDS = (
-    ("batch/v1", "CronJob"), JOBSET_KIND, ("apps/v1", "Deployment"), ("apps/v1", "StatefulSet"), ("batch/v1", "Job"),
-    ("v1", "Pod"), ("v1", "PersistentVolumeClaim"),
+    ("batch/v1", "CronJob"), JOBSET_KIND, *RAY_KINDS, ("apps/v1", "Deployment"), ("apps/v1", "StatefulSet"),
+    ("batch/v1", "Job"), ("v1", "Pod"), ("v1", "PersistentVolumeClaim"),
 )  # fmt: skip
 """The kinds that are removed after each round, owners first."""
-_JOBSET_CRD = re.compile(rb"name:? ?\\?\"?:? ?\"?jobsets\.jobset\.x-k8s\.io")
+_CRDS = re.compile(rb"name:? ?\\?\"?:? ?\"?(jobsets\.jobset\.x-k8s\.io|ray\w+\.ray\.io)")
+"""The name in a CustomResourceDefinition of the controllers of workloads."""
 
 
 @dataclass
@@ -145,7 +148,7 @@ class ComparedPlane:
         while waiting:
             for number, (started, created) in [*waiting.items()]:
                 decision = answer(self._watched, created)
-                if decision is None and time.monotonic() - started > DECISION_SECONDS:
+                if decision is None and time.monotonic() - started > DECISION_SECONDS * _patience():
                     decision = undecided(self._watched, created)
                 if decision is not None:
                     found[number] = decision
@@ -203,6 +206,11 @@ class ComparedPlane:
                     yield f"{quota['metadata']['namespace']} {name}"
 
 
+def _patience() -> float:
+    """Returns by how much the other programs of the machine prolong the decisions."""
+    return min(max(os.getloadavg()[0] / (os.cpu_count() or 1), 1), MOST_PATIENCE)
+
+
 def _final(result: Answer) -> Answer:
     """Returns the answer; "no" if the control plane decided nothing although no other workload was there."""
     if result.verdict != "none":
@@ -242,20 +250,26 @@ def _job_of(cron_job: Object) -> Object:
 
 @contextmanager
 def compared_plane(
-    spec: CompiledSpec, programs: Programs, jobset: Programs | None, progress: Callable[[str], None]
+    spec: CompiledSpec, programs: Programs, built: Mapping[str, Programs], progress: Callable[[str], None]
 ) -> Iterator[ComparedPlane]:
-    """Starts a control plane with the admission plugins of EKS and the controller of JobSets, and applies a cluster.
+    """Starts a control plane with the admission plugins of EKS and controllers of workloads, and applies a cluster.
 
     Args:
-        jobset: the controller of JobSets; None if it is not built.
+        built: the controllers that are built, by the option of `gpuc tools`; those of the spec's frameworks start.
     """
     frameworks = spec.cluster.spec.kueue.frameworks
     given = settings(spec, definitions(programs, upstream_crds(), frameworks))
-    controllers = [(_jobset_controller(spec), jobset)] if jobset is not None and JOBSET in frameworks else []
-    crds = [crd for crd in given.crds if not (controllers and _JOBSET_CRD.search(_bytes(crd)))]
-    crds += [crd for controller, built in controllers for crd in controller.crds(built)]
-    with ControlPlane(programs, replace(given, crds=tuple(crds), service_accounts=True), progress) as plane:
-        processes = [controller.start(plane.site, plane.client, built) for controller, built in controllers]
+    used = {name for name, framework in (("jobset", JOBSET), ("kuberay", RAY[0])) if framework in frameworks}
+    used &= built.keys()
+    own = [crd for name in sorted(used) for crd in crds_of(name, built[name])]
+    names = {found[1] for crd in own if (found := _CRDS.search(crd))}
+    others = [crd for crd in given.crds if not ((found := _CRDS.search(_bytes(crd))) and found[1] in names)]
+    with ControlPlane(programs, replace(given, crds=(*others, *own), service_accounts=True), progress) as plane:
+        processes = []
+        if "jobset" in used:
+            processes.append(_jobset_controller(spec).start(plane.site, plane.client, built["jobset"]))
+        if "kuberay" in used:
+            processes.append(start_kuberay(plane.site, built["kuberay"]))
         applied = apply_objects(plane.client, spec.synced, replacement_objects(spec.cluster), progress)
         for process in processes:
             process.wait_ready(START_SECONDS)
@@ -265,7 +279,7 @@ def compared_plane(
             raise AssertionError(f"{spec.cluster.name} is not complete: {'; '.join(problems)}")
         for namespace in spec.cluster.tenant_namespaces:
             plane.client.wait_for("v1", "ServiceAccount", "default", lambda _: True, START_SECONDS, namespace)
-        kinds = [*KINDS, *([JOBSET_KIND] if controllers else [])]
+        kinds = [*KINDS, *([JOBSET_KIND] if "jobset" in used else []), *(RAY_KINDS if "kuberay" in used else ())]
         with WatchedObjects(plane.client, kinds) as watched:
             yield ComparedPlane(spec, plane.client, watched)
         plane.require_alive()

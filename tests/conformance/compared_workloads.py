@@ -1,7 +1,7 @@
 """Compares the verdict of `gpuc trace` with real programs for random workloads.
 
-The real programs are the API server, Gatekeeper, Kueue, the controllers of Kubernetes and of JobSets, the scheduler and
-Karpenter. `python -m tests.conformance.compared_workloads --count 60 --seed 1 [CLUSTER...]`.
+The real programs are the API server, Gatekeeper, Kueue, the controllers of Kubernetes, of JobSets and of Ray objects,
+the scheduler and Karpenter. `python -m tests.conformance.compared_workloads --count 60 --seed 1 [CLUSTER...]`.
 """
 
 import argparse
@@ -9,7 +9,7 @@ import json
 import signal
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from gpuc.lint.load.loaded_files import LoadedFiles
@@ -22,15 +22,23 @@ from gpuc_rehearsal.programs import MissingProgramsError, Programs, find_control
 from tests.conformance.check_result import CheckResult, print_progress
 from tests.conformance.compared_plane import compared_plane
 from tests.conformance.compared_report import Comparison, Row, markdown
-from tests.conformance.random_workloads import RandomWorkload, random_workloads
+from tests.conformance.random_workloads import RAY, RandomWorkload, random_workloads
 from tests.conformance.real_answers import Answer
+from tests.conformance.shared_plane import compiled
 from tests.conftest import ROOT
+from tests.pipeline.memory import source
+from tests.values import changed
 
 LONG_COUNT, SEED = 2000, 1
 COUNT, CLUSTERS = 30, ("prod-use1", "infer-euw1")
 """The workloads and the example clusters of `make conformance`, which also rehearses train-usw2, but not infer-euw1."""
 SHARES = {"prod-use1": 0.5, "train-usw2": 0.25, "infer-euw1": 0.25}
 """The example clusters, with their part of the workloads."""
+FRAMEWORKS = ("spec", "kueue", "frameworks")
+WITH_RAY = "infer-euw1"
+"""The example cluster that also has the frameworks of Ray objects, which no example has by itself."""
+CONTROLLERS = {"jobset": "JobSet", "kuberay": "RayJob"}
+"""The random kinds that need a controller, by the option of `gpuc tools`."""
 RECORD = ROOT / "benchmarks" / "trace.md"
 _COMPONENTS = {"Karpenter": "nodes", "scheduler": "nodes"}
 """The components of real answers, by the names of `gpuc trace`."""
@@ -74,33 +82,45 @@ def run(
         only: as for random_workloads.
     """
     started, rows = time.monotonic(), list[Row]()
-    jobset = _jobset_programs(progress)
-    left_out = frozenset(() if jobset else ("JobSet",))
+    built = _controllers(progress)
+    left_out = frozenset(kind for name, kind in CONTROLLERS.items() if name not in built)
     total = sum(SHARES[name] for name in names)
     for name in names:
-        spec = compiled_spec(ROOT, f"specs/{name}.yaml", for_rehearsal=True)
+        spec = with_ray(name) if name == WITH_RAY and "kuberay" in built else _compiled(name)
         workloads = list(random_workloads(spec.cluster, round(count * SHARES[name] / total), seed, left_out, only))
-        rows += _compare(spec, workloads, jobset, progress)
+        rows += _compare(spec, workloads, built, progress)
         progress(Comparison(rows, time.monotonic() - started).summary())
     return Comparison(rows, time.monotonic() - started)
 
 
-def _jobset_programs(progress: Callable[[str], None]) -> Programs | None:
-    """Returns the controller of JobSets; None if it is not built, and a message reports that."""
-    try:
-        return find_controller("jobset", "JobSets")
-    except MissingProgramsError as error:
-        progress(f"the comparison has no JobSets: {error}")
-        return None
+def _compiled(name: str) -> CompiledSpec:
+    return compiled_spec(ROOT, f"specs/{name}.yaml", for_rehearsal=True)
+
+
+def with_ray(name: str) -> CompiledSpec:
+    """Returns the spec of an example with the frameworks of Ray objects."""
+    tree = source(name).tree
+    return compiled(changed(tree, FRAMEWORKS, [*tree["spec"]["kueue"]["frameworks"], *RAY]), name)
+
+
+def _controllers(progress: Callable[[str], None]) -> Mapping[str, Programs]:
+    """Returns the controllers of workloads that are built, by the option of `gpuc tools`; messages name the others."""
+    found = {}
+    for name, kind in CONTROLLERS.items():
+        try:
+            found[name] = find_controller(name, f"{kind}s")
+        except MissingProgramsError as error:
+            progress(f"the comparison has no {kind}s: {error}")
+    return found
 
 
 def _compare(
     spec: CompiledSpec,
     workloads: Sequence[RandomWorkload],
-    jobset: Programs | None,
+    built: Mapping[str, Programs],
     progress: Callable[[str], None],
 ) -> list[Row]:
-    with compared_plane(spec, find_programs(), jobset, progress) as plane:
+    with compared_plane(spec, find_programs(), built, progress) as plane:
         real = plane.answers(workloads, progress)
     index, traced = cluster_index(spec), {}
     started = time.monotonic()

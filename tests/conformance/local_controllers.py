@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gpuc.kubernetes.controllers import user
 from gpuc_rehearsal.client import Client, Object
 from gpuc_rehearsal.plane.site import Site
 from gpuc_rehearsal.process import LOOPBACK, Process, http_probe
@@ -32,7 +33,7 @@ class LocalController:
 
     def crds(self, programs: Programs) -> tuple[bytes, ...]:
         """Returns the CustomResourceDefinitions. The controller ends at its start if a definition is missing."""
-        return tuple(path.read_bytes() for path in sorted(programs.data(f"{self.name}-crds").glob("*.yaml")))
+        return crds_of(self.name, programs)
 
     def start(self, site: Site, client: Client, programs: Programs) -> Process:
         """Starts the controller with the user name of its ServiceAccount, and creates its webhook configurations.
@@ -102,6 +103,25 @@ class LocalController:
                     selector = {"matchExpressions": [{"key": self.pod_label, "operator": "Exists"}]}
                     webhook["objectSelector"] = selector
         return configurations
+
+
+def crds_of(name: str, programs: Programs) -> tuple[bytes, ...]:
+    """Returns the CustomResourceDefinitions of a controller. The names of their files are those of group and kind."""
+    return tuple(path.read_bytes() for path in sorted(programs.data(f"{name}-crds").glob("*_*.yaml")))
+
+
+def start_kuberay(site: Site, programs: Programs) -> Process:
+    """Starts the operator of KubeRay, which needs no webhooks, with the user name of its ServiceAccount."""
+    health = site.port()
+    arguments = [
+        "--enable-leader-election=false",
+        "--reconcile-concurrency=8",
+        "--metrics-addr=0",
+        f"--health-probe-bind-address={LOOPBACK}:{health}",
+    ]
+    probe = http_probe(f"http://{LOOPBACK}:{health}/readyz")
+    environment = {"KUBECONFIG": str(site.kubeconfig_of("kuberay", user("kuberay-operator/kuberay-operator")))}
+    return site.run("kuberay", arguments, probe, environment, programs.path("kuberay"))
 
 
 def _listens(port: int) -> bool:

@@ -21,14 +21,18 @@ from tests.conformance.workload_drafts import Draft
 from tests.conformance.workload_mutations import MUTATIONS
 
 JOBSET: Framework = "jobset.x-k8s.io/jobset"
+RAY: tuple[Framework, ...] = ("ray.io/rayjob", "ray.io/raycluster")
 MAX_PODS = 4
-MAX_LOAD = 0.4
-"""The largest part of its pool's quota that a correct workload uses, so that several workloads run at the same time."""
+MAX_LOAD = 0.35
+"""The largest part of its pool's quota that a correct workload uses, so that two of them run in one round."""
 DRAWS = 40
 """Number of workloads that are drawn until a mutation is possible in one of them."""
-KINDS = ("Job", "Job", "Job", "CronJob", "JobSet", "Deployment", "StatefulSet", "Pod")
+KINDS = ("Job", "Job", "Job", "CronJob", "JobSet", "Deployment", "StatefulSet", "Pod", "RayJob", "RayJob")
 """Kinds of workloads; a kind is drawn as often as it is listed."""
-_APIS = {"Job": "batch/v1", "CronJob": "batch/v1", "JobSet": "jobset.x-k8s.io/v1alpha2", "Pod": "v1"}
+MODES = (None, "K8sJobMode", "HTTPMode", "SidecarMode")
+_APIS = {
+    "Job": "batch/v1", "CronJob": "batch/v1", "JobSet": "jobset.x-k8s.io/v1alpha2", "Pod": "v1", "RayJob": "ray.io/v1",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -130,6 +134,7 @@ def _targets(cluster: Cluster) -> Iterator[Target]:
 def _queued_kinds(cluster: Cluster) -> tuple[str, ...]:
     frameworks = set(cluster.spec.kueue.frameworks)
     kinds = ["Job", "CronJob", *(["JobSet"] if JOBSET in frameworks else [])]
+    kinds += ["RayJob"] if frameworks.issuperset(RAY) else []
     if frameworks & pod_frameworks():
         kinds += [name for name in ("Deployment", "StatefulSet", "Pod") if name.lower() in frameworks]
     return tuple(kinds)
@@ -169,6 +174,7 @@ class _Maker:
         spec = {
             "Pod": self._pod_spec, "Job": self._job, "CronJob": self._cron_job, "JobSet": self._job_set,
             "Deployment": self._deployment, "StatefulSet": self._stateful_set,
+            "RayJob": self._ray_job,
         }[kind]()  # fmt: skip
         metadata = {"name": self.name, "namespace": self.target.namespace.name, **self._metadata(kind)}
         return {"apiVersion": _APIS.get(kind, "apps/v1"), "kind": kind, "metadata": metadata, "spec": spec}
@@ -268,6 +274,29 @@ class _Maker:
             spec["network"] = {"enableDNSHostnames": True, "publishNotReadyAddresses": True}
         if random.random() < 0.2:
             spec["suspend"] = random.choice((True, False))
+        return spec
+
+    def _ray_job(self) -> Object:
+        """Returns a RayJob with one group of workers, whose pods are as large as that of the head."""
+        random, workers = self.random, max(1, self.pods - 1)
+        self.pods = workers + 1
+        group = {"groupName": "workers", "replicas": workers, "minReplicas": random.randint(0, workers)}
+        group |= {"maxReplicas": workers + random.randint(0, 2)}
+        parts = [
+            {"rayStartParams": {}, "template": self._template(random.choice(("Always", "Never")))} for _ in range(2)
+        ]
+        for part in parts:
+            if random.random() < 0.8:
+                part["template"]["spec"].pop("restartPolicy", None)
+        ports = parts[0]["template"]["spec"]["containers"][0].get("ports")
+        if ports and random.random() < 0.7:
+            ports.append({"containerPort": 8265, "name": "dashboard"})
+        cluster = {"headGroupSpec": parts[0], "workerGroupSpecs": [group | parts[1]]}
+        spec: Object = {"entrypoint": "python run.py", "shutdownAfterJobFinishes": True, "rayClusterSpec": cluster}
+        if mode := random.choice(MODES):
+            spec["submissionMode"] = mode
+        if mode in MODES[:2] and random.random() < 0.8:
+            spec["submitterPodTemplate"] = self._template("Never")
         return spec
 
     def _replicated(self) -> Object:

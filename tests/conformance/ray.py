@@ -1,23 +1,20 @@
 """Compares the pods that `gpuc trace` expects of Ray objects with those that the real KubeRay and Kueue make.
 
-`python -m tests.conformance.ray --count 40 --seed 1`. GPUC_KUBERAY is the path of the operator: `go build` in
-ray-operator of ray-project/kuberay v1.6.2. The test does not run without it.
+`python -m tests.conformance.ray --count 40 --seed 1`. `gpuc tools --kuberay` builds the operator; the test does not run
+without it.
 """
 
 import argparse
-import os
 import signal
 import sys
 import time
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
-from pathlib import Path
 from random import Random
 from typing import Any
 
 from gpuc.kubernetes.amounts import PODS
-from gpuc.kubernetes.controllers import user
 from gpuc.kubernetes.kueue import KUEUE_API, QUEUE_LABEL
 from gpuc.manifest.manifest import manifest_of
 from gpuc.objects.pod_resources import pod_requests
@@ -26,19 +23,15 @@ from gpuc.trace import ClusterIndex, TraceResult, Workload, trace_workload, work
 from gpuc_rehearsal.apply import apply_objects
 from gpuc_rehearsal.client import ApiError, Client, Object, condition
 from gpuc_rehearsal.context import RehearsalContext, Timeouts
-from gpuc_rehearsal.process import LOOPBACK, http_probe
+from gpuc_rehearsal.programs import MissingProgramsError, Programs, find_controller
 from gpuc_rehearsal.sample_workloads import CONTAINER_SECURITY, WorkloadFactory, distinct_factories
 from gpuc_rehearsal.substitute import replacement_objects
 from tests.conformance.check_result import CheckResult, print_progress, report
-from tests.conformance.compared_workloads import cluster_index
-from tests.conformance.shared_plane import SharedControlPlane, compiled, shared_control_plane, upstream_crds
-from tests.pipeline.memory import source
-from tests.values import changed
+from tests.conformance.compared_workloads import WITH_RAY, cluster_index, with_ray
+from tests.conformance.local_controllers import crds_of, start_kuberay
+from tests.conformance.shared_plane import SharedControlPlane, shared_control_plane
 
-EXAMPLE = "infer-euw1"
-FRAMEWORKS = ("spec", "kueue", "frameworks")
-RAY = ("ray.io/rayjob", "ray.io/raycluster")
-API, OPERATOR = "ray.io/v1", "kuberay-operator/kuberay-operator"
+API = "ray.io/v1"
 KINDS = ("RayJob", "RayJob", "RayJob", "RayCluster")
 """The kinds that a spec can name as frameworks of Kueue; a RayService has the same templates as a RayCluster."""
 MODES = (None, "K8sJobMode", "HTTPMode", "SidecarMode", "InteractiveMode")
@@ -205,32 +198,15 @@ def difference(expected: Compared, real: Compared) -> str:
     return "; ".join(f"{name}: expected {left}, real {right}" for name, left, right in parts if left != right)
 
 
-def checks(operator: Path, count: int, seed: int, progress: Callable[[str], None]) -> list[CheckResult]:
+def checks(operator: Programs, count: int, seed: int, progress: Callable[[str], None]) -> list[CheckResult]:
     """Starts a control plane with Kueue and KubeRay, and compares random objects one after the other."""
-    tree = source(EXAMPLE).tree
-    spec = compiled(changed(tree, FRAMEWORKS, [*tree["spec"]["kueue"]["frameworks"], *RAY]), EXAMPLE)
-    problems = []
-    folder = upstream_crds()
-    given = sorted((folder / "kuberay").rglob("ray.io_*.yaml")) if folder else []
-    with shared_control_plane(spec, progress, [path.read_bytes() for path in given]) as plane:
-        _start(plane, operator)
+    spec, problems = with_ray(WITH_RAY), []
+    with shared_control_plane(spec, progress, crds_of("kuberay", operator)) as plane:
+        start_kuberay(plane.plane.site, operator).wait_ready(SECONDS)
         applied = apply_objects(plane.client, spec.synced, replacement_objects(spec.cluster), progress, SECONDS)
         problems += [str(row) for row in (*applied.refusals, *applied.unhealthy)]
         problems += _compared(spec, plane, count, seed, progress)
     return [CheckResult("KubeRay and Kueue make the pods that trace expects", "\n".join(problems), f"{count} objects")]
-
-
-def _start(plane: SharedControlPlane, operator: Path) -> None:
-    site = plane.plane.site
-    health = site.port()
-    arguments = [
-        "--enable-leader-election=false",
-        "--metrics-addr=0",
-        f"--health-probe-bind-address={LOOPBACK}:{health}",
-    ]
-    probe = http_probe(f"http://{LOOPBACK}:{health}/readyz")
-    environment = {"KUBECONFIG": str(site.kubeconfig_of("kuberay", user(OPERATOR)))}
-    site.run("kuberay", arguments, probe, environment, operator).wait_ready(SECONDS)
 
 
 def _compared(
@@ -260,11 +236,12 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args(arguments)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    operator = os.environ.get("GPUC_KUBERAY")
-    if operator is None:
-        print("not run: Ray objects with the real KubeRay: GPUC_KUBERAY is not set")
+    try:
+        operator = find_controller("kuberay", "Ray objects")
+    except MissingProgramsError as error:
+        print(f"not run: Ray objects with the real KubeRay: {error}")
         return 0
-    return report(checks(Path(operator), given.count, given.seed, print_progress))
+    return report(checks(operator, given.count, given.seed, print_progress))
 
 
 if __name__ == "__main__":

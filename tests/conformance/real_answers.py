@@ -13,7 +13,7 @@ POD, NODE, EVENT, JOB = ("v1", "Pod"), ("v1", "Node"), ("v1", "Event"), ("batch/
 WORKLOAD = ("kueue.x-k8s.io/v1beta2", "Workload")
 KINDS: tuple[Kind, ...] = (POD, NODE, EVENT, JOB, WORKLOAD, ("apps/v1", "ReplicaSet"), ("apps/v1", "Deployment"),
                            ("apps/v1", "StatefulSet"), ("batch/v1", "CronJob"))  # fmt: skip
-"""The kinds that decide the answer. JobSets are added if the control plane serves them."""
+"""The kinds that decide the answer. JobSets and Ray objects are added if the control plane serves them."""
 JOB_CONTROLLER = "kubernetes.io/job-controller"
 """The value of spec.managedBy for Kubernetes' Job controller."""
 KUEUE_GATES = ("kueue.x-k8s.io/admission", "kueue.x-k8s.io/topology")
@@ -26,6 +26,8 @@ _FINAL_SCHEDULING = ("persistentvolumeclaim", "didn't find available persistent 
 _CONFLICT = ("the object has been modified", "please apply your changes to the latest version", "already exists",
              "timed out", "context deadline exceeded", "status unknown for quota")  # fmt: skip
 """Parts of messages about requests that the controller repeats with success."""
+_FAILURES = ("FailedCreate", "FailedToCreate", "InvalidRay")
+"""The starts of the reasons of events about objects that controllers, and those of KubeRay, could not create."""
 _UNKNOWN_OWNER = re.compile(r'"mpod\.kb\.io" denied the request: \S+ "[^"]*" not found')
 """The message of Kueue's webhook about a pod with an owner that Kueue does not know yet. The controller repeats it."""
 _CONTENDED = ("unused quota", "preempt", "exceed limits for nodepool", "Insufficient ", "allows to fit only",
@@ -86,8 +88,9 @@ def answer(watched: WatchedObjects, created: Object) -> Answer | None:
     own = [root] if created["kind"] == "Pod" else [document for kind, document in family if kind == POD]
     names = {node["metadata"]["name"] for node in watched.all(NODE)}
     alive = [pod for pod in own if "deletionTimestamp" not in pod["metadata"]]
-    pods = _expected_pods(root, [document for kind, document in family if kind == JOB])
-    if pods and len(alive) >= pods and all(pod["spec"].get("nodeName") in names for pod in alive):
+    pods = expected_pods(root, [document for kind, document in family if kind == JOB])
+    is_started = root["kind"] != "RayJob" or root.get("status", {}).get("jobDeploymentStatus") == "Running"
+    if is_started and pods and len(alive) >= pods and all(pod["spec"].get("nodeName") in names for pod in alive):
         return Answer("yes")
     if pods == 0:
         return Answer("no", "controller", "the workload has no pods")
@@ -96,7 +99,7 @@ def answer(watched: WatchedObjects, created: Object) -> Answer | None:
     return next(filter(None, (_waiting_pod(watched, pod, names) for pod in alive)), None)
 
 
-def _expected_pods(root: Object, jobs: Iterable[Object]) -> int | None:
+def expected_pods(root: Object, jobs: Iterable[Object]) -> int | None:
     """Returns the number of pods of a workload that run at the same time; None while it is unknown."""
     spec = root["spec"]
     match root["kind"]:
@@ -106,23 +109,34 @@ def _expected_pods(root: Object, jobs: Iterable[Object]) -> int | None:
             parallelism = int(spec.get("parallelism", 1))
             return min(parallelism, int(spec.get("completions") or parallelism))
         case "CronJob":
-            return next((_expected_pods({"kind": "Job", **job}, ()) for job in jobs), None)
+            return next((expected_pods({"kind": "Job", **job}, ()) for job in jobs), None)
         case "JobSet":
             rows = ((int(row.get("replicas", 1)), row["template"]["spec"]) for row in spec["replicatedJobs"])
-            return sum(count * (_expected_pods({"kind": "Job", "spec": job}, ()) or 0) for count, job in rows)
+            return sum(count * (expected_pods({"kind": "Job", "spec": job}, ()) or 0) for count, job in rows)
+        case "RayJob":
+            groups = spec["rayClusterSpec"].get("workerGroupSpecs", ())
+            return sum(int(row.get("replicas", 0)) for row in groups) + 1 + _has_submitter(spec)
     return int(spec.get("replicas", 1))
+
+
+def _has_submitter(spec: Object) -> bool:
+    """Returns whether KubeRay starts a pod that submits the job of a RayJob."""
+    return bool(spec.get("submissionMode", "K8sJobMode") == "K8sJobMode")
 
 
 def _failures(watched: WatchedObjects, members: Iterable[Object]) -> Iterator[Answer]:
     """Yields answers for failed Jobs, and for pods and Jobs that a controller could not create."""
     for document in members:
+        status = document.get("status", {})
+        if status.get("jobDeploymentStatus") == "ValidationFailed":
+            yield Answer("no", "controller", str(status.get("message")))
         for kind in ("Failed", "FailureTarget"):
             failed = condition(document, kind)
             if failed.get("status") == "True":
                 yield Answer("no", "controller", f"{failed.get('reason')}: {failed.get('message')}")
         for event in watched.events_of(document["metadata"]["uid"]):
             message = str(event.get("message", ""))
-            is_failure = event.get("type") == "Warning" and str(event.get("reason", "")).startswith("FailedCreate")
+            is_failure = event.get("type") == "Warning" and str(event.get("reason", "")).startswith(_FAILURES)
             is_failure = is_failure or event.get("reason") in (
                 "JobCreationFailed",
                 "InvalidSchedule",
@@ -178,4 +192,6 @@ def undecided(watched: WatchedObjects, created: Object) -> Answer:
     unscheduled = [state for state in states if state]
     if unscheduled:
         return Answer("no", "nodes", unscheduled[0])
+    if any(kind[1] == "RayCluster" and row.get("status", {}).get("state") == "ready" for kind, row in family):
+        return Answer("no", "controller", "KubeRay does not submit the job, although its cluster is ready")
     return Answer("none", "", text)

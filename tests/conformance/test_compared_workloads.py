@@ -18,9 +18,9 @@ from tests.conformance.compared_report import (
     Row,
     markdown,
 )
-from tests.conformance.compared_workloads import cluster_index, trace_answer
-from tests.conformance.random_workloads import random_workloads
-from tests.conformance.real_answers import Answer, refusal
+from tests.conformance.compared_workloads import WITH_RAY, cluster_index, trace_answer, with_ray
+from tests.conformance.random_workloads import MODES, random_workloads
+from tests.conformance.real_answers import Answer, expected_pods, refusal
 from tests.conformance.workload_mutations import MUTATIONS
 from tests.conftest import EXAMPLES, compiled_example, example
 from tests.values import walk
@@ -68,6 +68,17 @@ def test_correct_workloads_vary_in_kind_target_and_fields() -> None:
         if not isinstance(value, dict | list)
     }
     assert len(leaves) > 150
+
+
+def test_a_cluster_with_ray_has_ray_jobs_with_a_group_of_workers() -> None:
+    workloads = [row for row in random_workloads(with_ray(WITH_RAY).cluster, 120, 1) if row.kind == "RayJob"]
+    assert len(workloads) > 12
+    assert {row.document["spec"].get("submissionMode") for row in workloads} == set(MODES)
+    assert any(row.mutation for row in workloads)
+    for workload in workloads:
+        has_submitter = workload.document["spec"].get("submissionMode") in MODES[:2]
+        if not workload.mutation:
+            assert expected_pods(workload.document, ()) == workload.pods + has_submitter
 
 
 def without_names(document: Object) -> Object:

@@ -49,8 +49,15 @@ class Draft:
             del job[name]
 
     @property
+    def workers(self) -> Any:
+        """The group of workers of a RayJob."""
+        return self.spec["rayClusterSpec"]["workerGroupSpecs"][0]
+
+    @property
     def template(self) -> Any:
-        """The first pod template; a Pod itself."""
+        """The first pod template; of a RayJob, that of the workers; a Pod itself."""
+        if self.kind == "RayJob":
+            return self.workers["template"]
         owner = self.job if self.job is not None else self.spec
         return self.document if self.kind == "Pod" else owner["template"]
 

@@ -107,6 +107,8 @@ def set_pods(draft: Draft, pods: int) -> None:
     """Sets the number of pods that run at the same time."""
     if draft.job is not None:
         draft.job.update(parallelism=pods, completions=pods)
+    elif draft.kind == "RayJob":
+        draft.workers.update(replicas=pods, minReplicas=0, maxReplicas=pods)
     else:
         draft.spec["replicas"] = pods
         if draft.kind == "StatefulSet":

@@ -30,12 +30,12 @@ def test_a_complete_folder_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert find_programs().path("etcd") == tmp_path / "bin" / "etcd"
 
 
-@pytest.mark.parametrize("name", ["lws", "jobset"])
+@pytest.mark.parametrize("name", ["lws", "jobset", "kuberay", "trainer"])
 def test_controllers_of_workloads_have_their_own_folders(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GPUC_TOOLS", str(tmp_path))
-    data = (f"{name}-crds", f"{name}-webhooks.yaml")
+    data = [f"{name}-crds", *([f"{name}-webhooks.yaml"] if name != "kuberay" else [])]
     with pytest.raises(MissingProgramsError, match=f"`gpuc tools --{name}`") as refusal:
         find_controller(name, "Jobs")
     assert all(part in str(refusal.value) for part in (name, *data))

@@ -157,6 +157,24 @@ def test_kuberay_starts_no_pods_for_an_object_that_its_controller_refuses() -> N
     assert found.message.startswith("controller of KubeRay: ")
 
 
+@pytest.mark.parametrize(
+    ("ports", "message"),
+    [
+        ({9400: "http"}, "no port has the name dashboard"),
+        ({8080: "http", 8265: "dashboard"}, "has port 8080 twice"),
+        ({8080: "metrics", 8265: "dashboard"}, ""),
+        ({}, ""),
+    ],
+)
+def test_the_service_of_the_head_has_the_ports_of_its_first_container(ports: dict[int, str], message: str) -> None:
+    spec = cluster()
+    (container,) = spec["headGroupSpec"]["template"]["spec"]["containers"]
+    container["ports"] = [{"containerPort": port, "name": name} for port, name in ports.items()]
+    found = "; ".join(step.message for step in traced(ray_job(spec)).steps if step.failed)
+    assert message in found
+    assert ("port" in found) == bool(message)
+
+
 def test_kueue_takes_the_requests_of_a_limit_range_before_the_limits_of_a_container() -> None:
     spec = cluster()
     small = {"name": "ray", "image": "registry.example.com/ray:2.52.0", "resources": {"limits": {"cpu": "50m"}}}

@@ -112,9 +112,11 @@ OTHERS = {
         "argocd": "Argo CD and Helm, for `gpuc rehearse --argocd`",
         "jobset": "the controller of JobSets, for the tests of gpuc",
         "karpenter-hash": "the hash functions of Karpenter, for the tests of gpuc",
+        "kuberay": "the operator of KubeRay, for the tests of gpuc",
         "lws": "the controller of LeaderWorkerSets, for the tests of gpuc",
         "nodeadm": "nodeadm and kubectl, for the tests of gpuc",
         "promtool": "promtool, for the tests of gpuc",
+        "trainer": "the controller of TrainJobs, for the tests of gpuc",
     }.items()
 }
 """The other programs, by the option of `gpuc tools`."""
