@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from gpuc.catalog import load
 from gpuc.catalog.schemas import VALUES
 from gpuc.emit.component import components
 from gpuc.parts.folders import component_folder
@@ -11,11 +12,14 @@ from tests.derive.__main__ import derived_charts
 from tests.derive.charts import chart_table
 
 NAMES = [component.name for component in components()]
+RELEASES = load().releases[max(load().releases)]
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_committed_schema_is_that_of_the_chart(name: str, shared: Path) -> None:
-    file = component_folder(name) / VALUES
+    file, chart = component_folder(name) / VALUES, RELEASES[name].chart
+    if not any((shared / "upstream/charts").glob(f"{chart}/*/values.yaml")):
+        pytest.skip(f"{shared}/upstream/charts has no chart {chart}")
     assert derived_charts(shared / "upstream/charts", [name]) == {file: file.read_text(encoding="utf-8")}
 
 
