@@ -112,6 +112,8 @@ def test_d59_the_operator_reaches_the_heads_of_ray_clusters_of_tenants() -> None
     assert len(policies) == len([item for item in of_kind("NetworkPolicy") if item.name == "default-deny"])
     (rule,) = policies[0].body["spec"]["ingress"]
     assert [port["port"] for port in rule["ports"]] == [8265, 8000]
+    fences = of_kind("GpucNetworkPolicyFence")
+    assert all("kuberay-operator" in item.body["spec"]["parameters"]["ingressNamespaces"] for item in fences)
     assert not [item for item in of_kind("NetworkPolicy", compiled_example("train-usw2")) if "kuberay" in item.name]
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from gpuc.emit.component import needed_components
 from gpuc.emit.exposure import (
     FIELDS,
     annotation_grants,
@@ -113,6 +114,7 @@ def _ingress_namespaces(cluster: Cluster, tenant: Tenant) -> list[str]:
     names = [*tenant.caller_namespaces]
     if cluster.spec.observability is not None:
         names.append(cluster.spec.observability.namespace)
+    names += [component.release(cluster).namespace for component in needed_components(cluster) if component.calls]
     return list(dict.fromkeys(names))
 
 
