@@ -257,7 +257,7 @@ def compared_plane(
     Args:
         built: the controllers that are built, by the option of `gpuc tools`; those of the spec's frameworks start.
     """
-    frameworks = spec.cluster.spec.kueue.frameworks
+    frameworks = spec.cluster.frameworks
     given = settings(spec, definitions(programs, upstream_crds(), frameworks))
     used = {name for name, framework in (("jobset", JOBSET), ("kuberay", RAY[0])) if framework in frameworks}
     used &= built.keys()

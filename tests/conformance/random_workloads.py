@@ -132,7 +132,7 @@ def _targets(cluster: Cluster) -> Iterator[Target]:
 
 
 def _queued_kinds(cluster: Cluster) -> tuple[str, ...]:
-    frameworks = set(cluster.spec.kueue.frameworks)
+    frameworks = set(cluster.frameworks)
     kinds = ["Job", "CronJob", *(["JobSet"] if JOBSET in frameworks else [])]
     kinds += ["RayJob"] if frameworks.issuperset(RAY) else []
     if frameworks & pod_frameworks():

@@ -24,8 +24,9 @@ each_component = pytest.mark.parametrize(("name", "component"), CASES)
 
 
 def compiled(name: str, **settings: dict[str, Any]) -> tuple[list[str], dict[str, Artifact | tuple[Artifact, ...]]]:
-    """The ids of the findings, and the artifacts of every file."""
-    named = {component.replace("_", "-"): values for component, values in settings.items()}
+    """The ids of the findings, and the artifacts of every file. The components of the spec stay, without settings."""
+    named: dict[str, dict[str, Any]] = {own: {} for own in source(name).tree["spec"].get("components", {})}
+    named |= {component.replace("_", "-"): values for component, values in settings.items()}
     findings, artifacts = compile_tree(name, changed(source(name).tree, ("spec", "components"), named))
     files: dict[str, Any] = {}
     for artifact in artifacts:

@@ -171,6 +171,10 @@ class Release(Struct, frozen=True):
     """The folder of the substrate whose clusters have the component; empty for all clusters."""
     optional: bool = False
     """Whether a cluster has the component only if its spec names the component in `components`."""
+    frameworks: dict[str, str] = field(default_factory=dict)
+    """The frameworks of Kueue whose controller the chart installs, each with the name of the ServiceAccount."""
+    requires: tuple[str, ...] = ()
+    """Optional components without which the programs of the chart do not work."""
     confidence: Confidence = "high"
     """Confidence of the Kubernetes range."""
 

@@ -32,20 +32,10 @@ MIN_GRACE_LIMIT_SECONDS = 600
 def controllers(cluster: Cluster) -> list[str]:
     """Returns the users that create the pods and jobs of workloads that Kueue manages."""
     installed = installed_controllers()
-    own = {name: controller.account for name, controller in installed.items()} | brought_controllers(cluster)
-    own |= {str(name): account for name, account in cluster.spec.kueue.controllers.items()}
+    own = {name: controller.account for name, controller in installed.items()} | cluster.controller_accounts
     created = {name: controller.creates for name, controller in installed.items()}
     accounts = [own.get(name, "") for chosen in cluster.frameworks for name in (chosen, *created.get(chosen, ()))]
     return [user(account) for account in dict.fromkeys([JOB_CONTROLLER, *filter(None, accounts)])]
-
-
-def brought_controllers(cluster: Cluster) -> dict[str, str]:
-    """Returns the ServiceAccount of the controller of each framework that a component of the cluster installs."""
-    return {
-        framework: f"{component.release(cluster).namespace}/{account}"
-        for component in needed_components(cluster)
-        for framework, account in component.frameworks.items()
-    }
 
 
 def kueue_user(cluster: Cluster) -> str:
@@ -124,6 +114,7 @@ def _ingress_namespaces(cluster: Cluster, tenant: Tenant) -> list[str]:
     names = [*tenant.caller_namespaces]
     if cluster.spec.observability is not None:
         names.append(cluster.spec.observability.namespace)
+    names += [component.release(cluster).namespace for component in needed_components(cluster) if component.calls]
     return list(dict.fromkeys(names))
 
 
