@@ -12,6 +12,7 @@ from gpuc.manifest.manifest import Artifact, Body, Manifest
 from gpuc.model import Cluster, Namespace, Profile, Tenant
 from gpuc.model.names import COST_LABEL, ENVIRONMENT_LABEL, IAM_ROLE, TENANT_KEY
 from gpuc.model.tenant import DEFAULT_REQUEST
+from gpuc.parts.workload_kinds import family_modules
 
 JOBS_MAX = 1000
 """Maximum number of Jobs in a namespace, finished Jobs included. The limit protects etcd if a loop creates Jobs."""
@@ -42,6 +43,8 @@ def tenants(cluster: Cluster) -> Iterator[Artifact]:
             yield _namespace(cluster, tenant, namespace, file)
         for namespace in tenant.namespaces:
             yield from _namespace_content(cluster, tenant, namespace, file)
+        for module in family_modules("runtimes") if tenant.runs else ():
+            yield from module.synced(cluster, tenant, file)
 
 
 def _namespace(cluster: Cluster, tenant: Tenant, namespace: Namespace, file: str) -> Manifest:
