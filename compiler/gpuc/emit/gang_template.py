@@ -13,8 +13,8 @@ from gpuc.emit.job_template import (
     grace_seconds,
     pod_metadata,
 )
-from gpuc.emit.workload_template import Template
-from gpuc.manifest.manifest import Body
+from gpuc.emit.workload_template import USAGE, Template
+from gpuc.manifest.manifest import Body, Manifest
 from gpuc.model.tenant import Run
 from gpuc.model.time_limits import pods_ready_minutes
 
@@ -51,7 +51,7 @@ def job_set(template: Template, run: Run | None, environment: Mapping[str, str],
         **job, "parallelism": template.pods, "completions": template.pods,
         **({"activeDeadlineSeconds": runs.longest} if runs else {}),
         "podFailurePolicy": {"rules": [lost]},
-        "template": {**pod_metadata(template), "spec": _pod(template, run, environment)},
+        "template": gang_pod(template, run, environment),
     }  # fmt: skip
     metadata = {"metadata": {"labels": dict(labels)}} if labels else {}
     return {
@@ -68,11 +68,21 @@ def _rule(name: str, action: str, reason: str) -> Body:
     return {"name": name, "action": action, "onJobFailureReasons": [reason]}
 
 
-def _pod(template: Template, run: Run | None, environment: Mapping[str, str]) -> Body:
-    """Returns the spec of the pods. restartPolicy Never, because a podFailurePolicy needs it."""
+def gang_pod(
+    template: Template, run: Run | None, environment: Mapping[str, str], name: str = NODE, *, trains: bool = True
+) -> Body:
+    """Returns the pod template of a gang. restartPolicy is Never, because a podFailurePolicy needs it.
+
+    Args:
+        run, environment: as for job_set.
+        name: the name of the container.
+        trains: whether the container runs torchrun; otherwise the controller writes its command.
+    """
     every = run.checkpoint_seconds if run else None
     grace = grace_seconds(template.pool, every)
-    container = template.container(["torchrun", "train.py"], container_security(template)) | {"name": NODE}
+    container = template.container(["torchrun", "train.py"], container_security(template)) | {"name": name}
+    if not trains:
+        del container["command"]
     variables = dict(environment)
     if template.place.nccl:
         container["envFrom"] = [{"configMapRef": {"name": template.place.nccl.config_map}}]
@@ -88,11 +98,11 @@ def _pod(template: Template, run: Run | None, environment: Mapping[str, str]) ->
         if waits:
             variables["CHECKPOINT_REQUEST"] = _REQUEST
             container["lifecycle"] = {"preStop": {"exec": {"command": _asks_for_checkpoint(waits)}}}
-    if grace - waits > SHUTDOWN_SECONDS:
+    if trains and grace - waits > SHUTDOWN_SECONDS:
         variables["TORCH_ELASTIC_SHUTDOWN_TIMEOUT"] = str(grace - waits - SHUTDOWN_SECONDS)
     if variables:
         container["env"] = [{"name": name, "value": value} for name, value in variables.items()]
-    return {
+    spec = {
         "restartPolicy": "Never",
         "automountServiceAccountToken": False,
         **({"terminationGracePeriodSeconds": grace} if grace else {}),
@@ -101,6 +111,7 @@ def _pod(template: Template, run: Run | None, environment: Mapping[str, str]) ->
         "containers": [container],
         **({"volumes": volumes} if volumes else {}),
     }
+    return {**pod_metadata(template), "spec": spec}
 
 
 def _asks_for_checkpoint(seconds: int) -> list[str]:
@@ -114,6 +125,23 @@ def _asks_for_checkpoint(seconds: int) -> list[str]:
     return ["sh", "-c", f"touch {_REQUEST}; {wait}"]
 
 
-def wait_for_nodes(template: Template) -> int:
-    """Returns the seconds for which a rank waits for the others: as long as Kueue waits for the pods."""
-    return pods_ready_minutes(template.cluster) * 60
+def wait_for_nodes(template: Template) -> dict[str, str]:
+    """Returns the variable with which a rank waits for the others as long as Kueue waits for the pods.
+
+    The default of torchrun is 15 minutes.
+
+    Source: pytorch/pytorch v2.15.0 torch/distributed/argparse_util.py (env), launcher/api.py
+    """
+    return {"PET_RDZV_CONF": f"timeout={pods_ready_minutes(template.cluster) * 60}"}
+
+
+def gang_manifest(template: Template, api: str, kind: str, spec: Body, command: str) -> Manifest:
+    """Returns the template of a gang that a controller other than that of Jobs runs.
+
+    Args:
+        command: how users set the command and the number of nodes, a sentence of the usage.
+    """
+    file = template.cluster.out(f"workloads/{template.name}.{kind.lower()}.yaml")
+    usage = {USAGE: f"{template.usage('whole')} {command}"}
+    name, namespace = template.name, template.place.namespace
+    return Manifest(file, template.pool.path, api, kind, name, {"spec": spec}, namespace, template.labels, usage)

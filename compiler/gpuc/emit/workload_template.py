@@ -129,6 +129,6 @@ class Template(Struct, frozen=True):
         shm = {"medium": "Memory", "sizeLimit": texts({MEMORY: size // GIB * GIB or size})[MEMORY]}
         return {"volumes": [{"name": "shm", "emptyDir": shm}]}
 
-    def usage(self, kind: Literal["gang", "job", "server", "train"], **values: int) -> str:
+    def usage(self, kind: Literal["gang", "job", "server", "train", "whole"], **values: int) -> str:
         """Returns the instructions for the use of the template, with values of the texts about a kind."""
         return " ".join(render(Path(__file__).parent, "usage.j2", template=self, kind=kind, **values).split())

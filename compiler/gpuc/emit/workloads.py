@@ -22,8 +22,10 @@ def workloads(cluster: Cluster) -> Iterator[Artifact]:
     """Yields the templates of each pool on which a namespace has a quota. Argo CD does not sync the folder workloads/.
 
     Pools that ResourceQuotas count, and inference pools, get Deployments. Other pools get Jobs. In a cluster without
-    tenants, the templates are for the namespace default.
+    tenants, the templates are for the namespace default. Pools with EFA also get a template of each kind of gangs whose
+    controller the cluster has.
     """
+    gangs = list(family_modules("gang"))
     for pool in cluster.pools:
         if pool.spec.leaving:
             continue
@@ -43,6 +45,8 @@ def workloads(cluster: Cluster) -> Iterator[Artifact]:
                 template = _queue_template(cluster, pool, name, resources, is_serving=is_serving)
             if template:
                 yield from (serving_template if is_serving else job_template)(template)
+                for module in gangs if template.is_gang and template.queue else ():
+                    yield from module.gang(template)
     for module in family_modules("runtimes") if any(tenant.runs for tenant in cluster.tenants) else ():
         yield from module.templates(cluster)
 

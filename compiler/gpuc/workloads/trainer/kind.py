@@ -1,7 +1,9 @@
-"""The record of TrainJobs.
+"""The records of TrainJobs and of their runtimes.
 
-Source: kubeflow/trainer v2.2.1 manifests/overlays/manager/kustomization.yaml, manifests/base/rbac/service_account.yaml
+Source: kubeflow/trainer v2.3.0 manifests/overlays/manager/kustomization.yaml, manifests/base/rbac/service_account.yaml
 """
+
+from msgspec.structs import replace
 
 from gpuc.kubernetes.controllers import JOBSET
 from gpuc.parts import workload_kind as parts
@@ -9,7 +11,19 @@ from gpuc.parts import workload_kind as parts
 _GROUP = "trainer.kubeflow.org"
 _REASON = "its pods come from a runtime: trace the JobSet that the TrainJob creates"
 _ACCOUNT = "kubeflow-system/kubeflow-trainer-controller-manager"
+_RUNTIME = parts.WorkloadKind(
+    group=_GROUP, kind="TrainingRuntime", version="v1alpha1",
+    templates=("spec.template.spec.replicatedJobs[].template.spec.template",), pod_set=None,
+    queueing=parts.NOT_QUEUED, controller=None, child=None, labels=parts.NO_LABELS, start=parts.AT_ONCE,
+    traits=parts.NO_TRAITS,
+    sample_fields={"spec": {"template": {"spec": {"replicatedJobs": [
+        {"name": "node", "template": {"spec": {"template": parts.sample_template("Never", name="node")}}},
+    ]}}}},
+)
+"""The record of runtimes. Their pods are pods of the JobSets of TrainJobs."""
 KINDS = (
+    _RUNTIME,
+    replace(_RUNTIME, kind="ClusterTrainingRuntime"),
     parts.WorkloadKind(
         group=_GROUP, kind="TrainJob", version="v1alpha1", templates=(), pod_set=None,
         queueing=parts.suspended(f"{_GROUP}/trainjob", 2), child=None,

@@ -26,7 +26,7 @@ def synced(cluster: Cluster, tenant: Tenant, file: str) -> Iterator[Artifact]:
     for run in tenant.runs:
         template = run_template(cluster, tenant, run, 1)
         # torchrun takes the other PET_ variables from Trainer, which refuses them in a TrainJob, but not this one.
-        environment = {"PET_RDZV_CONF": f"timeout={wait_for_nodes(template)}"}
+        environment = wait_for_nodes(template)
         spec = {
             # numNodes of a TrainJob replaces the number. A TrainJob without it gets one node.
             "mlPolicy": {"numNodes": 1, "torch": {}},
