@@ -78,6 +78,7 @@ def _steps(
         yield workload.rejected
     if creation:
         yield from object_steps(cluster, workload)
+    yield from problem_steps(workload)
     if workload.autoscaler:
         yield Step(Stage.REPLICAS, "passed", workload.autoscaler)
     gated, fix = why_gated(cluster, workload)
@@ -174,6 +175,13 @@ def _copies(
             message = f"only {count} of {workload.copies} replicas get quota at the same time"
             yield Step(Stage.QUOTA, "failed", message, queue.manifest, GROUPS, fix=f"run at most {count} replicas")
             return
+
+
+def problem_steps(workload: Workload) -> Steps:
+    """Yields a failed step for what keeps a workload from running as its user expects, refusals first."""
+    for problem in sorted(workload.problems, key=lambda problem: not problem.is_refused):
+        stage = Stage.API if problem.is_refused else Stage.SUSPENDED
+        yield Step(stage, "failed", problem.message, fix=problem.fix, field=problem.field)
 
 
 def stopped_steps(workload: Workload, *, is_queued: bool) -> Steps:

@@ -7,8 +7,8 @@ from gpuc.emit.workload_template import Template
 from gpuc.manifest.manifest import Body, Manifest
 
 _USAGE = (
-    "The image needs Ray. Set the command in entrypoint. For more nodes, increase replicas, minReplicas and maxReplicas "
-    "of the workers together. The name can have up to 47 characters."
+    "The image needs Ray. Set the command in entrypoint. For more nodes, increase replicas, minReplicas and "
+    "maxReplicas of the workers together. The name can have up to 47 characters."
 )
 
 

@@ -7,18 +7,37 @@ from msgspec.structs import replace
 
 from gpuc.kubernetes.controllers import JOBSET
 from gpuc.parts import workload_kind as parts
+from gpuc.workloads.trainer.resolved import resolved
 
 _GROUP = "trainer.kubeflow.org"
-_REASON = "its pods come from a runtime: trace the JobSet that the TrainJob creates"
+_REASON = "its pods come from a runtime, which is not in the input"
 _ACCOUNT = "kubeflow-system/kubeflow-trainer-controller-manager"
 _RUNTIME = parts.WorkloadKind(
-    group=_GROUP, kind="TrainingRuntime", version="v1alpha1",
-    templates=("spec.template.spec.replicatedJobs[].template.spec.template",), pod_set=None,
-    queueing=parts.NOT_QUEUED, controller=None, child=None, labels=parts.NO_LABELS, start=parts.AT_ONCE,
+    group=_GROUP,
+    kind="TrainingRuntime",
+    version="v1alpha1",
+    templates=("spec.template.spec.replicatedJobs[].template.spec.template",),
+    pod_set=None,
+    queueing=parts.NOT_QUEUED,
+    controller=None,
+    child=None,
+    labels=parts.NO_LABELS,
+    start=parts.AT_ONCE,
     traits=parts.NO_TRAITS,
-    sample_fields={"spec": {"template": {"spec": {"replicatedJobs": [
-        {"name": "node", "template": {"spec": {"template": parts.sample_template("Never", name="node")}}},
-    ]}}}},
+    sample_fields={
+        "spec": {
+            "template": {
+                "spec": {
+                    "replicatedJobs": [
+                        {
+                            "name": "node",
+                            "template": {"spec": {"template": parts.sample_template("Never", name="node")}},
+                        },
+                    ]
+                }
+            }
+        }
+    },
 )
 """The record of runtimes. Their pods are pods of the JobSets of TrainJobs."""
 KINDS = (
@@ -29,7 +48,9 @@ KINDS = (
         queueing=parts.suspended(f"{_GROUP}/trainjob", 2), child=None,
         controller=parts.Controller("Kubeflow Trainer", _ACCOUNT, (JOBSET,)),
         labels=parts.PodLabels({}, ("trainer.kubeflow.org/",)), start=parts.AT_ONCE,
-        traits=parts.NO_TRAITS._replace(is_rehearsed=True, why_not_traced=_REASON),
+        traits=parts.NO_TRAITS._replace(
+            is_rehearsed=True, has_service=True, why_not_traced=_REASON, resolved=resolved
+        ),
         sample_fields={"spec": {"runtimeRef": {"name": "torch"}}},
     ),
 )  # fmt: skip
