@@ -22,7 +22,8 @@ def runtime_without_trainer(cluster: Cluster) -> Findings:
     if "trainer" in cluster.components and TRAINJOB in cluster.frameworks:
         return
     for run in _runs(cluster):
-        lack = f"Kueue does not manage {TRAINJOB}" if "trainer" in cluster.components else "component trainer is missing"
+        has_component = "trainer" in cluster.components
+        lack = f"Kueue does not manage {TRAINJOB}" if has_component else "component trainer is missing"
         message = f"training runtime {run.name} needs Kubeflow Trainer, but {lack}"
         yield Found(run.path, message, "add trainer: {} to components", on_key=True)
 
