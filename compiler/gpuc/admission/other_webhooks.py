@@ -22,14 +22,12 @@ from gpuc.objects.object_set import ObjectSet, dig, grouped, items
 _KINDS = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
 WITHOUT_WEBHOOKS: Final = frozenset((
     "dcgm-exporter", "dra-driver-nvidia-gpu", "eks-node-monitoring-agent", "kube-prometheus-stack",
-    "kuberay-operator", "kubeflow-trainer", "lws", "node-readiness-controller",
+    "node-readiness-controller",
 ))  # fmt: skip
 """Charts outside of the release set that have no webhooks, or only webhooks for kinds and pods of the same project.
 
-Source: kubernetes-sigs/lws v0.9.0 charts/lws/templates/webhook (pods with a label of the project);
-ray-project/kuberay v1.6.2 ray-operator/config/webhook; kubeflow/trainer v2.3.0 manifests/base/webhook;
-prometheus-community/helm-charts charts/kube-prometheus-stack/templates/prometheus-operator/admission-webhooks (only
-objects of monitoring.coreos.com); values.yaml of the other charts
+Source: prometheus-community/helm-charts charts/kube-prometheus-stack/templates/prometheus-operator/admission-webhooks
+(only objects of monitoring.coreos.com); values.yaml of the other charts
 """
 
 

@@ -39,7 +39,7 @@ def _component(name: str, chart: Chart) -> Component:
         ineffective_because="", namespace_labels={}, monitor=None, alerts={}, alert_labels=lambda cluster: (),
         restarts=None, hashed_values={}, chart_labels=None, device_plugin=None, config_maps=(), ready_check=None,
         preparation=None, chapter=None, member_rights=(), auditor_rights=(), rehearsal=None,
-        needs=nothing, frameworks={},
+        needs=nothing, calls=None,
     )  # fmt: skip
 
 

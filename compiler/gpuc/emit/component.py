@@ -17,6 +17,7 @@ from msgspec import Struct
 from gpuc.catalog.records import Release
 from gpuc.diagnostics.finding import Path
 from gpuc.emit.component_facts import (
+    Calls,
     Chapter,
     ChartLabels,
     ConfigMapValue,
@@ -60,6 +61,7 @@ WEBHOOKS: tuple[Kind, ...] = ((ADMISSION_REGISTRATION, "MutatingWebhookConfigura
 
 SYSTEM_PODS = "the pods run on the system nodes, which belong to no node pool"
 """The reason for affinity and tolerations of controllers."""
+SECOND_REPLICA = "a second replica continues if a node fails"
 SYSTEM_TOLERATIONS: list[Body] = [{"key": SYSTEM_TAINT, "operator": "Exists"}]
 
 PLATFORM: Mapping[str, str] = {"admission.gatekeeper.sh/ignore": "platform"}
@@ -76,9 +78,18 @@ def system_affinity(cluster: Cluster) -> Body:
     return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
 
 
-def on_system_nodes(cluster: Cluster) -> Body:
-    """Returns the Helm values of a controller that runs on the system nodes."""
-    return {"affinity": system_affinity(cluster), "tolerations": SYSTEM_TOLERATIONS}
+def on_system_nodes(cluster: Cluster, name: str = "") -> Body:
+    """Returns the Helm values of a controller that runs on the system nodes.
+
+    name: the label app.kubernetes.io/name of replicas that avoid the node of another replica; empty for one replica.
+    """
+    affinity = system_affinity(cluster)
+    if name:
+        selector = {"matchLabels": {"app.kubernetes.io/name": name}}
+        term = {"topologyKey": "kubernetes.io/hostname", "labelSelector": selector}
+        preferred = {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 100, "podAffinityTerm": term}]}
+        affinity["podAntiAffinity"] = preferred
+    return {"affinity": affinity, "tolerations": SYSTEM_TOLERATIONS}
 
 
 class Folder(Struct, frozen=True):
@@ -122,7 +133,7 @@ class Component(Struct, frozen=True, kw_only=True):
         -20  charts that contain only CustomResourceDefinitions
         -10  admission control, which checks the objects of all later waves
           0  controllers and device plugins; the usual wave of a component
-          5  configuration of these controllers
+          5  configuration of these controllers, and controllers that need them
          10  controllers that need the controllers of wave 0, such as Kueue
       15-16  admission policies
          20  node pools
@@ -214,8 +225,8 @@ class Component(Struct, frozen=True, kw_only=True):
     """What `gpuc rehearse` runs of the chart. None if it runs nothing, and installs the definitions from the tables."""
     needs: Needs
     """What the program of the chart needs from outside of the output, because of its Helm values."""
-    frameworks: Mapping[str, str]
-    """The frameworks of Kueue whose controller the chart installs, each with the name of the ServiceAccount."""
+    calls: Calls | None
+    """The connections of the chart's programs to pods of tenants; None if they open none."""
 
     @property
     def folder(self) -> File:

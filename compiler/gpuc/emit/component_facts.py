@@ -34,6 +34,16 @@ def named(name: str, *labels: Labels) -> Labels:
     return {key: value for row in labels for key, value in row.items()} | {"app.kubernetes.io/name": frozenset((name,))}
 
 
+class Calls(Struct, frozen=True):
+    """The connections of the programs of a chart to pods of tenants, for which NetworkPolicies have a rule."""
+
+    callers: Mapping[str, str]
+    """The labels of the pods of the chart."""
+    pods: Mapping[str, str]
+    """The labels of the pods of tenants."""
+    ports: tuple[int, ...]
+
+
 class ReadyCheck(Struct, frozen=True):
     """A step of the README that checks whether the objects of a component are ready."""
 

@@ -10,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from gpuc.diagnostics.finding import Path
+from gpuc.emit.component import needed_components
 from gpuc.emit.network_exceptions import applies, exception_policies, internet_block, needs_cilium
 from gpuc.emit.network_objects import PolicyPart, ip_block, namespace_peer, with_ports
 from gpuc.emit.sync import protected
@@ -54,6 +55,7 @@ def network_policies(cluster: Cluster, tenant: Tenant, namespace: Namespace, fil
     parts += [destination.part for destination in destinations if not destination.entity]
     if tenant.spec.network.metrics and cluster.spec.observability:  # a rule without ports would allow all ports
         parts.append(_metrics(cluster.spec.observability, tenant))
+    parts += _controllers(cluster)
     parts += exception_policies(cluster, tenant, namespace)
     parts += [destination.part for destination in destinations if destination.entity]
     yield from (part.manifest(file, namespace) for part in parts)
@@ -136,6 +138,15 @@ def _tenant(tenant: Tenant) -> PolicyPart:
     """Returns the policy for traffic within a tenant, on all ports: rendezvous and NCCL use ephemeral ports."""
     peer = {"namespaceSelector": {"matchLabels": {TENANT_KEY: tenant.name}}}
     return PolicyPart("allow-tenant", tenant.path, {"ingress": [{"from": [peer]}], "egress": [{"to": [peer]}]})
+
+
+def _controllers(cluster: Cluster) -> Iterator[PolicyPart]:
+    """Yields the policy for each component whose programs connect to pods of tenants."""
+    for component in needed_components(cluster):
+        if calls := component.calls:
+            peer = namespace_peer(component.release(cluster).namespace, calls.callers)
+            rule = with_ports({"from": [peer]}, [Port(port=port) for port in calls.ports])
+            yield PolicyPart(f"allow-{component.name}", component.section, {"ingress": [rule]}, pods=calls.pods)
 
 
 def _metrics(observability: Observability, tenant: Tenant) -> PolicyPart:

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Any
 
-from gpuc.emit.component import needed_components
 from gpuc.emit.exposure import (
     FIELDS,
     annotation_grants,
@@ -42,9 +41,9 @@ def controllers(cluster: Cluster) -> list[str]:
 def brought_controllers(cluster: Cluster) -> dict[str, str]:
     """Returns the ServiceAccount of the controller of each framework that a component of the cluster installs."""
     return {
-        framework: f"{component.release(cluster).namespace}/{account}"
-        for component in needed_components(cluster)
-        for framework, account in component.frameworks.items()
+        framework: f"{release.namespace}/{account}"
+        for release in cluster.components.values()
+        for framework, account in release.frameworks.items()
     }
 
 

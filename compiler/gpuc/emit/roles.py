@@ -108,6 +108,6 @@ def _view() -> list[PolicyRule]:
 
 def _job_rules(cluster: Cluster, verbs: tuple[str, ...]) -> Iterator[PolicyRule]:
     """Yields a rule per job kind."""
-    for framework in sorted(name for name in cluster.spec.kueue.frameworks if "/" in name):
+    for framework in sorted(name for name in cluster.job_kinds if "/" in name):
         kinds = [kind for kind in workload_kinds() if kind.queueing.framework == framework]
         yield kinds[0].group, tuple(sorted(f"{kind.kind.lower()}s" for kind in kinds)), verbs

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property, wraps
 from ipaddress import IPv4Network
+from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import Struct
@@ -11,6 +12,7 @@ from gpuc.catalog import Catalog
 from gpuc.catalog.records import Release
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.addresses import SPECIAL_RANGES, joined
+from gpuc.kubernetes.kueue import BATCH_JOB
 from gpuc.kubernetes.quota import Node
 from gpuc.manifest.manifest import Manifest
 from gpuc.model.gpu_pool import GpuPool
@@ -18,6 +20,7 @@ from gpuc.model.pool import Pool
 from gpuc.model.queue import Cohort, Queue, quota_nodes
 from gpuc.model.substrate import Substrate, substrate_of
 from gpuc.model.tenant import Namespace, Profile, Tenant
+from gpuc.parts.workload_kinds import spec_frameworks
 from gpuc.policy.library import Policy
 from gpuc.spec.cluster import Spec
 from gpuc.spec.cluster_network import ClusterNetwork
@@ -118,7 +121,14 @@ class Cluster(Struct, frozen=True, dict=True):
     @property
     def frameworks(self) -> tuple[Framework, ...]:
         """The kinds of workloads that Kueue manages, without duplicates. Empty without queues: there is no Kueue."""
-        return tuple(dict.fromkeys(self.spec.kueue.frameworks)) if self.queues else ()
+        return self.job_kinds if self.queues else ()
+
+    @cached_property
+    def job_kinds(self) -> tuple[Framework, ...]:
+        """The kinds of workloads of `kueue.frameworks`, by default Jobs and the kinds of the components."""
+        brought = {BATCH_JOB, *chain.from_iterable(release.frameworks for release in self.components.values())}
+        chosen = self.spec.kueue.frameworks or [name for name in spec_frameworks() if name in brought]
+        return tuple(dict.fromkeys(chosen))
 
     def is_managed(self, component: str) -> bool:
         """Returns whether gpuc installs the chart of a component; otherwise another team installs the chart."""

@@ -152,10 +152,12 @@ class Kueue(SpecModel):
 
     in_messages: ClassVar[str] = "{frameworks: [batch/job]}"
 
-    frameworks: "Annotated[list[Framework], Field(min_length=1)]" = ["batch/job"]
-    """The kinds of workloads that wait in the queues of Kueue. Default: batch/job.
+    frameworks: "Annotated[list[Framework], Field(min_length=1)] | None" = None
+    """The kinds of workloads that wait in the queues of Kueue. Default: batch/job and the kinds of the components.
 
-    Kinds that Kubernetes does not define, for example JobSet, also need their controller in the cluster.
+    Components with kinds of workloads are jobset, trainer, kuberay and lws. Without its component, another team
+    installs the controller of a kind that Kubernetes does not define. With leaderworkerset, pod, deployment or
+    statefulset, Kueue ignores workloads without a queue, and policy queue-required denies them.
     """
 
     controllers: "dict[Framework, ServiceAccount]" = {}
@@ -163,7 +165,8 @@ class Kueue(SpecModel):
 
     The policies gpu-quota, queue-required and owned-workloads let this ServiceAccount create the jobs and pods of
     workloads, which have no queue of their own. No effect for a framework that is not in `frameworks`, except JobSet if
-    `frameworks` has TrainJob. Default: the ServiceAccount in the manifests of the framework's project.
+    `frameworks` has TrainJob. Default: the ServiceAccount of the component's chart, else the one in the manifests of
+    the framework's project.
     """
 
     start_attempts: Annotated[int, Field(ge=1, le=100)] = 6

@@ -178,7 +178,7 @@ COMPONENT = parts.Component(
         ("expansion.gatekeeper.sh", ("expansiontemplate",), facts.READ),
         (TEMPLATES, ("constrainttemplates",), facts.READ),
     ),
-    frameworks={}, restarts=RESTARTS, hashed_values={}, chart_labels=CHART_LABELS, device_plugin=None,
+    calls=None, restarts=RESTARTS, hashed_values={}, chart_labels=CHART_LABELS, device_plugin=None,
     config_maps=(),
     rehearsal=facts.Rehearsal(
         program="gatekeeper",

@@ -253,7 +253,7 @@ COMPONENT = parts.Component(
     preparation=None, chapter=facts.Chapter("checks", _chapter),
     member_rights=(),
     auditor_rights=(("nvidia.com", ("clusterpolicies", "nvidiadrivers"), facts.READ),),
-    frameworks={}, restarts=RESTARTS, hashed_values={},
+    calls=None, restarts=RESTARTS, hashed_values={},
     # Source: NVIDIA/gpu-operator v26.7.0 assets/state-dcgm-exporter
     chart_labels=facts.ChartLabels({"app": DCGM, "app.kubernetes.io/component": DCGM}, {"app": DCGM}, has_all=False),
     # Source: NVIDIA/k8s-device-plugin deployments/helm

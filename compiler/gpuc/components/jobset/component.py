@@ -16,13 +16,6 @@ NAMES = "policies name the ServiceAccount jobset-controller, and Argo CD keeps t
 
 def jobset(cluster: Cluster) -> Iterator[Artifact]:
     """Yields the Helm values of JobSet."""
-    other_node: Body = {
-        "topologyKey": "kubernetes.io/hostname",
-        "labelSelector": {"matchLabels": {"app.kubernetes.io/name": "jobset"}},
-    }
-    anti_affinity: Body = {
-        "preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 100, "podAffinityTerm": other_node}]
-    }
     body: Body = {
         # In the repository, the chart has an image of a staging registry with the tag main. The script that packages a
         # release writes these values into the chart.
@@ -34,8 +27,7 @@ def jobset(cluster: Cluster) -> Iterator[Artifact]:
         },
         "controller": {
             "replicas": 2,
-            "affinity": {**parts.system_affinity(cluster), "podAntiAffinity": anti_affinity},
-            "tolerations": parts.SYSTEM_TOLERATIONS,
+            **parts.on_system_nodes(cluster, "jobset"),
             "podDisruptionBudget": {"enabled": True, "minAvailable": 1},
         },
     }
@@ -96,7 +88,7 @@ COMPONENT = parts.Component(
     reasons={
         "image": "the released image: the chart in the repository of JobSet names an image of a staging registry",
         "controller": parts.SYSTEM_PODS,
-        "controller.replicas": "a second replica continues if a node fails",
+        "controller.replicas": parts.SECOND_REPLICA,
         "controller.podDisruptionBudget": "one replica answers the webhooks while nodes are replaced",
     },
     relied_defaults={
@@ -111,11 +103,10 @@ COMPONENT = parts.Component(
     alert_labels=lambda cluster: (),
     restarts=RESTARTS, hashed_values={}, chart_labels=CHART_LABELS, device_plugin=None, config_maps=(),
     ready_check=None, chapter=None, preparation=None,
-    # Members have rights for JobSets if `kueue.frameworks` contains JobSet, and auditors too.
+    # Members have rights for JobSets if Kueue manages JobSets, and auditors too.
     member_rights=(), auditor_rights=(),
     # `gpuc tools` builds the controller only for the tests of gpuc, not with the control plane of the rehearsal.
     rehearsal=None,
     needs=facts.nothing,
-    # Source: kubernetes-sigs/jobset v0.12.0 charts/jobset/templates/controller/_helpers.tpl (release name jobset)
-    frameworks={"jobset.x-k8s.io/jobset": "jobset-controller"},
+    calls=None,
 )  # fmt: skip

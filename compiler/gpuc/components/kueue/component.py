@@ -243,7 +243,7 @@ COMPONENT = parts.Component(
         ),
         (VISIBILITY, ("clusterqueues/pendingworkloads",), ("get",)),
     ),
-    frameworks={}, restarts=RESTARTS, hashed_values={}, chart_labels=CHART_LABELS, device_plugin=None,
+    calls=None, restarts=RESTARTS, hashed_values={}, chart_labels=CHART_LABELS, device_plugin=None,
     config_maps=(),
     rehearsal=facts.Rehearsal(
         program="kueue",

@@ -25,7 +25,7 @@ def repeated_entries(cluster: Cluster) -> Findings:
 def _lists(cluster: Cluster) -> Iterator[tuple[Path, Sequence[str]]]:
     """Yields the path and the values of every list in which a repeated value has no effect."""
     yield from _of_section(cluster.spec.cloud.section, ("spec", "cloud", cluster.spec.cloud.substrate.name))
-    yield ("spec", "kueue", "frameworks"), cluster.spec.kueue.frameworks
+    yield ("spec", "kueue", "frameworks"), cluster.spec.kueue.frameworks or []
     for pool in cluster.pools:
         yield (*pool.path, "instances"), pool.spec.instances
         key = cluster.spec.cloud.substrate.pool_key

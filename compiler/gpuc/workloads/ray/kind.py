@@ -77,7 +77,7 @@ KINDS = (
     _CLUSTER,
     replace(
         _CLUSTER, kind="RayService", templates=_templates("spec.rayClusterConfig"),
-        queueing=parts.suspended(f"{_GROUP}/rayservice", None),
+        queueing=parts.suspended(f"{_GROUP}/rayservice", 7),
         child=parts.Child((_GROUP, "RayCluster"), parts.RANDOM_SUFFIX, _clusters("rayClusterConfig")),
         sample_fields={"spec": {"rayClusterConfig": _SPEC}},
     ),

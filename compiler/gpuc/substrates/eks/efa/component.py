@@ -68,7 +68,7 @@ COMPONENT = Component(
     alert_labels=lambda cluster: (), ready_check=None,
     preparation=Preparation(50, preparation),
     chapter=None, member_rights=(), auditor_rights=(),
-    frameworks={},
+    calls=None,
     # Source: aws/eks-charts v0.0.242 stable/aws-efa-k8s-device-plugin/templates/daemonset.yaml
     restarts=Restarts(
         in_pods=None,

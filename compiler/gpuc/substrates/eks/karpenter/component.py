@@ -211,7 +211,7 @@ COMPONENT = parts.Component(
         "All node pools, node classes and overlays are ready", "get nodepools,ec2nodeclasses,nodeoverlays"
     ),
     preparation=facts.Preparation(20, iam), chapter=facts.Chapter("quotas", _chapter),
-    member_rights=(), auditor_rights=(), frameworks={}, restarts=RESTARTS,
+    member_rights=(), auditor_rights=(), calls=None, restarts=RESTARTS,
     # The default is the bundle with which Karpenter connects.
     # Source: aws/karpenter-provider-aws v1.14.1 pkg/operator/operator.go (GetCABundle)
     hashed_values={"settings.clusterCABundle": "CA bundle of the API server"},

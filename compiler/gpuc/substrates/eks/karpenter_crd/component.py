@@ -18,7 +18,7 @@ COMPONENT = Component(
         (KARPENTER_AWS, ("ec2nodeclasses",), READ),
         (KARPENTER, ("nodeclaims", "nodeoverlays", "nodepools"), READ),
     ),
-    frameworks={}, restarts=None, hashed_values={},
+    calls=None, restarts=None, hashed_values={},
     chart_labels=ChartLabels(services={}, pods={}),
     device_plugin=None, config_maps=(), rehearsal=None, needs=nothing,
 )  # fmt: skip
