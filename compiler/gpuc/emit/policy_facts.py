@@ -31,20 +31,11 @@ MIN_GRACE_LIMIT_SECONDS = 600
 def controllers(cluster: Cluster) -> list[str]:
     """Returns the users that create the pods and jobs of workloads that Kueue manages."""
     installed = installed_controllers()
-    own = {name: controller.account for name, controller in installed.items()} | brought_controllers(cluster)
+    own = {name: controller.account for name, controller in installed.items()} | cluster.brought_controllers
     own |= {str(name): account for name, account in cluster.spec.kueue.controllers.items()}
     created = {name: controller.creates for name, controller in installed.items()}
     accounts = [own.get(name, "") for chosen in cluster.frameworks for name in (chosen, *created.get(chosen, ()))]
     return [user(account) for account in dict.fromkeys([JOB_CONTROLLER, *filter(None, accounts)])]
-
-
-def brought_controllers(cluster: Cluster) -> dict[str, str]:
-    """Returns the ServiceAccount of the controller of each framework that a component of the cluster installs."""
-    return {
-        framework: f"{release.namespace}/{account}"
-        for release in cluster.components.values()
-        for framework, account in release.frameworks.items()
-    }
 
 
 def kueue_user(cluster: Cluster) -> str:

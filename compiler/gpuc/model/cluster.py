@@ -130,6 +130,15 @@ class Cluster(Struct, frozen=True, dict=True):
         chosen = self.spec.kueue.frameworks or [name for name in spec_frameworks() if name in brought]
         return tuple(dict.fromkeys(chosen))
 
+    @property
+    def brought_controllers(self) -> dict[str, str]:
+        """The ServiceAccount of the controller of each framework that a component of the cluster installs."""
+        return {
+            framework: f"{release.namespace}/{account}"
+            for release in self.components.values()
+            for framework, account in release.frameworks.items()
+        }
+
     def is_managed(self, component: str) -> bool:
         """Returns whether gpuc installs the chart of a component; otherwise another team installs the chart."""
         settings = self.spec.components.get(component)

@@ -51,6 +51,7 @@ def index_of(
     manifests = [*without_agent_requests(cluster, synced), *node_agents(cluster)]
     objects = ObjectSet(manifests, is_complete=True, values=values, catalog=cluster.catalog)
     accounts = {str(name): account for name, account in cluster.spec.kueue.controllers.items()}
+    accounts = cluster.brought_controllers | accounts
     return ClusterIndex(objects, domain_nodes, accounts)
 
 

@@ -10,7 +10,7 @@ from gpuc.diagnostics.finding import Path
 from gpuc.emit.alerts import metrics, node_labels
 from gpuc.emit.component import Component, needed_components
 from gpuc.emit.notify import secret_keys
-from gpuc.emit.policy_facts import brought_controllers, controllers
+from gpuc.emit.policy_facts import controllers
 from gpuc.emit.prerequisites.record import Chapter, Row, written
 from gpuc.kubernetes.api_groups import is_custom
 from gpuc.kubernetes.argocd import argocd_url
@@ -75,7 +75,7 @@ def _notify_rows(settings: Observability) -> Iterator[Row]:
 
 def job_controllers(cluster: Cluster) -> Chapter:
     """Returns the chapter about the controllers of job kinds that neither Kubernetes nor a component has."""
-    installed, brought = installed_controllers(), brought_controllers(cluster)
+    installed, brought = installed_controllers(), cluster.brought_controllers
     used = {name: installed[name].title for name in cluster.frameworks if name in installed and name not in brought}
     rows: list[Row] = []
     for name, title in used.items():
