@@ -280,6 +280,8 @@ _FIELDS: Mapping[tuple[str, str], Sequence[tuple[str, ...]]] = {
     (GROUP, "Topology"): (("spec.levels[].nodeLabel", "node-label"),),
 }
 """The fields of each kind that name a thing, with the kinds of needs."""
+
+
 def _claims(_: Output, manifest: Manifest) -> Found:
     """Yields the PersistentVolumeClaims that the pods of a runtime mount."""
     for pods in pods_of(manifest):
