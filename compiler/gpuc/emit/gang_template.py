@@ -107,11 +107,17 @@ def gang_pod(
         "automountServiceAccountToken": False,
         **({"terminationGracePeriodSeconds": grace} if grace else {}),
         **template.scheduling,
+        **({"priorityClassName": run.spec.priority} if run and _has_class(template, run) else {}),
         **({} if template.runs_as_root else {"securityContext": template.pod_security}),
         "containers": [container],
         **({"volumes": volumes} if volumes else {}),
     }
     return {**pod_metadata(template), "spec": spec}
+
+
+def _has_class(template: Template, run: Run) -> bool:
+    priority = template.cluster.spec.priorities.get(run.spec.priority or "")
+    return priority is not None and priority.pods
 
 
 def _asks_for_checkpoint(seconds: int) -> list[str]:

@@ -97,6 +97,7 @@ def project(cluster: Cluster, components: tuple[Component, ...]) -> Manifest:
     kinds |= {NOTIFY} if observability and observability.notify else set()
     kinds |= {*TENANT_KINDS} if cluster.tenants else set()
     has_classes = cluster.tenants and any(pool.priority_class for pool in cluster.pools)
+    has_classes = has_classes or any(priority.pods for priority in cluster.spec.priorities.values())
     cluster_kinds |= {PRIORITY_CLASS} if has_classes else set()
     kinds |= {SERVICE_ACCOUNT} if any(namespace.spec.service_accounts for _, namespace in cluster.namespaces) else set()
     kinds |= {TRAINING_RUNTIME} if any(tenant.runs for tenant in cluster.tenants) else set()

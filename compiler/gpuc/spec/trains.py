@@ -41,5 +41,9 @@ class Trains(SpecModel):
     checkpoints: Checkpoints | None = None
     """The checkpoints of the runs. Without them, a restart begins from the first step."""
 
+    priority: Name | None = None
+    """The priority of the TrainJob in the template, and of its pods if the priority has `pods: true`. Default: the
+    middle priority of the tenant, without a PriorityClass of the pods."""
+
     restarts: Annotated[int, Field(ge=0, le=20)] = 3
     """How often the complete run is started again after a failure. The loss of a node does not count."""

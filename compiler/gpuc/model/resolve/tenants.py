@@ -31,6 +31,10 @@ def resolve_tenants(
     cohorts: tuple[Cohort, ...], findings: list[Finding],
 ) -> tuple[Tenant, ...]:  # fmt: skip
     """Resolves the tenants and returns the tenants in the order of the spec."""
+    for name, priority in spec.priorities.items():
+        findings += unknown_names(
+            "tenant", priority.tenants or (), spec.tenants, (*SPEC, "priorities", name, "tenants")
+        )
     nodes = known(lambda: quota_nodes(queues, cohorts))
     ceilings = known(lambda: {queue.name: ceiling(nodes, queue) for queue in queues})
     return elements(
@@ -89,6 +93,8 @@ def _runs(
             findings.append(unknown("namespace of the tenant", run.namespace, own, (*where, "namespace")))
         if run.pool not in spec.pools:
             findings.append(unknown("node pool", run.pool, spec.pools, (*where, "pool")))
+        if run.priority is not None and run.priority not in spec.priorities:
+            findings.append(unknown("priority", run.priority, spec.priorities, (*where, "priority")))
         known_names = run.namespace in own and run.pool in pools  # a pool with a mistake has a finding of its own
         runs.append(Run(name, where, run, own[run.namespace], pools[run.pool]) if known_names else None)
     return elements(runs)

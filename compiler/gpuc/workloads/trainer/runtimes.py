@@ -9,6 +9,7 @@ from gpuc.emit.gang_template import job_set, wait_for_nodes
 from gpuc.emit.sync import protected
 from gpuc.emit.workload_template import USAGE, Place, Template
 from gpuc.emit.workloads import node_requests
+from gpuc.kubernetes.kueue import PRIORITY_LABEL
 from gpuc.manifest.manifest import Artifact, Manifest
 from gpuc.model import Cluster, Tenant
 from gpuc.model.tenant import Run
@@ -49,12 +50,13 @@ def templates(cluster: Cluster) -> Iterator[Artifact]:
             template = run_template(cluster, tenant, run, min(2, run.spec.nodes))
             values = {"nodes": run.spec.nodes, "restarts": run.spec.restarts, "requests": bool(run.checkpoint_seconds)}
             usage = template.usage("train", **values)
+            priority = {PRIORITY_LABEL: run.spec.priority} if run.spec.priority else {}
             image = template.container([], {})["image"]
             spec = {"runtimeRef": {"apiGroup": "trainer.kubeflow.org", "kind": "TrainingRuntime", "name": run.name}}
             spec["trainer"] = {"numNodes": template.pods, "image": image, "command": ["torchrun", "train.py"]}
             yield Manifest(
                 cluster.out(f"workloads/{tenant.name}/{run.name}.yaml"), run.path, API, "TrainJob", run.name,
-                {"spec": spec}, run.namespace.name, template.labels, {USAGE: usage},
+                {"spec": spec}, run.namespace.name, template.labels | priority, {USAGE: usage},
             )  # fmt: skip
 
 
