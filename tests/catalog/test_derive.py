@@ -7,7 +7,7 @@ import pytest
 from gpuc.catalog.schemas import VALUES
 from gpuc.emit.component import components
 from gpuc.parts.folders import component_folder
-from tests.derive.__main__ import derived_charts
+from tests.derive.__main__ import charts_at_hand, derived_charts
 from tests.derive.charts import chart_table
 
 NAMES = [component.name for component in components()]
@@ -16,6 +16,8 @@ NAMES = [component.name for component in components()]
 @pytest.mark.parametrize("name", NAMES)
 def test_the_committed_schema_is_that_of_the_chart(name: str, shared: Path) -> None:
     file = component_folder(name) / VALUES
+    if name not in charts_at_hand(shared / "upstream/charts"):
+        pytest.skip(f"{shared}/upstream/charts does not have the chart")
     assert derived_charts(shared / "upstream/charts", [name]) == {file: file.read_text(encoding="utf-8")}
 
 

@@ -24,6 +24,7 @@ CLUSTERS = (*EXAMPLES, *HUB_CLUSTERS, "custom-euc1")
 RELEASES = load().releases[max(load().releases)]
 KUEUE_WAVE = 10
 WITHOUT_TABLE = {
+    "disaggregatedset.x-k8s.io": "a kind of LeaderWorkerSet that Kueue does not manage",
     "match.gatekeeper.sh": "the group of one kind with the schema of `match`, of which no object exists",
     "mutations.gatekeeper.sh": "Gatekeeper runs without mutation",
 }
@@ -82,12 +83,13 @@ def test_a_wave_is_after_what_it_needs(component: Component) -> None:
     assert definitions in ("", component.name) or waves[definitions] < component.wave
     assert all(folder.wave >= component.wave for folder in component.folders)
     # Kueue manages a kind only if its definition exists when Kueue starts.
-    assert not component.frameworks or component.wave < KUEUE_WAVE
+    assert not RELEASES[component.name].frameworks or component.wave < KUEUE_WAVE
+    assert all(waves[other] < component.wave for other in RELEASES[component.name].requires)
 
 
 @each_component
 def test_a_framework_is_a_kind_of_the_chart(component: Component) -> None:
-    for framework in component.frameworks:
+    for framework in RELEASES[component.name].frameworks:
         assert framework in installed_controllers()
         assert framework.partition("/")[0] in RELEASES[component.name].groups
 

@@ -49,6 +49,13 @@ def derived_charts(charts: Path, components: Collection[str]) -> dict[Path, str]
     }
 
 
+def charts_at_hand(charts: Path) -> list[str]:
+    """Returns the components of the newest release set whose chart is in a folder of charts."""
+    releases = load().releases
+    newest = releases[max(releases)]
+    return [name for name, release in newest.items() if any(charts.glob(f"{release.chart}/*/values.yaml"))]
+
+
 def derived_kinds(crds: Path, kinds: Collection[CustomKind]) -> dict[Path, str]:
     """Returns the text of the tables of custom kinds, by file.
 

@@ -100,7 +100,8 @@ def test_the_readme_lists_the_alerts_with_their_metrics(name: str) -> None:
     used = {metric for cell in rows.values() for metric in cell.split(", ")} - {"none"}
     assert used == {metric for alert in alerts(example(name)) for metric in metrics(example(name))[alert.name]}
     for metric in used:
-        assert metric.split("_")[0] in ("DCGM", "karpenter", "operator", "kueue", "gatekeeper", "kube"), metric
+        programs = ("DCGM", "karpenter", "operator", "kueue", "gatekeeper", "kube", "leader")
+        assert metric.split("_")[0] in programs, metric
         assert not metric.startswith("kube_") or f"keep\n   {metric}" in readme or f" {metric}" in readme
 
 

@@ -5,11 +5,9 @@ import re
 from typing import Any, get_args
 
 import pytest
-from msgspec.structs import replace
 
 from gpuc.cli.main import main
 from gpuc.diagnostics.finding import Finding
-from gpuc.emit import component
 from gpuc.emit.argocd import argocd
 from gpuc.emit.policy_facts import controllers
 from gpuc.emit.prerequisites import prerequisites
@@ -152,13 +150,15 @@ def test_b2_the_namespace_of_a_pod_in_a_manifest_is_in_the_list(tmp_path: Any) -
     assert "allow-all/agents" in records
 
 
-def test_a_controller_that_a_component_installs_is_no_prerequisite(monkeypatch: pytest.MonkeyPatch) -> None:
-    cluster, account = example("prod-use1").cluster, "jobset-system/jobset-controller"
-    changed = tuple(replace(found, frameworks={JOBSET: account}) for found in component.components())
-    assert "JobSet" in chapter(readme(cluster), "Job controllers")
-    monkeypatch.setattr(component, "components", lambda: changed)
-    assert "JobSet" not in chapter(readme(replace(cluster)), "Job controllers")
-    assert user(account) in controllers(cluster)
+def test_a_controller_that_a_component_installs_is_no_prerequisite(variant: Variant) -> None:
+    def without(spec: dict[str, Any]) -> None:
+        spec["components"] = {}
+        spec["kueue"]["frameworks"] = ["batch/job", JOBSET]
+
+    assert "JobSet" in chapter(readme(variant(without)), "Job controllers")
+    brought = example("prod-use1").cluster
+    assert JOBSET in brought.frameworks and " Job controllers\n" not in readme(brought)
+    assert user("jobset-system/jobset-controller") in controllers(brought)
 
 
 @each_cluster

@@ -64,7 +64,7 @@ def test_without_the_framework_a_pool_that_kueue_counts_has_a_job(variant: Varia
 
     def with_framework(spec: dict[str, Any]) -> None:
         counted_by_kueue(spec)
-        spec["kueue"]["frameworks"].append("deployment")
+        spec["kueue"]["frameworks"] = ["batch/job", "deployment"]
 
     assert deployments(variant(with_framework))["embed-l40s"].labels[QUEUE_LABEL] == "platform-ml"
 

@@ -1,6 +1,5 @@
 """Record types of the catalog's JSON files: one frozen class per table. Field names contain units."""
 
-from collections.abc import Mapping
 from typing import Literal
 
 from msgspec import Struct, field
@@ -172,7 +171,7 @@ class Release(Struct, frozen=True):
     """The folder of the substrate whose clusters have the component; empty for all clusters."""
     optional: bool = False
     """Whether a cluster has the component only if its spec names the component in `components`."""
-    frameworks: Mapping[str, str] = field(default_factory=dict)
+    frameworks: dict[str, str] = field(default_factory=dict)
     """The frameworks of Kueue whose controller the chart installs, each with the name of the ServiceAccount."""
     requires: tuple[str, ...] = ()
     """Optional components without which the programs of the chart do not work."""

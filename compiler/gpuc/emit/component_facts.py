@@ -39,8 +39,6 @@ class Calls(Struct, frozen=True):
 
     callers: Mapping[str, str]
     """The labels of the pods of the chart."""
-    pods: Mapping[str, str]
-    """The labels of the pods of tenants."""
     ports: tuple[int, ...]
 
 

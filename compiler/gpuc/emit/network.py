@@ -146,7 +146,7 @@ def _controllers(cluster: Cluster) -> Iterator[PolicyPart]:
         if calls := component.calls:
             peer = namespace_peer(component.release(cluster).namespace, calls.callers)
             rule = with_ports({"from": [peer]}, [Port(port=port) for port in calls.ports])
-            yield PolicyPart(f"allow-{component.name}", component.section, {"ingress": [rule]}, pods=calls.pods)
+            yield PolicyPart(f"allow-{component.name}", component.section, {"ingress": [rule]})
 
 
 def _metrics(observability: Observability, tenant: Tenant) -> PolicyPart:

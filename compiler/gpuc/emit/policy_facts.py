@@ -31,8 +31,7 @@ MIN_GRACE_LIMIT_SECONDS = 600
 def controllers(cluster: Cluster) -> list[str]:
     """Returns the users that create the pods and jobs of workloads that Kueue manages."""
     installed = installed_controllers()
-    own = {name: controller.account for name, controller in installed.items()} | cluster.brought_controllers
-    own |= {str(name): account for name, account in cluster.spec.kueue.controllers.items()}
+    own = {name: controller.account for name, controller in installed.items()} | cluster.controller_accounts
     created = {name: controller.creates for name, controller in installed.items()}
     accounts = [own.get(name, "") for chosen in cluster.frameworks for name in (chosen, *created.get(chosen, ()))]
     return [user(account) for account in dict.fromkeys([JOB_CONTROLLER, *filter(None, accounts)])]

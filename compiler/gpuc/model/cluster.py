@@ -130,14 +130,16 @@ class Cluster(Struct, frozen=True, dict=True):
         chosen = self.spec.kueue.frameworks or [name for name in spec_frameworks() if name in brought]
         return tuple(dict.fromkeys(chosen))
 
-    @property
+    @cached_property
     def brought_controllers(self) -> dict[str, str]:
-        """The ServiceAccount of the controller of each framework that a component of the cluster installs."""
-        return {
-            framework: f"{release.namespace}/{account}"
-            for release in self.components.values()
-            for framework, account in release.frameworks.items()
-        }
+        """The ServiceAccount as namespace/name of the controller of each framework that a component installs."""
+        rows = ((row.namespace, *account) for row in self.components.values() for account in row.frameworks.items())
+        return {framework: f"{namespace}/{account}" for namespace, framework, account in rows}
+
+    @property
+    def controller_accounts(self) -> dict[str, str]:
+        """The ServiceAccounts of controllers by framework, if they are not those of upstream's manifests."""
+        return {**self.brought_controllers, **{str(name): user for name, user in self.spec.kueue.controllers.items()}}
 
     def priorities_of(self, tenant: str) -> list[str]:
         """Returns the names of the priorities that a tenant may use, in the order of the spec."""

@@ -253,7 +253,8 @@ def _client(output: Output, peer: Any, namespace: Any, path: Path) -> Found:
     """Yields what a client of a tenant's pods needs: its namespace, or a load balancer."""
     if dig(peer, "ipBlock"):
         yield "load-balancer-controller", (*path, "ipBlock")
-    if isinstance(namespace, str) and namespace not in (*ALWAYS_PLATFORM, *output.objects.namespaces):
+    of_charts = (release.namespace for release in output.releases.values())
+    if isinstance(namespace, str) and namespace not in (*ALWAYS_PLATFORM, *output.objects.namespaces, *of_charts):
         yield f"namespace/{namespace}", (*path, "namespaceSelector")
 
 

@@ -86,7 +86,9 @@ class Spec(SpecModel):
     components: dict[Name, ComponentSettings] = {}
     """Settings of components by name: gpu-operator, kueue, gatekeeper and so on.
 
-    An optional component belongs to a cluster if this section names the component, with settings or with {}.
+    An optional component belongs to a cluster if this section names the component, with settings or with {}: jobset,
+    trainer (Kubeflow Trainer, which needs jobset), kuberay and lws (LeaderWorkerSet). Kueue then manages its kinds of
+    workloads.
     """
 
     patches: list[Patch] = []

@@ -50,9 +50,7 @@ def index_of(
     """
     manifests = [*without_agent_requests(cluster, synced), *node_agents(cluster)]
     objects = ObjectSet(manifests, is_complete=True, values=values, catalog=cluster.catalog)
-    accounts = {str(name): account for name, account in cluster.spec.kueue.controllers.items()}
-    accounts = cluster.brought_controllers | accounts
-    return ClusterIndex(objects, domain_nodes, accounts)
+    return ClusterIndex(objects, domain_nodes, cluster.controller_accounts)
 
 
 def without_agent_requests(cluster: Cluster, synced: Iterable[Manifest]) -> list[Manifest]:

@@ -16,6 +16,7 @@ from gpuc.components.jobset.component import COMPONENT, jobset
 from gpuc.diagnostics.finding import StageError
 from gpuc.emit.component import needed_components
 from gpuc.extra.files import read_files
+from gpuc.kubernetes.controllers import JOBSET
 from gpuc.manifest.manifest import Artifact, Manifest, Values
 from gpuc.model import Cluster
 from gpuc.pipeline.fleet_catalog import fleet_catalog
@@ -43,6 +44,19 @@ def compiled_with(change: Change) -> CompiledSpec:
     change(tree["spec"])
     files, catalog = read_files(ROOT, REFERENCE), fleet_catalog(ROOT).catalog
     return compile_source(replace(source, tree=tree), fleet_policies(ROOT), files=files, catalog=catalog)
+
+
+def without_components(spec: dict[str, Any]) -> None:
+    """Removes the components; Kueue manages their kinds nevertheless."""
+    spec["components"] = {}
+    spec["kueue"]["frameworks"] = ["batch/job", JOBSET, "trainer.kubeflow.org/trainjob"]
+    spec["kueue"]["controllers"] = {JOBSET: "jobset-system/jobset-controller"}
+
+
+@cache
+def without() -> CompiledSpec:
+    """The reference spec without components of workloads."""
+    return compiled_with(without_components)
 
 
 @cache
@@ -74,8 +88,7 @@ def job_controllers(text: str) -> str:
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_a_cluster_has_it_only_if_its_spec_names_it(name: str) -> None:
-    assert COMPONENT not in needed_components(example(name))
-    assert "jobset" not in example(name).components
+    assert (COMPONENT in needed_components(example(name))) == ("jobset" in example(name).spec.components)
 
 
 def test_it_compiles_without_findings() -> None:
@@ -84,7 +97,11 @@ def test_it_compiles_without_findings() -> None:
 
 
 def test_a_layer_can_set_the_version_for_clusters_without_the_component(variant: Variant) -> None:
-    assert check(variant(lambda spec: with_version(spec, "0.11.1"))) == []
+    def change(spec: dict[str, Any]) -> None:
+        spec["components"] = {}
+        with_version(spec, "0.11.1")
+
+    assert check(variant(change)) == []
 
 
 def test_another_version_has_a_warning(variant: Variant) -> None:
@@ -136,11 +153,15 @@ def test_the_project_allows_the_repository_only_with_the_component() -> None:
         return list(manifest(artifacts, "AppProject", "prod-use1")["spec"]["sourceRepos"])
 
     assert REPOSITORY in repositories(compiled().artifacts)
-    assert REPOSITORY not in repositories(compiled_example("prod-use1").artifacts)
+    assert REPOSITORY not in repositories(without().artifacts)
 
 
 def test_the_readme_lists_the_chart_and_no_longer_the_prerequisite() -> None:
-    before, after = readme(compiled_example("prod-use1").artifacts), readme(compiled().artifacts)
+    def change(spec: dict[str, Any]) -> None:
+        without_components(spec)
+        with_jobset(spec)
+
+    before, after = readme(without().artifacts), readme(compiled_with(change).artifacts)
     row = f"| jobset | jobset | 0.12.0 | {REPOSITORY} | jobset-system |"
     assert row in after and row not in before
     for text in ("JobSet", ACCOUNT, "jobsets.jobset.x-k8s.io"):
@@ -149,11 +170,7 @@ def test_the_readme_lists_the_chart_and_no_longer_the_prerequisite() -> None:
 
 
 def test_policies_know_its_service_account_without_a_setting() -> None:
-    def without_setting(spec: dict[str, Any]) -> None:
-        with_jobset(spec)
-        del spec["kueue"]["controllers"]
-
-    constraints = [item for item in compiled_with(without_setting).artifacts if "policies/constraints/" in item.file]
+    constraints = [item for item in compiled().artifacts if "policies/constraints/" in item.file]
     known = {
         item.kind: item.body["spec"]["parameters"]["controllers"]
         for item in constraints

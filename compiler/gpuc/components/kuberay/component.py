@@ -48,7 +48,7 @@ CHART_LABELS = facts.ChartLabels(
     relabelling=("nameOverride", "componentOverride", "labels"),
 )
 """Source: ray-project/kuberay v1.6.2 helm-chart/kuberay-operator/templates: _helpers.tpl, deployment, service"""
-CALLS = facts.Calls({"app.kubernetes.io/name": "kuberay-operator"}, {"ray.io/is-ray-node": "yes"}, ports=(8265, 8000))
+CALLS = facts.Calls({"app.kubernetes.io/name": "kuberay-operator"}, ports=(8265, 8000))
 """The operator asks the dashboard of the head for the state of a job, and the proxies of Ray Serve for their health.
 
 Source: ray-project/kuberay v1.6.2 ray-operator/controllers/ray/rayjob_controller.go (FetchHeadServiceURL),
