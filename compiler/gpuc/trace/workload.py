@@ -156,7 +156,8 @@ def workload_of(manifest: Manifest, document: Body | None = None, objects: Objec
         document: the object as the user wrote it, with all metadata; by default the document of the manifest.
         objects: objects with the runtimes that describe the pods of other objects.
     """
-    record, made, problems = workload_kind(group(manifest), manifest.kind), None, ()
+    record, made = workload_kind(group(manifest), manifest.kind), None
+    problems: tuple[Problem, ...] = ()
     if record.traits.resolved and objects is not None:
         body, problems = record.traits.resolved(manifest.document(), _finder(objects))
         made = manifest_of(body) if body else None

@@ -46,7 +46,7 @@ def resolved(train_job: Body, find: Find) -> Resolved:
     for job in jobs:
         _complete(job, train_job, runtime)
     template = dict(pairs(dig(runtime, "spec", "template", "metadata")))
-    metadata = {key: template[key] for key in ("labels", "annotations") if key in template}
+    metadata: Body = {key: template[key] for key in ("labels", "annotations") if key in template}
     metadata |= {"name": name_of(train_job), "namespace": dig(train_job, "metadata", "namespace")}
     body = {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": metadata, "spec": spec}
     return Resolved(body, tuple(problems))
@@ -73,7 +73,7 @@ def _complete(job: Body, train_job: Body, runtime: Body) -> None:
 
 
 def _is_trainer(job: Body) -> bool:
-    return dig(job, "template", "metadata", "labels", _ANCESTOR) == "trainer"
+    return bool(dig(job, "template", "metadata", "labels", _ANCESTOR) == "trainer")
 
 
 def _of_trainer(train_job: Body, runtime: Body, jobs: list[Body]) -> Iterator[Problem]:

@@ -10,7 +10,7 @@ from gpuc.emit.sync import protected
 from gpuc.emit.workload_template import USAGE, Place, Template
 from gpuc.emit.workloads import node_requests
 from gpuc.kubernetes.kueue import PRIORITY_LABEL
-from gpuc.manifest.manifest import Artifact, Manifest
+from gpuc.manifest.manifest import Artifact, Body, Manifest
 from gpuc.model import Cluster, Tenant
 from gpuc.model.tenant import Run
 
@@ -52,7 +52,8 @@ def templates(cluster: Cluster) -> Iterator[Artifact]:
             usage = template.usage("train", **values)
             priority = {PRIORITY_LABEL: run.spec.priority} if run.spec.priority else {}
             image = template.container([], {})["image"]
-            spec = {"runtimeRef": {"apiGroup": "trainer.kubeflow.org", "kind": "TrainingRuntime", "name": run.name}}
+            group = API.partition("/")[0]
+            spec: Body = {"runtimeRef": {"apiGroup": group, "kind": "TrainingRuntime", "name": run.name}}
             spec["trainer"] = {"numNodes": template.pods, "image": image, "command": ["torchrun", "train.py"]}
             yield Manifest(
                 cluster.out(f"workloads/{tenant.name}/{run.name}.yaml"), run.path, API, "TrainJob", run.name,
