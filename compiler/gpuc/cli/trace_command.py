@@ -32,7 +32,6 @@ _NOT_JUDGED = 4
 """The exit code if no step fails, but a step could not be judged."""
 _QUEUE = (GROUP, "LocalQueue")
 _GLOBAL_KINDS = ("PersistentVolume", "PriorityClass", "StorageClass")
-_RUNTIMES = ("TrainingRuntime", "ClusterTrainingRuntime")
 _REFERENCED_KINDS = ("ConfigMap", "PersistentVolumeClaim", "Secret", "ServiceAccount", *_GLOBAL_KINDS)
 """The kinds of objects that pods refer to, and that people write into the file of a workload."""
 
@@ -181,7 +180,7 @@ def _with_options(
     """Returns a workload with the queue, namespace and priority of the options; None for another object."""
     document = loaded.document(manifest)
     has_runtime = workload_kind(group(manifest), manifest.kind).traits.resolved is not None
-    runtimes = [row for row in loaded.manifests if row.kind in _RUNTIMES] if has_runtime else []
+    runtimes = [row for row in loaded.manifests if workload_kind(group(row), row.kind).is_runtime and has_runtime]
     objects = index.objects.with_objects(runtimes) if runtimes else index.objects
     placed = replace(manifest, namespace=manifest.namespace or options.namespace) if has_runtime else manifest
     workload = workload_of(placed, document, objects) or workload_without_pods(manifest, document)

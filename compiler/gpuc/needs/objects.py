@@ -142,6 +142,7 @@ def _of_any(output: Output, manifest: Manifest) -> Found:
     api_group = group(manifest)
     is_template = "/workloads/" in manifest.file and manifest.written is None  # users copy it, Argo CD does not sync it
     if is_custom(api_group):
+        yield from _claims(manifest) if workload_kind(api_group, manifest.kind).is_runtime else ()
         owners = [release for release in output.releases.values() if api_group in release.groups]
         bringing = {release.crds_from or release.component for release in owners}
         yield from ((f"component/{name}", ()) for name in sorted(bringing - output.installed))
@@ -154,6 +155,14 @@ def _of_any(output: Output, manifest: Manifest) -> Found:
             yield from output.open_namespace(name, ("spec", "parameters"))
     if any(True for _ in pods_of(manifest)) and not is_template:
         yield from output.open_namespace(home_namespace(manifest), ("metadata", "namespace"))
+
+
+def _claims(manifest: Manifest) -> Found:
+    """Yields the PersistentVolumeClaims that the pods of a runtime mount."""
+    for pods in pods_of(manifest):
+        for index, volume in items(dig(pods.spec, "volumes")):
+            if name := dig(volume, "persistentVolumeClaim", "claimName"):
+                yield f"claim/{manifest.namespace}/{name}", (*pods.path, "spec", "volumes", index)
 
 
 def _of_fields(manifest: Manifest) -> Found:
@@ -283,14 +292,6 @@ _FIELDS: Mapping[tuple[str, str], Sequence[tuple[str, ...]]] = {
 """The fields of each kind that name a thing, with the kinds of needs."""
 
 
-def _claims(_: Output, manifest: Manifest) -> Found:
-    """Yields the PersistentVolumeClaims that the pods of a runtime mount."""
-    for pods in pods_of(manifest):
-        for index, volume in items(dig(pods.spec, "volumes")):
-            if name := dig(volume, "persistentVolumeClaim", "claimName"):
-                yield f"claim/{manifest.namespace}/{name}", (*pods.path, "spec", "volumes", index)
-
-
 _KINDS: Mapping[tuple[str, str], Callable[[Output, Manifest], Found]] = {
     ("karpenter.k8s.aws", "EC2NodeClass"): _node_class,
     ("karpenter.sh", "NodePool"): _node_pool,
@@ -303,7 +304,6 @@ _KINDS: Mapping[tuple[str, str], Callable[[Output, Manifest], Found]] = {
     ("monitoring.coreos.com", "PrometheusRule"): _monitoring,
     ("monitoring.coreos.com", "ServiceMonitor"): _monitoring,
     ("networking.k8s.io", "NetworkPolicy"): _policy,
-    ("trainer.kubeflow.org", "TrainingRuntime"): _claims,
     ("cilium.io", "CiliumNetworkPolicy"): _cilium_policy,
 }
 """The function for each kind of object that needs something from outside."""

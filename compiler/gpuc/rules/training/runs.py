@@ -7,9 +7,8 @@ from gpuc.kubernetes.duration import format_duration
 from gpuc.model import Cluster, Pool
 from gpuc.model.names import GPU
 from gpuc.model.tenant import Run
+from gpuc.parts.workload_kinds import workload_kinds
 from gpuc.rules import Findings, Found, rule
-
-TRAINJOB = "trainer.kubeflow.org/trainjob"
 
 
 def _runs(cluster: Cluster) -> Iterator[Run]:
@@ -18,14 +17,15 @@ def _runs(cluster: Cluster) -> Iterator[Run]:
 
 @rule("TRN101")
 def runtime_without_trainer(cluster: Cluster) -> Findings:
-    """A tenant has a training runtime, but the cluster has no Kubeflow Trainer whose jobs Kueue manages."""
-    if "trainer" in cluster.components and TRAINJOB in cluster.frameworks:
+    """A tenant has a training runtime, but the cluster has no Kubeflow Trainer."""
+    (framework,) = (kind.queueing.framework for kind in workload_kinds() if kind.traits.resolved)
+    if framework in cluster.brought_controllers:
         return
+    rows = cluster.catalog.releases[cluster.spec.releases.set].values()
+    component = next((row.component for row in rows if framework in row.frameworks), "")
     for run in _runs(cluster):
-        has_component = "trainer" in cluster.components
-        lack = f"Kueue does not manage {TRAINJOB}" if has_component else "component trainer is missing"
-        message = f"training runtime {run.name} needs Kubeflow Trainer, but {lack}"
-        yield Found(run.path, message, "add trainer: {} to components", on_key=True)
+        message = f"training runtime {run.name} needs Kubeflow Trainer, but component {component} is missing"
+        yield Found(run.path, message, f"add {component}: {{}} to components", on_key=True)
 
 
 @rule("TRN102")

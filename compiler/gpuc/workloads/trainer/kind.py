@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from gpuc.kubernetes.controllers import JOBSET
 from gpuc.parts import workload_kind as parts
-from gpuc.workloads.trainer.resolved import resolved
+from gpuc.workloads.trainer.resolved import of_runtime, resolved
 
 _GROUP = "trainer.kubeflow.org"
 _REASON = "its pods come from a runtime, which is not in the input"
@@ -23,7 +23,7 @@ _RUNTIME = parts.WorkloadKind(
     child=None,
     labels=parts.NO_LABELS,
     start=parts.AT_ONCE,
-    traits=parts.NO_TRAITS,
+    traits=parts.NO_TRAITS._replace(problems=of_runtime),
     sample_fields={
         "spec": {
             "template": {

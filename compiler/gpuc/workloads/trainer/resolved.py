@@ -52,6 +52,23 @@ def resolved(train_job: Body, find: Find) -> Resolved:
     return Resolved(body, tuple(problems))
 
 
+def of_runtime(runtime: Body) -> Iterator[Problem]:
+    """Yields a problem for a runtime of PyTorch of which no Job becomes the nodes.
+
+    Source: kubeflow/trainer v2.3.0 pkg/webhooks/trainingruntime_webhook.go
+    """
+    path: Path = ("spec", "template", "spec", "replicatedJobs")
+    nodes = [job for _, job in items(dig(runtime, *path)) if _is_trainer(job)]
+    if dig(runtime, "spec", "mlPolicy", "torch") is not None and not nodes:
+        yield Problem(f"no replicated job has the label {_ANCESTOR}: trainer", "", path)
+    for job in nodes:
+        containers = items(dig(job, "template", "spec", "template", "spec", "containers"))
+        names = [str(dig(container, "name")) for _, container in containers]
+        if _NODE not in names:
+            message = f"the containers of replicated job {dig(job, 'name')} are {', '.join(names)}; expected {_NODE}"
+            yield Problem(message, "", path, is_refused=True)
+
+
 def _complete(job: Body, train_job: Body, runtime: Body) -> None:
     """Writes the number of nodes and the container of the TrainJob into a replicated job of its runtime."""
     spec, trainer = dig(job, "template", "spec"), dig(train_job, *_TRAINER)

@@ -7,12 +7,12 @@ from gpuc.diagnostics.contract import PODS
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.kueue import PREFERRED_TOPOLOGY, REQUIRED_TOPOLOGY
 from gpuc.lint.checks import Findings, check, rule_of
-from gpuc.manifest.manifest import Manifest
 from gpuc.model.names import EFA
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.objects.object_set import ObjectSet, count_or, dig, items, pairs
+from gpuc.objects.object_set import ObjectSet, count_or, dig, group, items, pairs
 from gpuc.objects.pods import Pods
 from gpuc.objects.pods import pods as all_pods
+from gpuc.parts.workload_kinds import workload_kind
 from gpuc.trace.workload import workload_of
 
 NOT_AS_WRITTEN = rule_of("TRN202")
@@ -21,14 +21,8 @@ FEW_RETRIES = rule_of("TRN204")
 LATE_HOST = rule_of("TRN205")
 TWO_TOPOLOGIES = rule_of("TRN206")
 NOT_AT_PODS = rule_of("TRN207")
-_ANCESTOR = "trainer.kubeflow.org/trainjob-ancestor-step"
 _EXCLUSIVE = "alpha.jobset.sigs.k8s.io/exclusive-topology"
 _KEEP = "karpenter.sh/do-not-disrupt"
-_JOBS: Path = ("spec", "template", "spec", "replicatedJobs")
-_OWNERS: dict[str, Path] = {
-    "Job": (), "JobSet": ("spec",), "TrainingRuntime": _JOBS[:-1], "ClusterTrainingRuntime": _JOBS[:-1],
-}  # fmt: skip
-"""The path of the map with the failurePolicy of a JobSet, by kind."""
 _DEFAULT_LIMIT = 6
 
 
@@ -42,8 +36,8 @@ def findings(objects: ObjectSet) -> Findings:
         if (workload := workload_of(manifest, objects=objects)) and workload.made:
             for problem in workload.problems:
                 yield ObjectFinding(NOT_AS_WRITTEN, manifest, problem.field, problem.message, problem.fix)
-        if manifest.kind in ("TrainingRuntime", "ClusterTrainingRuntime"):
-            yield from _runtime(manifest)
+        for problem in workload_kind(group(manifest), manifest.kind).traits.problems(manifest.document()):
+            yield ObjectFinding(NO_TRAINER, manifest, problem.field, problem.message)
     for pods in all_pods(objects):
         yield from _annotations(pods)
         yield from _retries(pods)
@@ -51,30 +45,12 @@ def findings(objects: ObjectSet) -> Findings:
             yield from _rendezvous(pods, path, container)
 
 
-def _runtime(manifest: Manifest) -> Findings:
-    """Yields a finding for a runtime of PyTorch of which no Job becomes the nodes.
-
-    Source: kubeflow/trainer v2.3.0 pkg/webhooks/trainingruntime_webhook.go
-    """
-    spec, jobs = dig(manifest.body, "spec"), [job for _, job in items(dig(manifest.body, *_JOBS))]
-    nodes = [job for job in jobs if dig(job, "template", "metadata", "labels", _ANCESTOR) == "trainer"]
-    if dig(spec, "mlPolicy", "torch") is not None and not nodes:
-        message = f"no replicated job has the label {_ANCESTOR}: trainer"
-        yield ObjectFinding(NO_TRAINER, manifest, _JOBS, message)
-    for job in nodes:
-        pod = dig(job, "template", "spec", "template", "spec")
-        containers = [dig(row, "name") for _, row in items(dig(pod, "containers"))]
-        if "node" not in containers:
-            message = f"the containers of replicated job {dig(job, 'name')} are {', '.join(map(str, containers))}"
-            yield ObjectFinding(NO_TRAINER, manifest, _JOBS, f"{message}; expected one with the name node")
-
-
 def _retries(pods: Pods) -> Findings:
     """Yields a finding for a gang in a Job whose limit of retries is less than the number of its pods."""
     document, at = pods.manifest.document(), pods.path[:-1]
-    job, kind = dig(document, *at), pods.manifest.kind
-    owner = _OWNERS.get(kind)
-    if owner is None or dig(document, *owner, "failurePolicy") or dig(job, "backoffLimitPerIndex") is not None:
+    job = dig(document, *at)
+    has_policy = any(dig(document, *at[:end], "failurePolicy") for end in range(len(at)))
+    if has_policy or dig(job, "backoffLimitPerIndex") is not None:
         return
     number, limit = count_or(dig(job, "parallelism"), 1), count_or(dig(job, "backoffLimit"), _DEFAULT_LIMIT)
     if number > 1 and limit < number and any(name == EFA for _, name in pods.resources()):
