@@ -7,13 +7,12 @@ from msgspec.structs import replace
 
 from gpuc.kubernetes.controllers import JOBSET
 from gpuc.parts import workload_kind as parts
-from gpuc.workloads.trainer.resolved import of_runtime, resolved
+from gpuc.workloads.trainer.resolved import GROUP, of_runtime, resolved
 
-_GROUP = "trainer.kubeflow.org"
 _REASON = "its pods come from a runtime, which is not in the input"
 _ACCOUNT = "kubeflow-system/kubeflow-trainer-controller-manager"
 _RUNTIME = parts.WorkloadKind(
-    group=_GROUP,
+    group=GROUP,
     kind="TrainingRuntime",
     version="v1alpha1",
     templates=("spec.template.spec.replicatedJobs[].template.spec.template",),
@@ -44,8 +43,8 @@ KINDS = (
     _RUNTIME,
     replace(_RUNTIME, kind="ClusterTrainingRuntime"),
     parts.WorkloadKind(
-        group=_GROUP, kind="TrainJob", version="v1alpha1", templates=(), pod_set=None,
-        queueing=parts.suspended(f"{_GROUP}/trainjob", 2), child=None,
+        group=GROUP, kind="TrainJob", version="v1alpha1", templates=(), pod_set=None,
+        queueing=parts.suspended(f"{GROUP}/trainjob", 2), child=None,
         controller=parts.Controller("Kubeflow Trainer", _ACCOUNT, (JOBSET,)),
         labels=parts.PodLabels({}, ("trainer.kubeflow.org/",)), start=parts.AT_ONCE,
         traits=parts.NO_TRAITS._replace(

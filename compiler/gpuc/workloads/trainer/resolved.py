@@ -13,8 +13,9 @@ from gpuc.manifest.manifest import Body
 from gpuc.objects.object_set import count_or, dig, items, pairs
 from gpuc.parts.workload_kind import Find, Problem, Resolved, name_of
 
-_GROUP = "trainer.kubeflow.org"
-_ANCESTOR = f"{_GROUP}/trainjob-ancestor-step"
+GROUP = "trainer.kubeflow.org"
+ANCESTOR = f"{GROUP}/trainjob-ancestor-step"
+"""The label of the Job whose pods are the nodes. Without it, numNodes of a TrainJob has no effect."""
 _NODE = "node"
 _RESERVED = tuple(f"PET_{name}" for name in ("NNODES", "NPROC_PER_NODE", "NODE_RANK", "MASTER_ADDR", "MASTER_PORT"))
 _TRAINER: Path = ("spec", "trainer")
@@ -30,7 +31,7 @@ def resolved(train_job: Body, find: Find) -> Resolved:
     reference = dig(train_job, "spec", "runtimeRef")
     kind, name = str(dig(reference, "kind") or "ClusterTrainingRuntime"), str(dig(reference, "name"))
     namespace = "" if kind == "ClusterTrainingRuntime" else str(dig(train_job, "metadata", "namespace") or "")
-    runtime = find(str(dig(reference, "apiGroup") or _GROUP), kind, name, namespace)
+    runtime = find(str(dig(reference, "apiGroup") or GROUP), kind, name, namespace)
     if runtime is None:
         message = f"{kind} {name} does not exist, so Kubeflow Trainer refuses the TrainJob"
         return Resolved(None, (Problem(message, "", ("spec", "runtimeRef"), is_refused=True),))
@@ -60,7 +61,7 @@ def of_runtime(runtime: Body) -> Iterator[Problem]:
     path: Path = ("spec", "template", "spec", "replicatedJobs")
     nodes = [job for _, job in items(dig(runtime, *path)) if _is_trainer(job)]
     if dig(runtime, "spec", "mlPolicy", "torch") is not None and not nodes:
-        yield Problem(f"no replicated job has the label {_ANCESTOR}: trainer", "", path)
+        yield Problem(f"no replicated job has the label {ANCESTOR}: trainer", "", path)
     for job in nodes:
         containers = items(dig(job, "template", "spec", "template", "spec", "containers"))
         names = [str(dig(container, "name")) for _, container in containers]
@@ -90,7 +91,7 @@ def _complete(job: Body, train_job: Body, runtime: Body) -> None:
 
 
 def _is_trainer(job: Body) -> bool:
-    return bool(dig(job, "template", "metadata", "labels", _ANCESTOR) == "trainer")
+    return bool(dig(job, "template", "metadata", "labels", ANCESTOR) == "trainer")
 
 
 def _of_trainer(train_job: Body, runtime: Body, jobs: list[Body]) -> Iterator[Problem]:
@@ -103,7 +104,7 @@ def _of_trainer(train_job: Body, runtime: Body, jobs: list[Body]) -> Iterator[Pr
     if nodes == 0:
         yield Problem("numNodes 0 starts no pods, and the TrainJob is complete at once", "", (*_TRAINER, "numNodes"))
     elif nodes is not None and not any(map(_is_trainer, jobs)):
-        message = f"no replicated job of runtime {name} has the label {_ANCESTOR}: trainer, so numNodes has no effect"
+        message = f"no replicated job of runtime {name} has the label {ANCESTOR}: trainer, so numNodes has no effect"
         yield Problem(message, f"set the label in runtime {name}", (*_TRAINER, "numNodes"))
     for key, value in pairs(trainer):
         if value == []:

@@ -13,10 +13,9 @@ from gpuc.kubernetes.kueue import PRIORITY_LABEL
 from gpuc.manifest.manifest import Artifact, Body, Manifest
 from gpuc.model import Cluster, Tenant
 from gpuc.model.tenant import Run
+from gpuc.workloads.trainer.resolved import ANCESTOR, GROUP
 
-API = "trainer.kubeflow.org/v1alpha1"
-ANCESTOR = "trainer.kubeflow.org/trainjob-ancestor-step"
-"""The label of the Job whose pods are the nodes. Without it, numNodes of a TrainJob has no effect."""
+API = f"{GROUP}/v1alpha1"
 
 
 def synced(cluster: Cluster, tenant: Tenant, file: str) -> Iterator[Artifact]:
@@ -52,8 +51,7 @@ def templates(cluster: Cluster) -> Iterator[Artifact]:
             usage = template.usage("train", **values)
             priority = {PRIORITY_LABEL: run.spec.priority} if run.spec.priority else {}
             image = template.container([], {})["image"]
-            group = API.partition("/")[0]
-            spec: Body = {"runtimeRef": {"apiGroup": group, "kind": "TrainingRuntime", "name": run.name}}
+            spec: Body = {"runtimeRef": {"apiGroup": GROUP, "kind": "TrainingRuntime", "name": run.name}}
             spec["trainer"] = {"numNodes": template.pods, "image": image, "command": ["torchrun", "train.py"]}
             yield Manifest(
                 cluster.out(f"workloads/{tenant.name}/{run.name}.yaml"), run.path, API, "TrainJob", run.name,

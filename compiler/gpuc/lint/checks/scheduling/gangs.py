@@ -5,6 +5,7 @@ from typing import Any
 
 from gpuc.diagnostics.contract import PODS
 from gpuc.diagnostics.finding import Path
+from gpuc.kubernetes.controllers import JOBSET_TOPOLOGY
 from gpuc.kubernetes.kueue import PREFERRED_TOPOLOGY, REQUIRED_TOPOLOGY
 from gpuc.lint.checks import Findings, check, rule_of
 from gpuc.model.names import EFA
@@ -21,7 +22,6 @@ FEW_RETRIES = rule_of("TRN204")
 LATE_HOST = rule_of("TRN205")
 TWO_TOPOLOGIES = rule_of("TRN206")
 NOT_AT_PODS = rule_of("TRN207")
-_EXCLUSIVE = "alpha.jobset.sigs.k8s.io/exclusive-topology"
 _KEEP = "karpenter.sh/do-not-disrupt"
 _DEFAULT_LIMIT = 6
 
@@ -83,9 +83,11 @@ def _annotations(pods: Pods) -> Findings:
     for at in above:
         noted = dict(pairs(dig(document, *at, "metadata", "annotations")))
         path = (*at, "metadata", "annotations")
-        if _EXCLUSIVE in noted and {PREFERRED_TOPOLOGY, REQUIRED_TOPOLOGY} & own.keys():
+        if JOBSET_TOPOLOGY in noted and {PREFERRED_TOPOLOGY, REQUIRED_TOPOLOGY} & own.keys():
             message = "JobSet and Kueue both choose the topology of the pods, and do not know of each other"
-            yield ObjectFinding(TWO_TOPOLOGIES, pods.manifest, (*path, _EXCLUSIVE), message, "remove one annotation")
+            yield ObjectFinding(
+                TWO_TOPOLOGIES, pods.manifest, (*path, JOBSET_TOPOLOGY), message, "remove one annotation"
+            )
         if pods.path and _KEEP in noted and _KEEP not in own:
             message = f"Karpenter reads {_KEEP} at pods, not at a {pods.manifest.kind}"
             yield ObjectFinding(NOT_AT_PODS, pods.manifest, (*path, _KEEP), message, "move it to the pod template")
