@@ -249,7 +249,7 @@ def compared_plane(
     Args:
         jobset: the controller of JobSets; None if it is not built.
     """
-    frameworks = spec.cluster.spec.kueue.frameworks
+    frameworks = spec.cluster.frameworks
     given = settings(spec, definitions(programs, upstream_crds(), frameworks))
     controllers = [(_jobset_controller(spec), jobset)] if jobset is not None and JOBSET in frameworks else []
     crds = [crd for crd in given.crds if not (controllers and _JOBSET_CRD.search(_bytes(crd)))]

@@ -128,7 +128,7 @@ def _targets(cluster: Cluster) -> Iterator[Target]:
 
 
 def _queued_kinds(cluster: Cluster) -> tuple[str, ...]:
-    frameworks = set(cluster.spec.kueue.frameworks)
+    frameworks = set(cluster.frameworks)
     kinds = ["Job", "CronJob", *(["JobSet"] if JOBSET in frameworks else [])]
     if frameworks & pod_frameworks():
         kinds += [name for name in ("Deployment", "StatefulSet", "Pod") if name.lower() in frameworks]

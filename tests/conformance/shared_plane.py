@@ -164,7 +164,7 @@ def shared_control_plane(
 ) -> Iterator[SharedControlPlane]:
     """Starts a control plane. It serves the CRDs of the frameworks that the first spec uses, and the given CRDs."""
     programs = find_programs()
-    crds = definitions(programs, upstream_crds(), first.cluster.spec.kueue.frameworks)
+    crds = definitions(programs, upstream_crds(), first.cluster.frameworks)
     given = settings(first, crds)
     given = replace(given, crds=(*given.crds, *more_crds))
     with ControlPlane(programs, given, progress) as plane:
