@@ -67,7 +67,7 @@ def test_a_train_job_has_the_pods_of_its_runtime_on_as_many_nodes_as_it_says() -
 def test_what_keeps_a_train_job_from_its_pods_is_a_failed_step(spec: Any, field: Any, message: str) -> None:
     document = train_job(**spec)
     document["spec"] = {key: value for key, value in document["spec"].items() if value is not None}
-    step, *_ = failed(document)
+    (step,) = failed(document)
     assert step.field and step.field[-1] == field
     assert message in step.message
 
