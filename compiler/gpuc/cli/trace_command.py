@@ -21,7 +21,7 @@ from gpuc.lint.load.load_objects import LoadedObjects, load_objects
 from gpuc.manifest.manifest import Locate, Manifest
 from gpuc.model.names import EFA, GPU
 from gpuc.objects.object_set import ObjectSet, group
-from gpuc.parts.workload_kinds import workload_kinds
+from gpuc.parts.workload_kinds import workload_kind, workload_kinds
 from gpuc.trace import ClusterIndex, Stage, Step, Workload, trace_workload, workload_of
 from gpuc.trace.described import described_workload
 from gpuc.trace.node_agents import index_of
@@ -145,7 +145,7 @@ def _read_workloads(index: ClusterIndex, options: TraceOptions, loaded: LoadedOb
         found = {(manifest.kind, group(manifest)) for manifest in loaded.manifests}
         names = [f"{kind} of {api_group}" if "." in api_group else kind for kind, api_group in sorted(found)]
         kinds = ", ".join(names) or "no object that can be read"
-        traced = ", ".join(sorted(kind.kind for kind in workload_kinds() if kind.is_traced))
+        traced = ", ".join(sorted(kind.kind for kind in workload_kinds() if kind.is_traced or kind.traits.resolved))
         raise UsageError(f"no workload in {options.file}: it contains {kinds}; gpuc trace supports {traced}")
     return known, unread
 
@@ -179,7 +179,11 @@ def _with_options(
 ) -> _Read | None:
     """Returns a workload with the queue, namespace and priority of the options; None for another object."""
     document = loaded.document(manifest)
-    workload = workload_of(manifest, document) or workload_without_pods(manifest, document)
+    has_runtime = workload_kind(group(manifest), manifest.kind).traits.resolved is not None
+    runtimes = [row for row in loaded.manifests if workload_kind(group(row), row.kind).is_runtime and has_runtime]
+    objects = index.objects.with_objects(runtimes) if runtimes else index.objects
+    placed = replace(manifest, namespace=manifest.namespace or options.namespace) if has_runtime else manifest
+    workload = workload_of(placed, document, objects) or workload_without_pods(manifest, document)
     if workload is None:
         return None
     queue = options.queue or workload.queue
@@ -190,7 +194,7 @@ def _with_options(
     scaled, autoscaler = with_replicas_of_autoscalers(
         manifest, {"", namespace}, (*loaded.manifests, *index.objects.manifests)
     )
-    workload = workload_of(scaled, document) or workload
+    workload = workload if has_runtime else workload_of(scaled, document) or workload
     rejected = unserved(manifest) or _conflict(options, workload)
     chosen = workload._replace(autoscaler=autoscaler, rejected=rejected).with_labels(
         namespace, queue, options.priority or workload.priority

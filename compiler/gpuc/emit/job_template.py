@@ -54,7 +54,7 @@ def _job(template: Template) -> Body:
         **({"activeDeadlineSeconds": runs.longest} if runs else {}),
         "ttlSecondsAfterFinished": KEEP_FINISHED_SECONDS,
         "podFailurePolicy": {"rules": _failure_rules(template)},
-        "template": {**_pod_metadata(template), "spec": _pod(template)},
+        "template": {**pod_metadata(template), "spec": _pod(template)},
     }
 
 
@@ -85,7 +85,8 @@ def _retries(template: Template) -> Body:
     return {"backoffLimitPerIndex": RETRIES, "maxFailedIndexes": 0} if template.is_gang else {"backoffLimit": RETRIES}
 
 
-def _pod_metadata(template: Template) -> Body:
+def pod_metadata(template: Template) -> Body:
+    """Returns the annotations of the pods: those that keep a node, and the topology level that Kueue prefers."""
     annotations = dict(template.pool.scaling.run_annotations) if template.pool.scaling else {}
     levels = template.pool.spec.topology
     if levels:
@@ -95,17 +96,17 @@ def _pod_metadata(template: Template) -> Body:
 
 
 def _pod(template: Template) -> Body:
-    grace_seconds = _grace_seconds(template.pool)
-    body = template.container(_command(template), _container_security(template))
+    grace = grace_seconds(template.pool)
+    body = template.container(_command(template), container_security(template))
     if template.is_gang and template.place.nccl:
         body["envFrom"] = [{"configMapRef": {"name": template.place.nccl.config_map}}]
-    if template.is_gang and grace_seconds > SHUTDOWN_SECONDS:
-        body["env"] = [{"name": "TORCH_ELASTIC_SHUTDOWN_TIMEOUT", "value": str(grace_seconds - SHUTDOWN_SECONDS)}]
+    if template.is_gang and grace > SHUTDOWN_SECONDS:
+        body["env"] = [{"name": "TORCH_ELASTIC_SHUTDOWN_TIMEOUT", "value": str(grace - SHUTDOWN_SECONDS)}]
     return {
         "restartPolicy": "Never",
         "automountServiceAccountToken": False,
         **({"subdomain": template.name} if template.is_gang else {}),
-        **({"terminationGracePeriodSeconds": grace_seconds} if grace_seconds else {}),
+        **({"terminationGracePeriodSeconds": grace} if grace else {}),
         **template.scheduling,
         **({} if template.runs_as_root else {"securityContext": template.pod_security}),
         "containers": [body],
@@ -113,9 +114,12 @@ def _pod(template: Template) -> Body:
     }
 
 
-def _grace_seconds(pool: Pool) -> int:
-    """Returns the grace period: one checkpoint interval, but at most the time of an interruption notice."""
-    every = pool.spec.runs.checkpoint_every if pool.spec.runs else None
+def grace_seconds(pool: Pool, every: int | None = None) -> int:
+    """Returns the grace period: one checkpoint interval, but at most the time of an interruption notice.
+
+    every: the seconds between two checkpoints; by default those of the pool.
+    """
+    every = every or (pool.spec.runs.checkpoint_every if pool.spec.runs else None)
     if not every:
         return 0
     notice_seconds = pool.scaling.notice_seconds if pool.scaling else None
@@ -153,7 +157,7 @@ def _torchrun(template: Template) -> list[str]:
     return restart_in_place(torchrun, wait_seconds + every if every else None)
 
 
-def _container_security(template: Template) -> Body:
+def container_security(template: Template) -> Body:
     """Returns the settings of level restricted, unless the container runs as root."""
     if template.runs_as_root:
         return {"capabilities": {"add": ["IPC_LOCK"]}} if template.locks_memory else {}

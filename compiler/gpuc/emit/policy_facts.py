@@ -139,7 +139,12 @@ def _most(pool: Pool, resource: str) -> int:
 
 
 FACTS: dict[str, Callable[[Cluster, Tenant], Any]] = {
-    "cluster.priorities": lambda cluster, _: list(cluster.spec.priorities),
+    "cluster.reserved_priorities": lambda cluster, _: [
+        {"name": name, "namespaces": [row.name for owner, row in cluster.namespaces if owner.name in priority.tenants]}
+        for name, priority in cluster.spec.priorities.items()
+        if priority.tenants is not None
+    ],
+    "tenant.priorities": lambda cluster, tenant: cluster.priorities_of(tenant.name),
     "tenant.name": lambda _, tenant: tenant.name,
     "tenant.cost_centre": lambda _, tenant: tenant.spec.cost_centre,
     "tenant.local_queues": lambda _, tenant: list(

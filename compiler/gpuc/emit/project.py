@@ -46,6 +46,9 @@ TENANT_KINDS: tuple[Kind, ...] = (
 PRIORITY_CLASS: Kind = ("scheduling.k8s.io", "PriorityClass")
 """The kind of the PriorityClasses of pools in tenants/."""
 
+TRAINING_RUNTIME: Kind = ("trainer.kubeflow.org", "TrainingRuntime")
+"""The kind of the training runtimes in tenants/."""
+
 SERVICE_ACCOUNT: Kind = ("", "ServiceAccount")
 """The kind of ServiceAccounts with IAM roles in tenants/."""
 
@@ -94,8 +97,10 @@ def project(cluster: Cluster, components: tuple[Component, ...]) -> Manifest:
     kinds |= {NOTIFY} if observability and observability.notify else set()
     kinds |= {*TENANT_KINDS} if cluster.tenants else set()
     has_classes = cluster.tenants and any(pool.priority_class for pool in cluster.pools)
+    has_classes = has_classes or any(priority.pods for priority in cluster.spec.priorities.values())
     cluster_kinds |= {PRIORITY_CLASS} if has_classes else set()
     kinds |= {SERVICE_ACCOUNT} if any(namespace.spec.service_accounts for _, namespace in cluster.namespaces) else set()
+    kinds |= {TRAINING_RUNTIME} if any(tenant.runs for tenant in cluster.tenants) else set()
     kinds |= {CILIUM_POLICY} if needs_cilium_policies(cluster) else set()
     # All namespaces, because a list of namespaces would change with the tenants. If Argo CD then synced the tenants
     # before the AppProject, the sync would fail for a new namespace, and would ignore objects of a removed namespace.

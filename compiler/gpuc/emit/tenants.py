@@ -12,6 +12,7 @@ from gpuc.manifest.manifest import Artifact, Body, Manifest
 from gpuc.model import Cluster, Namespace, Profile, Tenant
 from gpuc.model.names import COST_LABEL, ENVIRONMENT_LABEL, IAM_ROLE, TENANT_KEY
 from gpuc.model.tenant import DEFAULT_REQUEST
+from gpuc.parts.workload_kinds import family_modules
 
 JOBS_MAX = 1000
 """Maximum number of Jobs in a namespace, finished Jobs included. The limit protects etcd if a loop creates Jobs."""
@@ -22,8 +23,9 @@ SYSTEM_PRIORITY_CLASSES = ("system-cluster-critical", "system-node-critical")
 Source: kubernetes/kubernetes v1.35.4 pkg/apis/scheduling/validation/validation.go
 """
 
+PRIORITIES_FILE = "tenants/pods.priority.yaml"
 CLASSES_FILE = "tenants/pools.priority.yaml"
-"""The path below out/<cluster>/. The name of a tenant contains no dot, so that no file of a tenant has this path."""
+"""The paths below out/<cluster>/. The name of a tenant contains no dot, so that no file of a tenant has these paths."""
 
 VOLUME_CLAIMS_MAX = 100
 """Maximum number of PersistentVolumeClaims in a namespace."""
@@ -42,6 +44,8 @@ def tenants(cluster: Cluster) -> Iterator[Artifact]:
             yield _namespace(cluster, tenant, namespace, file)
         for namespace in tenant.namespaces:
             yield from _namespace_content(cluster, tenant, namespace, file)
+        for module in family_modules("runtimes") if tenant.runs else ():
+            yield from module.synced(cluster, tenant, file)
 
 
 def _namespace(cluster: Cluster, tenant: Tenant, namespace: Namespace, file: str) -> Manifest:
@@ -63,7 +67,7 @@ def _namespace_content(cluster: Cluster, tenant: Tenant, namespace: Namespace, f
     """Yields the objects in a namespace. Objects that restrict the tenant are protected from pruning."""
     yield _quota(cluster, namespace, file)
     yield from _part_quotas(cluster, namespace, file)
-    yield _no_system_pods(cluster, namespace, file)
+    yield _no_system_pods(cluster, tenant, namespace, file)
     yield _default_requests(namespace, file)
     yield from member_roles(cluster, tenant, namespace, file)
     yield from _service_accounts(tenant, namespace, file)
@@ -98,10 +102,17 @@ def _quota(cluster: Cluster, namespace: Namespace, file: str) -> Manifest:
 
 
 def _priority_classes(cluster: Cluster) -> Iterator[Manifest]:
-    """Yields the PriorityClasses of pools without GPUs that ResourceQuotas count.
+    """Yields the PriorityClasses of pools without GPUs that ResourceQuotas count, and those of priorities of pods.
 
-    The value 0 is the priority of pods without a PriorityClass: the class changes no order.
+    The value 0 is the priority of pods without a PriorityClass: the class of a pool changes no order.
     """
+    for name, priority in cluster.spec.priorities.items():
+        if priority.pods:
+            policy = "PreemptLowerPriority" if priority.preemption == "lower" else "Never"
+            body = {"value": priority.value, "preemptionPolicy": policy, "description": f"Pods of priority {name}"}
+            path, annotations = ("spec", "priorities", name), protected(cluster, -1)
+            file, api = cluster.out(PRIORITIES_FILE), "scheduling.k8s.io/v1"
+            yield Manifest(file, path, api, "PriorityClass", name, body, annotations=annotations)
     for pool in cluster.pools if cluster.tenants else ():
         if pool.priority_class:
             text = f"Pods on node pool {pool.name}, which a ResourceQuota of their namespace counts"
@@ -126,13 +137,15 @@ def _part_quotas(cluster: Cluster, namespace: Namespace, file: str) -> Iterator[
         yield _scoped_quota(cluster, namespace, file, name or "gpuc-other-pools", hard, *scope)
 
 
-def _no_system_pods(cluster: Cluster, namespace: Namespace, file: str) -> Manifest:
+def _no_system_pods(cluster: Cluster, tenant: Tenant, namespace: Namespace, file: str) -> Manifest:
     """Returns the ResourceQuota that refuses pods with the priority of system components, or with a foreign class.
 
     A pod with the first preempts Kueue and the pods of other tenants. The second are the PriorityClasses of pools of
     which the namespace has no quota. Policies also refuse these pods, but a policy can be at the stage warn.
     """
     foreign = [pool.priority_class for pool in cluster.pools if pool.priority_class not in ("", *namespace.parts)]
+    allowed = cluster.priorities_of(tenant.name)
+    foreign += [name for name, row in cluster.spec.priorities.items() if row.pods and name not in allowed]
     classes = [*SYSTEM_PRIORITY_CLASSES, *foreign]
     return _scoped_quota(cluster, namespace, file, "gpuc-system-priority", {"pods": "0"}, "In", classes)
 

@@ -80,10 +80,12 @@ class Template(Struct, frozen=True):
 
     @property
     def labels(self) -> dict[str, str]:
-        """The labels for Kueue: the queue, and the middle priority of the spec; empty without a queue."""
+        """The labels for Kueue: the queue, and the middle priority of the tenant; empty without a queue."""
         if not self.queue:
             return {}
-        names = sorted(self.cluster.spec.priorities, key=lambda name: (self.cluster.spec.priorities[name], name))
+        known, tenant = self.cluster.spec.priorities, self.place.tenant
+        allowed = self.cluster.priorities_of(tenant.name) if tenant else list(known)
+        names = sorted(allowed, key=lambda name: (known[name].value, name))
         return {QUEUE_LABEL: self.queue, **({PRIORITY_LABEL: names[len(names) // 2]} if names else {})}
 
     @property
@@ -129,6 +131,6 @@ class Template(Struct, frozen=True):
         shm = {"medium": "Memory", "sizeLimit": texts({MEMORY: size // GIB * GIB or size})[MEMORY]}
         return {"volumes": [{"name": "shm", "emptyDir": shm}]}
 
-    def usage(self, kind: Literal["gang", "job", "server"], **values: int) -> str:
+    def usage(self, kind: Literal["gang", "job", "server", "train", "whole"], **values: int) -> str:
         """Returns the instructions for the use of the template, with values of the texts about a kind."""
         return " ".join(render(Path(__file__).parent, "usage.j2", template=self, kind=kind, **values).split())

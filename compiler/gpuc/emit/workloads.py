@@ -10,6 +10,7 @@ from gpuc.kubernetes.kueue import BATCH_JOB, DEPLOYMENT
 from gpuc.manifest.manifest import Artifact
 from gpuc.model import Cluster, Namespace, Pool, Queue, Tenant
 from gpuc.model.names import EFA, GPU, HUGEPAGES
+from gpuc.parts.workload_kinds import family_modules
 
 GANG_NODES = 2
 """Number of nodes of a training template: the smallest run that uses the network between nodes."""
@@ -21,15 +22,17 @@ def workloads(cluster: Cluster) -> Iterator[Artifact]:
     """Yields the templates of each pool on which a namespace has a quota. Argo CD does not sync the folder workloads/.
 
     Pools that ResourceQuotas count, and inference pools, get Deployments. Other pools get Jobs. In a cluster without
-    tenants, the templates are for the namespace default.
+    tenants, the templates are for the namespace default. Pools with EFA also get a template of each kind of gangs whose
+    controller the cluster has.
     """
+    gangs = list(family_modules("gang"))
     for pool in cluster.pools:
         if pool.spec.leaving:
             continue
         is_serving = _is_serving(cluster, pool)
         for suffix, available in _portions(pool).items():
             is_part = pool.sharing is not None and pool.sharing.mode != "exclusive" and available.get(GPU) is None
-            resources = _requests(cluster, available, full_cores=not is_part)
+            resources = node_requests(cluster, available, full_cores=not is_part)
             if is_serving:
                 resources = {name: count for name, count in resources.items() if name not in (EFA, HUGEPAGES)}
             name = f"{pool.name}-{suffix}" if suffix else pool.name
@@ -42,6 +45,10 @@ def workloads(cluster: Cluster) -> Iterator[Artifact]:
                 template = _queue_template(cluster, pool, name, resources, is_serving=is_serving)
             if template:
                 yield from (serving_template if is_serving else job_template)(template)
+                for module in gangs if template.is_gang and template.queue else ():
+                    yield from module.gang(template)
+    for module in family_modules("runtimes") if any(tenant.runs for tenant in cluster.tenants) else ():
+        yield from module.templates(cluster)
 
 
 def _is_serving(cluster: Cluster, pool: Pool) -> bool:
@@ -132,7 +139,7 @@ def _portions(pool: Pool) -> dict[str, Amounts]:
     return slices | ({"whole": pool.portions[GPU]} if sharing.whole_gpus else {})
 
 
-def _requests(cluster: Cluster, available: Amounts, full_cores: bool) -> Amounts:
+def node_requests(cluster: Cluster, available: Amounts, *, full_cores: bool) -> Amounts:
     """Returns the requests of a pod: 95% of cpu and memory, half of the disk, and the huge pages that EFA needs.
 
     cpu and memory are rounded down to complete cores and GiB; cpu of a slice or share to 100m, as its quota.

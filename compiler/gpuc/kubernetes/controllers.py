@@ -18,6 +18,8 @@ JOBSET: Final = "jobset.x-k8s.io/jobset"
 """The framework of Kueue for JobSets."""
 JOB_NAME: Final = ("job-name", "batch.kubernetes.io/job-name")
 JOBSET_NAME: Final = "jobset.sigs.k8s.io/jobset-name"
+JOBSET_TOPOLOGY: Final = "alpha.jobset.sigs.k8s.io/exclusive-topology"
+"""The annotation with which each job of a JobSet gets a topology domain of its own."""
 
 
 def user(service_account: str) -> str:

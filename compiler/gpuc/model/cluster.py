@@ -141,6 +141,11 @@ class Cluster(Struct, frozen=True, dict=True):
         """The ServiceAccounts of controllers by framework, if they are not those of upstream's manifests."""
         return {**self.brought_controllers, **{str(name): user for name, user in self.spec.kueue.controllers.items()}}
 
+    def priorities_of(self, tenant: str) -> list[str]:
+        """Returns the names of the priorities that a tenant may use, in the order of the spec."""
+        rows = self.spec.priorities.items()
+        return [name for name, priority in rows if priority.tenants is None or tenant in priority.tenants]
+
     def is_managed(self, component: str) -> bool:
         """Returns whether gpuc installs the chart of a component; otherwise another team installs the chart."""
         settings = self.spec.components.get(component)

@@ -16,6 +16,7 @@ from gpuc.spec.tenants import Members as MembersSpec
 from gpuc.spec.tenants import Namespace as NamespaceSpec
 from gpuc.spec.tenants import Role
 from gpuc.spec.tenants import Tenant as TenantSpec
+from gpuc.spec.trains import Trains
 
 DEFAULT_REQUEST: Amounts = {CPU: 100, MEMORY: 256 * MIB, EPHEMERAL_STORAGE: GIB}
 """Default requests for containers without requests, because the ResourceQuota rejects pods without requests."""
@@ -99,6 +100,29 @@ class Members(Struct, frozen=True):
     """The namespaces in which the groups have the role."""
 
 
+class Run(Struct, frozen=True):
+    """A training runtime of a tenant, and what its runs have."""
+
+    name: str
+    path: Path
+    spec: Trains
+    namespace: Namespace
+    pool: Pool
+
+    @property
+    def queue(self) -> ClusterQueue | None:
+        """The first ClusterQueue of the namespace with quota of the pool."""
+        return next((queue for queue in self.namespace.cluster_queues if self.pool in queue.pools), None)
+
+    @property
+    def checkpoint_seconds(self) -> int | None:
+        """The time between two checkpoints; None for runs without checkpoints."""
+        if self.spec.checkpoints is None:
+            return None
+        of_pool = self.pool.spec.runs.checkpoint_every if self.pool.spec.runs else None
+        return self.spec.checkpoints.every or of_pool
+
+
 class Tenant(Struct, frozen=True, dict=True):
     """A team with its own namespaces, quota and bill."""
 
@@ -109,6 +133,8 @@ class Tenant(Struct, frozen=True, dict=True):
     queues: tuple[Queue, ...]
     """The queues of the tenant, in the order of the spec."""
     members: tuple[Members, ...]
+    runs: tuple[Run, ...] = ()
+    """The training runtimes, in the order of the spec."""
 
     @cached_property
     def groups(self) -> tuple[str, ...]:

@@ -27,6 +27,7 @@ from gpuc.model.names import IAM_ROLE, SYSTEM_TAINT, TENANT_KEY
 from gpuc.objects.object_set import NAMESPACE_NAME, ObjectSet, dig, group, home_namespace, items, pairs
 from gpuc.objects.paths import matching_values, pattern
 from gpuc.objects.pods import pods_of
+from gpuc.parts.workload_kinds import workload_kind
 
 Found = Iterator[tuple[str, Path]]
 """Ids of needs, each with the path of the field in the object."""
@@ -139,19 +140,29 @@ def _tolerates_system_nodes(value: Any) -> bool:
 def _of_any(output: Output, manifest: Manifest) -> Found:
     """Yields the definition of the object's kind, and in strict mode a policy for the object's pods."""
     api_group = group(manifest)
+    is_template = "/workloads/" in manifest.file and manifest.written is None  # users copy it, Argo CD does not sync it
     if is_custom(api_group):
+        yield from _claims(manifest) if workload_kind(api_group, manifest.kind).is_runtime else ()
         owners = [release for release in output.releases.values() if api_group in release.groups]
         bringing = {release.crds_from or release.component for release in owners}
         yield from ((f"component/{name}", ()) for name in sorted(bringing - output.installed))
         if not owners:
-            yield f"definition/{api_group}", ()
+            framework = workload_kind(api_group, manifest.kind).queueing.framework
+            yield f"job-controller/{framework}" if is_template else f"definition/{api_group}", ()
     if api_group == CONSTRAINTS:
         # The pods of the ServiceAccounts that the parameters of a policy name run in strict mode.
         for name in dict.fromkeys(_ACCOUNT.findall(str(dig(manifest.body, "spec", "parameters")))):
             yield from output.open_namespace(name, ("spec", "parameters"))
-    is_template = "/workloads/" in manifest.file and manifest.written is None  # users copy it, Argo CD does not sync it
     if any(True for _ in pods_of(manifest)) and not is_template:
         yield from output.open_namespace(home_namespace(manifest), ("metadata", "namespace"))
+
+
+def _claims(manifest: Manifest) -> Found:
+    """Yields the PersistentVolumeClaims that the pods of a runtime mount."""
+    for pods in pods_of(manifest):
+        for index, volume in items(dig(pods.spec, "volumes")):
+            if name := dig(volume, "persistentVolumeClaim", "claimName"):
+                yield f"claim/{manifest.namespace}/{name}", (*pods.path, "spec", "volumes", index)
 
 
 def _of_fields(manifest: Manifest) -> Found:
@@ -279,6 +290,8 @@ _FIELDS: Mapping[tuple[str, str], Sequence[tuple[str, ...]]] = {
     (GROUP, "Topology"): (("spec.levels[].nodeLabel", "node-label"),),
 }
 """The fields of each kind that name a thing, with the kinds of needs."""
+
+
 _KINDS: Mapping[tuple[str, str], Callable[[Output, Manifest], Found]] = {
     ("karpenter.k8s.aws", "EC2NodeClass"): _node_class,
     ("karpenter.sh", "NodePool"): _node_pool,

@@ -138,6 +138,28 @@ class Start(NamedTuple):
 AT_ONCE = Start(("spec",), schedule=None, deadline=None, managers=())
 
 
+Find = Callable[[str, str, str, str], Body | None]
+"""Returns an object by API group, kind, name and namespace, which is empty for a cluster-scoped kind."""
+
+
+class Problem(NamedTuple):
+    """Why an object is not run as its user expects."""
+
+    message: str
+    fix: str
+    field: Path
+    is_refused: bool = False
+    """Whether the webhook of the controller refuses the object; otherwise the object is stored, and has the effect."""
+
+
+class Resolved(NamedTuple):
+    """The object that a controller creates from an object and from another object that it names."""
+
+    document: Body | None
+    """The created object; None if the named object does not exist."""
+    problems: tuple[Problem, ...]
+
+
 class Traits(NamedTuple):
     """What only few kinds have."""
 
@@ -170,6 +192,10 @@ class Traits(NamedTuple):
     why_not_traced: str
     """Why gpuc does not trace the objects of a kind without `pod_set`, if their pods come from an object that gpuc
     does not read, or if a program that gpuc does not evaluate starts the pods or chooses their nodes; else empty."""
+    problems: Callable[[Body], Iterator[Problem]]
+    """Yields what is wrong with an object that describes pods of other objects."""
+    resolved: Callable[[Body, Find], Resolved] | None
+    """Returns the workload that the controller creates from an object whose pods another object describes."""
     placement: Callable[[Body, Path, int], tuple[Path, str] | None]
     """Returns a rule about the nodes of the pods that the trace does not evaluate: its field and the reason; else None.
 
@@ -180,7 +206,7 @@ class Traits(NamedTuple):
 NO_TRAITS = Traits(
     lambda _: iter(()), made=lambda _, __, ___: None, elsewhere=lambda _: "", claims=(), keeps_data=False,
     is_scaled=False, is_per_node=False, has_service=False, is_expanded=False, is_rehearsed=False, why_not_traced="",
-    placement=lambda _, __, ___: None,
+    problems=lambda _: iter(()), resolved=None, placement=lambda _, __, ___: None,
 )  # fmt: skip
 
 
@@ -239,6 +265,11 @@ class WorkloadKind(Struct, frozen=True, kw_only=True):
     def creates_pods(self) -> bool:
         """Whether the object is a pod, or a controller creates pods from it."""
         return self.is_pod or self.controller is not None
+
+    @property
+    def is_runtime(self) -> bool:
+        """Whether the object only describes pods that come from other objects."""
+        return bool(self.templates) and not self.creates_pods
 
     @property
     def is_traced(self) -> bool:

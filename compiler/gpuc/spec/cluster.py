@@ -15,6 +15,7 @@ from gpuc.spec.metadata import Annotations, Labels
 from gpuc.spec.patches import Patch
 from gpuc.spec.platform import Delivery, Kueue, Nccl, NodeAgent, Observability, Policy, Releases
 from gpuc.spec.pools import Pool
+from gpuc.spec.priorities import Priority
 from gpuc.spec.queues import Cohort, Queue, Queueing
 from gpuc.spec.tenants import Auditors, Tenant
 from gpuc.spec.working_hours import WorkingHours
@@ -124,11 +125,11 @@ class Spec(SpecModel):
     cohorts: dict[Name, Cohort] = {}
     """Cohorts by name: groups of queues that lend quota to each other. `cohort` of a queue is one of these names."""
 
-    priorities: dict[Name, Annotated[int, Field(ge=-1_000_000_000, le=1_000_000_000)]] = {}
+    priorities: dict[Name, Priority] = {}
     """Workload priorities by name, for example {high: 1000, low: 100}. Kueue admits the highest number first.
 
     A workload selects a priority with the label `kueue.x-k8s.io/priority-class`. The number does not change the order
-    in which Kubernetes schedules or preempts pods.
+    in which Kubernetes schedules or preempts pods, unless the priority has `pods: true`.
     """
 
     queues: dict[Name, Queue] = {}

@@ -11,6 +11,7 @@ from gpuc.spec.metadata import Annotations, Labels, LabelValue
 from gpuc.spec.network import Host, Network
 from gpuc.spec.queues import PoolAmount
 from gpuc.spec.substrate import with_fields
+from gpuc.spec.trains import Trains
 
 
 def _group(text: str) -> str:
@@ -243,6 +244,9 @@ class Tenant(SpecModel):
 
     namespaces: Annotated[dict[Name, Namespace], Field(min_length=1)]
     """The namespaces of the tenant by name. gpuc creates them, with quotas, Pod Security and RBAC."""
+
+    trains: dict[Name, Trains] = {}
+    """Training runtimes by name. A TrainJob of the tenant names one in `runtimeRef`. They need component `trainer`."""
 
     network: Network = Field(default_factory=Network.model_construct)
     """Exceptions to the NetworkPolicies that deny all other traffic of the tenant."""

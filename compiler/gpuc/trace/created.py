@@ -59,7 +59,12 @@ def object_creations(workload: Workload, groups: Sequence[str], accounts: Mappin
     yield Creation(Request(workload.document, MEMBER, tuple(groups)))
     if not workload.pod_sets:
         return
-    controller = creator(workload.record, accounts)
+    if workload.made:
+        owner = _owner(dig(workload.document, "apiVersion"), workload.kind, workload.name)
+        made_object = workload.made.document()
+        metadata = {**made_object["metadata"], "namespace": workload.namespace, "ownerReferences": [owner]}
+        yield Creation(Request({**made_object, "metadata": metadata}, creator(workload.record, accounts)))
+    controller = creator(workload.source[0], accounts)
     for document, made in _children(workload):
         yield Creation(Request(document, controller), made.path, made.part)
 
@@ -170,14 +175,14 @@ def _spec(pod: Any, flavors: Sequence[ResourceFlavor], gated: bool) -> Any:
 
 def _pod_owner(workload: Workload, pods: PodSet) -> WorkloadKind:
     """Returns the kind of the object that owns a pod."""
-    child = workload.record.child
+    record = workload.source[0]
     if pods.job_field:
         return workload_kind("batch", "Job")
-    return workload_kind(*child.kind) if child else workload.record
+    return workload_kind(*record.child.kind) if record.child else record
 
 
 def _owner_name(workload: Workload, pod_set: str) -> str:
-    child = workload.record.child
+    child = workload.source[0].child
     return workload.name + (child.suffix.format(pod_set) if child else "")
 
 
@@ -186,11 +191,12 @@ def _children(workload: Workload) -> Iterator[tuple[Body, ChildTemplate]]:
 
     The StatefulSets of a LeaderWorkerSet and the submitter Job of a RayJob are not included.
     """
-    child = workload.record.child
+    record, source = workload.source
+    child = record.child
     if child is None:
         return
-    kind, owner = workload_kind(*child.kind), _owner(dig(workload.document, "apiVersion"), workload.kind, workload.name)
-    for made in child.templates(workload.document):
+    kind, owner = workload_kind(*child.kind), _owner(source["apiVersion"], record.kind, workload.name)
+    for made in child.templates(source):
         metadata = _metadata(workload, made.template, _owner_name(workload, made.pod_set), made.labels)
         body = {"metadata": {**metadata, "ownerReferences": [owner]}, "spec": dig(made.template, "spec")}
         yield {"apiVersion": kind.api, "kind": kind.kind, **body}, made

@@ -76,8 +76,10 @@ def _steps(
     """Yields all steps in the order of the cluster. The caller stops at the first failed step."""
     if workload.rejected:
         yield workload.rejected
+    yield from problem_steps(workload, is_refused=True)
     if creation:
         yield from object_steps(cluster, workload)
+    yield from problem_steps(workload, is_refused=False)
     if workload.autoscaler:
         yield Step(Stage.REPLICAS, "passed", workload.autoscaler)
     gated, fix = why_gated(cluster, workload)
@@ -174,6 +176,13 @@ def _copies(
             message = f"only {count} of {workload.copies} replicas get quota at the same time"
             yield Step(Stage.QUOTA, "failed", message, queue.manifest, GROUPS, fix=f"run at most {count} replicas")
             return
+
+
+def problem_steps(workload: Workload, *, is_refused: bool) -> Steps:
+    """Yields a failed step for what keeps a workload from running as its user expects: refusals, or other reasons."""
+    stage = Stage.API if is_refused else Stage.SUSPENDED
+    for problem in (problem for problem in workload.problems if problem.is_refused == is_refused):
+        yield Step(stage, "failed", problem.message, fix=problem.fix, field=problem.field)
 
 
 def stopped_steps(workload: Workload, *, is_queued: bool) -> Steps:

@@ -11,11 +11,11 @@ from gpuc.admission.mutating import admitted_pod, queued_pod
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.kueue import PRIORITY_LABEL, QUEUE_LABEL
 from gpuc.kubernetes.toleration import Toleration
-from gpuc.manifest.manifest import Body, Manifest
+from gpuc.manifest.manifest import Body, Manifest, manifest_of
 from gpuc.objects.object_set import ObjectSet, count_or, dig, group, items, pairs
 from gpuc.objects.pods import pods_of
 from gpuc.objects.selectors import tolerations
-from gpuc.parts.workload_kind import Made, WorkloadKind
+from gpuc.parts.workload_kind import Find, Made, Problem, WorkloadKind
 from gpuc.parts.workload_kinds import workload_kind
 from gpuc.trace.steps import Step
 
@@ -73,6 +73,10 @@ class Workload(NamedTuple):
     """The step with which kubectl or the API server refuses the object at once; None if it checks the object."""
     held_sets: tuple[PodSet, ...] = ()
     """The pod sets that Kueue counts, but of which the controller creates no pods."""
+    made: Manifest | None = None
+    """The workload that the controller creates from the object and from a runtime; None if the object has the pods."""
+    problems: tuple[Problem, ...] = ()
+    """Why the object is not run as its user expects."""
     object: Body | None = None
     """The object with apiVersion, kind, metadata and spec, unvalidated; None for a Job that pod sets describe."""
 
@@ -80,6 +84,12 @@ class Workload(NamedTuple):
     def record(self) -> WorkloadKind:
         """What gpuc knows about the kind."""
         return workload_kind(self.api_group, self.kind)
+
+    @property
+    def source(self) -> tuple[WorkloadKind, Body]:
+        """The object whose controller creates the pods, and what gpuc knows about its kind."""
+        made = self.made
+        return (workload_kind(group(made), made.kind), made.document()) if made else (self.record, self.document)
 
     @property
     def document(self) -> Body:
@@ -139,15 +149,24 @@ def queued_pods(objects: ObjectSet, workload: Workload) -> list[PodSet]:
     return [replace(pods, pod=spec(pods.pod)) for pods in seen]
 
 
-def workload_of(manifest: Manifest, document: Body | None = None) -> Workload | None:
+def workload_of(manifest: Manifest, document: Body | None = None, objects: ObjectSet | None = None) -> Workload | None:
     """Returns the workload of an object; None if the object has no pods that Kueue can manage.
 
     Args:
         document: the object as the user wrote it, with all metadata; by default the document of the manifest.
+        objects: objects with the runtimes that describe the pods of other objects.
     """
-    record = workload_kind(group(manifest), manifest.kind)
-    declared = list(_pod_sets(manifest, record))
-    if not declared:
+    record, made = workload_kind(group(manifest), manifest.kind), None
+    problems: tuple[Problem, ...] = ()
+    if record.traits.resolved and objects is not None:
+        body, problems = record.traits.resolved(manifest.document(), _finder(objects))
+        made = manifest_of(body) if body else None
+    if made:
+        found = _pod_sets(made, workload_kind(group(made), made.kind))
+        declared = [replace(pods, path=()) for pods in found]
+    else:
+        declared = list(_pod_sets(manifest, record))
+    if not declared and not problems:
         return None
     sets = tuple(pods for pods in declared if pods.count)
     held = tuple(pods for pods in declared if not pods.count and pods.seen_by_kueue.count)
@@ -164,8 +183,18 @@ def workload_of(manifest: Manifest, document: Body | None = None) -> Workload | 
         priority=str(labels.get(PRIORITY_LABEL) or ""),
         copies=replicas,
         held_sets=held,
+        made=made,
+        problems=problems,
         object=written if document is None else document,
     )
+
+
+def _finder(objects: ObjectSet) -> Find:
+    def find(api_group: str, kind: str, name: str, namespace: str) -> Body | None:
+        found = objects.find(api_group, kind, name, namespace)
+        return found.document() if found else None
+
+    return find
 
 
 def _pod_sets(manifest: Manifest, record: WorkloadKind) -> Iterator[PodSet]:

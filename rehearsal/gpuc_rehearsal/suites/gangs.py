@@ -124,7 +124,7 @@ def preemption(spec: CompiledSpec) -> Iterator[Case]:
     High priority preempts low priority, unless the spec forbids preemption. The test case uses the pool from which the
     ClusterQueue can borrow least.
     """
-    priorities = sorted(spec.cluster.spec.priorities, key=lambda name: spec.cluster.spec.priorities[name])
+    priorities = sorted(spec.cluster.spec.priorities, key=lambda name: spec.cluster.spec.priorities[name].value)
     if len(priorities) < 2:
         return
     low, high, numbers = priorities[0], priorities[-1], Counter[str]()

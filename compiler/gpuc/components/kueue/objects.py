@@ -54,9 +54,9 @@ def _flavor(cluster: Cluster, pool: Pool) -> Manifest:
 def _priorities(cluster: Cluster) -> Iterator[Manifest]:
     """Yields WorkloadPriorityClasses. With PriorityClasses, the scheduler would preempt pods of other queues."""
     file = cluster.out("kueue/config/priorities.yaml")
-    for name, value in cluster.spec.priorities.items():
-        origin = ("spec", "priorities", name)
-        yield Manifest(file, origin, KUEUE_API, "WorkloadPriorityClass", name, {"value": value}, annotations=wave(1))
+    for name, priority in cluster.spec.priorities.items():
+        origin, body = ("spec", "priorities", name), {"value": priority.value}
+        yield Manifest(file, origin, KUEUE_API, "WorkloadPriorityClass", name, body, annotations=wave(1))
 
 
 def _cohort(cluster: Cluster, cohort: Cohort) -> Manifest:

@@ -13,6 +13,7 @@ TOPICS: dict[str, str] = {
     "EFA": "EFA and NCCL",
     "KUE": "Queues, cohorts and quotas",
     "TEN": "Tenants and namespaces",
+    "TRN": "Training runtimes of tenants",
     "RBA": "Members and permissions of tenants",
     "NSP": "Tenants without NetworkPolicies",
     "NET": "Network access of tenants",

@@ -5,14 +5,22 @@ from functools import partial
 
 from gpuc.emit.component import needed_components
 from gpuc.emit.prerequisites.record import Chapter, Prerequisite, variables, wrapped
-from gpuc.emit.prerequisites.software import argocd, definitions, job_controllers, namespaces, other_teams, prometheus
+from gpuc.emit.prerequisites.software import (
+    argocd,
+    claims,
+    definitions,
+    job_controllers,
+    namespaces,
+    other_teams,
+    prometheus,
+)
 from gpuc.emit.substrate import substrate_output
 from gpuc.emit.template import render
 from gpuc.model import Cluster, once_for_each_cluster
 
 CHAPTERS: Mapping[int, Callable[[Cluster], Chapter]] = {
     110: prometheus, 120: namespaces, 130: job_controllers, 140: other_teams, 150: definitions,
-    160: argocd,
+    155: claims, 160: argocd,
 }  # fmt: skip
 """The functions that return the chapters of all clusters, by place: the order in which an engineer needs them."""
 

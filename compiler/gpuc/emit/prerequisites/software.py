@@ -114,6 +114,21 @@ def definitions(cluster: Cluster) -> Chapter:
     return written(cluster, "definitions", title, rows, groups=groups, charts=charts)
 
 
+def claims(cluster: Cluster) -> Chapter:
+    """Returns the chapter about the PersistentVolumeClaims of training runtimes."""
+    used = {
+        (run.namespace.name, run.spec.checkpoints.claim): (*run.path, "checkpoints", "claim")
+        for tenant in cluster.tenants
+        for run in tenant.runs
+        if run.spec.checkpoints
+    }
+    rows: list[Row] = [
+        ("claim", path, {"name": f"{namespace}/{claim}", "namespace": namespace, "claim": claim})
+        for (namespace, claim), path in used.items()
+    ]
+    return written(cluster, "claims", "Claims for checkpoints", rows)
+
+
 def argocd(cluster: Cluster) -> Chapter:
     """Returns the chapter about Argo CD: its health checks, repositories, and its connection to the cluster."""
     destination = cluster.spec.delivery.destination

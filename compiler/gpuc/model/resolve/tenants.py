@@ -10,7 +10,7 @@ from gpuc.model.pool import Pool
 from gpuc.model.queue import Cohort, Queue, ceiling, quota_nodes
 from gpuc.model.resolve.names import unknown, unknown_names
 from gpuc.model.resolve.queues import QUOTA_UNIT, resources
-from gpuc.model.tenant import Members, Namespace, NamespaceQuota, Profile, Tenant
+from gpuc.model.tenant import Members, Namespace, NamespaceQuota, Profile, Run, Tenant
 from gpuc.spec.cluster import Spec
 from gpuc.spec.network import Allowed
 from gpuc.spec.tenants import Members as MembersSpec
@@ -31,6 +31,10 @@ def resolve_tenants(
     cohorts: tuple[Cohort, ...], findings: list[Finding],
 ) -> tuple[Tenant, ...]:  # fmt: skip
     """Resolves the tenants and returns the tenants in the order of the spec."""
+    for name, priority in spec.priorities.items():
+        findings += unknown_names(
+            "tenant", priority.tenants or (), spec.tenants, (*SPEC, "priorities", name, "tenants")
+        )
     nodes = known(lambda: quota_nodes(queues, cohorts))
     ceilings = known(lambda: {queue.name: ceiling(nodes, queue) for queue in queues})
     return elements(
@@ -64,7 +68,8 @@ def _tenant(
         used = known(partial(_queues, settings, tenant_queues))
         most = known(partial(_most, used, ceilings))
         namespaces.append(Namespace(namespace, where, settings, profile, used, quotas[namespace], most))
-    return Tenant(name, path, tenant_spec, tuple(namespaces), tenant_queues, members)
+    runs = _runs(tenant_spec, spec, pools, tuple(namespaces), path, findings)
+    return Tenant(name, path, tenant_spec, tuple(namespaces), tenant_queues, members, runs)
 
 
 def _queues(settings: NamespaceSpec, tenant_queues: tuple[Queue, ...]) -> tuple[Queue, ...]:
@@ -73,6 +78,26 @@ def _queues(settings: NamespaceSpec, tenant_queues: tuple[Queue, ...]) -> tuple[
 
 def _most(queues: tuple[Queue, ...], ceilings: dict[str, Amounts]) -> Amounts:
     return total(ceilings[queue.name] for queue in queues)
+
+
+def _runs(
+    tenant: TenantSpec, spec: Spec, pools: dict[str, Pool], namespaces: tuple[Namespace, ...], path: Path,
+    findings: list[Finding],
+) -> tuple[Run, ...]:  # fmt: skip
+    """Returns the training runtimes, and adds a finding for each namespace of others and each unknown node pool."""
+    own = {namespace.name: namespace for namespace in namespaces}
+    runs: list[Run | None] = []
+    for name, run in tenant.trains.items():
+        where: Path = (*path, "trains", name)
+        if run.namespace not in own:
+            findings.append(unknown("namespace of the tenant", run.namespace, own, (*where, "namespace")))
+        if run.pool not in spec.pools:
+            findings.append(unknown("node pool", run.pool, spec.pools, (*where, "pool")))
+        if run.priority is not None and run.priority not in spec.priorities:
+            findings.append(unknown("priority", run.priority, spec.priorities, (*where, "priority")))
+        known_names = run.namespace in own and run.pool in pools  # a pool with a mistake has a finding of its own
+        runs.append(Run(name, where, run, own[run.namespace], pools[run.pool]) if known_names else None)
+    return elements(runs)
 
 
 def _members(tenant: TenantSpec, path: Path, findings: list[Finding]) -> tuple[Members, ...]:

@@ -14,7 +14,7 @@ KARPENTER_BYTES = 4096
 _MEANINGFUL = frozenset(
     {
         "automated", "clusterResourceWhitelist", "egress", "emptyDir", "endpointSelector", "ingress",
-        "labelSelector", "namespaceResourceWhitelist", "namespaceSelector", "podSelector", "selector",
+        "labelSelector", "namespaceResourceWhitelist", "namespaceSelector", "podSelector", "selector", "torch",
     }
 )  # fmt: skip
 """Fields whose empty value has a meaning: to select everything, to allow nothing, or to use the default volume."""

@@ -71,6 +71,8 @@ def object_references(index: "Index") -> Iterator[ObjectReference]:
     for pods in index.pods:
         # The rows for ANY include the labels of a Pod object.
         rows = [row for row in _BY_SOURCE[POD] if pods.path or row[1][0] != "metadata"]
+        if not pods.record.creates_pods:  # the claim of a runtime must exist when a job names the runtime
+            rows = [row for row in rows if row[0].target != "PersistentVolumeClaim"]
         yield from _references(rows, pods.manifest, pods.template, pods.path)
 
 

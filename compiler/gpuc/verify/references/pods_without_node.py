@@ -31,7 +31,7 @@ def pods_without_node(subject: Subject) -> Findings:
             after_boot: [pool_nodes(pool, after_boot=after_boot) for pool in pools] for after_boot in (False, True)
         }
         for pods in index.pods:
-            has_pods = pods.manifest.kind != "PodTemplate" and dig(pods.manifest.body, "spec", "replicas") != 0
+            has_pods = pods.record.creates_pods and dig(pods.manifest.body, "spec", "replicas") != 0
             if has_pods and not dig(pods.spec, "nodeName"):
                 yield from _findings(pods, index, groups[pods.record.traits.is_per_node])
 

@@ -13,7 +13,7 @@ from gpuc.kubernetes.api_groups import KARPENTER, KARPENTER_AWS, TEMPLATES
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.manifest.manifest import Kind, Manifest
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.objects.object_set import dig
+from gpuc.objects.object_set import dig, group
 from gpuc.objects.symbol_table import CLUSTER_SCOPED, kind_of
 from gpuc.parts.folders import table_beside
 from gpuc.verify import rule_of
@@ -107,7 +107,8 @@ def object_reference(
         under: the path of the document in the object.
     """
     if reference.target == TYPED:
-        kind = _typed_kind(value)
+        # The default group of a runtime is that of the TrainJob.
+        kind = _typed_kind(value, group(manifest) if reference.path == "spec.runtimeRef" else "")
         path, value, parent = (*path, "name"), dig(value, "name"), value
     else:
         kind = kind_of(reference.target)
@@ -163,14 +164,17 @@ def _rule(reference: ObjectReference, *, is_complete: bool, has_others: bool, su
             return NOT_IN_THESE_FILES if suggestion else None
 
 
-def _typed_kind(value: Any) -> Kind | None:
-    """Returns the API group and kind of a reference with TYPED target, from its group, apiGroup or apiVersion."""
+def _typed_kind(value: Any, default: str) -> Kind | None:
+    """Returns the API group and kind of a reference with TYPED target, from its group, apiGroup or apiVersion.
+
+    default: the group of a reference without any of them.
+    """
     kind = dig(value, "kind")
     for key in ("group", "apiGroup"):
         if isinstance(api_group := dig(value, key), str):
             return (api_group, kind) if isinstance(kind, str) else None
     version = dig(value, "apiVersion")
-    api_group = version.rpartition("/")[0] if isinstance(version, str) else ""
+    api_group = version.rpartition("/")[0] if isinstance(version, str) else default
     return (api_group, kind) if isinstance(kind, str) else None
 
 

@@ -8,7 +8,7 @@ names the ServiceAccount jobset-controller.
 from collections.abc import Iterator
 
 from gpuc.diagnostics.finding import Path
-from gpuc.kubernetes.controllers import JOBSET, JOBSET_NAME
+from gpuc.kubernetes.controllers import JOBSET, JOBSET_NAME, JOBSET_TOPOLOGY
 from gpuc.kubernetes.node_pool import HOSTNAME, ZONE, normal
 from gpuc.manifest.manifest import Body
 from gpuc.objects.object_set import count_or, dig, items
@@ -17,7 +17,6 @@ from gpuc.workloads.batch.kind import parallel_pods
 
 _GROUP = "jobset.x-k8s.io"
 _REPLICATED_JOB = "jobset.sigs.k8s.io/replicatedjob-name"
-_TOPOLOGY = "alpha.jobset.sigs.k8s.io/exclusive-topology"
 _BY_NODE_SELECTOR = "alpha.jobset.sigs.k8s.io/node-selector"
 
 
@@ -42,11 +41,11 @@ def _exclusive(document: Body, path: Path, count: int) -> tuple[Path, str] | Non
     jobs = sum(count_or(dig(row, "replicas"), 1) for _, row in items(dig(document, "spec", "replicatedJobs")))
     for at in ((*path[:3], "template", "metadata", "annotations"), ("metadata", "annotations")):
         annotations = dig(document, *at)
-        if (key := dig(annotations, _TOPOLOGY)) is None:
+        if (key := dig(annotations, JOBSET_TOPOLOGY)) is None:
             continue
         is_judged = normal(str(key)) == ZONE or (normal(str(key)) == HOSTNAME and count == 1)
         if not is_judged or jobs != 1 or dig(annotations, _BY_NODE_SELECTOR) is not None:
-            return (*at, _TOPOLOGY), f"exclusive placement: every job of the JobSet needs its own {key}"
+            return (*at, JOBSET_TOPOLOGY), f"exclusive placement: every job of the JobSet needs its own {key}"
     return None
 
 

@@ -1,14 +1,8 @@
-"""The webhooks of Kubeflow Trainer. That for TrainJobs reads the runtime from the cluster, and gpuc does not."""
+"""What the webhook of Kubeflow Trainer for runtimes refuses."""
 
-from gpuc.admission.request import Decision
 from gpuc.admission.validation.field import Field, Problems, count_or_one
 
 _STEPS = ("dataset-initializer", "model-initializer", "trainer")
-
-
-def _runtime(document: Field) -> Problems:
-    message = "gpuc does not evaluate the webhook of Kubeflow Trainer, which reads the runtime of the TrainJob"
-    yield Decision("unknown", "webhook of Kubeflow Trainer", message, field=("spec", "runtimeRef"))
 
 
 def _job_of_runtime(job: Field) -> Problems:

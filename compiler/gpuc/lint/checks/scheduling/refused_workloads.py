@@ -26,7 +26,7 @@ def findings(objects: ObjectSet) -> Findings:
         return
     cluster = objects.once(ClusterIndex)
     for manifest in objects.manifests:
-        workload = workload_of(manifest) if manifest.namespace in objects.namespaces else None
+        workload = workload_of(manifest, objects=objects) if manifest.namespace in objects.namespaces else None
         if workload is None:
             continue
         of_pods = (pod_steps(cluster, workload, pods, (), validates=False) for pods in workload.pod_sets)

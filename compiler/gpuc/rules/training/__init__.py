@@ -1,0 +1,1 @@
+"""Rules for training runtimes: their pools, queues and checkpoints."""

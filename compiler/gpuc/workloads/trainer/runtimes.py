@@ -1,0 +1,66 @@
+"""The objects of training runtimes: a TrainingRuntime for each entry of `trains`, and the template of its TrainJob.
+
+Source: kubeflow/trainer v2.3.0 pkg/apis/trainer/v1alpha1, pkg/runtime/framework/plugins/torch/torch.go
+"""
+
+from collections.abc import Iterator
+
+from gpuc.emit.gang_template import job_set, wait_for_nodes
+from gpuc.emit.sync import protected
+from gpuc.emit.workload_template import USAGE, Place, Template
+from gpuc.emit.workloads import node_requests
+from gpuc.kubernetes.kueue import PRIORITY_LABEL
+from gpuc.manifest.manifest import Artifact, Body, Manifest
+from gpuc.model import Cluster, Tenant
+from gpuc.model.tenant import Run
+from gpuc.workloads.trainer.resolved import ANCESTOR, GROUP
+
+API = f"{GROUP}/v1alpha1"
+
+
+def synced(cluster: Cluster, tenant: Tenant, file: str) -> Iterator[Artifact]:
+    """Yields the TrainingRuntimes of a tenant.
+
+    Argo CD does not delete them: a TrainJob that waits cannot start without its runtime.
+    """
+    for run in tenant.runs:
+        template = run_template(cluster, tenant, run, 1)
+        # torchrun takes the other PET_ variables from Trainer, which refuses them in a TrainJob, but not this one.
+        environment = wait_for_nodes(template)
+        spec = {
+            # numNodes of a TrainJob replaces the number. A TrainJob without it gets one node.
+            "mlPolicy": {"numNodes": 1, "torch": {}},
+            "template": {"spec": job_set(template, run, environment, {ANCESTOR: "trainer"})},
+        }
+        annotations = protected(cluster, 1)
+        name, namespace = run.name, run.namespace.name
+        yield Manifest(file, run.path, API, "TrainingRuntime", name, {"spec": spec}, namespace, annotations=annotations)
+
+
+def templates(cluster: Cluster) -> Iterator[Artifact]:
+    """Yields the template of a TrainJob for each training runtime.
+
+    The template has no empty list: with one below spec.trainer, Kueue would never start the TrainJob.
+    """
+    for tenant in cluster.tenants:
+        for run in tenant.runs:
+            if tenant.spec.leaving or run.namespace.spec.leaving or run.pool.spec.leaving or run.queue is None:
+                continue
+            template = run_template(cluster, tenant, run, min(2, run.spec.nodes))
+            values = {"nodes": run.spec.nodes, "restarts": run.spec.restarts, "requests": bool(run.checkpoint_seconds)}
+            usage = template.usage("train", **values)
+            priority = {PRIORITY_LABEL: run.spec.priority} if run.spec.priority else {}
+            image = template.container([], {})["image"]
+            spec: Body = {"runtimeRef": {"apiGroup": GROUP, "kind": "TrainingRuntime", "name": run.name}}
+            spec["trainer"] = {"numNodes": template.pods, "image": image, "command": ["torchrun", "train.py"]}
+            yield Manifest(
+                cluster.out(f"workloads/{tenant.name}/{run.name}.yaml"), run.path, API, "TrainJob", run.name,
+                {"spec": spec}, run.namespace.name, template.labels | priority, {USAGE: usage},
+            )  # fmt: skip
+
+
+def run_template(cluster: Cluster, tenant: Tenant, run: Run, nodes: int) -> Template:
+    """Returns what the pods of a run have, for a number of nodes."""
+    requests = node_requests(cluster, dict(run.pool.node), full_cores=True)
+    queue = run.queue.name if run.queue else ""
+    return Template(cluster, run.name, run.pool, Place.of(tenant, run.namespace), requests, queue, nodes)
