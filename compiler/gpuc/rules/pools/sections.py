@@ -1,4 +1,4 @@
-"""The sections of node pools that belong to one substrate."""
+"""The sections and values of node pools that belong to one substrate."""
 
 from pydantic import BaseModel
 
@@ -17,8 +17,26 @@ def section_of_another_substrate(cluster: Cluster) -> Findings:
                 keys = ", ".join(_keys(getattr(pool.spec, other.pool_key)))
                 actual = f"node pool {pool.name} has {other.pool_key}{keys and f' ({keys})'}, for {other.title}"
                 expected = f"the cluster has cloud.{own.name}, {own.title}; expected {own.pool_key} or no section"
+                written = getattr(pool.spec, other.pool_key).model_fields_set
+                instead = [f"{own.instead[name]} instead of {name}" for name in own.instead if name in written]
                 fix = f"remove {other.pool_key} from node pool {pool.name}"
+                if instead:
+                    fix += f", and write {', '.join(instead)}"
                 yield Found((*pool.path, other.pool_key), f"{actual}, but {expected}", fix, on_key=True)
+
+
+@rule("NOD008")
+def level_of_another_substrate(cluster: Cluster) -> Findings:
+    """The topology of a node pool has a level that nodes in another place have."""
+    known = cluster.substrate.levels
+    for pool in cluster.pools:
+        levels = pool.spec.topology or ()
+        for index, level in enumerate(levels):
+            if level not in known:
+                message = f"topology of node pool {pool.name} has {level}, which {cluster.substrate.sections.title} lack"
+                kept = [other for other in levels if other in known] or [known[-1]]
+                fix = f"write topology: [{', '.join(kept)}]"
+                yield Found((*pool.path, "topology", index), f"{message}; expected {' or '.join(known)}", fix)
 
 
 def _keys(section: BaseModel) -> list[str]:

@@ -2,7 +2,7 @@
 
 from gpuc.plan.change import Change
 from gpuc.plan.substrate import SubstratePlan
-from gpuc.substrates.none.section import SECTIONS
+from gpuc.substrates.on_premises.section import SECTIONS
 
 
 def _control_plane(change: Change, versions: int) -> tuple[str, tuple[str, ...]]:

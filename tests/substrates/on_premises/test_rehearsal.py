@@ -15,7 +15,7 @@ from gpuc_rehearsal.plane.kueue import NODE_REPLACEMENT
 from gpuc_rehearsal.plane.kwok import node_stages
 from gpuc_rehearsal.programs import DATA, NAMES, MissingProgramsError, Programs, find_programs
 from gpuc_rehearsal.substitute import not_tested, replacement_objects, settings, substitutions
-from gpuc_rehearsal.substrates.none import NODES
+from gpuc_rehearsal.substrates.on_premises import NODES
 from gpuc_rehearsal.transition.outcomes import node_outcomes
 from gpuc_rehearsal.transition.snapshot import Snapshot
 from tests.conftest import MACHINES, compiled_example

@@ -11,7 +11,7 @@ from gpuc.plan.impact import Impacts, Level, Raised, impact
 from gpuc.plan.pool_sizes import pool_of
 from gpuc.plan.pruning import is_left
 from gpuc.plan.quantities import sharing_path
-from gpuc.substrates.none.reader import node_names
+from gpuc.substrates.on_premises.reader import node_names
 
 _RULE: Path = ("spec", "rules", 0)
 _NAMES: Path = (*_RULE, "matchFeatures", 0, "matchExpressions", "nodename", "value")

@@ -1,7 +1,7 @@
 """What existing nodes add to the output and to the README of a cluster: NodeFeatureRules, and their chapters."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path as File
 
 from gpuc.emit.alerts.alert import any_of
@@ -11,36 +11,53 @@ from gpuc.emit.sync import protected
 from gpuc.kubernetes.amounts import PODS, quantity_text
 from gpuc.manifest.manifest import Artifact, Body, Manifest
 from gpuc.model import Cluster, Pool
-from gpuc.model.names import ALLOCATABLE, POOL_LABEL, SERVER_LABEL
-from gpuc.substrates.none.chapters import members, network, nodes
-from gpuc.substrates.none.section import SECTIONS, existing, machines
+from gpuc.model.names import ALLOCATABLE, EXCLUDED, POOL_LABEL, PROVEN_LABEL, SERVER_LABEL
+from gpuc.substrates.on_premises.chapters import members, network, nodes
+from gpuc.substrates.on_premises.section import SECTIONS, existing, machines, racks
 
 RULE_API = "nfd.k8s-sigs.io/v1alpha1"
 _WAVE = 5
 
 
-def _rules(cluster: Cluster) -> Iterator[Artifact]:
+def _feature_rules(cluster: Cluster) -> Iterator[Artifact]:
     """Yields a NodeFeatureRule for each pool, which gives the named nodes the labels and taints of the pool."""
     for pool in cluster.pools:
         annotations = protected(cluster, _WAVE) | {ALLOCATABLE: _allocatable(cluster, pool)}
         file, origin = cluster.out(f"nodes/{pool.name}.yaml"), (*pool.path, SECTIONS.pool_key)
-        body: Body = {"spec": {"rules": [_rule(pool)]}}
+        body: Body = {"spec": {"rules": [*_rules(cluster, pool)]}}
         yield Manifest(file, origin, RULE_API, "NodeFeatureRule", pool.name, body, annotations=annotations)
 
 
-def _rule(pool: Pool) -> Body:
-    """Returns the rule of a pool.
+def _rules(cluster: Cluster, pool: Pool) -> Iterator[Body]:
+    """Yields the rules of a pool: its labels and taints, then racks, excluded nodes, and the proof of the server.
 
     Source: kubernetes-sigs/node-feature-discovery v0.19.0 docs/usage/customization-guide.md: the feature system.name
-    has the attribute nodename; master-configuration-reference.md: enableTaints
+    has the attribute nodename; master-configuration-reference.md: enableTaints; source/system/system.go: dmiid
     """
-    names = {"op": "In", "value": machines(pool.spec).names}
-    return {
+    section, server = machines(pool.spec), pool.instances[0]
+    taints = [{"key": taint.key, "value": taint.value, "effect": taint.effect} for taint in pool.taints]
+    yield {
         "name": pool.name,
-        "labels": {**pool.labels, SERVER_LABEL: pool.instances[0].type},
-        "taints": [{"key": taint.key, "value": taint.value, "effect": taint.effect} for taint in pool.taints],
-        "matchFeatures": [{"feature": "system.name", "matchExpressions": {"nodename": names}}],
+        "labels": {**pool.labels, SERVER_LABEL: server.type},
+        "taints": taints,
+        "matchFeatures": [_named(section.nodes)],
     }
+    for rack, nodes in racks(cluster.spec.cloud).items() if "rack" in pool.level_labels else ():
+        if here := [name for name in section.nodes if name in nodes]:
+            labels = {pool.level_labels["rack"]: rack}
+            yield {"name": f"rack {rack}", "labels": labels, "matchFeatures": [_named(here)]}
+    if left_out := [name for name in section.nodes if name in section.excluded]:
+        taint = {"key": EXCLUDED, "value": "true", "effect": "NoSchedule"}
+        yield {"name": "excluded nodes", "taints": [taint], "matchFeatures": [_named(left_out)]}
+    if server.dmi_product:
+        product = {"product_name": {"op": "In", "value": [server.dmi_product]}}
+        proof = {"feature": "system.dmiid", "matchExpressions": product}
+        matches, labels = [_named(section.nodes), proof], {PROVEN_LABEL: server.type}
+        yield {"name": "product name of the server", "labels": labels, "matchFeatures": matches}
+
+
+def _named(nodes: Iterable[str]) -> Body:
+    return {"feature": "system.name", "matchExpressions": {"nodename": {"op": "In", "value": [*nodes]}}}
 
 
 def _allocatable(cluster: Cluster, pool: Pool) -> str:
@@ -50,7 +67,7 @@ def _allocatable(cluster: Cluster, pool: Pool) -> str:
 
 
 def _node_names(cluster: Cluster) -> list[str]:
-    return [name for pool in cluster.pools for name in machines(pool.spec).names]
+    return [name for pool in cluster.pools for name in machines(pool.spec).nodes]
 
 
 OUTPUT = SubstrateOutput(
@@ -65,7 +82,7 @@ OUTPUT = SubstrateOutput(
     nodes_metric=lambda cluster: f'count(kube_node_info{{node=~"{any_of(_node_names(cluster))}"}}) > 0',
     pool_label=POOL_LABEL,
     labels_by_rules=True,
-    artifacts=_rules,
+    artifacts=_feature_rules,
     folders=(Folder("nodes", "labels and taints of nodes", _WAVE, is_protected=True),),
     cluster_kinds=(("nfd.k8s-sigs.io", "NodeFeatureRule"),),
     chapters={10: nodes, 30: network, 80: members},

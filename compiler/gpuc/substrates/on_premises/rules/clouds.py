@@ -1,8 +1,8 @@
 """What a cloud has and existing nodes do not have."""
 
 from gpuc.diagnostics.finding import Severity
-from gpuc.model import Cluster, Pool, Tenant
-from gpuc.rules import Findings, Found, pool_rule, rule, tenant_rule
+from gpuc.model import Cluster, Tenant
+from gpuc.rules import Findings, Found, rule, tenant_rule
 
 
 @rule("NOD007")
@@ -15,18 +15,10 @@ def fabric_of_a_cloud(cluster: Cluster) -> Findings:
     ]
     for words, path, fabric in sections:
         if fabric == "efa":
-            message = f"{words} has fabric efa, which existing servers do not have; expected no fabric"
+            other = "RoCE and InfiniBand are not supported yet"
+            message = f"{words} has fabric efa, which existing servers do not have; expected no fabric: {other}"
             fix = f"remove {'fabric from ' if path[1] == 'pools' else ''}{words}"
             yield Found((*path, "fabric"), message, fix)
-
-
-@pool_rule("NOD008")
-def level_of_a_cloud(pool: Pool) -> Findings:
-    """The topology of a pool of existing nodes has a level that a cloud gives to nodes."""
-    for index, level in enumerate(pool.spec.topology or ()):
-        if level != "host":
-            message = f"topology of node pool {pool.name} has {level}, but existing nodes have no label for this level"
-            yield Found((*pool.path, "topology", index), f"{message}; expected host", "write topology: [host]")
 
 
 @tenant_rule("NOD009")

@@ -1,11 +1,11 @@
 """The resources, labels and taints of existing nodes."""
 
-from gpuc.diagnostics.finding import Path
+from gpuc.diagnostics.finding import Path, Related, Severity
 from gpuc.diagnostics.place import dotted
-from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, GIB, MEMORY, quantity_text
-from gpuc.model import Cluster, Pool
-from gpuc.rules import Findings, Found, pool_rule, rule
-from gpuc.substrates.none.section import SECTIONS, existing, machines
+from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, GIB, MEMORY, MIB, quantity_text
+from gpuc.model import Cluster, GpuPool, Pool
+from gpuc.rules import Findings, Found, gpu_rule, pool_rule, rule
+from gpuc.substrates.on_premises.section import SECTIONS, existing, machines
 
 CLOUD: Path = ("spec", "cloud", SECTIONS.name)
 
@@ -24,6 +24,10 @@ def no_room_for_pods(pool: Pool) -> Findings:
         if rest[name] < (1000 if name == CPU else GIB):
             left, agents = quantity_text(name, allocatable[name]), quantity_text(name, allocatable[name] - rest[name])
             actual = f"{dotted(place)} leaves {left} of {name} on a node of node pool {pool.name}"
+            if allocatable[name] < 0:
+                whole = quantity_text(name, {CPU: instance.vcpu * 1000, MEMORY: instance.memory_mib * MIB}[name])
+                actual = f"{dotted(place)} is more than the {name} of server {instance.type}, which has {whole}"
+                actual += f"; node pool {pool.name} has no {name} left"
             message = f"{actual}, and node agents request {agents}; expected room for pods of tenants"
             yield Found((*(CLOUD if reserved is None else own), *place), message)
 
@@ -57,3 +61,14 @@ def key_without_own_domain(pool: Pool) -> Findings:
             actual = f"{words} of node pool {pool.name} has {f'the domain {domain}' if slash else 'no domain'}"
             message = f"{actual}, which node feature discovery refuses; expected a key such as example.com/team"
             yield Found(path, message, on_key=path[-2] == "nodeLabels")
+
+
+@gpu_rule("NOD104", Severity.WARNING)
+def two_drivers(pool: GpuPool) -> Findings:
+    """The GPU Operator installs a driver on servers whose operating system has one."""
+    server = pool.instances[0]
+    if server.host_driver and pool.image.driver == "operator":
+        actual = f"gpuDriver is operator, but the operating system of the maker of {server.type} contains the driver"
+        message = f"{actual}; expected host, or an operating system without a driver"
+        related = [Related(f"node pool {pool.name} has {server.type}", (*pool.path, "instances", 0))]
+        yield Found((*CLOUD, "gpuDriver"), message, "write gpuDriver: host", related)

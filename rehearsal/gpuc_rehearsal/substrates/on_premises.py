@@ -7,9 +7,9 @@ from gpuc.kubernetes.node_pool import HOSTNAME
 from gpuc.manifest.manifest import Body, Manifest
 from gpuc.model import Cluster
 from gpuc.objects.object_set import dig, items, labels
-from gpuc.substrates.none.output import OUTPUT, RULE_API
-from gpuc.substrates.none.reader import node_names
-from gpuc.substrates.none.section import Existing, machines
+from gpuc.substrates.on_premises.output import OUTPUT, RULE_API
+from gpuc.substrates.on_premises.reader import node_names
+from gpuc.substrates.on_premises.section import Existing, machines
 from gpuc_rehearsal.autoscaler import ExistingNodes
 from gpuc_rehearsal.client import Client, Object, new_object
 from gpuc_rehearsal.context import NODE

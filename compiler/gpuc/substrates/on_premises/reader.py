@@ -13,7 +13,7 @@ from gpuc.kubernetes.amounts import Amounts, amounts
 from gpuc.kubernetes.node_pool import CAPACITY_TYPE, INSTANCE_TYPE, NODE_POOL, REGION, ZONE, ZONE_ID, Offer
 from gpuc.kubernetes.selector import Domain, Requirement
 from gpuc.manifest.manifest import Manifest
-from gpuc.model.names import ALLOCATABLE, POOL_LABEL, SERVER_LABEL
+from gpuc.model.names import ALLOCATABLE, EXCLUDED, POOL_LABEL, SERVER_LABEL
 from gpuc.objects.object_set import ObjectSet, dig, items, labels
 
 _ABSENT = Domain(True, frozenset(), False)
@@ -32,12 +32,12 @@ def read(objects: ObjectSet) -> Iterator[Pool]:
 class ExistingPool(Pool):
     """The nodes that a rule of a NodeFeatureRule names: a static pool without an autoscaler."""
 
-    substrate = "none"
+    substrate = "on_premises"
 
     kind_in_messages = "node pool"
 
     def __init__(self, manifest: Manifest, objects: ObjectSet, position: int, rule: Any) -> None:
-        names = frozenset(str(name) for name in node_names(rule))
+        names = frozenset(str(name) for name in node_names(rule)) - _excluded(manifest)
         self._rule_labels = labels(dig(rule, "labels"))
         self._fields = {LABELS: self._rule_labels, TAINTS: dig(rule, "taints"), REPLICAS: len(names)}
         self._position = position
@@ -46,7 +46,7 @@ class ExistingPool(Pool):
         self.name, self.labels, self.lifetime = self.of_spec, self._rule_labels, "Never"
         self.api_group, self.efa_interfaces = "", 0
         self.node_names = names
-        """The names of the nodes."""
+        """The names of the nodes that take pods."""
 
     def _at(self, path: Path) -> Any:
         return self._fields.get(path)
@@ -98,6 +98,13 @@ def node_names(rule: Any) -> list[Any]:
     wanted = dig(features[0], "matchExpressions", "nodename") if len(features) == 1 else None
     values = dig(wanted, "value")
     return values if dig(wanted, "op") == "In" and isinstance(values, list) else []
+
+
+def _excluded(manifest: Manifest) -> frozenset[str]:
+    """Returns the names of the nodes that a rule of the object gives the taint of excluded nodes."""
+    rules = [rule for _, rule in items(dig(manifest.body, "spec", "rules"))]
+    tainted = [rule for rule in rules if any(dig(taint, "key") == EXCLUDED for _, taint in items(dig(rule, "taints")))]
+    return frozenset(str(name) for rule in tainted for name in node_names(rule))
 
 
 def _declared(manifest: Manifest) -> Mapping[str, int]:

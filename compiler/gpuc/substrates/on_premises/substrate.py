@@ -2,15 +2,18 @@
 
 from functools import partial
 
+from msgspec.structs import replace
+
 from gpuc.catalog import Catalog
 from gpuc.catalog.records import Image, InstanceType
 from gpuc.diagnostics.finding import Finding, Path, rule_table
 from gpuc.diagnostics.spelling import misspelt, write
 from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, MEMORY, MIB, Amounts
+from gpuc.model.cluster import SPEC
 from gpuc.model.substrate import Nodes, Substrate
 from gpuc.spec.cluster import Spec
 from gpuc.spec.pools import Pool as PoolSpec
-from gpuc.substrates.none.section import SECTIONS, Existing, existing, machines
+from gpuc.substrates.on_premises.section import SECTIONS, Existing, existing, machines
 
 rule_of = rule_table(__file__)
 UNKNOWN_SERVER = rule_of("NOD014")
@@ -27,7 +30,7 @@ def refused_type(name: str, path: Path, catalog: Catalog) -> Finding | None:
     return UNKNOWN_SERVER.at(path, message, fix=write(misspelt(name, servers)))
 
 
-HOST = Image(
+_BARE = Image(
     id="host",
     ami_family="",
     alias_pattern="",
@@ -39,17 +42,25 @@ HOST = Image(
     source=("spec",),
 )
 """The operating system of a machine without NVIDIA software: the GPU Operator installs all of it."""
+# The toolkit of the operator also runs beside a driver of the host. It has the settings that isolate GPUs.
+IMAGES = {"operator": _BARE, "host": replace(_BARE, driver="image")}
+"""Who installs the NVIDIA software, by `gpuDriver`."""
 
 
 def _nodes(spec: Spec, name: str, pool: PoolSpec, instances: tuple[InstanceType, ...], catalog: Catalog) -> Nodes:
+    section = machines(pool)
     return Nodes(
-        image=HOST,
+        image=IMAGES[existing(spec.cloud).gpu_driver],
         own_user_data="",
         is_own_image=False,
         image_path=("spec", "cloud", SECTIONS.name),
         zones=(),
         allocatable_of=partial(_allocatable, existing(spec.cloud), pool),
         scaling=None,
+        existing=len(section.working),
+        excluded=len(section.nodes) - len(section.working),
+        spares=section.spare_count,
+        names_path=(*SPEC, "pools", name, SECTIONS.pool_key, "names"),
     )
 
 
@@ -73,6 +84,7 @@ SUBSTRATE = Substrate(
     service_range=lambda spec: "the value of --service-cluster-ip-range of the API server",
     node_services={},
     refused_type=refused_type,
+    levels=("rack", "host"),
     policy_engines=("cilium", "none"),
     endpoint_ranges=lambda spec: (),
 )
