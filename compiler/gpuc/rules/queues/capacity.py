@@ -43,6 +43,8 @@ def exceeding_quotas(cluster: Cluster, *, is_possible: bool) -> Findings:
             smallest cannot; otherwise only quotas that no nodes of the pool can serve.
     """
     for pool in cluster.pools:
+        if pool.promised_nodes < 1:
+            continue  # a finding of the substrate
         pool_quotas = list(quotas(cluster, pool))
         in_nodes = all(quota.spec.nodes is not None for quota in pool_quotas)
         reported: set[Path] = set()

@@ -12,6 +12,7 @@ from gpuc.kubernetes.amounts import PODS, quantity_text
 from gpuc.manifest.manifest import Artifact, Body, Manifest
 from gpuc.model import Cluster, Pool
 from gpuc.model.names import ALLOCATABLE, EXCLUDED, POOL_LABEL, PROVEN_LABEL, SERVER_LABEL
+from gpuc.substrates.on_premises.alerts import alert_labels, node_alerts
 from gpuc.substrates.on_premises.chapters import members, network, nodes
 from gpuc.substrates.on_premises.section import SECTIONS, existing, machines, racks
 
@@ -80,6 +81,8 @@ OUTPUT = SubstrateOutput(
     add_ons=("add-on/coredns", "add-on/kube-proxy"),
     machines="nodes",
     nodes_metric=lambda cluster: f'count(kube_node_info{{node=~"{any_of(_node_names(cluster))}"}}) > 0',
+    alerts=node_alerts,
+    alert_labels=alert_labels,
     pool_label=POOL_LABEL,
     labels_by_rules=True,
     artifacts=_feature_rules,

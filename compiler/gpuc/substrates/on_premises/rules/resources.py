@@ -3,8 +3,8 @@
 from gpuc.diagnostics.finding import Path, Related, Severity
 from gpuc.diagnostics.place import dotted
 from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, GIB, MEMORY, MIB, quantity_text
-from gpuc.model import Cluster, GpuPool, Pool
-from gpuc.rules import Findings, Found, gpu_rule, pool_rule, rule
+from gpuc.model import Cluster, Pool
+from gpuc.rules import Findings, Found, pool_rule, rule
 from gpuc.substrates.on_premises.section import SECTIONS, existing, machines
 
 CLOUD: Path = ("spec", "cloud", SECTIONS.name)
@@ -63,12 +63,13 @@ def key_without_own_domain(pool: Pool) -> Findings:
             yield Found(path, message, on_key=path[-2] == "nodeLabels")
 
 
-@gpu_rule("NOD104", Severity.WARNING)
-def two_drivers(pool: GpuPool) -> Findings:
+@rule("NOD104", Severity.WARNING)
+def two_drivers(cluster: Cluster) -> Findings:
     """The GPU Operator installs a driver on servers whose operating system has one."""
-    server = pool.instances[0]
-    if server.host_driver and pool.image.driver == "operator":
-        actual = f"gpuDriver is operator, but the operating system of the maker of {server.type} contains the driver"
+    pools = [pool for pool in cluster.gpu_pools if pool.instances[0].host_driver and pool.image.driver == "operator"]
+    if pools:
+        servers = " and ".join(dict.fromkeys(pool.instances[0].type for pool in pools))
+        actual = f"gpuDriver is operator, but the operating system of the maker of {servers} contains the driver"
         message = f"{actual}; expected host, or an operating system without a driver"
-        related = [Related(f"node pool {pool.name} has {server.type}", (*pool.path, "instances", 0))]
+        related = [Related(f"the server of node pool {pool.name}", (*pool.path, "instances", 0)) for pool in pools]
         yield Found((*CLOUD, "gpuDriver"), message, "write gpuDriver: host", related)
