@@ -71,13 +71,19 @@ def _node_names(cluster: Cluster) -> list[str]:
     return [name for pool in cluster.pools for name in machines(pool.spec).nodes]
 
 
+def _values(cluster: Cluster) -> dict[str, object]:
+    section = existing(cluster.spec.cloud)
+    spared = [pool for pool in cluster.pools if pool.spares]
+    return {"machines": machines, "driver": section.gpu_driver, "racks": section.racks, "spared": spared}
+
+
 OUTPUT = SubstrateOutput(
     sections=SECTIONS,
     folder=File(__file__).parent,
     cluster_name=lambda cluster: cluster.name,
     endpoints="endpoints",
     texts=lambda cluster: {"pool_label": POOL_LABEL},
-    values=lambda cluster: {"machines": machines},
+    values=_values,
     add_ons=("add-on/coredns", "add-on/kube-proxy"),
     machines="nodes",
     nodes_metric=lambda cluster: f'count(kube_node_info{{node=~"{any_of(_node_names(cluster))}"}}) > 0',

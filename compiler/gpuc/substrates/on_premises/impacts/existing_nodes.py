@@ -1,17 +1,20 @@
 """Impacts on the nodes that exist: their pools, labels, taints and MIG layouts."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from gpuc.diagnostics.finding import Path
 from gpuc.diagnostics.words import counted, kind_of
+from gpuc.kubernetes.kueue import LEVEL_LABELS
 from gpuc.model.names import POOL_LABEL
-from gpuc.objects.object_set import dig
+from gpuc.objects.object_set import dig, items, labels
 from gpuc.plan.change import Change, Pair
 from gpuc.plan.impact import Impacts, Level, Raised, impact
 from gpuc.plan.pool_sizes import pool_of
 from gpuc.plan.pruning import is_left
 from gpuc.plan.quantities import sharing_path
 from gpuc.substrates.on_premises.reader import node_names
+from gpuc.substrates.on_premises.section import SECTIONS
 
 _RULE: Path = ("spec", "rules", 0)
 _NAMES: Path = (*_RULE, "matchFeatures", 0, "matchExpressions", "nodename", "value")
@@ -111,6 +114,68 @@ def nodes_are_relabelled(change: Change) -> Impacts:
                 continue
             below = change.changed_paths(*pool.path, "nodeLabels" if key == "labels" else key)
             yield Raised(f"node pool {pair.name}", message, path=next(iter(below), sharing_path(change, pool)))
+
+
+def _by_rule(pair: Pair, of: Callable[[Any], Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Returns what the later rules of an object give to nodes, by the name of the node, before and after the change."""
+    states = []
+    for state in (pair.before, pair.after):
+        rules = [rule for number, rule in items(dig(state.body, "spec", "rules")) if number] if state else []
+        given = [(str(name), of(rule)) for rule in rules for name in node_names(rule)]
+        states.append({name: value for name, value in given if value})
+    return states[0], states[1]
+
+
+@impact("IMP124", Level.RESTRICTS)
+def nodes_excluded(change: Change) -> Impacts:
+    """A node of a pool of existing nodes is excluded."""
+    for pair in _rules(change):
+        old, new = _by_rule(pair, lambda rule: dig(rule, "taints"))
+        if nodes := [name for name in new if name not in old and name in _names(pair)[0]]:
+            message = f"{kind_of(nodes, 'node')} takes no new pods"
+            details = (_STAY, "a workload of Kueue on a pool with topology moves to a free node")
+            yield _placed(change, pair, message, ("excluded", nodes[0]), details)
+
+
+@impact("IMP125", Level.NONE)
+def nodes_return(change: Change) -> Impacts:
+    """A node of a pool of existing nodes is no longer excluded."""
+    for pair in _rules(change):
+        old, new = _by_rule(pair, lambda rule: dig(rule, "taints"))
+        if nodes := [name for name in old if name not in new and name in _names(pair)[1]]:
+            message = f"{kind_of(nodes, 'node')} takes pods again"
+            yield _placed(change, pair, message, ("excluded",), (f"before the merge: kubectl get node {nodes[0]}",))
+
+
+@impact("IMP126", Level.RESTRICTS)
+def spare_is_promised(change: Change) -> Impacts:
+    """Quotas can promise a node that was a spare."""
+    for pair in _rules(change):
+        old, new = (pool_of(state.cluster, pair.name) for state in (change.before, change.after))
+        if old and new and new.spares < old.spares and new.promised_nodes > old.promised_nodes:
+            message = f"the pool has {counted(new.spares, 'spare')} instead of {old.spares}"
+            rest = "after the next failure of a node" if not new.spares else f"after {new.spares + 1} failures"
+            yield _placed(change, pair, message, ("spares",), (f"{rest}, quotas promise more nodes than are ready",))
+
+
+@impact("IMP127", Level.RESTRICTS)
+def racks_change(change: Change) -> Impacts:
+    """A node is in another rack."""
+    for pair in _rules(change):
+        old, new = _by_rule(pair, lambda rule: labels(dig(rule, "labels")).get(LEVEL_LABELS["rack"]))
+        nodes = [name for name in new if name in old and new[name] != old[name]]
+        for rack in dict.fromkeys(new[name] for name in nodes):
+            moved = [name for name in nodes if new[name] == rack]
+            message = f"{kind_of(moved, 'node')} gets the label of rack {rack}; pods that run stay"
+            path = next(iter(change.changed_paths("spec", "cloud", SECTIONS.name, "racks")), ())
+            yield Raised(f"node pool {pair.name}", message, path=path)
+
+
+def _placed(change: Change, pair: Pair, message: str, field: tuple[str, ...], details: tuple[str, ...]) -> Raised:
+    """Returns the impact at a field of the section of the pool, or at the changed field of the section."""
+    section = ("spec", "pools", pair.name, SECTIONS.pool_key)
+    path = next(iter(change.changed_paths(*section, *field)), next(iter(change.changed_paths(*section)), section))
+    return Raised(f"node pool {pair.name}", message, path=path, details=details)
 
 
 @impact("IMP118", Level.DISRUPTS)
