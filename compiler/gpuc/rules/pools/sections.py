@@ -33,8 +33,9 @@ def level_of_another_substrate(cluster: Cluster) -> Findings:
         levels = pool.spec.topology or ()
         for index, level in enumerate(levels):
             if level not in known:
-                message = f"topology of node pool {pool.name} has {level}, which {cluster.substrate.sections.title} lack"
-                kept = [other for other in levels if other in known] or [known[-1]]
+                nodes = cluster.substrate.sections.title
+                message = f"topology of node pool {pool.name} has {level}, which {nodes} do not have"
+                kept = [str(other) for other in levels if other in known] or [known[-1]]
                 fix = f"write topology: [{', '.join(kept)}]"
                 yield Found((*pool.path, "topology", index), f"{message}; expected {' or '.join(known)}", fix)
 

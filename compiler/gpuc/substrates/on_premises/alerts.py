@@ -1,11 +1,12 @@
 """Alerts about the inventory: missing nodes, spares in use, and nodes whose labels are not those of their rule."""
 
 from collections.abc import Iterator
+from typing import Any
 
 from gpuc.emit.alerts.alert import POOL, Alert, alert, any_of
 from gpuc.model import Cluster, Pool
 from gpuc.model.names import PROVEN_LABEL
-from gpuc.substrates.on_premises.section import machines, racks
+from gpuc.substrates.on_premises.section import by_rack, machines
 
 _READY = 'kube_node_status_condition{condition="Ready",status="true"} == 1'
 
@@ -26,7 +27,12 @@ def node_alerts(cluster: Cluster) -> Iterator[Alert]:
         section, label = machines(pool.spec), ("pool", pool.name)
         excluded = f',node!~"{any_of(section.excluded)}"' if section.excluded else ""
         count = f'count(kube_node_labels{{{POOL}="{pool.name}"{excluded}}} and on (node) {_READY}) or vector(0)'
-        texts = {"pool": pool.name, "ready": f"({count})", "promised": pool.promised_nodes, "existing": pool.nodes_max}
+        texts: dict[str, Any] = {
+            "pool": pool.name,
+            "ready": f"({count})",
+            "promised": pool.promised_nodes,
+            "existing": pool.nodes_max,
+        }
         yield alert("GpucInventoryMissing", label, **texts)
         if pool.spares:
             yield alert("GpucSparesInUse", label, **texts)
@@ -42,11 +48,11 @@ def _expected(cluster: Cluster, pool: Pool) -> str:
     labels = [f'{POOL}="{pool.name}"', *([f'{_metric(PROVEN_LABEL)}="{server.type}"'] if server.dmi_product else [])]
     if not rack_label:
         return f"kube_node_labels{{{','.join(labels)}}}"
-    own, found = machines(pool.spec).nodes, []
-    for rack, nodes in racks(cluster.spec.cloud).items():
-        if names := [name for name in own if name in nodes]:
-            found.append([*labels, f'{_metric(rack_label)}="{rack}"', f'node=~"{any_of(names)}"'])
-    return " or ".join(f"kube_node_labels{{{','.join(selector)}}}" for selector in found)
+    nodes = by_rack(cluster.spec.cloud, machines(pool.spec).nodes)
+    selectors = (
+        [*labels, f'{_metric(rack_label)}="{rack}"', f'node=~"{any_of(names)}"'] for rack, names in nodes.items()
+    )
+    return " or ".join(f"kube_node_labels{{{','.join(selector)}}}" for selector in selectors)
 
 
 def _metric(label: str) -> str:

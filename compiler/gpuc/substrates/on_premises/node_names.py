@@ -24,7 +24,8 @@ def _checked(text: str) -> str:
     count = 1
     for first, last in _RANGE.findall(text):
         if len(first) != len(last):
-            raise text_error(_SAME_DIGITS, text.replace(f"[{first}-", f"[{first.zfill(len(last))}-", 1) * (first == "1"))
+            padded = text.replace(f"[{first}-", f"[{first.zfill(len(last))}-", 1) if last.startswith("0") else ""
+            raise text_error(_SAME_DIGITS, padded)
         if int(last) < int(first):
             raise text_error("a range from the smaller number", text.replace(f"{first}-{last}", f"{last}-{first}", 1))
         count *= int(last) - int(first) + 1

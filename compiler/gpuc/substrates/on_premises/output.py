@@ -14,7 +14,7 @@ from gpuc.model import Cluster, Pool
 from gpuc.model.names import ALLOCATABLE, EXCLUDED, POOL_LABEL, PROVEN_LABEL, SERVER_LABEL
 from gpuc.substrates.on_premises.alerts import alert_labels, node_alerts
 from gpuc.substrates.on_premises.chapters import members, network, nodes
-from gpuc.substrates.on_premises.section import SECTIONS, existing, machines, racks
+from gpuc.substrates.on_premises.section import SECTIONS, by_rack, existing, machines
 
 RULE_API = "nfd.k8s-sigs.io/v1alpha1"
 _WAVE = 5
@@ -43,10 +43,9 @@ def _rules(cluster: Cluster, pool: Pool) -> Iterator[Body]:
         "taints": taints,
         "matchFeatures": [_named(section.nodes)],
     }
-    for rack, nodes in racks(cluster.spec.cloud).items() if "rack" in pool.level_labels else ():
-        if here := [name for name in section.nodes if name in nodes]:
-            labels = {pool.level_labels["rack"]: rack}
-            yield {"name": f"rack {rack}", "labels": labels, "matchFeatures": [_named(here)]}
+    for rack, names in by_rack(cluster.spec.cloud, section.nodes).items() if "rack" in pool.level_labels else ():
+        labels = {pool.level_labels["rack"]: rack}
+        yield {"name": f"rack {rack}", "labels": labels, "matchFeatures": [_named(names)]}
     if left_out := [name for name in section.nodes if name in section.excluded]:
         taint = {"key": EXCLUDED, "value": "true", "effect": "NoSchedule"}
         yield {"name": "excluded nodes", "taints": [taint], "matchFeatures": [_named(left_out)]}

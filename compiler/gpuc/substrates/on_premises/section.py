@@ -1,6 +1,7 @@
 """The parts of the spec about nodes that exist: their names, and what the kubelet leaves to pods."""
 
 import re
+from collections.abc import Iterable
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -134,7 +135,8 @@ SECTIONS = Sections(
     pool_text="The existing nodes of the pool, with `cloud.onPremises`.",
     names_nodes=True,
     instead={
-        "zones": "topology: [rack, host] and cloud.onPremises.racks", "image": "cloud.onPremises.gpuDriver",
+        "zones": "topology: [rack, host] and cloud.onPremises.racks",
+        "image": "cloud.onPremises.gpuDriver",
         "root_volume": "machines.disk",
     },
     fields={},
@@ -158,3 +160,10 @@ def existing(cloud: BaseModel) -> Existing:
 def racks(cloud: BaseModel) -> dict[str, dict[str, int]]:
     """Returns the names of the nodes of each rack, with their places in its list."""
     return {rack: all_names(names) for rack, names in existing(cloud).racks.items()}
+
+
+def by_rack(cloud: BaseModel, names: Iterable[str]) -> dict[str, list[str]]:
+    """Returns those of some nodes that are in each rack, for the racks that have any of them."""
+    own = list(names)
+    found = {rack: [name for name in own if name in nodes] for rack, nodes in racks(cloud).items()}
+    return {rack: nodes for rack, nodes in found.items() if nodes}

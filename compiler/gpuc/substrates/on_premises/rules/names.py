@@ -5,7 +5,7 @@ from gpuc.diagnostics.words import counted, kind_of
 from gpuc.model import Cluster, Pool
 from gpuc.rules import Findings, Found, pool_rule, rule
 from gpuc.substrates.on_premises.node_names import all_names, expanded
-from gpuc.substrates.on_premises.section import SECTIONS, machines, racks
+from gpuc.substrates.on_premises.section import SECTIONS, by_rack, machines, racks
 
 RACKS = ("spec", "cloud", SECTIONS.name, "racks")
 _MOST = 3
@@ -73,8 +73,9 @@ def node_named_twice(pool: Pool) -> Findings:
     for index, text in enumerate(names):
         again = [name for name in expanded(text) if name in seen]
         if again and text not in names[:index]:
-            message = f"{text} of node pool {pool.name} has {kind_of(again[:_MOST], 'node')} again; expected each node once"
-            yield Found((*pool.names_path, index), message, related=[Related("named here", (*pool.names_path, seen[again[0]]))])
+            message = f"{text} of node pool {pool.name} has {kind_of(again[:_MOST], 'node')} again"
+            related = [Related("named here", (*pool.names_path, seen[again[0]]))]
+            yield Found((*pool.names_path, index), f"{message}; expected each node once", related=related)
         seen = dict.fromkeys(expanded(text), index) | seen
 
 
@@ -84,9 +85,9 @@ def excluded_node_of_no_pool(pool: Pool) -> Findings:
     section = machines(pool.spec)
     for name in section.excluded:
         if name not in section.nodes:
-            message = f"machines.excluded of node pool {pool.name} has {name}, which is not in machines.names"
-            fix = f"remove {name} from machines.excluded"
-            yield Found((*pool.path, "machines", "excluded", name), f"{message}; expected a node of the pool", fix, on_key=True)
+            actual = f"machines.excluded of node pool {pool.name} has {name}, which is not in machines.names"
+            message, fix = f"{actual}; expected a node of the pool", f"remove {name} from machines.excluded"
+            yield Found((*pool.path, "machines", "excluded", name), message, fix, on_key=True)
 
 
 @rule("NOD017")
@@ -108,12 +109,13 @@ def node_without_rack(cluster: Cluster) -> Findings:
     """A node of a pool with racks in its topology is in no rack."""
     known = {name for nodes in racks(cluster.spec.cloud).values() for name in nodes}
     for pool in cluster.pools:
+        levels = pool.spec.topology or []
         missing = [name for name in machines(pool.spec).nodes if name not in known]
-        if missing and "rack" in (pool.spec.topology or ()):
+        if missing and "rack" in levels:
             more = f" and {len(missing) - _MOST} more" if len(missing) > _MOST else ""
-            actual = f"topology of node pool {pool.name} has rack, but {kind_of(missing[:_MOST], 'node')}{more} have no rack"
-            message = f"{actual}; expected cloud.onPremises.racks such as {{rack-a: [{missing[0]}]}}"
-            yield Found((*pool.path, "topology", pool.spec.topology.index("rack")), message)
+            actual = f"topology of node pool {pool.name} has rack, but no rack has {kind_of(missing[:_MOST], 'node')}"
+            message = f"{actual}{more}; expected cloud.onPremises.racks such as {{rack-a: [{missing[0]}]}}"
+            yield Found((*pool.path, "topology", levels.index("rack")), message)
 
 
 @rule("NOD102", Severity.WARNING)
@@ -126,7 +128,8 @@ def rack_without_nodes(cluster: Cluster) -> Findings:
             message = f"rack {rack} has no node of a node pool; expected names as in machines.names of the pools"
             yield Found((*RACKS, rack), message, on_key=True)
         elif strange:
-            message = f"rack {rack} has {kind_of(strange[:_MOST], 'node')}, in no node pool; expected nodes of the pools"
+            actual = f"rack {rack} has {kind_of(strange[:_MOST], 'node')}, which no node pool has"
+            message = f"{actual}; expected nodes of the pools"
             yield Found((*RACKS, rack, nodes[strange[0]]), message)
 
 
@@ -134,8 +137,7 @@ def rack_without_nodes(cluster: Cluster) -> Findings:
 def fewer_spares_than_racks(cluster: Cluster) -> Findings:
     """A pool with racks in its topology has fewer spares than racks."""
     for pool in cluster.pools:
-        own = machines(pool.spec).working
-        used = [rack for rack, nodes in racks(cluster.spec.cloud).items() if any(name in nodes for name in own)]
+        used = by_rack(cluster.spec.cloud, machines(pool.spec).working)
         if "rack" in (pool.spec.topology or ()) and pool.spares < len(used):
             actual = f"node pool {pool.name} has {counted(pool.spares, 'spare')} for {counted(len(used), 'rack')}"
             message = f"{actual}, so that a workload which requires one rack may get no node for a failed one"
