@@ -1,5 +1,6 @@
 """Node pools: hardware, capacity, GPU sharing, fabric and the length of runs."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
@@ -21,6 +22,8 @@ class Nodes(OneOf):
     one_of = ("max", "static")
 
     in_messages: ClassVar[str] = "{max: 8}"
+
+    instead: ClassVar[Mapping[str, str]] = {key: f"{key} in machines" for key in ("names", "excluded", "spares")}
 
     max: Count | None = None
     """The maximum number of nodes, instead of `static`. The autoscaler starts a node only for pending pods.
@@ -70,6 +73,8 @@ class AnyPool(SpecModel):
     """A node pool."""
 
     in_messages: ClassVar[str] = "{purpose: general, instances: [m7i.2xlarge], nodes: {max: 4}}"
+
+    instead: ClassVar[Mapping[str, str]] = {"servers": "instances", "racks": "racks in cloud.onPremises"}
 
     purpose: Purpose
     """The use of the pool. general is for nodes without GPUs. The other uses set defaults of disruption and alerts."""

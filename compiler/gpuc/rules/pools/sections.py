@@ -14,11 +14,11 @@ def section_of_another_substrate(cluster: Cluster) -> Findings:
     for pool in cluster.pools:
         for other in substrates():
             if other is not own and other.pool_key in pool.spec.model_fields_set:
-                keys = ", ".join(_keys(getattr(pool.spec, other.pool_key)))
-                actual = f"node pool {pool.name} has {other.pool_key}{keys and f' ({keys})'}, for {other.title}"
+                keys = _keys(getattr(pool.spec, other.pool_key))
+                listed = f" ({', '.join(keys)})" if keys else ""
+                actual = f"node pool {pool.name} has {other.pool_key}{listed}, for {other.title}"
                 expected = f"the cluster has cloud.{own.name}, {own.title}; expected {own.pool_key} or no section"
-                written = getattr(pool.spec, other.pool_key).model_fields_set
-                instead = [f"{own.instead[name]} instead of {name}" for name in own.instead if name in written]
+                instead = [f"{own.instead[key]} instead of {key}" for key in keys if key in own.instead]
                 fix = f"remove {other.pool_key} from node pool {pool.name}"
                 if instead:
                     fix += f", and write {', '.join(instead)}"

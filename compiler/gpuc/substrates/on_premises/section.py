@@ -137,7 +137,7 @@ SECTIONS = Sections(
     instead={
         "zones": "topology: [rack, host] and cloud.onPremises.racks",
         "image": "cloud.onPremises.gpuDriver",
-        "root_volume": "machines.disk",
+        "rootVolume": "machines.disk",
     },
     fields={},
 )

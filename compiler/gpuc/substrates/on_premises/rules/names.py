@@ -16,13 +16,13 @@ def pool_without_nodes(pool: Pool) -> Findings:
     """A pool of existing nodes names no node."""
     if not machines(pool.spec).names:
         message = f"node pool {pool.name} has no node; expected machines such as {{names: [gpu-a01, gpu-a02]}}"
-        yield Found((*pool.path, "machines"), message, on_key=True)
+        yield Found((*pool.path, *pool.spec.model_fields_set & {"machines"}), message, on_key=True)
 
 
 @pool_rule("NOD003")
 def number_of_existing_nodes(pool: Pool) -> Findings:
     """A pool of existing nodes has a number of nodes in addition to their names."""
-    if "nodes" in pool.spec.model_fields_set:
+    if "nodes" in pool.spec.model_fields_set and machines(pool.spec).names:
         names = counted(len(machines(pool.spec).nodes), "name")
         message = f"node pool {pool.name} has nodes, but nothing starts or ends a node; expected no nodes, because"
         fix = f"remove nodes from node pool {pool.name}"
@@ -34,7 +34,7 @@ def spares_leave_no_node(pool: Pool) -> Findings:
     """The spares of a pool leave no node that quotas can promise."""
     section = machines(pool.spec)
     if section.names and pool.promised_nodes < 1:
-        count = f"{section.spares} means {counted(pool.spares, 'spare')}" if "%" in str(section.spares) else pool.spares
+        count = f"{section.spares} ({pool.spares})" if isinstance(section.spares, str) else pool.spares
         actual = f"spares of node pool {pool.name} is {count}, but {counted(pool.nodes_max, 'node')} take pods"
         key = "spares" if pool.spares else "excluded"
         message = f"{actual}; expected at most {max(0, pool.nodes_max - 1)}, so that quotas can promise a node"
@@ -122,7 +122,7 @@ def node_without_rack(cluster: Cluster) -> Findings:
 def rack_without_nodes(cluster: Cluster) -> Findings:
     """A rack has no node of a pool, or has nodes that are in no pool."""
     known = {name for pool in cluster.pools for name in machines(pool.spec).nodes}
-    for rack, nodes in racks(cluster.spec.cloud).items():
+    for rack, nodes in racks(cluster.spec.cloud).items() if known else ():
         strange = [name for name in nodes if name not in known]
         if len(strange) == len(nodes):
             message = f"rack {rack} has no node of a node pool; expected names as in machines.names of the pools"
