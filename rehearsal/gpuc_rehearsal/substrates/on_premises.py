@@ -51,7 +51,7 @@ def _nodes(cluster: Cluster) -> list[Object]:
     features = _features(manifest.document() for manifest in rules)
     fake, _, value = FAKE_NODE.partition("=")
     found = []
-    for name, arch in ((name, pool.instances[0].arch) for pool in cluster.pools for name in machines(pool.spec).names):
+    for name, arch in ((name, pool.instances[0].arch) for pool in cluster.pools for name in machines(pool.spec).nodes):
         node = new_object(*NODE, name, **features[name].changes())
         node["metadata"]["labels"] |= {HOSTNAME: name, "kubernetes.io/os": "linux", "kubernetes.io/arch": arch}
         node["metadata"]["annotations"][fake] = value

@@ -23,6 +23,7 @@ from tests.pipeline.test_mutated_specs import donors, key_of, mutate
 from tests.values import walk
 
 NAME = "lab-dc1"
+RACKS = "topology: [rack, host] and cloud.onPremises.racks"
 MUTATIONS = 150
 OF_A_CLOUD = re.compile(
     r"karpenter|\bec2\b|\baws\b|\beks\b|nodepool|\bami\b|spot|on-demand|reservations\b", re.IGNORECASE
@@ -63,10 +64,10 @@ def test_the_example_has_no_finding() -> None:
         ({"instances": ["dgxh100"]}, [("NOD014", "pools.train-h100.instances.0", "write dgx-h100")]),
         (
             {"eks": {"zones": ["us-east-1a"]}},
-            [("NOD001", "pools.train-h100.eks", "remove eks from node pool train-h100")],
+            [("NOD001", "pools.train-h100.eks", f"remove eks from node pool train-h100, and write {RACKS} instead of zones")],
         ),
-        ({"machines": {"names": ["gpu-a01", "gpu-a01", "gpu-a02"]}, "nodes": {"static": 3}}, [
-            ("NOD004", "pools.train-h100.nodes.static", ""),
+        ({"nodes": {"static": 3}}, [
+            ("NOD003", "pools.train-h100.nodes", "remove nodes from node pool train-h100"),
         ]),
         ({"topology": ["zone", "host"]}, [("NOD008", "pools.train-h100.topology.0", "write topology: [host]")]),
     ],
@@ -83,13 +84,16 @@ def test_random_changes_end_in_findings_that_name_no_cloud() -> None:
         if len(path) > 1:
             values.setdefault(key_of(path), []).append(value)
     values["names"] += [[], ["gpu-a01"], ["gpu-b01", "gpu-b02"], ["gpu-a01", "gpu-a01"], ["GPU_1"], [None]]
+    values["names"] += [["gpu-a[01-04]"], ["gpu-a[04-01]"], ["gpu-a[]"], ["gpu-a[1-99999]"], "gpu-a[01-02]"]
+    values["spares"], values["excluded"] = [1, "10%", "100%", -1, 2.5, None], [{"gpu-a01": "broken"}, {"x": ""}, []]
+    values["racks"] = [{"a": ["gpu-a[01-04]"]}, {"a": []}, {"a": ["gpu-a01"], "b": ["gpu-a01"]}, []]
     compiled, count = 0, reduced(MUTATIONS)
     for number in range(count):
         tree = mutate(source(NAME).tree, values, chance)
         own = set(OF_A_CLOUD.findall(str(tree).lower()))
         reported = findings(tree)
         compiled += not any(row.is_error for row in reported)
-        if not tree["spec"].get("cloud", {}).get("none"):
+        if not tree["spec"].get("cloud", {}).get("onPremises"):
             continue
         # A message that lists the keys of a pool names the section eks.
         texts = [f"{row.message} {row.fix}" for row in reported if row.id not in ("SPC001", "NOD001")]

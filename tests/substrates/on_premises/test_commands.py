@@ -74,7 +74,9 @@ def test_trace(lab: Path, workload: dict[str, Any], expected: str, capsys: pytes
 
 
 @pytest.mark.share(2)
-@pytest.mark.parametrize("command", [["compile"], ["lint", "out/lab-dc1"], ["prerequisites"], ["check"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "command", [["compile"], ["lint", "out/lab-dc1"], ["prerequisites", "lab-dc1"], ["check"]], ids=" ".join
+)
 def test_a_command_names_no_cloud(lab: Path, command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(command) == 0
     assert not OF_A_CLOUD.findall(capsys.readouterr().out)
@@ -97,7 +99,7 @@ def test_the_output_names_no_cloud() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
     [
-        ("gpu-a04]", "gpu-a09]", ["IMP114", "IMP115"]),
+        ('"gpu-a[01-04]"', '"gpu-a[01-03]", gpu-a09', ["IMP114", "IMP115"]),
         ("3g.40gb: 1, 2g.20gb: 1, 1g.10gb: 2", "3g.40gb: 1, 1g.10gb: 4", ["IMP118", "IMP120"]),
         ("topology: [host]\n", "topology: [host]\n      nodeLabels: {example.com/team: red}\n", ["IMP117"]),
         ("memory: 48Gi", "memory: 64Gi", []),

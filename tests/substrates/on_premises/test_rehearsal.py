@@ -64,7 +64,7 @@ def test_the_control_plane_has_no_provider(tmp_path: Path, monkeypatch: pytest.M
     assert all(of_eks["featureGates"][name] is False for name in NODE_REPLACEMENT)
     monkeypatch.setenv("GPUC_TOOLS", str(tmp_path))
     with pytest.raises(MissingProgramsError) as refusal:
-        find_programs({"none"})
+        find_programs({"on_premises"})
     missing = str(refusal.value)
     assert {name for name in (*NAMES, *DATA) if name not in missing} == {
         "karpenter-kwok",
@@ -84,9 +84,9 @@ def test_only_the_definitions_of_the_substrate_are_installed(tmp_path: Path) -> 
         structural = {row["metadata"]["name"] for row in found.crds if isinstance(row, dict)}
         return structural | {"nodepools.karpenter.sh" for row in found.crds if row == text.encode()}
 
-    assert not [name for name in names("none") if "karpenter" in name]
+    assert not [name for name in names("on_premises") if "karpenter" in name]
     assert "nodepools.karpenter.sh" in names("eks")
-    assert "nodefeaturerules.nfd.k8s-sigs.io" in names("none")
+    assert "nodefeaturerules.nfd.k8s-sigs.io" in names("on_premises")
 
 
 def test_sentences_name_no_provider() -> None:
