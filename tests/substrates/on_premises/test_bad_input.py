@@ -23,7 +23,9 @@ from tests.pipeline.test_mutated_specs import donors, key_of, mutate
 from tests.values import walk
 
 NAME = "lab-dc1"
-RACKS = "topology: [rack, host] and cloud.onPremises.racks"
+NO_ZONES = (
+    "remove eks from node pool train-h100, and write topology: [rack, host] and cloud.onPremises.racks instead of zones"
+)
 MUTATIONS = 150
 OF_A_CLOUD = re.compile(
     r"karpenter|\bec2\b|\baws\b|\beks\b|nodepool|\bami\b|spot|on-demand|reservations\b", re.IGNORECASE
@@ -62,10 +64,7 @@ def test_the_example_has_no_finding() -> None:
     [
         ({"instances": ["dgx-h10"]}, [("NOD014", "pools.train-h100.instances.0", "")]),
         ({"instances": ["dgxh100"]}, [("NOD014", "pools.train-h100.instances.0", "write dgx-h100")]),
-        (
-            {"eks": {"zones": ["us-east-1a"]}},
-            [("NOD001", "pools.train-h100.eks", f"remove eks from node pool train-h100, and write {RACKS} instead of zones")],
-        ),
+        ({"eks": {"zones": ["us-east-1a"]}}, [("NOD001", "pools.train-h100.eks", NO_ZONES)]),
         ({"nodes": {"static": 3}}, [
             ("NOD003", "pools.train-h100.nodes", "remove nodes from node pool train-h100"),
         ]),
