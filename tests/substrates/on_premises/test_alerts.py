@@ -53,6 +53,9 @@ def cases() -> Iterator[Case]:
         yield Case(name, in_use, nodes(*down), spares)
         yield Case(name, missing, nodes(*down), inventory)
     yield Case("no series at all", missing, {}, silent)
+    lost = {"50m": [{"node": "gpu-a02", "resource": "nvidia.com/gpu", **FIRED}]}
+    yield Case("a lost GPU", "GpucNotAsAdvertised", broken("nvidia.com/gpu"), lost)
+    yield Case("a lost GPU of an excluded node", "GpucNotAsAdvertised", broken("gpuc.dev/excluded"), {"50m": []})
     drift = "GpucNodeDrift"
     yield Case("all labels", drift, nodes(), silent)
     for name, labels in (
@@ -62,6 +65,15 @@ def cases() -> Iterator[Case]:
         ("another machine", {"label_gpuc_dev_server_proven": ""}),
     ):
         yield Case(name, drift, nodes(gpu_a02=labels), {"14m": [], "20m": [{"node": "gpu-a02", **FIRED}]})
+
+
+def broken(taint: str) -> dict[str, str]:
+    """The series of a node that lost a GPU, with a taint."""
+    return {
+        **{series: values for series, values in nodes().items() if 'node="gpu-a02"' in series},
+        STATE.series("kube_node_status_allocatable", node="gpu-a02", resource="nvidia_com_gpu", unit="integer"): "7x60",
+        STATE.series("kube_node_spec_taint", node="gpu-a02", key=taint, effect="NoSchedule"): "1x60",
+    }
 
 
 def test_the_alerts_with_promtool(tmp_path: Path) -> None:
@@ -79,8 +91,8 @@ def test_the_alerts_with_promtool(tmp_path: Path) -> None:
 def test_each_alert_of_the_substrate_has_cases() -> None:
     table = Path(promtool.__file__).parents[2] / "compiler/gpuc/substrates/on_premises/alerts.toml"
     names = {line.strip("[]\n") for line in table.open() if line.startswith("[")}
-    assert {case.alert for case in cases() if case.fires} == names
-    assert {case.alert for case in cases() if not case.fires} == names
+    assert {case.alert for case in cases() if case.fires} == {*names, "GpucNotAsAdvertised"}
+    assert {case.alert for case in cases() if not case.fires} == {*names, "GpucNotAsAdvertised"}
     assert names <= {rule.get("alert") for rule in rules(CLUSTER)["nodes"]}
 
 

@@ -11,7 +11,7 @@ from gpuc.emit.sync import protected
 from gpuc.kubernetes.amounts import PODS, quantity_text
 from gpuc.manifest.manifest import Artifact, Body, Manifest
 from gpuc.model import Cluster, Pool
-from gpuc.model.names import ALLOCATABLE, EXCLUDED, POOL_LABEL, PROVEN_LABEL, SERVER_LABEL
+from gpuc.model.names import ALLOCATABLE, EXCLUDED, POOL_LABEL, PROVEN_LABEL, SERVER_LABEL, WHY
 from gpuc.substrates.on_premises.alerts import alert_labels, node_alerts
 from gpuc.substrates.on_premises.chapters import members, network, nodes
 from gpuc.substrates.on_premises.section import SECTIONS, by_rack, existing, machines
@@ -23,7 +23,9 @@ _WAVE = 5
 def _feature_rules(cluster: Cluster) -> Iterator[Artifact]:
     """Yields a NodeFeatureRule for each pool, which gives the named nodes the labels and taints of the pool."""
     for pool in cluster.pools:
-        annotations = protected(cluster, _WAVE) | {ALLOCATABLE: _allocatable(cluster, pool)}
+        excluded = machines(pool.spec).excluded.items()
+        reasons = {WHY: "; ".join(f"{name} is excluded: {reason}" for name, reason in excluded)} if excluded else {}
+        annotations = protected(cluster, _WAVE) | {ALLOCATABLE: _allocatable(cluster, pool)} | reasons
         file, origin = cluster.out(f"nodes/{pool.name}.yaml"), (*pool.path, SECTIONS.pool_key)
         body: Body = {"spec": {"rules": [*_rules(cluster, pool)]}}
         yield Manifest(file, origin, RULE_API, "NodeFeatureRule", pool.name, body, annotations=annotations)
