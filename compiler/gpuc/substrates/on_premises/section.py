@@ -58,7 +58,7 @@ class Existing(SpecModel):
     operator: the GPU Operator. The nodes have no driver. A new version of the driver reaches the nodes one after the
     other: the GPU Operator cordons a node, and waits until no pod of a run in Kueue is on it.
 
-    host: the operating system, for example DGX OS. Whoever maintains the nodes also upgrades the driver.
+    host: the operating system, for example DGX OS. Those who maintain the nodes also upgrade the driver.
 
     The GPU Operator always installs the container toolkit, the device plugin and the other agents.
     """
