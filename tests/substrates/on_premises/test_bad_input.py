@@ -76,6 +76,17 @@ def test_a_mistake_in_a_pool_has_its_findings(pool: dict[str, Any], expected: li
     assert [row for row in found(lambda spec: spec["pools"]["train-h100"].update(pool)) if row[0] in ids] == expected
 
 
+def test_agents_that_do_not_tolerate_a_pool_are_found() -> None:
+    """A patch leaves out the taint gpuc.dev/mode of all pools with GPUs."""
+    tolerations = [{"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}]
+    patch = {
+        "target": {"kind": "ClusterPolicy", "name": "cluster-policy"},
+        "why": "a test",
+        "patch": {"spec": {"daemonsets": {"tolerations": tolerations}}},
+    }
+    assert [row[0] for row in found(lambda spec: spec.update(patches=[patch]))] == ["REF015"]
+
+
 @pytest.mark.slow
 def test_random_changes_end_in_findings_that_name_no_cloud() -> None:
     chance, values = random.Random(7), donors()

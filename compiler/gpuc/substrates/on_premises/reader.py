@@ -75,6 +75,11 @@ class ExistingPool(Pool):
         return ([server], []) if is_known else ([], [server] if server else [])
 
     @property
+    def listed_types(self) -> list[str]:
+        """The type of the server; empty if the rule declares no resources or the type is not known."""
+        return self._names[0]
+
+    @property
     def is_known(self) -> bool:
         """Whether the rule declares the resources of the nodes, and the type of the server is known."""
         return bool(self._names[0])

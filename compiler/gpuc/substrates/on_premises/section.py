@@ -55,8 +55,9 @@ class Existing(SpecModel):
     gpu_driver: Literal["operator", "host"]
     """Who installs the NVIDIA driver on the nodes.
 
-    operator: the GPU Operator. The nodes have no driver. A new version of the driver reaches the nodes one after the
-    other: the GPU Operator cordons a node, and waits until no pod of a run in Kueue is on it.
+    operator: the GPU Operator. The nodes have no driver. A new version of the driver reaches as many nodes at a time as
+    the pool with the fewest `spares` has, at least one: the GPU Operator cordons a node, and waits until no pod that
+    Kueue started is on it.
 
     host: the operating system, for example DGX OS. Those who maintain the nodes also upgrade the driver.
 
