@@ -237,6 +237,8 @@ COMPONENT = parts.Component(
         "devicePlugin.config": "the ClusterPolicy and the labels of the pools name these configurations",
         "migManager.config": "the ClusterPolicy and the labels of the pools name these MIG layouts",
         "dcgmExporter.config": "the alerts need these metrics, and the ClusterPolicy names their ConfigMap",
+        "node-feature-discovery.master.config": "otherwise the taints of NodeFeatureRules have no effect",
+        "node-feature-discovery.postDeleteCleanup": "true removes labels and taints of all nodes with the chart",
         "node-feature-discovery": "the workers tolerate the taints of the pools; all other pods run on system nodes",
     },
     relied_defaults={
