@@ -31,6 +31,7 @@ CUSTOM = ROOT / "examples/custom"
 HUB = ROOT / "examples/hub"
 MACHINES = ROOT / "examples/machines"
 """The root of the example fleet with two clusters from the same layers, and Argo CD in a hub."""
+MACHINE_CLUSTERS = ("hall-fra1", "lab-dc1", "onprem-lab1")
 HUB_CLUSTERS = ("vega-prod", "vega-staging")
 
 
@@ -38,7 +39,7 @@ def root_of(cluster: str) -> Path:
     """The root of the fleet of an example cluster."""
     if cluster in HUB_CLUSTERS:
         return HUB
-    return {"custom-euc1": CUSTOM, "lab-dc1": MACHINES}.get(cluster, ROOT)
+    return {"custom-euc1": CUSTOM, **dict.fromkeys(MACHINE_CLUSTERS, MACHINES)}.get(cluster, ROOT)
 
 
 Change = Callable[[dict[str, Any]], object]

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from gpuc.pipeline.pipeline import check_specs
-from tests.conftest import CUSTOM, EXAMPLES, HUB, HUB_CLUSTERS, MACHINES, ROOT
+from tests.conftest import CUSTOM, EXAMPLES, HUB, HUB_CLUSTERS, MACHINE_CLUSTERS, MACHINES, ROOT
 from tests.lanes import SHARE, some
 
 FILES = sorted(
@@ -23,7 +23,7 @@ FILES = sorted(
 OBJECTS = [file for file in FILES if file.name != "argocd-health.yaml"]
 
 
-@pytest.mark.parametrize(("root", "clusters"), [(ROOT, EXAMPLES), (HUB, HUB_CLUSTERS), (MACHINES, ("lab-dc1",))])
+@pytest.mark.parametrize(("root", "clusters"), [(ROOT, EXAMPLES), (HUB, HUB_CLUSTERS), (MACHINES, MACHINE_CLUSTERS)])
 def test_out_is_what_the_specs_compile_to(root: Path, clusters: tuple[str, ...]) -> None:
     outcome = check_specs(root, None, root, True, lambda step: None)
     assert outcome.findings == ()

@@ -59,6 +59,13 @@ def test_a_spec_in_one_line() -> None:
     assert relocated("spec: {cloud: {aws: {podCidrs: [x]}}}", FILE) == "spec: {network: {podCidrs: [x]}}"
 
 
+@pytest.mark.parametrize("key", ["none", "'none'"])
+def test_a_field_that_stays_in_its_map_gets_another_key(key: str) -> None:
+    before = f"spec:\n  cloud:\n    {key}:   # facts\n      disk: 1Gi\n"
+    assert relocated(before, FILE) == before.replace(key, "onPremises")
+    assert relocated(f"spec: {{cloud: {{{key}: {{disk: 1Gi}}}}}}", FILE) == "spec: {cloud: {onPremises: {disk: 1Gi}}}"
+
+
 def test_a_field_stays_if_its_new_place_is_taken() -> None:
     before = pool("      zones: [x]\n      image: y\n      eks: {zones: [z]}\n")
     assert relocated(before, FILE) == pool("      zones: [x]\n      eks:\n        zones: [z]\n        image: y\n")

@@ -12,7 +12,7 @@ from gpuc.spec import schema
 from gpuc.spec.base import SpecModel
 from gpuc.spec.cluster import ClusterSpec
 from gpuc.spec.parse import parse
-from tests.conftest import CUSTOM, EXAMPLES, HUB, HUB_CLUSTERS, MACHINES, ROOT
+from tests.conftest import CUSTOM, EXAMPLES, HUB, HUB_CLUSTERS, MACHINE_CLUSTERS, MACHINES, ROOT
 
 UNSET = {
     # By attribute, or by class and attribute: why no example sets the field.
@@ -82,7 +82,8 @@ def reason(field: str) -> str:
 def test_every_field_is_set_in_an_example_spec() -> None:
     specs = [read(ROOT, f"specs/{name}.yaml") for name in EXAMPLES]
     specs += [read(HUB, f"specs/{name}.yaml") for name in HUB_CLUSTERS]
-    specs += [read(CUSTOM, "specs/custom-euc1.yaml"), read(MACHINES, "specs/lab-dc1.yaml")]
+    specs += [read(CUSTOM, "specs/custom-euc1.yaml")]
+    specs += [read(MACHINES, f"specs/{name}.yaml") for name in MACHINE_CLUSTERS]
     found = {field for spec in specs for field in used(parse(spec))}
     unset = declared(ClusterSpec, set()) - found
     without_reason = sorted(field for field in unset if not reason(field))

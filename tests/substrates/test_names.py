@@ -79,7 +79,7 @@ def test_no_entry_is_superfluous() -> None:
 
 
 def test_existing_nodes_know_no_cloud() -> None:
-    folder = PACKAGE / "substrates/none"
+    folder = PACKAGE / "substrates/on_premises"
     texts = {
         file.name: SOURCE.sub("", file.read_text("utf-8")) for file in folder.rglob("*") if file.suffix in SUFFIXES
     }

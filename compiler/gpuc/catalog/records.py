@@ -39,6 +39,10 @@ class InstanceType(Struct, frozen=True):
     """Number of EFA devices (vpc.amazonaws.com/efa) of a node; 0 without EFA."""
     nvswitch: bool = False
     """Whether NVSwitches connect the GPUs. CUDA then starts only after the Fabric Manager has configured them."""
+    host_driver: bool = False
+    """Whether the operating system of the maker contains the NVIDIA driver. False for instance types of EC2."""
+    dmi_product: str = ""
+    """The product_name that the firmware of a server reports; empty if gpuc has no source."""
     confidence: Confidence = "high"
 
 

@@ -14,6 +14,7 @@ from gpuc.model import Cluster
 from gpuc.spec.substrate import Sections, substrate_records
 
 if TYPE_CHECKING:
+    from gpuc.emit.alerts.alert import Alert
     from gpuc.emit.component import Folder
     from gpuc.emit.prerequisites.record import Chapter
 
@@ -36,6 +37,10 @@ class SubstrateOutput(Struct, frozen=True, kw_only=True):
     """Returns the variables of all templates of the README."""
     add_ons: tuple[str, str]
     """The ids of the records about CoreDNS and kube-proxy."""
+    alerts: "Callable[[Cluster], Iterator[Alert]]"
+    """Yields the alerts about nodes that only this substrate has."""
+    alert_labels: Callable[[Cluster], tuple[str, ...]]
+    """Returns the node labels that these alerts read, without the label of the pool."""
     pool_label: str
     """The node label that exactly the nodes of pools have. Controllers run on other nodes."""
     labels_by_rules: bool

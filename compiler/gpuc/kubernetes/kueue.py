@@ -33,6 +33,7 @@ NETWORK_LAYERS = 3
 LEVEL_LABELS = {
     "zone": ZONE,
     "block": f"topology.k8s.aws/network-node-layer-{NETWORK_LAYERS}",
+    "rack": "gpuc.dev/rack",
     "host": HOSTNAME,
 }
 """Node labels by topology level, for instance types with three network layers; the widest level comes first."""

@@ -16,7 +16,7 @@ Kind = tuple[str, str]
 Overrides = Mapping[Path, Path]
 """The values that users set with labels, annotations, patches and Helm values: paths of the merged spec, by path in the
 object or values."""
-RunsOn = Literal["system nodes", "GPU nodes", "EFA nodes"]
+RunsOn = Literal["system nodes", "pool nodes", "GPU nodes", "EFA nodes"]
 """The nodes for the pods of a chart: the system nodes, or all nodes with GPUs or EFA, also before they are ready."""
 
 

@@ -11,7 +11,7 @@ from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, MEMORY, MIB, Amounts, round_down, scale, smallest
 from gpuc.kubernetes.kueue import LEVEL_LABELS, level_label, topology_name
 from gpuc.kubernetes.toleration import Taint
-from gpuc.model.names import EFA, GPUS_TAINT, HUGEPAGES, OPERANDS_LABEL, POOL_CLASS, POOL_LABEL, TENANT_KEY
+from gpuc.model.names import EFA, EXCLUDED, GPUS_TAINT, HUGEPAGES, OPERANDS_LABEL, POOL_CLASS, POOL_LABEL, TENANT_KEY
 from gpuc.model.scaling import Scaling
 from gpuc.model.sharing import Kind, Sharing
 from gpuc.spec.pools import Pool as PoolSpec
@@ -48,6 +48,14 @@ class Pool(Struct, frozen=True, kw_only=True, dict=True):
     """Returns allocatable cpu, memory and ephemeral storage of a node of an instance type. Huge pages are in memory."""
     scaling: Scaling | None
     """How the substrate starts, replaces and ends the nodes; None for nodes that exist already."""
+    existing: int | None = None
+    """The number of nodes that exist and take pods; None for nodes that the substrate starts."""
+    excluded: int = 0
+    """The number of nodes that exist and take no pods for now."""
+    spares: int = 0
+    """How many of the existing nodes no quota promises."""
+    names_path: Path = ()
+    """The path of the names of existing nodes in the spec."""
     sharing: Sharing | None = None
     """GPU sharing; None if the pool has no GPUs."""
 
@@ -82,7 +90,7 @@ class Pool(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def is_static(self) -> bool:
-        return self.spec.nodes.static is not None
+        return self.existing is not None or self.spec.nodes.static is not None
 
     @property
     def warm_nodes(self) -> int:
@@ -123,7 +131,24 @@ class Pool(Struct, frozen=True, kw_only=True, dict=True):
     @property
     def nodes_max(self) -> int:
         """The maximum number of nodes."""
-        return self.spec.nodes.static or self.spec.nodes.max or 0
+        return self.spec.nodes.static or self.spec.nodes.max or 0 if self.existing is None else self.existing
+
+    @property
+    def promised_nodes(self) -> int:
+        """The number of nodes that quotas can promise."""
+        return self.nodes_max - self.spares
+
+    @property
+    def inventory(self) -> str:
+        """The nodes, and which of them quotas cannot promise, in words; empty if they can promise all nodes."""
+        kinds = {"excluded": self.excluded, "spare" if self.spares == 1 else "spares": self.spares}
+        listed = [f"{count} {kind}" for kind, count in kinds.items() if count]
+        return f"{self.nodes_max + self.excluded} nodes less {' and '.join(listed)}" if listed else ""
+
+    @property
+    def nodes_path(self) -> Path:
+        """The path of the number of nodes, or of their names."""
+        return self.names_path or (*self.path, "nodes", "static" if self.is_static else "max")
 
     @property
     def gpus_per_node(self) -> int:
@@ -213,8 +238,8 @@ class Pool(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def capacity(self) -> Amounts:
-        """Resources for tenant pods on the maximum number of nodes."""
-        return {name: amount * self.nodes_max for name, amount in self.node.items()}
+        """Resources for tenant pods on all nodes that quotas can promise."""
+        return {name: amount * self.promised_nodes for name, amount in self.node.items()}
 
     @property
     def level_labels(self) -> dict[str, str]:
@@ -272,8 +297,9 @@ class Pool(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def agent_taints(self) -> tuple[Taint, ...]:
-        """Taints that node agents must tolerate, because node agents make the node ready."""
-        return (*self.taints, *self.gpu_taints)
+        """Taints that node agents must tolerate: they make the node ready, and show why it is excluded."""
+        excluded = (Taint(EXCLUDED, "true"),) if self.existing is not None else ()
+        return (*self.taints, *self.gpu_taints, *excluded)
 
     @property
     def boot_minutes(self) -> int:

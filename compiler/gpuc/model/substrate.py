@@ -33,6 +33,14 @@ class Nodes(NamedTuple):
     allocatable_of: Callable[[InstanceType], Amounts]
     """Returns allocatable cpu, memory and ephemeral storage of a node of an instance type."""
     scaling: Scaling | None
+    existing: int | None = None
+    """The number of nodes that exist and take pods; None for nodes that the substrate starts."""
+    excluded: int = 0
+    """The number of nodes that exist and take no pods for now."""
+    spares: int = 0
+    """How many of the existing nodes no quota promises."""
+    names_path: Path = ()
+    """The path of the names of existing nodes in the spec."""
 
 
 class Substrate(Struct, frozen=True, kw_only=True):
@@ -54,6 +62,8 @@ class Substrate(Struct, frozen=True, kw_only=True):
     """Addresses of services on each node to which pods may connect over HTTP, by name of the NetworkPolicy."""
     refused_type: Callable[[str, Path, Catalog], Finding | None]
     """Returns the finding about the type of a node that pools cannot have; None for a type with figures."""
+    levels: tuple[str, ...]
+    """The levels of a topology that nodes can have, from the widest to the narrowest."""
     policy_engines: tuple[str, ...]
     """The values of network.policyEngine that a cluster can have."""
     endpoint_ranges: Callable[[Spec], tuple[tuple[Path, list[str]], ...]]

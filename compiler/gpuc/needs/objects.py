@@ -68,6 +68,14 @@ class Output(Struct, frozen=True, dict=True):
         return frozenset(name for name, release in self.releases.items() if release.chart in charts)
 
     @cached_property
+    def node_labels(self) -> frozenset[str]:
+        """The node labels that Kubernetes or a NodeFeatureRule sets, as needs."""
+        rules = self.objects.of("nfd.k8s-sigs.io", "NodeFeatureRule")
+        found = (labels for row in rules for _, labels in matching_values(row.body, pattern("spec.rules[].labels")))
+        given = (f"node-label/{key}" for labels in found for key, _ in pairs(labels))
+        return frozenset((*_LEVELS_OF_KUBERNETES, *given))
+
+    @cached_property
     def tenant_namespaces(self) -> frozenset[str]:
         """The namespaces of tenants."""
         return frozenset(name for name, labels in self.objects.namespaces.items() if TENANT_KEY in labels)
@@ -103,7 +111,7 @@ def needs(output: Output) -> Iterator[Need]:
         special = _KINDS.get((group(manifest), manifest.kind))
         of_kind = special(output, manifest) if special else ()
         for name, path in chain(_of_any(output, manifest), _of_fields(manifest), of_kind):
-            if name not in _LEVELS_OF_KUBERNETES:
+            if name not in output.node_labels:
                 yield Need(name, manifest, path)
 
 

@@ -15,6 +15,12 @@ def component_folders() -> dict[str, Path]:
     return {file.parent.name: file.parent for file in sorted(files)}
 
 
+@cache
+def table_folders() -> tuple[Path, ...]:
+    """Returns the folders that can have tables of alerts, records and panels: of components and of substrates."""
+    return (*component_folders().values(), *sorted(_PACKAGE.glob("substrates/*")))
+
+
 def component_folder(name: str) -> Path:
     """Returns the folder of a component, which does not exist for other charts. Hyphens become underscores."""
     folder = name.replace("-", "_")

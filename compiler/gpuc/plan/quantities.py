@@ -80,6 +80,9 @@ def node_share(pool: Pool, amounts: Mapping[str, int]) -> Fraction:
 
 def _size_sentences(old: Pool, new: Pool) -> Iterator[str]:
     before, after = old.spec.nodes, new.spec.nodes
+    if None not in (old.existing, new.existing) and old.nodes_max != new.nodes_max:
+        verb = "grows" if new.nodes_max > old.nodes_max else "shrinks"
+        yield f"node pool {new.name} {verb} from {old.nodes_max} to {with_unit(new.nodes_max, 'nodes')} that take pods"
     for noun, attribute in (("nodes", "max"), ("constant nodes", "static"), ("nodes", "min")):
         first, second = getattr(before, attribute), getattr(after, attribute)
         if first == second:

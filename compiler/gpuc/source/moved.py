@@ -27,6 +27,7 @@ _NETWORK_FIELDS = {
 MOVES: dict[tuple[str, ...], tuple[str, ...]] = {
     **{(*_AWS, old): (*_NETWORK, new) for old, new in _NETWORK_FIELDS.items()},
     **{(*_POOL, name): (*_POOL, "eks", name) for name in _POOL_FIELDS},
+    ("spec", "cloud", "none"): ("spec", "cloud", "onPremises"),
 }
 """The new place of each moved field by its old place. The step * is any key, the same key in both places."""
 

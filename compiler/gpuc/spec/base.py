@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
@@ -32,6 +33,9 @@ class SpecModel(BaseModel):
 
     in_messages: ClassVar[str] = ""
     """A short valid map for messages; an empty string if there is none."""
+
+    instead: ClassVar[Mapping[str, str]] = {}
+    """What to write instead of a key that the map does not have, but that users expect."""
 
     model_config = ConfigDict(
         extra="forbid",

@@ -89,6 +89,12 @@ class InstanceRow(SpecModel):
     nvswitch: bool | None = None
     """Whether NVSwitches connect the GPUs. Default: false."""
 
+    host_driver: bool | None = None
+    """Whether the operating system of the maker of a server contains the NVIDIA driver, as DGX OS. Default: false."""
+
+    dmi_product: Annotated[TextLine, Field(max_length=64)] | None = None
+    """The product name of a server: `cat /sys/class/dmi/id/product_name`. Nodes with another name raise an alert."""
+
 
 class ImageRow(SpecModel):
     """Corrections of what gpuc knows about a family of node images."""

@@ -81,7 +81,8 @@ def _union(parts: list[Any], given: list[Any]) -> FieldType:
         return field_type(parts[0], given)
     types = [field_type(part) for part in parts]
     models = tuple({model: (steps, model) for form in reversed(types) for steps, model in form.models}.values())
-    return FieldType(", or ".join(form.words for form in types), models=models)
+    words = next((part.words for part in given if isinstance(part, Words)), "")
+    return FieldType(words or ", or ".join(form.words for form in types), models=models)
 
 
 def _list(element: FieldType, given: list[Any]) -> FieldType:

@@ -9,7 +9,7 @@ from gpuc.diagnostics.finding import Finding, Path, Related
 from gpuc.diagnostics.spelling import misspelt, nearest
 from gpuc.source import Source
 from gpuc.spec.corrected import corrected
-from gpuc.spec.field_type import fields, key_type, mistakes_of, plain, type_at
+from gpuc.spec.field_type import fields, key_type, members, mistakes_of, plain, type_at
 from gpuc.spec.form import TEXT
 from gpuc.spec.location import TOO_LONG, Mistake
 from gpuc.spec.rules import MISSING, UNKNOWN, VALUE
@@ -27,8 +27,13 @@ def unknown_and_missing(mistakes: list[Mistake], source: Source, model: type[Bas
         parent, key = path[:-1], str(path[-1])
         known = list(fields(type_at(parent, model)))
         unused = [name for name in known if (*parent, name) not in present]
+        instead = _instead(type_at(parent, model), key)
         meant = nearest(key, missing.get(parent, [])) or misspelt(key, unused)
-        if meant and _excludes(parent, key, meant, source, model):
+        if instead:
+            message = f"{name_of(parent)} has no key {key}; expected {instead}"
+            yield UNKNOWN.at(path, message, fix=f"write {instead} instead of {key}", on_key=True)
+            meant = instead
+        elif meant and _excludes(parent, key, meant, source, model):
             message = f"{name_of(parent)} has no key {key}, and {meant} and another key of the map exclude each other"
             yield UNKNOWN.at(path, message, fix=f"remove key {key}", on_key=True)
         elif meant:
@@ -41,6 +46,10 @@ def unknown_and_missing(mistakes: list[Mistake], source: Source, model: type[Bas
             missing[parent].remove(meant)
     for parent, keys in missing.items():
         yield from (_missing(parent, key, type_at((*parent, key), model)) for key in keys)
+
+
+def _instead(kind: Any, key: str) -> str:
+    return next((row.instead[key] for row in map(plain, members(kind)) if key in getattr(row, "instead", ())), "")
 
 
 def wrong_key(path: Path, mistake: Mistake, source: Source, model: type[BaseModel]) -> Finding:

@@ -1,5 +1,6 @@
 """Node pools: hardware, capacity, GPU sharing, fabric and the length of runs."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
@@ -9,10 +10,10 @@ from gpuc.spec.form import Form
 from gpuc.spec.metadata import Annotations, Labels
 from gpuc.spec.node_settings import NodeLabels, NodeTaint
 from gpuc.spec.sharing import Sharing
-from gpuc.spec.substrate import with_pool_sections
+from gpuc.spec.substrate import substrates, with_pool_sections
 
 Purpose = Literal["general", "training", "inference", "interactive"]
-Level = Literal["zone", "block", "host"]
+Level = Literal["zone", "block", "rack", "host"]
 
 
 class Nodes(OneOf):
@@ -21,6 +22,8 @@ class Nodes(OneOf):
     one_of = ("max", "static")
 
     in_messages: ClassVar[str] = "{max: 8}"
+
+    instead: ClassVar[Mapping[str, str]] = {key: f"{key} in machines" for key in ("names", "excluded", "spares")}
 
     max: Count | None = None
     """The maximum number of nodes, instead of `static`. The autoscaler starts a node only for pending pods.
@@ -71,6 +74,8 @@ class AnyPool(SpecModel):
 
     in_messages: ClassVar[str] = "{purpose: general, instances: [m7i.2xlarge], nodes: {max: 4}}"
 
+    instead: ClassVar[Mapping[str, str]] = {"servers": "instances", "racks": "racks in cloud.onPremises"}
+
     purpose: Purpose
     """The use of the pool. general is for nodes without GPUs. The other uses set defaults of disruption and alerts."""
 
@@ -78,11 +83,11 @@ class AnyPool(SpecModel):
         list[Annotated[str, Form(r"^[a-z0-9-]+(\.[a-z0-9-]+)?$", "an instance type such as p5.48xlarge", str.lower)]],
         Field(min_length=1),
     ]
-    """The types of the nodes: instance types, or with `cloud.none` one type of server, for example dgx-h100.
+    """The types of the nodes: instance types, or with `cloud.onPremises` one type of server, for example dgx-h100.
 
     Nodes of all types must advertise the same resource names."""
-    nodes: Nodes
-    """The number of nodes: `max`, `max` with `min`, or `static`."""
+    nodes: Nodes = Field(default_factory=Nodes.model_construct)
+    """The number of nodes: `max`, `max` with `min`, or `static`. Not with `cloud.onPremises`: `machines` names them."""
 
     counted: Literal["kueue", "quota"] | None = None
     """How the pool is counted. Default: quota for purpose inference, kueue for all other purposes.
@@ -113,8 +118,8 @@ class AnyPool(SpecModel):
     topology: Annotated[list[Level], Field(min_length=1)] | None = None
     """Levels of topology-aware scheduling in Kueue, from the widest to the narrowest. Requires static nodes.
 
-    zone is the availability zone, block is the lowest network layer that all networks of the cloud have, and host is
-    one node.
+    zone is the availability zone, block is the lowest network layer that all networks of the cloud have, rack is a
+    rack of `cloud.onPremises.racks`, and host is one node.
     """
 
     node_labels: NodeLabels = {}
@@ -155,6 +160,13 @@ class AnyPool(SpecModel):
 
     accept: Accept = {}
     """Reasons by id for findings, and for impacts of `gpuc plan`, that are accepted for the pool."""
+
+    @model_validator(mode="after")
+    def _has_number_of_nodes(self) -> Self:
+        names = [part.pool_key for part in substrates() if part.names_nodes]
+        if not self.model_fields_set.intersection(("nodes", *names)):
+            raise ValueError(f"nodes is missing; expected nodes such as {{max: 4}}, or {' or '.join(names)}")
+        return self
 
 
 if TYPE_CHECKING:

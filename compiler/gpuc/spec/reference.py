@@ -128,7 +128,7 @@ UNITS = {
     "rootVolumeIops": "I/O operations per second", "quota.*.nodes": "nodes", "quota.*.gpus": "GPUs",
     "quota.*.shares": "GPU shares", "loadBalancers": "Services", "nodePorts": "ports", "port": "port number",
     "startAttempts": "starts", "wave": "position in the order of sync waves", "weight": "relative to other weights",
-    "none.pods": "pods", "trains.*.nodes": "nodes", "restarts": "restarts", "priorities.*.value": "highest first",
+    "onPremises.pods": "pods", "trains.*.nodes": "nodes", "restarts": "restarts", "priorities.*.value": "highest first",
 }  # fmt: skip
 """The units of numbers, by the last steps of the path."""
 

@@ -37,6 +37,10 @@ class Sections(Struct, frozen=True, kw_only=True):
     """The model of the section of a node pool. All of its fields have a default."""
     pool_text: str
     """What the section of a node pool is, as the docstring of a field."""
+    names_nodes: bool
+    """Whether the section of a pool names its nodes, so that the pool has no field `nodes`."""
+    instead: Mapping[str, str]
+    """What to write instead of a field, by the field of the section of a pool of another substrate."""
     fields: Mapping[str, type[BaseModel]]
     """Fields of other models of the spec whose form only the substrate knows, by the name of the model."""
 

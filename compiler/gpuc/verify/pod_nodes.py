@@ -81,6 +81,8 @@ def needed_nodes(index: Index, runs_on: RunsOn) -> list[NodeGroup]:
     """Returns the node groups that all must take the pods of a component."""
     if runs_on == "system nodes":
         return [SYSTEM_NODES]
+    if runs_on == "pool nodes":
+        return [pool_nodes(pool) for pool in index.nodes.pools]
     if runs_on == "GPU nodes":
         pools = [row for row in index.nodes.pools if any(taint.key == GPUS_TAINT for taint in row.startup_taints)]
     else:

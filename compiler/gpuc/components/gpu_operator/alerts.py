@@ -21,7 +21,7 @@ from gpuc.emit.alerts.alert import INSTANCE_TYPE_LABEL, POOL, Alert, alert
 from gpuc.kubernetes.amounts import quantity_text
 from gpuc.kubernetes.node_pool import INSTANCE_TYPE
 from gpuc.model import Cluster, Pool
-from gpuc.model.names import GPUS_CONDITION, GPUS_TAINT
+from gpuc.model.names import EXCLUDED, GPUS_CONDITION, GPUS_TAINT
 
 IDLE_FRACTION = 0.05
 """A GPU is idle if its engines are active for less than this fraction of the time."""
@@ -133,6 +133,8 @@ def _advertised(pool: Pool) -> Iterator[Alert]:
             labels = (*labels, ("instance_type", instance.type))
         for resource, count in pool.advertised(instance).items():
             advertises = f'kube_node_status_allocatable{{resource="{metric_resource(resource)}"}} == {count}'
+            if pool.existing is not None:
+                advertises += f' or kube_node_spec_taint{{key="{EXCLUDED}"}}'
             yield alert(
                 "GpucNotAsAdvertised",
                 *labels,

@@ -8,7 +8,10 @@ Source: NVIDIA/gpu-operator v26.7.0 deployments/gpu-operator/templates/clusterpo
 controllers/object_controls.go; NVIDIA/k8s-device-plugin v0.20.0 cmd/config-manager
 """
 
+from collections.abc import Iterable, Sequence
+
 from gpuc.emit.sync import wave
+from gpuc.kubernetes.kueue import PODSET_LABEL
 from gpuc.manifest.manifest import Body, Manifest
 from gpuc.model import Cluster, Pool
 from gpuc.model.names import GPU
@@ -68,9 +71,9 @@ def _validator(cluster: Cluster) -> Body:
     return body
 
 
-def agent_tolerations(cluster: Cluster) -> list[Body]:
-    """Returns tolerations for node agents: for all taints of GPU pools, and for the startup taint."""
-    taints = {(taint.key, taint.effect) for pool in cluster.gpu_pools for taint in pool.agent_taints}
+def agent_tolerations(pools: Iterable[Pool]) -> list[Body]:
+    """Returns tolerations for node agents: for all taints of the pools, and for the startup taint."""
+    taints = {(taint.key, taint.effect) for pool in pools for taint in pool.agent_taints}
     return [{"key": key, "operator": "Exists", "effect": effect} for key, effect in sorted(taints)]
 
 
@@ -91,7 +94,7 @@ def _daemonsets(cluster: Cluster) -> Body:
     return {
         # The labels of the chart. A change of the labels would restart all operands.
         "labels": labels,
-        "tolerations": agent_tolerations(cluster),
+        "tolerations": agent_tolerations(cluster.gpu_pools),
         "priorityClassName": "system-node-critical",
         "updateStrategy": "RollingUpdate",
         "rollingUpdate": {"maxUnavailable": "1"},
@@ -110,8 +113,32 @@ def _driver(cluster: Cluster, pool: Pool) -> Body:
         "startupProbe": _DRIVER_STARTUP,
         "rdma": {"enabled": False},
         "manager": _image(cluster, "driver.manager"),
-        # New nodes get a new driver. The operator must not drain nodes with running work.
-        "upgradePolicy": {"autoUpgrade": False},
+        "upgradePolicy": _upgrades(cluster.gpu_pools),
+    }
+
+
+def _upgrades(pools: Sequence[Pool]) -> Body:
+    """Returns how the operator upgrades the driver of running nodes.
+
+    Nodes that the substrate replaces get a new driver with their replacement. Of nodes that exist, the operator
+    upgrades as many at a time as the pool with the fewest spares can miss. It cordons a node, waits until the pods that
+    Kueue has started there have ended, and evicts the other pods with GPUs, which use emptyDir for shared memory.
+    Nodes that are cordoned or not ready count as unavailable, so excluded nodes add to their number.
+
+    Source: NVIDIA/gpu-operator v26.7.0 vendor/github.com/NVIDIA/k8s-operator-libs/pkg/upgrade: common_manager.go
+    (GetUpgradesAvailable), pod_manager.go (ScheduleCheckOnPodCompletion, SchedulePodEviction);
+    kubernetes-sigs/kueue v0.19.2 pkg/controller/jobframework/reconciler.go (getPodSetsInfoFromStatus)
+    """
+    if any(pool.scaling is not None for pool in pools):
+        return {"autoUpgrade": False}
+    at_once = max(1, min(pool.spares for pool in pools))
+    return {
+        "autoUpgrade": True,
+        "maxParallelUpgrades": at_once,
+        "maxUnavailable": at_once + sum(pool.excluded for pool in pools),
+        "waitForCompletion": {"podSelector": PODSET_LABEL, "timeoutSeconds": 0},
+        "podDeletion": {"force": False, "timeoutSeconds": 300, "deleteEmptyDir": True},
+        "drain": {"enable": False},
     }
 
 

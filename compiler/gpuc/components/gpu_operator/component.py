@@ -20,15 +20,14 @@ from gpuc.emit import component_facts as facts
 from gpuc.emit.block import block_yaml
 from gpuc.emit.substrate import substrate_output
 from gpuc.manifest.manifest import Artifact, Body, RunsOn, Values
-from gpuc.model import Cluster, GpuPool
+from gpuc.model import Cluster, GpuPool, Pool
 from gpuc.model.names import GPU
 from gpuc.model.sharing import Sharing
 
-PODS: dict[Path, RunsOn] = {
+SYSTEM_PODS: dict[Path, RunsOn] = {
     ("operator",): "system nodes",
     ("node-feature-discovery", "master"): "system nodes",
     ("node-feature-discovery", "gc"): "system nodes",
-    ("node-feature-discovery", "worker"): "GPU nodes",
 }
 NFD_NAMES = "with another name, Argo CD replaces Node Feature Discovery, whose labels the operator needs"
 """The reason for the names of the objects of Node Feature Discovery."""
@@ -64,7 +63,11 @@ def gpu_operator(cluster: Cluster) -> Iterator[Artifact]:
     embedded: dict[str, Body] = {}
     # With this setting, node feature discovery also sets the taints of NodeFeatureRules. Source:
     # kubernetes-sigs/node-feature-discovery v0.19.0 docs/reference/master-configuration-reference.md, enableTaints
-    feature_rules = {"config": {"enableTaints": True}} if substrate_output(cluster).labels_by_rules else {}
+    by_rules = substrate_output(cluster).labels_by_rules
+    feature_rules = {"config": {"enableTaints": True}} if by_rules else {}
+    # Without its worker, a node loses the labels and taints of its pool.
+    labelled: tuple[Pool, ...] = cluster.pools if by_rules else cluster.gpu_pools
+    workers: dict[Path, RunsOn] = {("node-feature-discovery", "worker"): "pool nodes" if by_rules else "GPU nodes"}
     body: Body = {
         "nfd": {"enabled": True},
         # gpuc emits the ClusterPolicy. Server-side apply rejects the ClusterPolicy that the chart renders.
@@ -76,11 +79,12 @@ def gpu_operator(cluster: Cluster) -> Iterator[Artifact]:
         "node-feature-discovery": {
             "master": {**parts.on_system_nodes(cluster), **feature_rules},
             "gc": parts.on_system_nodes(cluster),
-            "worker": {"tolerations": agent_tolerations(cluster)},
+            "worker": {"tolerations": agent_tolerations(labelled)},
             "postDeleteCleanup": False,
         },
     }
-    yield Values(cluster.values_file("gpu-operator"), ("spec", "pools"), "gpu-operator", body, embedded, pods=PODS)
+    pods = SYSTEM_PODS | workers
+    yield Values(cluster.values_file("gpu-operator"), ("spec", "pools"), "gpu-operator", body, embedded, pods=pods)
     yield cluster_policy(cluster)
     yield from gpu_gate(cluster)
 
@@ -233,6 +237,8 @@ COMPONENT = parts.Component(
         "devicePlugin.config": "the ClusterPolicy and the labels of the pools name these configurations",
         "migManager.config": "the ClusterPolicy and the labels of the pools name these MIG layouts",
         "dcgmExporter.config": "the alerts need these metrics, and the ClusterPolicy names their ConfigMap",
+        "node-feature-discovery.master.config": "otherwise the taints of NodeFeatureRules have no effect",
+        "node-feature-discovery.postDeleteCleanup": "true removes labels and taints of all nodes with the chart",
         "node-feature-discovery": "the workers tolerate the taints of the pools; all other pods run on system nodes",
     },
     relied_defaults={

@@ -29,7 +29,7 @@ def rules_by_group(cluster: Cluster) -> dict[str, list[Rule]]:
         for group, function in component.alerts.items():
             if group != "records":
                 found.setdefault(group, []).extend(function(cluster))
-    found.setdefault("nodes", []).extend(_missing_sources(cluster))
+    found.setdefault("nodes", []).extend((*substrate_output(cluster).alerts(cluster), *_missing_sources(cluster)))
     return found
 
 
@@ -57,7 +57,8 @@ def metrics(cluster: Cluster) -> dict[str, frozenset[str]]:
 def node_labels(cluster: Cluster) -> list[str]:
     """Returns the node labels that kube-state-metrics must export because alerts use them."""
     components = needed_components(cluster)
-    return [POOL_LABEL, *(label for component in components for label in component.alert_labels(cluster))]
+    of_components = (label for component in components for label in component.alert_labels(cluster))
+    return [POOL_LABEL, *substrate_output(cluster).alert_labels(cluster), *of_components]
 
 
 def _facts(cluster: Cluster) -> Iterator[Record]:

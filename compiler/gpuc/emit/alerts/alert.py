@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from gpuc.emit.alerts.promql import metric_names
 from gpuc.model.names import POOL_LABEL
-from gpuc.parts.folders import component_folders
+from gpuc.parts.folders import table_folders
 
 POOL = f"label_{POOL_LABEL.replace('.', '_').replace('/', '_')}"
 """The node label gpuc.dev/pool in the metric kube_node_labels."""
@@ -76,8 +76,8 @@ class _Text(Template):
 
 @cache
 def _table() -> dict[str, Any]:
-    """Returns the rows of all files alerts.toml, here and beside components, in the order of the components."""
-    folders = (Path(__file__).parent, *component_folders().values())
+    """Returns the rows of all files alerts.toml: here, and in the folders of components and substrates."""
+    folders = (Path(__file__).parent, *table_folders())
     present = [file for folder in folders if (file := folder / "alerts.toml").exists()]
     return {row: values for file in present for row, values in tomllib.loads(file.read_text("utf-8")).items()}
 

@@ -1,4 +1,4 @@
-"""The sections of node pools that belong to one substrate."""
+"""The sections and values of node pools that belong to one substrate."""
 
 from pydantic import BaseModel
 
@@ -14,11 +14,30 @@ def section_of_another_substrate(cluster: Cluster) -> Findings:
     for pool in cluster.pools:
         for other in substrates():
             if other is not own and other.pool_key in pool.spec.model_fields_set:
-                keys = ", ".join(_keys(getattr(pool.spec, other.pool_key)))
-                actual = f"node pool {pool.name} has {other.pool_key}{keys and f' ({keys})'}, for {other.title}"
+                keys = _keys(getattr(pool.spec, other.pool_key))
+                listed = f" ({', '.join(keys)})" if keys else ""
+                actual = f"node pool {pool.name} has {other.pool_key}{listed}, for {other.title}"
                 expected = f"the cluster has cloud.{own.name}, {own.title}; expected {own.pool_key} or no section"
+                instead = [f"{own.instead[key]} instead of {key}" for key in keys if key in own.instead]
                 fix = f"remove {other.pool_key} from node pool {pool.name}"
+                if instead:
+                    fix += f", and write {', '.join(instead)}"
                 yield Found((*pool.path, other.pool_key), f"{actual}, but {expected}", fix, on_key=True)
+
+
+@rule("NOD008")
+def level_of_another_substrate(cluster: Cluster) -> Findings:
+    """The topology of a node pool has a level that nodes in another place have."""
+    known = cluster.substrate.levels
+    for pool in cluster.pools:
+        levels = pool.spec.topology or ()
+        for index, level in enumerate(levels):
+            if level not in known:
+                nodes = cluster.substrate.sections.title
+                message = f"topology of node pool {pool.name} has {level}, which {nodes} do not have"
+                kept = [str(other) for other in levels if other in known] or [known[-1]]
+                fix = f"write topology: [{', '.join(kept)}]"
+                yield Found((*pool.path, "topology", index), f"{message}; expected {' or '.join(known)}", fix)
 
 
 def _keys(section: BaseModel) -> list[str]:

@@ -43,6 +43,8 @@ def exceeding_quotas(cluster: Cluster, *, is_possible: bool) -> Findings:
             smallest cannot; otherwise only quotas that no nodes of the pool can serve.
     """
     for pool in cluster.pools:
+        if pool.promised_nodes < 1:
+            continue  # a finding of the substrate
         pool_quotas = list(quotas(cluster, pool))
         in_nodes = all(quota.spec.nodes is not None for quota in pool_quotas)
         reported: set[Path] = set()
@@ -82,7 +84,7 @@ def _capacities(pool: Pool, resource: str, *, in_nodes: bool) -> tuple[_Capacity
     smallest = min(by_type, key=lambda row: row[0])[1]
     largest, instance = max(by_type, key=lambda row: row[0])
     certain = _Capacity(pool.capacity[resource], smallest)
-    return certain, certain if in_nodes else _Capacity(largest * pool.nodes_max, instance)
+    return certain, certain if in_nodes else _Capacity(largest * pool.promised_nodes, instance)
 
 
 def _exceeding(
@@ -96,10 +98,12 @@ def _exceeding(
     ]
     found = beyond(rows, limit.amount, f"node pool {pool.name}", "the node pool", unit)
     message, most = found.message, f"node pool {pool.name} has at most {with_unit(pool.nodes_max, 'nodes')}"
+    if pool.inventory:
+        message += f": {pool.inventory}"
     if not in_nodes and len(pool.instances) == 1:
         most += f" with {unit.amount(pool.node[resource])} each"
     elif not in_nodes:
-        message += f" with {pool.nodes_max} {limit.instance.type}"
+        message += f" with {pool.promised_nodes} {limit.instance.type}"
         if limit is not largest:
             message += f"; {pool.nodes_max} {largest.instance.type} would have {unit.number(largest.amount)}"
     related = [
@@ -107,8 +111,11 @@ def _exceeding(
         for row in rows
         if row.amount and row.path != found.path
     ]
-    nodes = (*pool.path, "nodes", "static" if pool.is_static else "max")
-    return found._replace(message=message, related=[*related, Related(most, nodes)])
+    over, node, fix = int(sum(row.amount for row in rows) - limit.amount), pool.node[resource], ""
+    if over <= node * min(pool.spares, pool.excluded):
+        left = pool.spares + (-over // node)
+        fix = f"set spares of node pool {pool.name} to {left}, as spares replace excluded nodes"
+    return found._replace(message=message, fix=fix, related=[*related, Related(most, pool.nodes_path)])
 
 
 @rule("KRP004")
@@ -139,9 +146,8 @@ def capacity_without_queue(cluster: Cluster) -> Findings:
                 unit = quota_unit(pool, resource, in_nodes=in_nodes)
                 unused.append(f"{unit.count(rest)} of {unit.count(capacity)} {unit.name}")
         if unused:
-            path = (*pool.path, "nodes", "static" if pool.is_static else "max")
             amounts = ", ".join(dict.fromkeys(unused))
-            yield Found(path, without_quota(owner_kind(pool), f"{amounts} of node pool {pool.name}"))
+            yield Found(pool.nodes_path, without_quota(owner_kind(pool), f"{amounts} of node pool {pool.name}"))
 
 
 def without_quota(owners: str, what: str) -> str:

@@ -1,6 +1,7 @@
 """The topologies of node pools."""
 
 from gpuc.diagnostics.finding import Related, Severity
+from gpuc.kubernetes.kueue import LEVEL_LABELS
 from gpuc.model import Pool, Queue
 from gpuc.rules import Findings, Found, pool_rule, queue_rule
 from gpuc.rules.queues.places import amount_path
@@ -23,14 +24,11 @@ def topology_on_some_pools(queue: Queue) -> Findings:
             yield Found(path, f"{actual} and {names} with a topology", related=related)
 
 
-ORDER = ("zone", "block", "host")
-
-
 @pool_rule("KUE017")
 def topology_out_of_order(pool: Pool) -> Findings:
     """The topology levels of a node pool are not ordered from widest to narrowest, or a level is repeated."""
     levels = pool.spec.topology or []
-    expected = [level for level in ORDER if level in levels]
+    expected = [level for level in LEVEL_LABELS if level in levels]
     if levels != expected:
         wrong = next(index for index, level in enumerate(levels) if expected[index : index + 1] != [level])
         message = f"topology of node pool {pool.name} is {', '.join(levels)}; expected {', '.join(expected)}"

@@ -14,11 +14,17 @@ _STEP = 2
 def edits(layout: Layout, group: Sequence[Move]) -> Iterator[Edit]:
     """Yields the edits that move fields of one map to another map. Maps that become empty are removed.
 
-    A new map takes the place of the first entry that goes from the map around it, or follows the map of the fields.
+    A field that stays in its map only gets another key. A new map takes the place of the first entry that goes from the
+    map around it, or follows the map of the fields.
 
     Raises:
         UnusualLayoutError: when the layout cannot be kept.
     """
+    if group[0].old[:-1] == group[0].new[:-1]:
+        for renamed in group:
+            entry = layout.path(renamed.old)[-1]
+            yield entry.start, entry.key_end, str(renamed.new[-1])
+        return
     move = _GroupMove(layout, group)
     yield from move.additions()
     yield from move.removals()

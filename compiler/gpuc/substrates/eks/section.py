@@ -224,5 +224,7 @@ SECTIONS = Sections(
     pool_key="eks",
     pool=EksPool,
     pool_text="What only EKS with Karpenter knows: purchase, reservations, zones, lifetime, image, volume and tags.",
+    names_nodes=False,
+    instead={"names": "nodes: {static: 2} or nodes: {max: 2}", "disk": "eks: {rootVolume: 200Gi}"},
     fields={"ServiceAccount": ServiceAccount, "Tenant": TenantTags},
 )

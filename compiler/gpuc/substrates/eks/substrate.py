@@ -68,6 +68,7 @@ SUBSTRATE = Substrate(
     service_range=_service_range,
     node_services={"allow-pod-identity": AGENT_ADDRESS},
     refused_type=refused_type,
+    levels=("zone", "block", "host"),
     policy_engines=("vpc-cni", "cilium", "none"),
     endpoint_ranges=lambda spec: (((*_PATH, "s3GatewayCidrs"), _aws(spec).s3_gateway_cidrs),),
 )

@@ -236,7 +236,7 @@ def _kept_off_operator(index: Index) -> Findings:
     accepted = tolerations(raw)
     for pool in index.nodes.pools:
         taint = untolerated(pool.taints, accepted)
-        has_gpus = any(instance.gpu for name in pool.listed_types if (instance := pool.catalog.instances.get(name)))
+        has_gpus = any(instance.gpu for name in pool.listed_types if (instance := pool.catalog.instance_type(name)))
         if taint and has_gpus and pool.labels.get(OPERANDS_LABEL) != "false":
             message = f"nodes of {named([pool])} have the taint {taint}, which these tolerations do not match"
             yield ObjectFinding(OPERATOR_KEPT_OFF, policies[0], _TOLERATIONS, message)

@@ -1,0 +1,75 @@
+"""The resources, labels and taints of existing nodes."""
+
+from gpuc.diagnostics.finding import Path, Related, Severity
+from gpuc.diagnostics.place import dotted
+from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, GIB, MEMORY, MIB, quantity_text
+from gpuc.model import Cluster, Pool
+from gpuc.rules import Findings, Found, pool_rule, rule
+from gpuc.substrates.on_premises.section import SECTIONS, existing, machines
+
+CLOUD: Path = ("spec", "cloud", SECTIONS.name)
+
+
+@pool_rule("NOD010")
+def no_room_for_pods(pool: Pool) -> Findings:
+    """Nodes of a pool have no room for pods of tenants."""
+    section, instance = machines(pool.spec), pool.instances[0]
+    own: Path = (*pool.path, SECTIONS.pool_key)
+    allocatable, rest = pool.allocatable(instance), pool.tenant_allocatable(instance)
+    for name, reserved, place in (
+        (CPU, section.reserved, ("reserved", "cpu")),
+        (MEMORY, section.reserved, ("reserved", "memory")),
+        (EPHEMERAL_STORAGE, section.disk, ("disk",)),
+    ):
+        if rest[name] < (1000 if name == CPU else GIB):
+            left, agents = quantity_text(name, allocatable[name]), quantity_text(name, allocatable[name] - rest[name])
+            actual = f"{dotted(place)} leaves {left} of {name} on a node of node pool {pool.name}"
+            if allocatable[name] < 0:
+                whole = quantity_text(name, {CPU: instance.vcpu * 1000, MEMORY: instance.memory_mib * MIB}[name])
+                actual = f"{dotted(place)} is more than the {name} of server {instance.type}, which has {whole}"
+                actual += f"; node pool {pool.name} has no {name} left"
+            message = f"{actual}, and node agents request {agents}; expected room for pods of tenants"
+            yield Found((*(CLOUD if reserved is None else own), *place), message)
+
+
+@rule("NOD011")
+def no_gpu_pool(cluster: Cluster) -> Findings:
+    """A cluster of existing nodes has no pool with GPUs."""
+    if not cluster.gpu_pools:
+        message = "no node pool has GPUs, so that without the GPU Operator no node gets the labels of its pool"
+        yield Found(("spec", "pools"), f"{message}; expected at least one node pool with GPUs", on_key=True)
+
+
+@rule("NOD012")
+def pods_only_for_agents(cluster: Cluster) -> Findings:
+    """The kubelet of a node runs not more pods than there are node agents."""
+    agents = max((len(pool.daemonsets) for pool in cluster.pools), default=0)
+    pods = existing(cluster.spec.cloud).pods
+    if pods <= agents:
+        message = f"pods is {pods}, but {agents} node agents run on each node; expected maxPods of the kubelet"
+        yield Found((*CLOUD, "pods"), message)
+
+
+@pool_rule("NOD013")
+def key_without_own_domain(pool: Pool) -> Findings:
+    """Node feature discovery does not set a node label or taint of a pool."""
+    keys = [((*pool.path, "nodeLabels", key), f"node label {key}") for key in pool.spec.node_labels]
+    keys += [((*pool.path, "taints", at, "key"), f"taint {taint.key}") for at, taint in enumerate(pool.spec.taints)]
+    for path, words in keys:
+        domain, slash, _ = words.rpartition(" ")[2].rpartition("/")
+        if not slash or domain == "kubernetes.io" or domain.endswith(".kubernetes.io"):
+            actual = f"{words} of node pool {pool.name} has {f'the domain {domain}' if slash else 'no domain'}"
+            message = f"{actual}, which node feature discovery refuses; expected a key such as example.com/team"
+            yield Found(path, message, on_key=path[-2] == "nodeLabels")
+
+
+@rule("NOD104", Severity.WARNING)
+def two_drivers(cluster: Cluster) -> Findings:
+    """The GPU Operator installs a driver on servers whose operating system has one."""
+    pools = [pool for pool in cluster.gpu_pools if pool.instances[0].host_driver and pool.image.driver == "operator"]
+    if pools:
+        servers = " and ".join(dict.fromkeys(pool.instances[0].type for pool in pools))
+        actual = f"gpuDriver is operator, but the operating system of the maker of {servers} contains the driver"
+        message = f"{actual}; expected host, or an operating system without a driver"
+        related = [Related(f"the server of node pool {pool.name}", (*pool.path, "instances", 0)) for pool in pools]
+        yield Found((*CLOUD, "gpuDriver"), message, "write gpuDriver: host", related)
