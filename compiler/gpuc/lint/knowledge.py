@@ -22,7 +22,6 @@ The input is the whole with `--complete`, in a folder that gpuc compiled, and in
 import os
 import re
 from functools import cached_property
-from typing import Any
 
 from msgspec import Struct, field
 
@@ -55,7 +54,7 @@ _NAME = re.compile(r"""^[ \t]*(?:- )?["']?name["']?:[ \t]*["']?([\w.-]+)""", re.
 """The names in the text of a template."""
 _OBJECT = re.compile(r"\b[A-Z][A-Za-z]+ [\w.-]+(?:/[\w.-]+)?")
 """The objects that a message names, such as Service team/api."""
-_WORD = re.compile(r"(yes|no|on|off|y|n)\b", re.IGNORECASE)
+_WORD = re.compile(r"(yes|no|on|off)\b", re.IGNORECASE)
 """The words that YAML 1.1 reads as booleans, and Kustomize as strings."""
 _HINT = "--complete says that the input is the whole cluster"
 
@@ -81,9 +80,7 @@ class Knowledge(Struct, dict=True):
         return found or self._changed_by_kustomize(finding)
 
     def _changed_by_kustomize(self, finding: ObjectFinding) -> str:
-        """Returns that Kustomize changes the value of a finding: words, annotations of objects, or what patches fill.
-
-        It does not change the types of labels and of what pod templates have.
+        """Returns that Kustomize changes a value: a word, an annotation (no label, not of a pod template), or a blank.
 
         Source: kubernetes-sigs/kustomize kyaml/yaml/rnode.go (GetAnnotations, setMapInMetadata)
         """

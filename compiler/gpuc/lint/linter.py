@@ -164,9 +164,9 @@ class Linter(Struct):
             whole = (id(finding.manifest), ())
             if finding.yields and any(place in reported for place in (whole, *places)):
                 continue  # a schema has the same requirement, or requires a structure around the field
+            reported.update([whole] if finding.rule is REMOVED else places[:1])  # older versions have other fields
             if finding.rule is RULES[ErrorKind.MISSING] and not misspelt.isdisjoint(places[:1]):
                 continue  # the finding about the misspelt name has the fix
-            reported.update([whole] if finding.rule is REMOVED else places[:1])  # older versions have other fields
             reason = knowledge.not_judged(finding)
             value = dig(finding.manifest.document(), *finding.path)
             # Most fields that the API server refuses are references to names.

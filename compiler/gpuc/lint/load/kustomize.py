@@ -35,10 +35,7 @@ def is_patch(file: str) -> bool:
 
 
 def reached(kustomizations: list[MapDocument], keys: Sequence[str]) -> set[str]:
-    """Returns the absolute paths from which Kustomizations with one of the keys build their objects.
-
-    Patches may add fields that files lack; labels are those of objects, pods or selectors.
-    """
+    """Returns the absolute paths of the resources of Kustomizations with one of the keys, which change the objects."""
     inputs: dict[str, list[str]] = {}
     for file, _, data in kustomizations:
         folder = os.path.dirname(os.path.abspath(file))

@@ -61,9 +61,9 @@ def load_objects(paths: Iterable[str]) -> LoadedObjects:
     files = load_files(dict.fromkeys(file for path in paths for file in files_below(path)), loaded.source_map)
     loaded.manifests = files.manifests
     loaded.unread = [f"{file} cannot be read: {reason}; the file is ignored" for file, reason in files.unreadable]
+    consequences = {DUPLICATE_KEY.id: "the last value is used"}
     for finding in files.findings:
-        is_twice = finding.id == DUPLICATE_KEY.id
-        consequence = "the last value is used" if is_twice else "this part of the file is ignored"
+        consequence = consequences.get(finding.id, "this part of the file is ignored")
         loaded.unread.append(f"{finding.mark}: {finding.message}; {consequence}")
     for unnamed in files.unnamed:
         mark = loaded.source_map.mark(unnamed.file, unnamed.path)
