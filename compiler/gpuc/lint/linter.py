@@ -13,6 +13,7 @@ from gpuc.catalog.schemas import table
 from gpuc.catalog.schemas.schema_errors import ErrorKind
 from gpuc.diagnostics.finding import Finding, Mark
 from gpuc.diagnostics.place import place
+from gpuc.diagnostics.spelling import misspelt
 from gpuc.diagnostics.usage import UsageError
 from gpuc.documents.source_map import SourceMap
 from gpuc.lint import rule_of
@@ -158,14 +159,15 @@ class Linter(Struct):
         reported: set[tuple[Any, ...]] = set()
         found = (*files.object_findings, *self._schema_findings(files.manifests), *check_objects(objects))
         unknown = (row for row in found if row.rule is RULES[ErrorKind.UNKNOWN])
-        misspelt = {(id(row.manifest), (*row.path[:-1], *row.message.split('"')[1:2])) for row in unknown}
+        meant = ((row, misspelt(str(row.path[-1]), row.message.split('"')[1:2])) for row in unknown)
+        there = {(id(row.manifest), (*row.path[:-1], name)) for row, name in meant}
         for finding in found:
             places = [(id(finding.manifest), finding.path[:end]) for end in range(len(finding.path), 0, -1)]
             whole = (id(finding.manifest), ())
             if finding.yields and any(place in reported for place in (whole, *places)):
                 continue  # a schema has the same requirement, or requires a structure around the field
             reported.update([whole] if finding.rule is REMOVED else places[:1])  # older versions have other fields
-            if finding.rule is RULES[ErrorKind.MISSING] and not misspelt.isdisjoint(places[:1]):
+            if finding.rule is RULES[ErrorKind.MISSING] and not there.isdisjoint(places[:1]):
                 continue  # the finding about the misspelt name has the fix
             reason = knowledge.not_judged(finding)
             value = dig(finding.manifest.document(), *finding.path)

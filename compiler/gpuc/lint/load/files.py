@@ -26,6 +26,7 @@ _ENVIRONMENTS = re.compile(r"cluster|env|overlay|stage|region|site|tenant")
 _ENVIRONMENT = re.compile(r"main|((pre|non)-?)?(stag(e|ing)|prod(uction)?)|live|qa|uat")
 """The names of environments beside one with the name test."""
 _WRONG_ON_PURPOSE = re.compile(r"(^|[-_.])(bad(?!ge)|invalid|malformed)|^(error|wrong)[-_](?!page)|[-_]disallowed\.")
+"""The names of files that show a mistake. `error-pages.yaml` and `badge.yaml` do not."""
 _TEST_PROGRAM = re.compile(r"^test_.*\.py$|_test\.(go|py)$|\.(test|spec)\.[jt]s$")
 _KUSTOMIZATION = re.compile(r"(^|/)kustomization\.ya?ml$")
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")

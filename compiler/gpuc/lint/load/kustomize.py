@@ -37,15 +37,12 @@ def is_patch(file: str) -> bool:
 def reached(kustomizations: list[MapDocument], keys: Sequence[str]) -> set[str]:
     """Returns the absolute paths of the resources of Kustomizations with one of the keys, which change the objects."""
     inputs: dict[str, list[str]] = {}
+    todo: list[str] = []
     for file, _, data in kustomizations:
         folder = os.path.dirname(os.path.abspath(file))
-        inputs.setdefault(folder, []).extend(_resources(folder, data))
-    todo = [
-        path
-        for file, _, data in kustomizations
-        if any(map(data.get, keys))
-        for path in _resources(os.path.dirname(os.path.abspath(file)), data)
-    ]
+        resources = _resources(folder, data)
+        inputs.setdefault(folder, []).extend(resources)
+        todo += resources if any(map(data.get, keys)) else ()
     found: set[str] = set()
     while todo:
         path = todo.pop()
