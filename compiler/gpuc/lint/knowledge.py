@@ -21,9 +21,7 @@ The input is the whole with `--complete`, in a folder that gpuc compiled, and in
 
 import os
 import re
-from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
 
 from msgspec import Struct, field
 
@@ -31,7 +29,7 @@ from gpuc.cluster.application import ARGO, Source, application_in, sync_options
 from gpuc.documents.source_map import SourceMap
 from gpuc.kubernetes.api_groups import KARPENTER, KARPENTER_AWS
 from gpuc.kubernetes.kueue import GROUP
-from gpuc.lint.load.kustomize import builders, built, labelled, patched, roots
+from gpuc.lint.load.kustomize import LISTS_OF_LABELS, LISTS_THAT_CHANGE, builders, reached, roots
 from gpuc.lint.load.loaded_files import LoadedFiles, identity
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
@@ -56,6 +54,8 @@ _NAME = re.compile(r"""^[ \t]*(?:- )?["']?name["']?:[ \t]*["']?([\w.-]+)""", re.
 """The names in the text of a template."""
 _OBJECT = re.compile(r"\b[A-Z][A-Za-z]+ [\w.-]+(?:/[\w.-]+)?")
 """The objects that a message names, such as Service team/api."""
+_WORD = re.compile(r"(yes|no|on|off)\b", re.IGNORECASE)
+"""The words that YAML 1.1 reads as booleans, and Kustomize as strings."""
 _HINT = "--complete says that the input is the whole cluster"
 
 
@@ -76,7 +76,26 @@ class Knowledge(Struct, dict=True):
         """Returns what is not judged and the reason, if the input does not prove a finding; otherwise nothing."""
         needs = finding.rule.needs if finding.needs is None else finding.needs
         reasons = (self._unmet(need, finding) for need in needs.split(", ") if need)
-        return next(filter(None, reasons), "") or self._named_twice(finding) or self._named_elsewhere(finding)
+        found = next(filter(None, reasons), "") or self._named_twice(finding) or self._named_elsewhere(finding)
+        return found or self._changed_by_kustomize(finding)
+
+    def _changed_by_kustomize(self, finding: ObjectFinding) -> str:
+        """Returns that Kustomize changes a value: a word, an annotation (no label, not of a pod template), or a blank.
+
+        Source: kubernetes-sigs/kustomize kyaml/yaml/rnode.go (GetAnnotations, setMapInMetadata)
+        """
+        manifest, path = finding.manifest, finding.path
+        file, value = os.path.abspath(manifest.file), dig(manifest.document(), *path)
+        if finding.on_key or file not in self._builders:
+            return ""
+        if value in ({}, [], "") and file in self._patched:
+            return "empty values that Kustomize patches may replace; lint the output of `kubectl kustomize`"
+        is_text = "string" in finding.message and isinstance(value, bool | int | float)
+        mark = self.source_map.mark(manifest.file, (*manifest.origin, *path)) if is_text else None
+        is_word = mark and _WORD.match(self.source_map.line(mark) or "", mark.column - 1)
+        if is_word or (is_text and path[:2] == ("metadata", "annotations")):
+            return "values that Kustomize writes as strings; lint the output of `kubectl kustomize`"
+        return ""
 
     def _named_twice(self, finding: ObjectFinding) -> str:
         """Returns that a finding depends on an object which files of the input define differently; otherwise empty."""
@@ -174,10 +193,8 @@ class Knowledge(Struct, dict=True):
         folder = os.path.dirname(file)
         if folder not in self._compiled:
             is_below = os.path.normpath(self.root) == "." or folder.startswith(os.path.normpath(self.root))
-            has_lock = is_below and os.path.exists(os.path.join(folder, LOCKFILE))
-            self._compiled[folder] = has_lock or (
-                is_below and folder != os.path.dirname(folder) and self._is_compiled(folder)
-            )
+            is_in_compiled = folder != os.path.dirname(folder) and self._is_compiled(folder)
+            self._compiled[folder] = is_below and (is_in_compiled or os.path.exists(os.path.join(folder, LOCKFILE)))
         return self._compiled[folder]
 
     def _completed(self, finding: ObjectFinding, need: str) -> str:
@@ -203,16 +220,12 @@ class Knowledge(Struct, dict=True):
         if self._is_merged(manifest):
             return "missing fields of objects that server-side apply merges with the objects of other programs"
         *above, key = finding.path or ("",)
-        is_blank = key in self._written(manifest, above)
+        is_in_file = isinstance(manifest.origin[0], int)
+        written = self.source_map.value(manifest.file, (*manifest.origin, *above)) if is_in_file else None
+        is_blank = isinstance(written, dict) and key in written  # also with a null, which an object does not have
         if need == COMPLETE_OBJECT and (is_blank or "template" in os.path.basename(manifest.file)):
             return "missing fields of templates and fields without a value, which people or programs fill in"
         return ""
-
-    def _written(self, manifest: Manifest, path: Sequence[str | int]) -> Any:
-        """Returns the map at a path of an object with its nulls; an empty map for any other value."""
-        is_in_file = isinstance(manifest.origin[0], int)
-        value = self.source_map.value(manifest.file, (*manifest.origin, *path)) if is_in_file else None
-        return value if isinstance(value, dict) else {}
 
     def _is_merged(self, manifest: Manifest) -> bool:
         options = sync_options(manifest)
@@ -240,15 +253,19 @@ class Knowledge(Struct, dict=True):
 
     @cached_property
     def _patched(self) -> set[str]:
-        return patched(self.files.kustomizations)
+        return reached(self.files.kustomizations, LISTS_THAT_CHANGE)
 
     @cached_property
     def _labelled(self) -> set[str]:
-        return labelled(self.files.kustomizations)
+        return reached(self.files.kustomizations, LISTS_OF_LABELS)
 
     @cached_property
     def _built(self) -> set[str]:
-        return built(self.files.kustomizations)
+        """What Kustomizations build, and their folders. The subjects of a binding get a namespace too.
+
+        Source: kubernetes-sigs/kustomize api/filters/namespace/namespace.go (roleBindingHack), namereference.go
+        """
+        return set(self._builders).union(*self._builders.values())
 
     @cached_property
     def _names_in_templates(self) -> frozenset[str]:
@@ -261,7 +278,8 @@ class Knowledge(Struct, dict=True):
         found: dict[str, list[Manifest]] = {}
         for manifest in self.objects.manifests:
             other = first.setdefault(identity(manifest), manifest)
-            if other is not manifest and other.file != manifest.file and _differ(other, manifest):
+            differ = (other.body, other.labels) != (manifest.body, manifest.labels)
+            if other is not manifest and other.file != manifest.file and differ:
                 for name in {str(other), f"{other.kind} {other.name}"}:
                     found.setdefault(name, []).append(other)
         return found
@@ -271,10 +289,6 @@ class Knowledge(Struct, dict=True):
         """The first queue, flavor or node pool that two files of the input define differently; otherwise empty."""
         every = (row for rows in self._variants.values() for row in rows)
         return next((str(row) for row in every if group(row) in (GROUP, KARPENTER, KARPENTER_AWS)), "")
-
-
-def _differ(one: Manifest, other: Manifest) -> bool:
-    return one.body != other.body or one.labels != other.labels
 
 
 def _has_operator(manifest: Manifest) -> bool:

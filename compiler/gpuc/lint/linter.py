@@ -1,7 +1,6 @@
 """Lints the files below a path: loads the files, then checks objects, Helm values and Kueue's configuration."""
 
 import os
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from gpuc.catalog.schemas import table
 from gpuc.catalog.schemas.schema_errors import ErrorKind
 from gpuc.diagnostics.finding import Finding, Mark
 from gpuc.diagnostics.place import place
+from gpuc.diagnostics.spelling import misspelt
 from gpuc.diagnostics.usage import UsageError
 from gpuc.documents.source_map import SourceMap
 from gpuc.lint import rule_of
@@ -79,8 +79,8 @@ class Linter(Struct):
         if not names:
             raise UsageError(f"no YAML in {path}")
         tests = {} if self.is_complete or names == [path] else tests_of(names, path)
-        for folder, count in Counter(tests.values()).items():
-            self._count(f"files in {folder}, which are inputs of tests; lint this folder to judge them", count)
+        of_tests = "which are inputs of tests or wrong on purpose; name these files to judge them"
+        self.unchecked.reasons.update(f"files in {folder}, {of_tests}" for folder in tests.values())
         names = [name for name in names if name not in tests] if tests else names
         files, before = load_files(self._counted(names), self.source_map, self.build), len(self.findings)
         for file, reason in files.unreadable:
@@ -157,12 +157,18 @@ class Linter(Struct):
         objects = ObjectSet(files.manifests, is_complete=False, values=values, catalog=self.catalog)
         knowledge = Knowledge(objects, files, self.source_map, path, self.is_complete)
         reported: set[tuple[Any, ...]] = set()
-        for finding in (*files.object_findings, *self._schema_findings(files.manifests), *check_objects(objects)):
+        found = (*files.object_findings, *self._schema_findings(files.manifests), *check_objects(objects))
+        unknown = (row for row in found if row.rule is RULES[ErrorKind.UNKNOWN])
+        meant = ((row, misspelt(str(row.path[-1]), row.message.split('"')[1:2])) for row in unknown)
+        there = {(id(row.manifest), (*row.path[:-1], name)) for row, name in meant}
+        for finding in found:
             places = [(id(finding.manifest), finding.path[:end]) for end in range(len(finding.path), 0, -1)]
             whole = (id(finding.manifest), ())
             if finding.yields and any(place in reported for place in (whole, *places)):
                 continue  # a schema has the same requirement, or requires a structure around the field
             reported.update([whole] if finding.rule is REMOVED else places[:1])  # older versions have other fields
+            if finding.rule is RULES[ErrorKind.MISSING] and not there.isdisjoint(places[:1]):
+                continue  # the finding about the misspelt name has the fix
             reason = knowledge.not_judged(finding)
             value = dig(finding.manifest.document(), *finding.path)
             # Most fields that the API server refuses are references to names.
@@ -212,11 +218,14 @@ class Linter(Struct):
         for unnamed in files.unnamed:
             api, kind = unnamed.api, unnamed.kind
             is_known = self._is_imported(api, kind) or table(api, kind, self.kubernetes) is not None
-            if is_known or is_object(unnamed):
+            if not self.is_complete and dict(pairs(unnamed.data.get("metadata"))).get("name", 0) in (None, ""):
+                self.unchecked.reasons["objects with an empty name, which people or programs fill in"] += 1
+            elif is_known or is_object(unnamed):
                 mark = self.source_map.mark(unnamed.file, unnamed.path)
                 yield NO_OBJECT.at((), unnamed.message, mark=mark)
             elif (api, kind) not in {(row.api, row.kind) for row in load().documents}:
-                self._count(f"{api} {kind} without a name, probably the configuration file of a program", 1)
+                reason = f"{api} {kind} without a name, probably the configuration file of a program"
+                self.unchecked.reasons[reason] += 1
 
     def _is_imported(self, api: str, kind: str) -> bool:
         if self.crds is None:
@@ -224,10 +233,6 @@ class Linter(Struct):
         from gpuc.lint.crds.schemas import imported_table
 
         return imported_table(self.crds, api, kind) is not None
-
-    def _count(self, reason: str, count: int) -> None:
-        if count:
-            self.unchecked.reasons[reason] += count
 
     def _located(self, finding: ObjectFinding) -> Finding:
         """Returns the finding with the line and column of its path in the file."""

@@ -4,6 +4,7 @@ import os
 import re
 import stat
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import lru_cache
 
 from gpuc.diagnostics.usage import UsageError
@@ -24,6 +25,9 @@ _ENVIRONMENTS = re.compile(r"cluster|env|overlay|stage|region|site|tenant")
 """The names of folders of environments."""
 _ENVIRONMENT = re.compile(r"main|((pre|non)-?)?(stag(e|ing)|prod(uction)?)|live|qa|uat")
 """The names of environments beside one with the name test."""
+_WRONG_ON_PURPOSE = re.compile(r"(^|[-_.])(bad(?!ge)|invalid|malformed)|^(error|wrong)[-_](?!page)|[-_]disallowed\.")
+"""The names of files that show a mistake. `error-pages.yaml` and `badge.yaml` do not."""
+_TEST_PROGRAM = re.compile(r"^test_.*\.py$|_test\.(go|py)$|\.(test|spec)\.[jt]s$")
 _KUSTOMIZATION = re.compile(r"(^|/)kustomization\.ya?ml$")
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
@@ -52,7 +56,7 @@ def files_below(path: str) -> Iterator[str]:
 
 
 def tests_of(names: Sequence[str], root: str) -> dict[str, str]:
-    """Returns the folder of tests of each file below a folder that is an input of tests."""
+    """Returns the folder of tests of each file that is an input of tests, or wrong on purpose as its name says."""
     top, built = os.path.normpath(root), {os.path.dirname(name) for name in names if _KUSTOMIZATION.search(name)}
     known = {top: "", "": "", os.sep: ""}
 
@@ -68,7 +72,21 @@ def tests_of(names: Sequence[str], root: str) -> dict[str, str]:
             known[folder] = "" if is_made else above
         return known[folder]
 
-    return {name: folder for name in names if (folder := tests(os.path.dirname(name)))}
+    words, found = lru_cache(_words_of_tests), {}
+    for file in names:
+        folder, name = os.path.split(file)
+        is_input = folder not in built and (_WRONG_ON_PURPOSE.search(name) or name in words(folder))
+        if outer := tests(folder) or (is_input and (folder or os.curdir)):
+            found[file] = outer
+    return found
+
+
+def _words_of_tests(folder: str) -> set[str]:
+    """Returns the words of the test programs in a folder, such as the names of the files that they read."""
+    files = [os.path.join(folder, name) for name in os.listdir(folder or os.curdir) if _TEST_PROGRAM.search(name)]
+    with suppress(UnreadableError):
+        return {word for file in files for word in re.split(r"[^\w.-]", text_of(file))}
+    return set()
 
 
 def _is_environment(folder: str) -> bool:

@@ -15,8 +15,8 @@ KUSTOMIZATION_NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization
 _LISTS_OF_PATHS = ("patchesStrategicMerge", "configurations", "transformers", "generators", "validators")
 _LISTS_WITH_PATHS = ("patches", "patchesJson6902", "replacements")
 _RESOURCES = ("resources", "bases", "components", "crds")
-_LISTS_THAT_CHANGE = ("patches", "patchesStrategicMerge", "patchesJson6902", "components", "transformers")
-_LISTS_OF_LABELS = ("labels", "commonLabels")
+LISTS_THAT_CHANGE = ("patches", "patchesStrategicMerge", "patchesJson6902", "components", "transformers")
+LISTS_OF_LABELS = ("labels", "commonLabels")
 _PATCH_NAME = re.compile(r"(?<!dis)patch[^/]*(?:/[^/]*)?$", re.IGNORECASE)
 _GENERATORS = {"configMapGenerator": "ConfigMap", "secretGenerator": "Secret"}
 
@@ -34,39 +34,15 @@ def is_patch(file: str) -> bool:
     return bool(_PATCH_NAME.search(file.replace(os.sep, "/")))
 
 
-def patched(kustomizations: list[MapDocument]) -> set[str]:
-    """Returns the absolute paths of what patches of Kustomizations reach. Patches may add fields that files lack."""
-    return _reached(kustomizations, _LISTS_THAT_CHANGE)
-
-
-def labelled(kustomizations: list[MapDocument]) -> set[str]:
-    """Returns the absolute paths of what Kustomizations add labels to: objects, pods or selectors."""
-    return _reached(kustomizations, _LISTS_OF_LABELS)
-
-
-def built(kustomizations: list[MapDocument]) -> set[str]:
-    """Returns the absolute paths of what Kustomizations build, and of their folders, which have files for others too.
-
-    Each object can get a namespace, also the subjects of a binding.
-
-    Source: kubernetes-sigs/kustomize api/filters/namespace/namespace.go (roleBindingHack), namereference.go
-    """
-    folders = {os.path.dirname(os.path.abspath(file)) for file, _, _ in kustomizations}
-    return folders | _reached(kustomizations, _RESOURCES)
-
-
-def _reached(kustomizations: list[MapDocument], keys: Sequence[str]) -> set[str]:
-    """Returns the files and folders from which Kustomizations with one of the keys build their objects."""
+def reached(kustomizations: list[MapDocument], keys: Sequence[str]) -> set[str]:
+    """Returns the absolute paths of the resources of Kustomizations with one of the keys, which change the objects."""
     inputs: dict[str, list[str]] = {}
+    todo: list[str] = []
     for file, _, data in kustomizations:
         folder = os.path.dirname(os.path.abspath(file))
-        inputs.setdefault(folder, []).extend(_resources(folder, data))
-    todo = [
-        path
-        for file, _, data in kustomizations
-        if any(map(data.get, keys))
-        for path in _resources(os.path.dirname(os.path.abspath(file)), data)
-    ]
+        resources = _resources(folder, data)
+        inputs.setdefault(folder, []).extend(resources)
+        todo += resources if any(map(data.get, keys)) else ()
     found: set[str] = set()
     while todo:
         path = todo.pop()
@@ -110,12 +86,9 @@ def unused_patches(files: Iterable[str], kustomizations: list[MapDocument]) -> s
     named = [os.path.abspath(file) for file in files if is_patch(file)]
     if not named:
         return set()
-    folders = {os.path.dirname(os.path.abspath(file)) for file, _, _ in kustomizations}
-    resources = {
-        path for file, _, data in kustomizations for path in _resources(os.path.dirname(os.path.abspath(file)), data)
-    }
-    below = tuple(f"{folder.rstrip(os.sep)}{os.sep}" for folder in folders)
-    return {file for file in named if file not in resources and file.startswith(below)}
+    by_path = builders(kustomizations)
+    below = tuple(f"{folder.rstrip(os.sep)}{os.sep}" for folder in set().union(*by_path.values()))
+    return {file for file in named if file not in by_path and file.startswith(below)}
 
 
 def input_files(kustomizations: list[MapDocument]) -> set[str]:

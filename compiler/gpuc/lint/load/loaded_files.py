@@ -77,7 +77,8 @@ class LoadedFiles(Struct):
     """The texts of templates, which are not loaded."""
     live: set[tuple[Any, ...]] = field(default_factory=set)
     """The file and the index of documents that kubectl printed: lists of objects with UIDs."""
-    _files: set[str] = field(default_factory=set)
+    _files: dict[str, str] = field(default_factory=dict)
+    """The files by absolute path."""
     _keys: set[tuple[str, ...]] = field(default_factory=set)
     _generated: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     """The number of objects with a generateName, by kind, namespace and generateName."""
@@ -94,7 +95,7 @@ class LoadedFiles(Struct):
 
     def add(self, file: str, text: str) -> None:
         """Adds the documents of a file."""
-        self._files.add(os.path.abspath(file))
+        self._files[os.path.abspath(file)] = file
         parsed = documents_of(text, file)
         if _is_template(file, text, parsed):
             self.unchecked["templates that are not YAML yet; render the templates and lint the output"] += 1
@@ -119,14 +120,9 @@ class LoadedFiles(Struct):
         inputs = input_files(self.kustomizations)
         files = {manifest.file for manifest in self.manifests}
         inputs |= unused_patches(files, self.kustomizations)
-        patches = {file for file in files if os.path.abspath(file) in inputs}
-        objects = [manifest for manifest in self.manifests if manifest.file not in patches]
-        self.manifests = [*objects, *generated_objects(self.kustomizations)]
-        self.object_findings = [finding for finding in self.object_findings if finding.manifest.file not in patches]
-        self.unnamed = [unnamed for unnamed in self.unnamed if os.path.abspath(unnamed.file) not in inputs]
-        self.other_maps = [document for document in self.other_maps if os.path.abspath(document[0]) not in inputs]
-        if patches:
+        if patches := self._leave_out(inputs) & files:
             self.unchecked[_PATCH] += len(patches)
+        self.manifests += generated_objects(self.kustomizations)
 
     def build(self, source_map: SourceMap) -> None:
         """Replaces the files of Kustomizations by what kustomize builds of them. Call this after the last file."""
@@ -136,7 +132,7 @@ class LoadedFiles(Struct):
         as_they_are = {file for build in done if build.problem for file in build.inputs}
         inputs = {file for build in done if not build.problem for file in build.inputs} - as_they_are
         inputs |= unused_patches(self._files, self.kustomizations)
-        for file in sorted(inputs - self._files):
+        for file in sorted(inputs - self._files.keys()):
             if file.endswith(SUFFIXES):  # bases outside of the linted path
                 self.load(os.path.relpath(file), source_map)
         sources: dict[str, list[Manifest]] = {}
@@ -148,11 +144,17 @@ class LoadedFiles(Struct):
                 self.findings.append(NOT_BUILT.at((), build.problem.reason, mark=build.problem.mark))
             rows = (_built(data, file, sources.get(file, ())) for file, data in build.objects)
             self.built.append([manifest for manifest in rows if manifest])
-        self.manifests = [row for row in self.manifests if os.path.abspath(row.file) not in inputs]
-        self.object_findings = [row for row in self.object_findings if os.path.abspath(row.manifest.file) not in inputs]
-        self.unnamed = [row for row in self.unnamed if os.path.abspath(row.file) not in inputs]
-        self.other_maps = [row for row in self.other_maps if os.path.abspath(row[0]) not in inputs]
+        self._leave_out(inputs)
         self.kustomizations = [row for row in self.kustomizations if os.path.abspath(row[0]) not in inputs]
+
+    def _leave_out(self, inputs: set[str]) -> set[str]:
+        """Removes the documents of some absolute paths, and returns the paths as the user wrote them."""
+        out = {self._files[path] for path in inputs & self._files.keys()}
+        self.manifests = [row for row in self.manifests if row.file not in out]
+        self.object_findings = [row for row in self.object_findings if row.manifest.file not in out]
+        self.unnamed = [row for row in self.unnamed if row.file not in out]
+        self.other_maps = [row for row in self.other_maps if row[0] not in out]
+        return out
 
     def worlds(self) -> "Iterator[LoadedFiles]":
         """Yields the files with the builds that have no common object, then each other build alone.
