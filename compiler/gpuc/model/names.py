@@ -28,7 +28,10 @@ ALLOCATABLE = "gpuc.dev/allocatable"
 SERVER_LABEL = "gpuc.dev/server-type"
 """Label of existing nodes: the type of the server."""
 RESERVED_INSTANCES = "gpuc.dev/reserved-instances"
-"""Annotation of a NodePool: the number of instances of its capacity reservations, as in the spec."""
+"""Annotation of a NodePool: the number of instances of its capacity reservations, as in the spec.
+
+`gpuc trace` also reads compiled files and dumps of a cluster, and no field of Karpenter's objects has the number.
+"""
 
 POOL_CLASS = "gpuc-pool-"
 """How the PriorityClasses of node pools begin, before the name of the pool."""

@@ -176,7 +176,7 @@ def unchanged_texts(
 ) -> dict[str, str]:
     """Returns the texts of the unchanged files, by path: gpuc.lock has the digests of their data and of their bytes.
 
-    The result is empty if a version has changed. The function trusts gpuc.lock, so `gpuc check --fresh` must not use
+    After an edit of one pool, only its file is rendered: comparing digests takes less time than rendering. The result is empty if a version has changed. The function trusts gpuc.lock, so `gpuc check --fresh` must not use
     the function.
 
     Args:

@@ -20,7 +20,10 @@ _WAVE = 5
 
 
 def _rules(cluster: Cluster) -> Iterator[Artifact]:
-    """Yields a NodeFeatureRule for each pool, which gives the named nodes the labels and taints of the pool."""
+    """Yields a NodeFeatureRule for each pool, which gives the named nodes the labels and taints of the pool.
+
+    No Node objects: with a wrong name, one in Git would be a node without a kubelet, and a prune would delete nodes.
+    """
     for pool in cluster.pools:
         annotations = protected(cluster, _WAVE) | {ALLOCATABLE: _allocatable(cluster, pool)}
         file, origin = cluster.out(f"nodes/{pool.name}.yaml"), (*pool.path, SECTIONS.pool_key)

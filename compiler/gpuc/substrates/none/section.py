@@ -38,6 +38,7 @@ class Existing(SpecModel):
 
     in_messages: ClassVar[str] = "{reserved: {cpu: 2000m, memory: 16Gi}, disk: 3500Gi}"
 
+    # Nothing in Git knows the configuration of the kubelet, so `reserved` and `disk` are facts of the spec.
     reserved: Reserved
     """What pods cannot use on each node. `kubectl describe node` shows the difference of Capacity and Allocatable."""
 
