@@ -52,7 +52,7 @@ def files_below(path: str) -> Iterator[str]:
 
 
 def tests_of(names: Sequence[str], root: str) -> dict[str, str]:
-    """Returns the folder of tests of each file below a folder that is an input of tests."""
+    """Returns the files that are inputs of tests, with the folder of these tests."""
     top, built = os.path.normpath(root), {os.path.dirname(name) for name in names if _KUSTOMIZATION.search(name)}
     known = {top: "", "": "", os.sep: ""}
 
