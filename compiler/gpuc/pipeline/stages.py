@@ -124,8 +124,7 @@ def compile_source(
     Args:
         fleet: the policies of the fleet.
         before: the gpuc.lock of the present output, to check removed elements; None if there is no output.
-        send: receives the artifacts of one emitter at a time, so that Node.js renders YAML while Python verifies. No
-            file is written before both have succeeded.
+        send: receives the artifacts of one emitter at a time, so that Node.js renders YAML while Python verifies.
         files: the manifests that users wrote.
         other_clusters: the clusters to compare the spec with; None to compare with no cluster.
         catalog: the catalog of the fleet; None if the fleet has no rows of its own.

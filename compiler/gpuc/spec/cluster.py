@@ -133,7 +133,7 @@ class Spec(SpecModel):
     queues: dict[Name, Queue] = {}
     """Queues by name. Without queues, gpuc does not install Kueue."""
 
-    # A default for tenants would bring Gatekeeper into a cluster with its first tenant, at stages that nobody chose.
+    # A default for tenants would bring Gatekeeper into a cluster with its first tenant, at stages that no user chose.
     policies: dict[Name, Policy] | None = None
     """Admission policies by name. `default` is the stage of all policies without a stage; its default is dryrun.
 
