@@ -30,7 +30,7 @@ SERVER_LABEL = "gpuc.dev/server-type"
 RESERVED_INSTANCES = "gpuc.dev/reserved-instances"
 """Annotation of a NodePool: the number of instances of its capacity reservations, as in the spec.
 
-`gpuc trace` also reads compiled files and dumps of a cluster, and no field of Karpenter's objects has the number.
+`gpuc trace` also reads compiled files and dumps of a cluster, and no field of their objects has the number.
 """
 
 POOL_CLASS = "gpuc-pool-"
