@@ -165,7 +165,7 @@ class RehearsalContext:
         return [document for document in documents if document["metadata"]["namespace"] in self.namespaces]
 
     def _remove_nodes(self) -> None:
-        """Deletes nodes without draining, which takes time and has no effect on nodes without pods."""
+        """Deletes nodes without draining them, which takes ten seconds each and has no effect on nodes without pods."""
         static = {pool.scaling.static_node_pool for pool in self.cluster.pools if pool.scaling} - {None, ""}
         selector = NODE_POOL + (f",{NODE_POOL} notin ({','.join(sorted(map(str, static)))})" if static else "")
         autoscaler = autoscaler_of(self.cluster)

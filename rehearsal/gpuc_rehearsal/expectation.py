@@ -1,4 +1,7 @@
-"""Expected outcomes: what `gpuc trace` says about the objects of a test case, in the form of an outcome."""
+"""Expected outcomes: what `gpuc trace` says about the objects of a test case, in the form of an outcome.
+
+So a rehearsal shows that the answers of `gpuc trace` are right. A record of an earlier run could confirm wrong answers.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache

@@ -1,5 +1,7 @@
 """Conformance tests: compare gpuc with real programs. `make conformance` runs them; `make test` does not.
 
+pytest would start a control plane for each worker process, and `make test` works without the programs of `make tools`.
+
 `--long`, which `make conformance-all` uses, tests more random specs and applies the undetected mutations.
 """
 

@@ -58,7 +58,10 @@ class Edit:
     base: str = ""
     """What distinguishes the state before from the example; empty for the example as it is."""
     plane: str = ""
-    """The name of a control plane that starts with the state before; empty for that of the example cluster."""
+    """The name of a control plane that starts with the state before; empty for that of the example cluster.
+
+    The objects of another state before cannot always replace those of the example, for example an immutable field.
+    """
     is_ci: bool = False
     workloads: tuple[Manifest, ...] = ()
     """The objects of users that run before the change; empty for work that fills the quotas."""

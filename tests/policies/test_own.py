@@ -134,8 +134,8 @@ def test_what_kubernetes_allows_is_no_mistake(tmp_path: Path, expression: str, e
     ("name", "message"),
     [
         ("default", "the name default, the key of the default stage"),
-        ("Team", "the folder Team is no name of a policy"),
-        ("a" * 41, "is no name of a policy"),
+        ("Team", "Team cannot be the name of a policy"),
+        ("a" * 41, "cannot be the name of a policy"),
         ("costlabel", "policy costlabel and policy cost-label have the same ConstraintTemplate"),
     ],
 )

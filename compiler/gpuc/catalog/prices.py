@@ -1,4 +1,7 @@
-"""Record types of prices, of gpuc and of a fleet."""
+"""Record types of prices, of gpuc and of a fleet.
+
+A price is no value of an instance type: it has a region, a purchase option and a date, and changes more often.
+"""
 
 from msgspec import Struct
 

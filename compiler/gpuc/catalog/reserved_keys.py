@@ -38,7 +38,11 @@ _FREE_ON_NODES = (
 
 @cache
 def reserved_keys() -> tuple[ReservedKey, ...]:
-    """Returns the keys of all programs that gpuc installs, and of programs that read labels of a namespace."""
+    """Returns the keys of all programs that gpuc installs, and of programs that read labels of a namespace.
+
+    One label of the spec is on many objects, and could switch off policies, hooks or pruning for all of them. A patch
+    changes one object, with a reason. A Job with a container of Istio or Linkerd may also never end.
+    """
     return tuple(by_key("reserved_keys", "keys").values())
 
 

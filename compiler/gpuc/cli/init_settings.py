@@ -96,6 +96,7 @@ def questions() -> tuple[Question, ...]:
             f"an address that begins with https://, ssh:// or git@, such as {EXAMPLE_REPO}",
             "spec.platform.Delivery",
         ),
+        # No default: no package index contains gpuc, and an invented line would fail in CI on the first push.
         Question("requirement", "LINE", "the line of requirements.txt that installs gpuc", EXPECTED),
     )
 

@@ -160,7 +160,7 @@ class Pool(NodeTemplate):
         """Returns the values of a label that the instance type determines, for several instance types."""
         return {value for name in names if (value := instance_labels(self.catalog, name).get(key)) is not None}
 
-    def unmet_min_values(self, names: Iterable[str]) -> str:
+    def min_values_message(self, names: Iterable[str]) -> str:
         """Returns a message if the instance types for a pod have fewer values of a label than minValues; or "".
 
         Source: sigs.k8s.io/karpenter v1.14.1 pkg/cloudprovider/types.go (SatisfiesMinValues)

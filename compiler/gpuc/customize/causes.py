@@ -21,9 +21,9 @@ def split_by_cause(
 ) -> tuple[list[Finding], list[ObjectFinding]]:
     """Returns the findings that customizations cause, at the lines of the user, and all other findings.
 
-    A finding that exists without any customization has another cause. To find the customization that causes a finding
-    in an object without customized values, gpuc leaves out one customization after the other. Without findings, no
-    check runs again.
+    Which customization causes a finding? In an object with customized values, the one that sets the value. Elsewhere,
+    gpuc runs the checks without one customization after the other: the finding disappears without its cause. A finding
+    that is also there without any customization has another cause. Without findings, no check runs again.
 
     Args:
         emitted: the artifacts without customizations.

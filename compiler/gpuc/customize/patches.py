@@ -195,6 +195,7 @@ def _errors(before: Body, after: Any) -> Iterator[tuple[Rule, Path, str]]:
         if not is_same(old, new):
             change = f"changes the value from {old} to {new}" if new is not None else f"removes the value {old}"
             yield IDENTITY, at, f"the patch {change}"
+    # Finalizers and owner references decide about deletion, which `delivery.prune` and `leaving` decide.
     for key in sorted(metadata.keys() - {*_TEXTS, "name", "namespace"}):
         yield NOT_AN_OBJECT, ("metadata", key), "a patch can set labels and annotations, and no other metadata"
     for key in _TEXTS:

@@ -31,12 +31,15 @@ def _component(name: str, chart: Chart) -> Component:
         wave=chart.wave,
         artifacts=partial(_values, name),
         is_needed=lambda cluster: True, may_need_refresh=False,
+        # No label with which Gatekeeper ignores the namespace: the policies of gpuc select only namespaces of tenants,
+        # and the label would also switch off policies of the fleet.
+        namespace_labels={},
         # Argo CD tracks and prunes a CRD if its template has a namespace, and that deletes all objects of its kind.
         keeps_definitions=CRD in cluster_kinds,
         chart_cluster_kinds=cluster_kinds,
         chart_kinds=_kinds(chart.kinds.namespaced),
         cluster_kinds=(), kinds=(), folders=(), ignored=(), reasons={}, relied_defaults={}, ineffective={},
-        ineffective_because="", namespace_labels={}, monitor=None, alerts={}, alert_labels=lambda cluster: (),
+        ineffective_because="", monitor=None, alerts={}, alert_labels=lambda cluster: (),
         restarts=None, hashed_values={}, chart_labels=None, device_plugin=None, config_maps=(), ready_check=None,
         preparation=None, chapter=None, member_rights=(), auditor_rights=(), rehearsal=None,
         needs=nothing, calls=None,

@@ -102,7 +102,10 @@ def _repository(cluster: Cluster) -> Body:
 
 
 def _root(cluster: Cluster) -> Manifest:
-    """Returns the root Application. An engineer applies it once. Then Argo CD applies all Applications in apps/."""
+    """Returns the root Application. An engineer applies it once. Then Argo CD applies all Applications in apps/.
+
+    It belongs to the AppProject, so the engineer applies the AppProject before; later changes of it are synced.
+    """
     # Applications are in the cluster of Argo CD, even if they deploy to another cluster. Pruning an Application does
     # not delete its objects, because no Application has the finalizer resources-finalizer.argocd.argoproj.io.
     destination = argocd_cluster(cluster.spec.delivery.destination.namespace)

@@ -203,7 +203,10 @@ class Component(Struct, frozen=True, kw_only=True):
     hashed_values: Mapping[str, str]
     """Helm values that are in the hash of each node, in words, by path. Another value replaces all nodes."""
     chart_labels: ChartLabels | None
-    """The labels of the chart's services and pods; None if gpuc does not know them."""
+    """The labels of the chart's services and pods; None if gpuc does not know them.
+
+    The manifests that lint reads do not contain these services and pods. Without their labels, lint could not tell a
+    monitor that selects them from a monitor that selects nothing."""
     device_plugin: DevicePlugin | None
     """The device plugin that the chart installs."""
     config_maps: tuple[ConfigMapValue, ...]

@@ -71,7 +71,10 @@ def egress_cidrs(cluster: Cluster, tenant: Tenant) -> list[str]:
 
 
 def egress_blocks(cluster: Cluster, tenant: Tenant) -> list[Body]:
-    """Returns the ipBlocks to which NetworkPolicies of a tenant may allow egress, with their exceptions."""
+    """Returns the ipBlocks to which NetworkPolicies of a tenant may allow egress, with their exceptions.
+
+    The policy network-policy-fence compares the exceptions too: 0.0.0.0/0 without them includes pods of other tenants.
+    """
     blocks: list[Body] = [{"cidr": cidr, "except": []} for cidr in egress_cidrs(cluster, tenant)]
     return [*blocks, internet_block(cluster)] if tenant.spec.network.internet else blocks
 
@@ -119,6 +122,7 @@ def _dns(cluster: Cluster, tenant: Tenant, namespace: Namespace) -> PolicyPart:
     """Returns the policy for DNS: the pods of kube-dns, and the pods of the DNS cache if Cilium redirects DNS to them.
 
     Where pods may connect to host names, Cilium's DNS proxy reads the answers, from which Cilium learns the addresses.
+    There is no NetworkPolicy besides: a rule without layer 7 makes the layer 7 part of the same ports ineffective.
 
     Source: cilium/cilium v1.20.2 Documentation/network/kubernetes/local-redirect-policy.rst, Node-local DNS cache;
     Documentation/security/policy/layer7.rst, DNS Policy and IP Discovery

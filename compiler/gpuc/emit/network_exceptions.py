@@ -1,8 +1,8 @@
 """Policies of the connections that a tenant declares: network.egress, network.internet and network.ingress.
 
 Entries with the same peers become rules of one policy. The name of the policy depends only on its peers and pods, so
-that the order of the entries has no effect. It does not depend on the ranges of health checks, so that a change of
-these ranges does not replace the policy.
+that the order of the entries has no effect, and a further entry with other peers changes no policy that exists. It does
+not depend on the ranges of health checks, so that a change of these ranges does not replace the policy.
 """
 
 from collections.abc import Iterable, Iterator
@@ -136,6 +136,8 @@ def _digest(texts: Iterable[str]) -> str:
 
 def _fqdn(host: str) -> Body:
     """Returns the selector of a host name. `**.` matches names on all levels below a domain, `*.` only on one level.
+
+    In the spec, a wildcard includes all levels, as in `exposed.hosts`.
 
     Source: cilium/cilium v1.20.2 Documentation/security/policy/layer3.rst, DNS based
     """

@@ -50,19 +50,19 @@ _WHY = {
 _OPTION = "has(request.options) && request.options != null && has(request.options."
 
 
-def pod_deletion(cluster: Cluster, origins: dict[str, Path], first_wave: int) -> Iterator[Manifest]:
+def pod_deletion(cluster: Cluster, origins: dict[str, Path], sync_wave: int) -> Iterator[Manifest]:
     """Yields the policies and their bindings, if the cluster has tenants.
 
     Args:
         origins: the paths in the spec that configure the policies gpu-quota and owned-workloads, by their names.
-        first_wave: the sync wave of all objects.
+        sync_wave: the sync wave of all objects.
     """
     for name, owner, body in (
         ((NAME, GPU_QUOTA, _pods(cluster)), (WORKLOADS_NAME, OWNED, _workloads(cluster))) if cluster.tenants else ()
     ):
         file = cluster.out(f"policies/constraints/{name.removeprefix('gpuc-')}.yaml")
         binding: Body = {"policyName": name, "validationActions": [_ACTIONS[cluster.policy_stage(owner)]]}
-        annotations = wave(first_wave) | {WHY: _WHY[name]}
+        annotations = wave(sync_wave) | {WHY: _WHY[name]}
         for kind, spec in (("ValidatingAdmissionPolicy", body), ("ValidatingAdmissionPolicyBinding", binding)):
             yield Manifest(file, origins[owner], ADMISSION_API, kind, name, {"spec": spec}, annotations=annotations)
 

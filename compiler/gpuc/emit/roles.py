@@ -53,7 +53,8 @@ def member_roles(cluster: Cluster, tenant: Tenant, namespace: Namespace, file: s
 def auditors(cluster: Cluster) -> Iterator[Manifest]:
     """Yields the ClusterRole of the auditors, and the ClusterRoleBinding for their groups.
 
-    Argo CD prunes both objects after `auditors` was removed from the spec, as it prunes the roles of members.
+    Argo CD prunes both objects after `auditors` was removed from the spec, as it prunes the roles of members. They are
+    in the Application of the tenants: the objects of an Application that leaves the output stay in the cluster.
     """
     spec = cluster.spec.auditors
     if spec is None:

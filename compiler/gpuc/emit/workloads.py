@@ -15,7 +15,8 @@ from gpuc.parts.workload_kinds import family_modules
 GANG_NODES = 2
 """Number of nodes of a training template: the smallest run that uses the network between nodes."""
 REQUEST_PERCENT = 95
-"""Percentage of the available CPU and memory that a template requests. The rest is for future node agents."""
+"""Percentage of the available CPU and memory that a template requests. The rest is for future node agents:
+with 100, the pod would no longer fit after a user adds a DaemonSet."""
 
 
 def workloads(cluster: Cluster) -> Iterator[Artifact]:

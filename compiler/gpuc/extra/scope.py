@@ -73,7 +73,7 @@ def _in_tenant(cluster: Cluster, manifest: Manifest, tenant: str, is_namespaced:
         yield at_object(OUTSIDE, manifest, ("kind",), message)
     elif reason:
         yield at_object(DENIED, manifest, ("kind",), f"a tenant may not have objects of this kind: {reason}")
-    elif not manifest.namespace:
+    elif not manifest.namespace:  # also with one namespace: with a second, the same file would mean something else
         fix = f"add namespace: {own[0]}" if len(own) == 1 else ""
         yield at_object(NO_NAMESPACE, manifest, ("metadata",), f"the object has no namespace; {allowed}", fix)
     elif manifest.namespace not in own:

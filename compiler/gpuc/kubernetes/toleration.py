@@ -62,8 +62,8 @@ def tolerated(taint: Taint, tolerations: Iterable[Toleration]) -> bool:
     return any(toleration.tolerates(taint) for toleration in tolerations)
 
 
-def missing_tolerations(taints: Iterable[Taint], tolerations: Sequence[Toleration]) -> str:
-    """Returns a fix with a toleration for every taint that prevents scheduling and that no toleration tolerates."""
+def toleration_fix(taints: Iterable[Taint], tolerations: Sequence[Toleration]) -> str:
+    """Returns the fix: the tolerations that pods lack for these taints; an empty string if they lack none."""
     missing = [taint for taint in taints if taint.keeps_off and not tolerated(taint, tolerations)]
     rows = [f"{{key: {taint.key}, {_operator(taint)}, effect: {taint.effect}}}" for taint in missing]
     return f"add to the tolerations of the pods: {', '.join(rows)}" if rows else ""

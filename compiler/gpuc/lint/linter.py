@@ -72,6 +72,8 @@ class Linter(Struct):
     def lint(self, path: str) -> None:
         """Lints all files below a path together, and separately from the files of other paths.
 
+        A path is a cluster: a repository can have several clusters whose objects have the same names.
+
         Raises:
             UsageError: when the path has no YAML or JSON file.
         """

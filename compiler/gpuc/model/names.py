@@ -32,7 +32,10 @@ PROVEN_LABEL = "gpuc.dev/server-proven"
 EXCLUDED = "gpuc.dev/excluded"
 """Taint of existing nodes that take no pods for now."""
 RESERVED_INSTANCES = "gpuc.dev/reserved-instances"
-"""Annotation of a NodePool: the number of instances of its capacity reservations, as in the spec."""
+"""Annotation of a NodePool: the number of instances of its capacity reservations, as in the spec.
+
+`gpuc trace` also reads compiled files and dumps of a cluster, and no field of their objects has the number.
+"""
 
 POOL_CLASS = "gpuc-pool-"
 """How the PriorityClasses of node pools begin, before the name of the pool."""

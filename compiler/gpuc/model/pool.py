@@ -20,7 +20,7 @@ GPU_GATE_CPU_MILLI, GPU_GATE_MEMORY_MIB = 10, 32
 """Requests of the GPU gate, a DaemonSet on all GPU nodes."""
 
 CILIUM_TAINT = Taint("node.cilium.io/agent-not-ready", "true", "NoExecute")
-"""Startup taint of nodes until the Cilium agent is ready."""
+"""Startup taint of nodes until the Cilium agent is ready: NetworkPolicies have no effect on pods that start earlier."""
 
 
 class Pool(Struct, frozen=True, kw_only=True, dict=True):

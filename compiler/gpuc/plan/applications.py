@@ -45,7 +45,7 @@ def kept_applications(change: Change) -> Iterator[tuple[Application, Application
 
 
 def changed_applications(change: Change) -> Iterator[Application]:
-    """Yields the Applications of the state after that sync because of the change, in the order of their sync waves."""
+    """Yields the Applications that Argo CD syncs because of the change, by sync wave."""
     names: set[str] = set()
     for pair in change.all_pairs:
         if not pair.fields:

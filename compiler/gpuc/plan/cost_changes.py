@@ -111,7 +111,7 @@ def difference_text(amount: float) -> str:
     return f"{usd(abs(amount))} a month {'more' if amount > 0 else 'less'} for instances"
 
 
-def price_sources(costs: Iterable[Cost]) -> str:
+def price_source_words(costs: Iterable[Cost]) -> str:
     """Returns the purchase options and dates of prices in words, for example "on-demand prices of 2026-07-20"."""
     dates: dict[str, set[str]] = {}
     for price in (price for cost in costs for price in cost.prices):
@@ -193,7 +193,7 @@ class CostChange(Struct, frozen=True):
         unpriced = ", without the nodes whose price is missing" if self.after.missing else ""
         return (
             f"{difference_text(self.monthly_usd)}: from {usd(self.before.monthly_usd)} to "
-            f"{usd(self.after.monthly_usd)} ({price_sources((self.before, self.after))}{unpriced})"
+            f"{usd(self.after.monthly_usd)} ({price_source_words((self.before, self.after))}{unpriced})"
         )
 
     @property

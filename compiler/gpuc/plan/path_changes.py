@@ -167,7 +167,7 @@ def _subtracted(block: Ranges, others: Ranges) -> Ranges:
 
 def _paths(policy: Policy, tenant: str) -> Iterator[OutsidePath]:
     why = policy.manifest.annotations.get(REASON_ANNOTATION, "")
-    pods = _labels(policy.pods)
+    pods = _label_words(policy.pods)
     for direction, rules in policy.rules.items():
         for rule in rules:
             known = OutsidePath(
@@ -187,7 +187,7 @@ def _peer_names(peer: Peer) -> Iterator[str]:
     if peer.namespaces is None:
         yield from peer_text(peer)
         return
-    pods = f"pods {_labels(peer.pods)} of " if peer.pods else ""
+    pods = f"pods {_label_words(peer.pods)} of " if peer.pods else ""
     for key, domain in peer.namespaces:
         if key == NAMESPACE_NAME and not domain.is_complement:
             yield from (f"{pods}namespace {name}" for name in sorted(domain.values))
@@ -199,7 +199,7 @@ def _peer_names(peer: Peer) -> Iterator[str]:
         yield f"{pods}all namespaces"
 
 
-def _labels(selector: Selector) -> str:
+def _label_words(selector: Selector) -> str:
     return ", ".join(f"{key}={'|'.join(sorted(domain.values))}" for key, domain in selector)
 
 

@@ -23,7 +23,7 @@ from gpuc.plan.cost_changes import (
     difference_text,
     newly_priced,
     pool_changes,
-    price_sources,
+    price_source_words,
     usd,
 )
 from gpuc.plan.impact import IMPACTS, Impact, Level, Raised
@@ -188,7 +188,7 @@ def _total(what: str, changes: Iterable[CostChange]) -> Iterator[str]:
     known = [cost for cost in changes if cost.is_priced]
     total = sum(cost.monthly_usd for cost in known)
     if round(total):
-        sources = price_sources(side for cost in known for side in (cost.before, cost.after))
+        sources = price_source_words(side for cost in known for side in (cost.before, cost.after))
         yield f"{what} {difference_text(total)} ({sources})"
 
 

@@ -1,4 +1,4 @@
-"""Workloads that would start before a change, and objects that would pass, but that the cluster refuses afterwards."""
+"""Workloads and other objects that the cluster accepts before a change and refuses afterwards."""
 
 from collections.abc import Iterable, Iterator
 from functools import lru_cache

@@ -120,12 +120,12 @@ def rights_text(rights: Iterable[Right]) -> str:
     ordered = sorted(writing, key=lambda key: (not writing[key] & set(_WRITING), key))
     groups: dict[str, list[str]] = defaultdict(list)
     for key in ordered[:_SHOWN]:
-        groups[_verbs(writing[key])].append(key[1])
+        groups[_verb_words(writing[key])].append(key[1])
     text = "; ".join(f"{verb} {', '.join(names)}" for verb, names in groups.items())
     return text + (f"; and {len(ordered) - _SHOWN} more resources" if len(ordered) > _SHOWN else "")
 
 
-def _verbs(found: set[str]) -> str:
+def _verb_words(found: set[str]) -> str:
     """Returns verbs in words: "read" and "write" for the verbs that belong together."""
     if "*" in found:
         return "use all verbs of"

@@ -161,6 +161,7 @@ def state_before(root: Path, name: str, file: str, after: "CompiledSpec | None")
 
     Raises:
         UsageError: when gpuc.lock or a file that it lists cannot be read: without its objects, the plan would be wrong.
+            As a new cluster, which has no dangerous impacts, it would pass --fail-on.
     """
     known: dict[str, OutputFile] = {}
     if after is not None:

@@ -16,6 +16,9 @@ example. policy.yaml has these keys:
                     of the parameters, and that violate no other policy. `gpuc rehearse` creates them in all tenant
                     namespaces. podSecurity is baseline if the baseline level of Pod Security also denies the example
 
+Policies are in CEL only, not in Rego: if an expression fails, the API server refuses the request, and both the API
+server and gpuc can evaluate it. No policy reads other objects than that of the request, for which CEL is enough.
+
 The folders of the library are in policies/ of this repository. The Python package contains their content as
 library.json and examples.json, because an installed gpuc has no folder policies/, and because JSON is faster to read
 than YAML. `make generate` writes both files, and a test fails if they are out of date. If policies/ of a fleet has a

@@ -123,10 +123,10 @@ def _wrong_name(name: str, mark: Mark) -> list[Finding]:
         message = f"the policy has the name {name}, the key of the default stage in the spec; expected another name"
         return [NAME.at((), message, mark=mark)]
     if not _NAME.fullmatch(name) or len(name) > _NAME_MAX:
-        choices = f"expected at most {_NAME_MAX} lower-case letters, digits and hyphens, with a letter first"
+        choices = f"use at most {_NAME_MAX} lower-case letters, digits and hyphens, and start with a letter"
         valid = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
         fix = f"rename the folder to {valid}" if _NAME.fullmatch(valid) and len(valid) <= _NAME_MAX else ""
-        return [NAME.at((), f"the folder {name} is no name of a policy; {choices}", fix=fix, mark=mark)]
+        return [NAME.at((), f"{name} cannot be the name of a policy: {choices}", fix=fix, mark=mark)]
     return []
 
 

@@ -159,7 +159,7 @@ class _Composer(Composer):
         self._check_typography(event, mark)
         if match := _key_without_colon(text):
             self._add(UNPAIRED, mark, f"the colon after {match[1]} is missing", f"add a colon after {match[1]}")
-        if text == "<<":
+        if text == "<<":  # the position of a merged value would be lost; `extends` keeps it
             message = "<< is a merge key; put shared content into a layer"
             self._add(MERGE_KEY, mark, message, "list the layer under extends and remove <<")
         value, ambiguity = scalar.resolve(text)

@@ -34,7 +34,8 @@ _TRUE_WORDS = ("y", "yes", "on")
 def resolve(text: str) -> tuple[Any, Rule | None]:
     """Returns the value of a scalar without quotes, and the rule that the scalar violates or None.
 
-    The value of a scalar that violates a rule is its text.
+    The value of a scalar that violates a rule is its text. gpuc reads specs as YAML 1.2; kubectl, Helm and Argo CD read
+    the output as YAML 1.1, so a form that means something else there is refused.
 
     Source: YAML 1.2.2, section 10.3. The forms that parsers read differently are from the YAML 1.1 type repository.
     """

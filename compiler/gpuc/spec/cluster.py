@@ -100,6 +100,7 @@ class Spec(SpecModel):
     delivery: Delivery
     """How the output reaches the cluster."""
 
+    # A layer has `kueue` and `priorities` for all clusters of a fleet, also for those that have no queues yet.
     kueue: Kueue = Field(default_factory=Kueue.model_construct)
     """Settings of Kueue: the kinds of jobs that Kueue manages. No effect without `queues`."""
 
@@ -135,6 +136,7 @@ class Spec(SpecModel):
     queues: dict[Name, Queue] = {}
     """Queues by name. Without queues, gpuc does not install Kueue."""
 
+    # A default for tenants would bring Gatekeeper into a cluster with its first tenant, at stages that no user chose.
     policies: dict[Name, Policy] | None = None
     """Admission policies by name. `default` is the stage of all policies without a stage; its default is dryrun.
 

@@ -187,6 +187,7 @@ class Network(SpecModel):
     ingress: list[Ingress] = []
     """Clients outside of the tenant that may connect to pods of the tenant."""
 
+    # Off, because most training and inference pods do not need the API server.
     api_server: bool = False
     """Whether pods of the tenant may connect to the API server, for example to start pods with Ray or Spark."""
 

@@ -169,6 +169,8 @@ class Kueue(SpecModel):
     the framework's project.
     """
 
+    # Six attempts of about 25 minutes and their pauses take three hours, in which capacity is often there again. Fewer
+    # could stop a long run that has lost several nodes: Kueue counts during the whole life of a Workload.
     start_attempts: Annotated[int, Field(ge=1, le=100)] = 6
     """How often Kueue starts a workload whose pods do not become ready in time.
 

@@ -14,7 +14,10 @@ Limit = Annotated[
     Literal["all"] | Amount | dict[Profile, Amount],
     Words("all, a whole number of at least 0, or a number for each MIG profile such as {1g.10gb: 4}"),
 ]
-"""A borrowing or lending limit: all, a number in the unit of the quota, or a number by MIG profile."""
+"""A borrowing or lending limit: all, a number in the unit of the quota, or a number by MIG profile.
+
+One number for all profiles would not say which slices a queue can borrow.
+"""
 
 
 class PoolAmount(SpecModel):

@@ -62,7 +62,7 @@ def pod_steps(
     *,
     validates: bool = True,
 ) -> Steps:
-    """Yields the steps of the creation of one pod of a pod set by a controller, and of the claims of its volumes.
+    """Yields the steps in which a controller creates one pod of a pod set and the claims of its volumes.
 
     For a Pod, these are only the steps of the claims.
 
@@ -80,7 +80,7 @@ def pod_steps(
 
 
 def _claim_steps(cluster: ClusterIndex, claim: Creation, pods: str) -> Steps:
-    """Yields the steps of the creation of a PersistentVolumeClaim; the pod validation includes that of its template."""
+    """Yields the steps that create a PersistentVolumeClaim. Its template was validated with the pod."""
     request = _admitted(cluster, claim.request)
     yield from _steps(Stage.POD_POLICY, cluster.objects.once(Policies).decide(request), claim.path, pods)
     yield from _steps(Stage.POD_POLICY, webhook_decisions(cluster.objects, request), claim.path, pods)
@@ -122,7 +122,7 @@ def _admitted(cluster: ClusterIndex, request: Request) -> Request:
 def _creation_steps(
     cluster: ClusterIndex, creation: Creation, stages: tuple[Stage, Stage], pods: str, validates: bool
 ) -> Steps:
-    """Yields the steps of the creation of one object, in the stages of the validation and of the policies."""
+    """Yields the steps that create one object. `stages` are the stage of its validation and that of the policies."""
     request = _admitted(cluster, creation.request)
     objects, steps = cluster.objects, partial(_steps, path=creation.path, pods=pods, part=creation.part)
     errors = list(_errors(cluster, request)) if validates else []

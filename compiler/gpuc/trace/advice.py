@@ -8,7 +8,7 @@ from gpuc.diagnostics.words import first_names
 from gpuc.kubernetes.amounts import Amounts
 from gpuc.kubernetes.flavor import Attempt
 from gpuc.kubernetes.kueue import GROUP, PREFERRED_TOPOLOGY, REQUIRED_TOPOLOGY, UNCONSTRAINED_TOPOLOGY
-from gpuc.kubernetes.toleration import missing_tolerations
+from gpuc.kubernetes.toleration import toleration_fix
 from gpuc.objects.selectors import node_terms
 from gpuc.trace.cluster_index import ClusterIndex
 from gpuc.trace.workload import PodSet, Workload
@@ -62,7 +62,7 @@ def for_resources(cluster: ClusterIndex, queue: Member, names: Iterable[str]) ->
 
 
 def for_flavor(cluster: ClusterIndex, queue: Member, pods: PodSet, attempts: Sequence[Attempt]) -> str:
-    """Returns a fix with labels, tolerations or annotations with which a flavor fits the pods."""
+    """Returns what to add to the pods, or to remove, so that one flavor accepts them; an empty string if unknown."""
     reasons = [reason for attempt in attempts for reason in attempt.reasons]
     known = [flavor for name in queue.by_flavor if (flavor := cluster.flavors.get(name)) is not None]
     if any("TopologyAwareScheduling" in reason or "requested level" in reason for reason in reasons):
@@ -78,7 +78,7 @@ def for_flavor(cluster: ClusterIndex, queue: Member, pods: PodSet, attempts: Seq
     if choices and any("node affinity" in reason for reason in reasons):
         return "; ".join(choices)
     tainted = [cluster.flavors[attempt.flavor] for attempt in attempts if attempt.refused_by == "taint"]
-    fixes = (missing_tolerations(flavor.taints, (*pods.tolerations, *flavor.tolerations)) for flavor in tainted)
+    fixes = (toleration_fix(flavor.taints, (*pods.tolerations, *flavor.tolerations)) for flavor in tainted)
     return next(fixes, "")
 
 

@@ -73,7 +73,7 @@ def domains(
 
 
 def _values(pool: Pool, key: str, demand: PodDemand) -> list[str]:
-    """Returns the values of a label of the nodes of a pool that the node selector of the pods allows."""
+    """Returns the values that the nodes of a pool can have for a label, without those that the pods do not select."""
     wanted = [[row.domain for row in term if normal(row.key) == key] for term in demand.terms]
     listed = pool.listed(key)
     if not listed and key in (ZONE, CAPACITY_TYPE):

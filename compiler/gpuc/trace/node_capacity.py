@@ -62,7 +62,7 @@ def capacity_step(
         reason = "A rule between the pods allows fewer pods."
         field = (*pods.path, "spec", *refusal.field)
         return Step(Stage.NODE, "failed", refusal.message, pool, (), pods.name, refusal.fix, field, reason)
-    min_values = [match.pool.unmet_min_values([*fit[match.pool], *types_with_room(match, demand)]) for match in found]
+    min_values = [match.pool.min_values_message([*fit[match.pool], *types_with_room(match, demand)]) for match in found]
     if all(min_values):
         verdict = failed_if(cluster.objects.is_complete)
         fix = "reduce minValues in the NodePool, or allow more instance types"
@@ -79,10 +79,10 @@ def _shortage(cluster: ClusterIndex, found: list[MatchingPool], demand: PodDeman
     """Returns the step for pods for which the known nodes of the pools are not enough."""
     pool, names = found[0].pool, ", ".join(match.pool.name for match in found)
     message = (
-        unknown_resources(cluster, found, demand.pod)
-        or _unsure_types(found, demand)
-        or other_devices(cluster, found, demand)
-        or other_nodes(cluster, demand)
+        unknown_resources_message(cluster, found, demand.pod)
+        or _unsure_types_message(found, demand)
+        or other_devices_message(cluster, found, demand)
+        or other_nodes_message(cluster, demand)
     )
     if message:
         return Step(Stage.NODE, "unknown", message, pool.manifest, (), pods.name)
@@ -105,7 +105,7 @@ def _shortage(cluster: ClusterIndex, found: list[MatchingPool], demand: PodDeman
     return Step(Stage.NODE, "failed", message, pool.manifest, path, pods.name, fix, reason=reason)
 
 
-def unknown_resources(cluster: ClusterIndex, found: list[MatchingPool], requests: Amounts) -> str:
+def unknown_resources_message(cluster: ClusterIndex, found: list[MatchingPool], requests: Amounts) -> str:
     """Returns a message with the requested resources for which a partial object set does not show the capacity."""
     if cluster.objects.is_complete or not found or any(not match.pool.is_static for match in found):
         return ""
@@ -114,7 +114,7 @@ def unknown_resources(cluster: ClusterIndex, found: list[MatchingPool], requests
     return f"the input does not show the capacity of the existing nodes for {names}" if names else ""
 
 
-def _unsure_types(found: list[MatchingPool], demand: PodDemand) -> str:
+def _unsure_types_message(found: list[MatchingPool], demand: PodDemand) -> str:
     """Returns a message with the instance types without known figures, which may have enough resources; or nothing."""
     for match in found:
         if not match.pool.is_known and (api_group := match.pool.api_group) not in (KARPENTER_AWS, AUTO_MODE_GROUP):
@@ -124,7 +124,7 @@ def _unsure_types(found: list[MatchingPool], demand: PodDemand) -> str:
     return ""
 
 
-def other_nodes(cluster: ClusterIndex, demand: PodDemand, flavors: Sequence[str] = ()) -> str:
+def other_nodes_message(cluster: ClusterIndex, demand: PodDemand, flavors: Sequence[str] = ()) -> str:
     """Returns why nodes that no NodePool makes may run the pods; an empty string if no such nodes can run the pods.
 
     In a complete object set, all nodes except the system nodes come from NodePools.
@@ -157,7 +157,7 @@ def _of_other_nodes(cluster: ClusterIndex, demand: PodDemand) -> Requirement | N
     return None
 
 
-def other_devices(cluster: ClusterIndex, found: Sequence[MatchingPool], demand: PodDemand) -> str:
+def other_devices_message(cluster: ClusterIndex, found: Sequence[MatchingPool], demand: PodDemand) -> str:
     """Returns a message about a requested device for which Karpenter starts no nodes, but that nodes may have.
 
     Karpenter knows the devices of the provider and of NodeOverlays. In a complete object set, no other device exists.

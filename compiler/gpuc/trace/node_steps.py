@@ -20,7 +20,7 @@ from gpuc.kubernetes.node_pool import AWS, HOSTNAME
 from gpuc.objects.object_set import dig
 from gpuc.trace.cluster_index import ClusterIndex
 from gpuc.trace.flavors import topology_level
-from gpuc.trace.node_capacity import capacity_step, other_nodes, unknown_resources
+from gpuc.trace.node_capacity import capacity_step, other_nodes_message, unknown_resources_message
 from gpuc.trace.node_fields import reason_step, selection_step, with_volume_terms
 from gpuc.trace.nodes import MatchingPool, PodDemand, matching_pools, pod_demand, pods_per_node
 from gpuc.trace.packing import Load, packing_steps
@@ -72,7 +72,7 @@ def topology_steps(
         message = f"no topology domains at level: {level or 'any'}; flavor {flavor.name} has no static node pool"
         yield step("failed", message)
     if room < (whole := pods.count // slices.size * slices.size):
-        hidden = unknown_resources(cluster, static, requests)
+        hidden = unknown_resources_message(cluster, static, requests)
         refusal = topology_refusal(flavor.topology, room, whole)
         yield step("unknown", hidden) if hidden else step("failed", refusal)
         return
@@ -159,7 +159,7 @@ def _no_pool(cluster: ClusterIndex, pods: PodSet, demand: PodDemand, result: Tra
     """Returns the step for pods that no node pool accepts: failed, or unknown if other nodes can exist."""
     accepted, reasons = matching_pools(cluster, demand)
     placement = result.placements.get(pods.name)
-    outside = other_nodes(cluster, demand, placement.flavors if placement else ())
+    outside = other_nodes_message(cluster, demand, placement.flavors if placement else ())
     if outside:
         return Step(Stage.NODE_POOL, "unknown", outside, pods=pods.name)
     if accepted:

@@ -15,7 +15,7 @@ from gpuc.diagnostics.words import first_names
 from gpuc.kubernetes.amounts import CPU, MEMORY, PODS, Amounts, counted, described, pods_that_fit, quantity_text
 from gpuc.kubernetes.node_pool import AWS
 from gpuc.kubernetes.selector import Requirement, Selector
-from gpuc.kubernetes.toleration import Toleration, missing_tolerations, untolerated
+from gpuc.kubernetes.toleration import Toleration, toleration_fix, untolerated
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig
 from gpuc.objects.selectors import equal_labels, node_terms, tolerations
@@ -102,7 +102,7 @@ def _matching_pools(cluster: ClusterIndex, pods: PodDemand) -> tuple[list[Matchi
         taint = untolerated(pool.taints, pods.tolerations)
         if taint is not None:
             message = f"node pool {pool.name} has the taint {taint}, which neither the pods nor their flavors tolerate"
-            fix = missing_tolerations(pool.taints, pods.tolerations)
+            fix = toleration_fix(pool.taints, pods.tolerations)
             tainted.append(UnschedulableReason(message, pool.manifest, pool.place((*TAINTS, taint.index)), fix))
             continue
         matches.append(_match(pool, cluster.rooms[pool], possible_terms))

@@ -11,7 +11,7 @@ from gpuc.cluster.pool import Pool, named
 from gpuc.diagnostics.spelling import alternatives, misspelt, write
 from gpuc.kubernetes.node_pool import WELL_KNOWN, normal
 from gpuc.kubernetes.selector import Domain, Requirement, Selector
-from gpuc.kubernetes.toleration import Taint, Toleration, agent_of, missing_tolerations, untolerated
+from gpuc.kubernetes.toleration import Taint, Toleration, agent_of, toleration_fix, untolerated
 from gpuc.manifest.manifest import RunsOn
 from gpuc.model.names import GPUS_TAINT, SYSTEM_TAINT
 from gpuc.objects.object_set import dig, pairs
@@ -111,7 +111,7 @@ def refusal(
     shown = [f"{group.title} the taint {taint}" for group, taint in tainted[:_MAX_NODES]]
     first, more = tainted[0][0], " and more" if len(tainted) > _MAX_NODES else ""
     is_certain = first is SYSTEM_NODES or len(tainted) == 1
-    fix = missing_tolerations(first.taints, tolerations) if is_certain else ""
+    fix = toleration_fix(first.taints, tolerations) if is_certain else ""
     return Refusal(f"no node takes the pods: {', '.join(shown)}{more}", fix)
 
 

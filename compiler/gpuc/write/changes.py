@@ -27,6 +27,8 @@ _ORDER = (*_SECTIONS.values(), *_FOLDERS.values())
 def changes(plan: "Plan", outputs: "Sequence[Output]") -> tuple[ClusterChange, ...]:
     """Returns the changes of a write by cluster, sorted; the subjects are in the order of the spec's sections.
 
+    Both gpuc.lock, of the old and of the new output, have the spec paths of each file, so no object is read for this.
+
     Args:
         plan: the plan that was written.
         outputs: the output of all clusters that were compiled.

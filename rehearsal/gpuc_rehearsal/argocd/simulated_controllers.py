@@ -1,6 +1,7 @@
 """Simulates controllers that do not run: those of a cloud, the GPU Operator, and the programs of charts of users.
 
-kwok makes the pods of these charts ready as soon as the scheduler has found nodes.
+kwok makes the pods of these charts ready as soon as the scheduler has found nodes. The images of charts are no programs
+of this machine, and mistakes of the spec (nodes, order, permissions, names) are seen without them.
 """
 
 import base64

@@ -2,8 +2,8 @@
 
 Every suite is a function `(spec) -> Iterator[Case]`, which reads only the spec. Expected outcomes therefore do not
 depend on the run. The test cases of a batch run at the same time, even if they belong to different suites; the
-outcome of a test case does not depend on the other test cases of the batch. Batches run one after another. The objects
-of a batch are deleted before the next batch starts.
+outcome of a test case does not depend on the other test cases of the batch. Batches run one after another, because test
+cases that run alone would take an hour. The objects of a batch are deleted before the next batch starts.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator

@@ -61,7 +61,7 @@ def refusals(before: Answers, after: Answers) -> dict[str, Attempt]:
 
 
 def to_restart(work: Sequence[Filling], changed: Iterable[ObjectKey]) -> list[list[Filling]]:
-    """Returns the workloads without nodes that a change of queues or of limits of a namespace concerns.
+    """Returns the workloads to start again: a change of queues or limits concerns them, and they only use quota.
 
     The workloads of a ClusterQueue are one group. Groups are restarted one after another, because a workload that
     waits can borrow the quota that the stopped workloads of another queue do not use.

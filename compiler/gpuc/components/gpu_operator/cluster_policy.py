@@ -157,7 +157,8 @@ def _toolkit(cluster: Cluster, pool: Pool) -> Body:
 def _device_plugin(cluster: Cluster, pool: Pool) -> Body:
     if pool.image.device_plugin == "image":
         return {"enabled": False}
-    # The toolkit of the operator injects devices by CDI. The toolkit of an image reads the volume mounts.
+    # The toolkit of the operator injects devices by CDI. The toolkit of an image reads the volume mounts. Each way to
+    # give GPUs to a container is also a way around their isolation, so no other way is enabled.
     strategy = "cdi-cri,cdi-annotations,volume-mounts" if pool.image.toolkit == "operator" else "volume-mounts"
     return {
         "enabled": True,

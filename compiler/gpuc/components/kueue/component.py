@@ -94,7 +94,8 @@ def _configuration(cluster: Cluster) -> Body:
         # A member could make a Job elastic with an annotation, and add pods without a change of the Workload.
         # Source: kubernetes-sigs/kueue v0.19.2 pkg/features/kube_features.go (on by default), pkg/controller/jobs/job
         # The succeeded Jobs of a JobSet run again if the JobSet restarts. With ReclaimablePods, Kueue would not count
-        # their pods any more, and could not evict the JobSet, because its webhook refuses a smaller count.
+        # their pods any more, and could not evict the JobSet, because its webhook refuses a smaller count. Without it,
+        # the quota of finished pods stays in use until the last pod of the run has finished.
         # Source: kubernetes-sigs/kueue v0.19.2 pkg/controller/jobs/jobset/jobset_controller.go (ReclaimablePods),
         # pkg/webhooks/workload_webhook.go (validateReclaimablePodsUpdate), pkg/controller/jobframework/reconciler.go;
         # kubernetes-sigs/jobset v0.12.0 pkg/controllers/failure_policy.go (failurePolicyRecreateAll)
@@ -112,7 +113,8 @@ def _wait_for_pods_ready(cluster: Cluster) -> Body:
     minutes = f"{pods_ready_minutes(cluster)}m"
     return {
         "timeout": minutes,
-        # A pod that lost its node waits for a new node, which needs the same boot time.
+        # A pod that lost its node waits for a new node, which needs the same boot time. With a shorter timeout, Kueue
+        # would evict the workload before the new node is ready.
         "recoveryTimeout": minutes,
         "blockAdmission": False,
         "requeuingStrategy": {

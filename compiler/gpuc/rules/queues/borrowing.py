@@ -123,7 +123,7 @@ def borrowed_beyond_lent(member: Member, keys: Iterable[Key]) -> Iterator[Found]
 
 
 def _lenders(cohort: Cohort, queue: Queue, pool: str) -> list[Related]:
-    """Returns the places of what the other queues of the cohort lend of a pool, or of their quota without `lend`."""
+    """Returns the places where the other queues of a cohort say what they lend of a pool: `lend`, or else the quota."""
     related = []
     for other in cohort.queues:
         quota = other.spec.quota.get(pool)

@@ -9,7 +9,7 @@ from gpuc.model import Cluster
 from gpuc.substrates.eks.chapters.access import members, service_accounts
 from gpuc.substrates.eks.chapters.connections import network
 from gpuc.substrates.eks.chapters.nodes import capacity, instance_types, placement, system_nodes, topology
-from gpuc.substrates.eks.karpenter.alerts import node_pools
+from gpuc.substrates.eks.karpenter.alerts import node_pool_pattern
 from gpuc.substrates.eks.scaling import aws, eks
 from gpuc.substrates.eks.section import SECTIONS
 
@@ -25,7 +25,7 @@ def _values(cluster: Cluster) -> Mapping[str, object]:
 
 
 def _nodes_metric(cluster: Cluster) -> str:
-    pools = node_pools(cluster.pools)
+    pools = node_pool_pattern(cluster.pools)
     return f'count(karpenter_nodes_allocatable{{nodepool=~"{pools}"}}) > 0'
 
 

@@ -27,7 +27,7 @@ def is_replaceable(pair: PoolPair) -> bool:
 
 
 def replaced_words(nodes: str, pairs: Sequence[PoolPair], cluster: Cluster | None, misfits: Sequence[str] = ()) -> str:
-    """Returns that Karpenter replaces nodes of NodePools, when and at which pace, or that Karpenter replaces none.
+    """Returns in words whether Karpenter replaces drifted nodes; if it does, when and at which pace.
 
     Args:
         nodes: the nodes in words.

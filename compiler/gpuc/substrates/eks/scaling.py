@@ -30,7 +30,10 @@ BLOCK_DRAIN_MINUTES = 40
 Source: aws/karpenter-provider-aws v1.14.1 website/content/en/docs/tasks/odcrs.md, capacity blocks
 """
 SYSTEM_CPU_MILLI = 1000
-"""CPU that training nodes reserve for the system, because pinned cores of pods need complete cores."""
+"""CPU that training nodes reserve for the system, because pinned cores of pods need complete cores.
+
+The EC2NodeClass has it, so that Karpenter and the quotas count the same cores. One core is an estimate.
+"""
 GP3_THROUGHPUT, GP3_IOPS, IOPS_PER_MIB = 125, 3000, 4
 """Defaults of EC2 for a gp3 volume, and the least I/O operations per second for each MiB/s of throughput.
 

@@ -32,13 +32,13 @@ def flavor_changes(change: Change) -> Impacts:
 def _flavor_texts(pair: Pair) -> Iterator[str]:
     old, new = (value or {} for value in pair.values("spec", "nodeLabels"))
     if old != new:
-        yield f"workloads select nodes with {_labels(new)} instead of {_labels(old)}"
+        yield f"workloads select nodes with {_label_words(new)} instead of {_label_words(old)}"
     tolerations = [[_toleration(row) for _, row in items(rows)] for rows in pair.values("spec", "tolerations")]
     if added := [text for text in tolerations[1] if text not in tolerations[0]]:
         yield f"workloads that start tolerate {', '.join(added)}; workloads that run do not"
 
 
-def _labels(value: Any) -> str:
+def _label_words(value: Any) -> str:
     return ", ".join(f"{key}={label}" for key, label in pairs(value)) or "any labels"
 
 

@@ -18,7 +18,7 @@ Source: kubernetes-sigs/karpenter v1.14.1 pkg/controllers/nodeclaim/lifecycle (l
 """
 
 
-def node_pools(pools: Iterable[Pool]) -> str:
+def node_pool_pattern(pools: Iterable[Pool]) -> str:
     """Returns a regular expression for the names of the NodePools of pools."""
     return any_of(name for pool in pools for name in eks(pool).node_pools)
 
@@ -26,7 +26,7 @@ def node_pools(pools: Iterable[Pool]) -> str:
 def capacity_alerts(cluster: Cluster) -> Iterator[Alert]:
     """Yields alerts for missing capacity, unused reservations, spot interruptions, and capacity blocks that end."""
     yield _no_capacity(cluster)
-    yield alert("GpucPoolFull", pools=node_pools(cluster.pools))
+    yield alert("GpucPoolFull", pools=node_pool_pattern(cluster.pools))
     for pool in cluster.pools:
         yield from _unused_reservation(pool)
         yield from _idle_reservation(pool)
@@ -41,7 +41,7 @@ def _no_capacity(cluster: Cluster) -> Alert:
 
     Source: kubernetes-sigs/karpenter v1.14.1 pkg/controllers/nodeclaim/lifecycle (launch.go, registration.go)
     """
-    pools = f'nodepool=~"{node_pools(cluster.pools)}"'
+    pools = f'nodepool=~"{node_pool_pattern(cluster.pools)}"'
     failed = events(f'karpenter_nodeclaims_disrupted_total{{{pools},reason="insufficient_capacity"}}', 30)
     started = events(f"karpenter_nodes_created_total{{{pools}}}", 30)
     return alert("GpucNoCapacity", failed=failed, started=started)
@@ -69,7 +69,7 @@ def _idle_reservation(pool: Pool) -> Iterator[Alert]:
     reservations = eks(pool).spec.reservations
     if reservations is None or not reservations.instances:
         return
-    nodes = f'karpenter_nodes_allocatable{{nodepool=~"{node_pools([pool])}",capacity_type="reserved"}}'
+    nodes = f'karpenter_nodes_allocatable{{nodepool=~"{node_pool_pattern([pool])}",capacity_type="reserved"}}'
     reserved = min(reservations.instances, pool.nodes_max)
     yield alert("GpucReservationIdle", ("pool", pool.name), pool=pool.name, nodes=nodes, reserved=reserved)
 
@@ -79,7 +79,7 @@ def _spot(pool: Pool) -> Iterator[Alert]:
     runs = pool.spec.runs
     if "spot" not in eks(pool).spec.purchase or runs is None:
         return
-    selector = f'="{pool.name}"' if not pool.warm_nodes else f'=~"{node_pools([pool])}"'
+    selector = f'="{pool.name}"' if not pool.warm_nodes else f'=~"{node_pool_pattern([pool])}"'
     counter = f'karpenter_nodeclaims_disrupted_total{{nodepool{selector},reason="spot_interrupted"}}'
     if runs.checkpoint_every is None:
         limit = 0
@@ -117,7 +117,7 @@ def _capacity_block(cluster: Cluster, pool: Pool) -> Iterator[Alert]:
 
 def node_alerts(cluster: Cluster) -> Iterator[Alert]:
     """Yields alerts for nodes that do not register, or do not become ready."""
-    pools = node_pools(cluster.pools)
+    pools = node_pool_pattern(cluster.pools)
     counter = f'karpenter_nodeclaims_disrupted_total{{nodepool=~"{pools}",reason=~"{any_of(NOT_REGISTERED)}"}}'
     has_warm = any(pool.warm_nodes for pool in cluster.pools)
     classes = " The NodePool POOL-warm has the EC2NodeClass POOL." if has_warm else ""
@@ -136,7 +136,7 @@ def _unhealthy(cluster: Cluster) -> Iterator[Alert]:
     Source: aws/eks-node-monitoring-agent v1.7.0 (condition AcceleratedHardwareReady); kubernetes-sigs/karpenter v1.14.1
     pkg/controllers/node/health (more than 20 % of a NodePool, rounded up, stop the repair; the counter)
     """
-    pools = node_pools(cluster.gpu_pools)
+    pools = node_pool_pattern(cluster.gpu_pools)
     nodes = f'operator_node_status_condition_count{{karpenter_sh_nodepool=~"{pools}",type="%s"%s}}'
     broken = nodes % ("AcceleratedHardwareReady", ',status="False"')
     yield alert("GpucUnhealthyNode", broken=broken)

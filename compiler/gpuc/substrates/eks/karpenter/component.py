@@ -197,6 +197,7 @@ COMPONENT = parts.Component(
         parts.Folder("karpenter/config", "FlowSchemas", 0),
         parts.Folder(
             "karpenter/pools", "node pools", 20, is_protected=True,
+            # Only hashes: with RespectIgnoreDifferences, Argo CD would never apply an ignored field, such as a limit.
             ignored=(
                 _ignored_hash(KARPENTER, "NodePool", "nodepool-hash"),
                 _ignored_hash(KARPENTER_AWS, "EC2NodeClass", "ec2nodeclass-hash"),

@@ -95,7 +95,9 @@ def _warm_node_pool(cluster: Cluster, pool: Pool) -> Body:
 
     Karpenter cannot change a NodePool between static and dynamic, and a NodePool has no minimum. A CapacityBuffer is no
     minimum either: it keeps free capacity beside the used capacity, and its feature gate is alpha. The warm nodes are
-    not spot capacity if the pool has another option, because EC2 can take spot nodes back at any time.
+    not spot capacity if the pool has another option, because EC2 can take spot nodes back at any time. Argo CD prunes
+    the NodePool when the spec has no `min` any more, also with `prune: confirm`: the pool is still in the spec, so no
+    `leaving` could announce the removal.
 
     Source: kubernetes-sigs/karpenter v1.14.1 pkg/apis/v1/nodepool.go, pkg/controllers/capacitybuffer
     """
