@@ -200,15 +200,13 @@ def _refused(index: Index) -> set[str]:
 
 
 def _names(sharing: Any) -> Iterator[str]:
-    """Yields the names of shared resources; with MPS, and without a new name, they are those of unshared devices."""
-    for _, row in items(dig(sharing, "resources")):
-        name, new_name = dig(row, "name"), dig(row, "rename")
-        if isinstance(new_name, str):
-            yield new_name
-        elif isinstance(name, str) and dig(sharing, "renameByDefault") is True:
-            yield f"{name}{SHARED}"
-        elif isinstance(name, str):
-            yield name
+    """Yields the names of shared resources. Without renameByDefault, they are those of unshared devices.
+
+    Source: NVIDIA/k8s-device-plugin v0.20.0 api/config/v1/replicas.go (disableResoureRenaming): rename is ignored
+    """
+    suffix = SHARED if dig(sharing, "renameByDefault") is True else ""
+    names = (dig(row, "name") for _, row in items(dig(sharing, "resources")))
+    yield from (f"{name}{suffix}" for name in names if isinstance(name, str))
 
 
 @check(NO_ROOM)
