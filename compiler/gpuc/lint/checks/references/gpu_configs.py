@@ -2,6 +2,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
+from gpuc.cluster.application import application_in
 from gpuc.cluster.index import Index
 from gpuc.cluster.pool import Pool
 from gpuc.cluster.pool_fields import LABELS, TAINTS
@@ -254,14 +255,19 @@ def settings(objects: ObjectSet) -> Findings:
 
 def _keys(index: Index, settings: Any, owner: str) -> Findings:
     facts = component_named(CHART)
+    sources = (source for source in index.delivery.sources if source.chart == CHART)
+    homes = {application_in(source.application).destination.namespace for source in sources} - {""}
     for value in facts.config_maps if facts else ():
         config, is_off = dig(settings, *value.path), dig(settings, value.path[0], "enabled") is False
         named = [row for row in index.tree.of("", "ConfigMap") if row.name == dig(config, "name")]
         keys = [key for field in ("data", "binaryData") for row in named for key, _ in pairs(dig(row.body, field))]
-        is_mounted = value.mounted_key and not is_off and dig(config, "create") is not True
-        if is_mounted and len(named) == 1 and keys and value.mounted_key not in keys:
-            message = f"{'.'.join(value.path)}.name of {owner} is this ConfigMap, and the pods mount its key "
-            message += f"{value.mounted_key}, which it lacks"
+        is_read = not is_off and dig(config, "create") is not True
+        subject = f"{'.'.join(value.path)}.name of {owner} is this ConfigMap, and the pods"
+        if is_read and homes and named and all(row.namespace and row.namespace not in homes for row in named):
+            message, path = f"{subject} are in namespace {', '.join(sorted(homes))}", ("metadata", "namespace")
+            yield ObjectFinding(NO_CONFIG, named[0], path, message, needs="all objects")
+        elif is_read and value.mounted_key and len(named) == 1 and keys and value.mounted_key not in keys:
+            message = f"{subject} mount its key {value.mounted_key}, which it lacks"
             yield ObjectFinding(NO_CONFIG, named[0], ("data",), message, on_key=True, needs="one cluster")
 
 
