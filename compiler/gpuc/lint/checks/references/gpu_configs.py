@@ -240,7 +240,7 @@ def _excess(devices: Any) -> str:
     return f"{needed}; a GPU has {_COMPUTE} compute slices and {_MEMORY} memory slices"
 
 
-@check(NO_CONFIG, MIXED_LAYOUT, OPERATOR_KEPT_OFF)
+@check(NO_CONFIG, MIXED_LAYOUT, OPERATOR_KEPT_OFF, NO_ROOM)
 def settings(objects: ObjectSet) -> Findings:
     """Yields findings about mounted keys, MIG layouts and taints that do not fit the settings of the GPU operator."""
     index = objects.once(Index)
@@ -249,6 +249,7 @@ def settings(objects: ObjectSet) -> Findings:
         strategy = dig(spec, "mig", "strategy")
         if strategy == "single" or (strategy is None and policy is None):  # the default of the chart
             yield from _mixed_layouts(index, policy)
+        yield from _foreign_profiles(index, policy)
     if (values := policy_values(index.tree)) is not None:
         yield from _not_discovered(index, values)
 
@@ -280,6 +281,21 @@ def _mixed_layouts(index: Index, policy: Manifest | None) -> Findings:
             path = (*pool.place(LABELS), *((MIG_CONFIG_LABEL,) if MIG_CONFIG_LABEL in pool.labels else ()))
             message = f"the MIG strategy of the GPU operator is single, but the layout {name} has {' and '.join(kinds)}"
             yield ObjectFinding(MIXED_LAYOUT, pool.manifest, path, message)
+
+
+def _foreign_profiles(index: Index, policy: Manifest | None) -> Findings:
+    """Yields findings about selected MIG layouts with profiles that no GPU of the node pool has."""
+    known = [row for row in configurations(index) if row.part == MIG_MANAGER and row.policy is policy]
+    for pool in index.nodes.pools:
+        layout = known[0].texts.get(pool.labels.get(MIG_CONFIG_LABEL, "")) if known else None
+        types = [pool.catalog.instances.get(name) for name in pool.listed_types]
+        sets = [pool.catalog.profile_sets.get(instance.gpu) if instance else None for instance in types]
+        own = {name for row in sets if row for name in row.profiles}
+        entries = (dig(entry, "mig-devices") for _, entry in items(layout) if not dig(entry, "device-filter"))
+        wanted = [str(profile) for devices in entries for profile, count in pairs(devices) if count]
+        if own and all(sets) and (foreign := [profile for profile in wanted if profile not in own]):
+            message = f"the layout has {foreign[0]}, which no GPU of the pool has; it has {', '.join(sorted(own))}"
+            yield ObjectFinding(NO_ROOM, pool.manifest, (*pool.place(LABELS), MIG_CONFIG_LABEL), message)
 
 
 def _kinds(layout: Any) -> list[str]:
