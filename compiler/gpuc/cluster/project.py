@@ -83,12 +83,12 @@ class Project:
         return permits
 
     def permits_application(self, namespace: str) -> bool:
-        """Returns whether Applications of a namespace may name the project; an empty namespace is not known."""
+        """Returns whether Applications of a namespace may name the project; an empty one or /regex/ is not known."""
         known = [
             name for _, name in items(dig(self.manifest.body, "spec", "sourceNamespaces")) if isinstance(name, str)
         ]
         return not (namespace and self.manifest.namespace) or any(
-            _matches(pattern, namespace) for pattern in (self.manifest.namespace, *known)
+            pattern.startswith("/") or _matches(pattern, namespace) for pattern in (self.manifest.namespace, *known)
         )
 
     def permits_kind(self, kind: KindName, *, namespaced: bool) -> bool:

@@ -50,12 +50,12 @@ _OF_KARPENTER = {
 }
 """The version of Karpenter that removed a version of a kind, and what to use.
 
-Source: karpenter.sh/docs/upgrading/upgrade-guide (0.33 and 1.1)
+Source: aws/karpenter-provider-aws v1.14.1 website/content/en/preview/upgrading/upgrade-guide.md (0.33.0 and 1.1.0)
 """
 _WITHOUT_OLD_KARPENTER = 32
 """The minor version of Kubernetes from which no version of Karpenter that serves these kinds supports it.
 
-Source: karpenter.sh/docs/upgrading/compatibility
+Source: aws/karpenter-provider-aws v1.14.1 website/content/en/preview/upgrading/compatibility.md (1.32: >= 1.2)
 """
 _REMOVED = {(api, kind): (minor, use) for api, kinds, minor, use in _ROWS for kind in kinds.split()}
 

@@ -83,7 +83,7 @@ def with_replicas_of_autoscalers(
         objects: objects with the autoscalers.
 
     Source: k8s.io/kubernetes v1.35.4 pkg/controller/podautoscaler/horizontal.go, reconcileAutoscaler; kedacore/keda
-    commit 01305c8 pkg/scaling/executor/scale_scaledobjects.go, RequestScale
+    v2.20.2 pkg/scaling/executor/scale_scaledobjects.go, RequestScale
     """
     declared = count_or(dig(manifest.body, "spec", "replicas"), 1)
     scalers = [scaler for scaler in objects if scaler.namespace in namespaces and scales(scaler, manifest)]

@@ -36,7 +36,12 @@ def reported(*texts: str, is_complete: bool = False) -> list[tuple[str, str, str
 
 def ids(*texts: str, is_complete: bool = False) -> list[str]:
     """The ids of all findings of YAML texts."""
-    return [finding.rule.id for finding in findings(tree(*texts, is_complete=is_complete))]
+    return [finding.rule.id for finding in judged(tree(*texts, is_complete=is_complete))]
+
+
+def judged(objects: ObjectSet) -> list[ObjectFinding]:
+    """The findings in objects, in partial input without those that say that they need all objects."""
+    return [row for row in findings(objects) if objects.is_complete or "all objects" not in (row.needs or "")]
 
 
 @cache
@@ -60,7 +65,7 @@ def example_charts(name: str) -> Mapping[str, Any]:
 def findings_of(manifests: Iterable[Manifest], *, is_complete: bool, charts_of: str = "") -> list[ObjectFinding]:
     """The findings in these objects, with the chart values of an example."""
     values = example_charts(charts_of) if charts_of else None
-    return list(findings(ObjectSet(manifests, is_complete=is_complete, values=values)))
+    return judged(ObjectSet(manifests, is_complete=is_complete, values=values))
 
 
 def replaced(manifests: Iterable[Manifest], old: Manifest, new: Manifest) -> list[Manifest]:

@@ -153,5 +153,5 @@ def autoscalers(objects: ObjectSet) -> Findings:
         other = first.setdefault((place, home_namespace(scaler), *map(str, scaled(scaler))), scaler)
         is_moved = "scaledobject.keda.sh/transfer-hpa-ownership" in scaler.annotations
         if (other.kind, other.name) != (scaler.kind, scaler.name) and not is_moved:
-            message = f"{other} scales the same workload, and each undoes what the other does"
+            message = f"{other} scales the same workload; Kubernetes stops both, or KEDA refuses the second"
             yield ObjectFinding(TWO_AUTOSCALERS, scaler, ("spec", "scaleTargetRef"), message)

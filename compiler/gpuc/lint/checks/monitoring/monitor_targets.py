@@ -21,32 +21,16 @@ from gpuc.objects.selectors import selector, wanted_labels
 WRONG_NAMESPACES = rule_of("MON001")
 NO_TARGETS = rule_of("MON002")
 NOT_SELECTED = rule_of("MON003")
-NOT_SCRAPED = rule_of("MON004")
 STACK = "kube-prometheus-stack"
+_OF_STACK = f"the Prometheus of {STACK}"
 _FIELDS = {"PrometheusRule": "rule", "ServiceMonitor": "serviceMonitor", "PodMonitor": "podMonitor", "Probe": "probe"}
-_READERS = {"Prometheus", "PrometheusAgent", "ThanosRuler", "VMAgent", "VMAlert", "OpenTelemetryCollector"}
+_READERS = {"PrometheusAgent", "ThanosRuler", "VMAgent", "VMAlert", "OpenTelemetryCollector"}
 _READING_CHARTS = ("alloy", "k8s-monitoring", "victoria-metrics", "opentelemetry", "grafana-agent", "thanos", "mimir")
 """Kinds, and parts of the names of charts, that may read the objects too."""
 _WITHOUT_TARGETS = frozenset(
     ("ConfigMap", "LimitRange", "NetworkPolicy", "ResourceQuota", "Role", "RoleBinding", "Secret", "ServiceAccount")
 )
 """Kinds of objects that create no services and no pods."""
-
-
-@check(NOT_SCRAPED)
-def selected(objects: ObjectSet) -> Findings:
-    """Yields findings about monitors whose labels no Prometheus of the input selects."""
-    programs = objects.of(MONITORING, "Prometheus")
-    for monitor in objects.once(monitors) if programs else ():
-        field = f"{monitor.kind[:1].lower()}{monitor.kind[1:]}Selector"
-        selectors = [dig(program.body, "spec", field) for program in programs]
-        # A null selector selects nothing, and one that cannot be read may select anything.
-        known = [selector(raw) if isinstance(raw, dict) else None for raw in selectors]
-        own = labels(monitor.manifest.labels)
-        if known and all(found is not None and not matches(found, own) for found in known):
-            wanted = ", ".join(sorted({key for raw in selectors for _, key, _ in wanted_labels(raw, ())}))
-            message = f"{programs[0]} selects no monitor with these labels; its {field} wants {wanted}"
-            yield ObjectFinding(NOT_SCRAPED, monitor.manifest, ("metadata", "labels"), message)
 
 
 @check(WRONG_NAMESPACES, NO_TARGETS)
@@ -218,29 +202,46 @@ def _sets(value: Any, keys: tuple[str, ...]) -> bool:
 
 @check(NOT_SELECTED)
 def unselected(objects: ObjectSet) -> Findings:
-    """Yields a finding for every object that the only Prometheus of the input does not select.
+    """Yields a finding for every rule and monitor that no Prometheus of the input selects by its labels."""
+    programs = _programs(objects)
+    for manifest in objects.manifests if programs else ():
+        field = _FIELDS.get(manifest.kind) if group(manifest) == MONITORING else None
+        # A null selector selects nothing, or the configuration is not by objects; the chart renders {{ in a selector.
+        raws = [by_field.get(field) for _, by_field in programs]
+        known = [raw for raw in raws if isinstance(raw, dict) and "{{" not in str(raw)]
+        own = labels(manifest.labels)
+        if len(known) == len(programs) and not any(matches(selector(raw), own) for raw in known):
+            rows = [row for raw in known for row in wanted_labels(raw, ())]
+            wanted = sorted({f"{key}: {' or '.join(values)}" for _, key, values in rows})
+            message = f"{programs[0][0]} does not select these labels; its {field}Selector wants {', '.join(wanted)}"
+            fix = f"add the label {wanted[0]}" if len(wanted) == 1 and " or " not in wanted[0] else ""
+            needs = None if programs[-1][0] == _OF_STACK else "all objects"
+            yield ObjectFinding(NOT_SELECTED, manifest, ("metadata", "labels"), message, fix, needs=needs)
 
-    Without own selectors, it selects the objects with the label of the Helm release.
+
+def _programs(objects: ObjectSet) -> list[tuple[str, dict[str | None, Any]]]:
+    """Returns each Prometheus and its selectors by field; nothing if other programs may read the objects too.
+
+    Without own selectors, the chart makes a Prometheus that selects the objects with the label of the Helm release.
     """
     values, installed = objects.values.get(STACK), list(_installed(objects))
     releases = [release for chart, release in installed if chart == STACK]
+    found: list[tuple[str, dict[str | None, Any]]] = [
+        (str(row), {field: dig(row.body, "spec", f"{field}Selector") for field in _FIELDS.values()})
+        for row in objects.of(MONITORING, "Prometheus")
+    ]
+    if values is not None or releases:
+        is_off = dig(values, "prometheus", "enabled") is False or dig(values, "thanosRuler", "enabled") is True
+        if values is None or len(releases) != 1 or is_off:
+            return []
+        spec, by_release = dig(values, "prometheus", "prometheusSpec"), {"matchLabels": {"release": releases[0]}}
+        defaults = {
+            field: {} if dig(spec, f"{field}SelectorNilUsesHelmValues") is False else by_release
+            for field in _FIELDS.values()
+        }
+        found.append((_OF_STACK, {name: dig(spec, f"{name}Selector") or defaults[name] for name in defaults}))
     others = any(part in chart for chart, _ in installed for part in _READING_CHARTS)
-    others = others or any(row.kind in _READERS for row in objects.manifests)
-    is_off = dig(values, "prometheus", "enabled") is False or dig(values, "thanosRuler", "enabled") is True
-    if values is None or len(releases) != 1 or others or is_off:
-        return
-    spec = dig(values, "prometheus", "prometheusSpec")
-    for manifest in objects.manifests:
-        field = _FIELDS.get(manifest.kind) if group(manifest) == MONITORING else None
-        own = dig(spec, f"{field}Selector")
-        if field is None or (not own and dig(spec, f"{field}SelectorNilUsesHelmValues") is False):
-            continue
-        raw = own if isinstance(own, dict) and own else {"matchLabels": {"release": releases[0]}}
-        if not matches(selector(raw), labels(manifest.labels)):
-            wanted = [f"{key}: {value}" for key, value in labels(raw.get("matchLabels")).items()]
-            message = f"the Prometheus of {STACK} selects only other {manifest.kind}s, by {field}Selector"
-            fix = f"add the label {wanted[0]}" if len(wanted) == 1 else ""
-            yield ObjectFinding(NOT_SELECTED, manifest, ("metadata", "labels"), message, fix)
+    return [] if others or any(row.kind in _READERS for row in objects.manifests) else found
 
 
 def _installed(objects: ObjectSet) -> Iterator[tuple[str, str]]:

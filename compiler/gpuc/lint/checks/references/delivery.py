@@ -31,7 +31,8 @@ _DEFINERS = {
 }
 """The kinds from which a controller makes a CustomResourceDefinition: the kind and the group in it, and the default.
 
-Source: gatekeeper v3.23.0 pkg/controller/constrainttemplate; crossplane v2 apis/apiextensions; kro v0.5 api/v1alpha1
+Source: gatekeeper v3.23.0 pkg/controller/constrainttemplate; crossplane v2.3.4 apis/apiextensions/v2/xrd_types.go;
+kubernetes-sigs/kro v0.9.3 api/v1alpha1/resourcegraphdefinition_types.go
 """
 FURTHER_GROUPS: dict[str, tuple[str, ...]] = {"lws": ("leaderworkerset.x-k8s.io",)}
 """API groups by chart, for charts that no component of gpuc installs. Source: chart of lws v0.9"""

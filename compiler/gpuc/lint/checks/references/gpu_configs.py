@@ -2,6 +2,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
+from gpuc.cluster.application import application_in
 from gpuc.cluster.index import Index
 from gpuc.cluster.pool import Pool
 from gpuc.cluster.pool_fields import LABELS, TAINTS
@@ -200,15 +201,13 @@ def _refused(index: Index) -> set[str]:
 
 
 def _names(sharing: Any) -> Iterator[str]:
-    """Yields the names of shared resources; with MPS, and without a new name, they are those of unshared devices."""
-    for _, row in items(dig(sharing, "resources")):
-        name, new_name = dig(row, "name"), dig(row, "rename")
-        if isinstance(new_name, str):
-            yield new_name
-        elif isinstance(name, str) and dig(sharing, "renameByDefault") is True:
-            yield f"{name}{SHARED}"
-        elif isinstance(name, str):
-            yield name
+    """Yields the names of shared resources. Without renameByDefault, they are those of unshared devices.
+
+    Source: NVIDIA/k8s-device-plugin v0.20.0 api/config/v1/replicas.go (disableResoureRenaming): rename is ignored
+    """
+    suffix = SHARED if dig(sharing, "renameByDefault") is True else ""
+    names = (dig(row, "name") for _, row in items(dig(sharing, "resources")))
+    yield from (f"{name}{suffix}" for name in names if isinstance(name, str))
 
 
 @check(NO_ROOM)
@@ -241,7 +240,7 @@ def _excess(devices: Any) -> str:
     return f"{needed}; a GPU has {_COMPUTE} compute slices and {_MEMORY} memory slices"
 
 
-@check(NO_CONFIG, MIXED_LAYOUT, OPERATOR_KEPT_OFF)
+@check(NO_CONFIG, MIXED_LAYOUT, OPERATOR_KEPT_OFF, NO_ROOM)
 def settings(objects: ObjectSet) -> Findings:
     """Yields findings about mounted keys, MIG layouts and taints that do not fit the settings of the GPU operator."""
     index = objects.once(Index)
@@ -250,20 +249,26 @@ def settings(objects: ObjectSet) -> Findings:
         strategy = dig(spec, "mig", "strategy")
         if strategy == "single" or (strategy is None and policy is None):  # the default of the chart
             yield from _mixed_layouts(index, policy)
+        yield from _foreign_profiles(index, policy)
     if (values := policy_values(index.tree)) is not None:
         yield from _not_discovered(index, values)
 
 
 def _keys(index: Index, settings: Any, owner: str) -> Findings:
     facts = component_named(CHART)
+    sources = (source for source in index.delivery.sources if source.chart == CHART)
+    homes = {application_in(source.application).destination.namespace for source in sources} - {""}
     for value in facts.config_maps if facts else ():
         config, is_off = dig(settings, *value.path), dig(settings, value.path[0], "enabled") is False
         named = [row for row in index.tree.of("", "ConfigMap") if row.name == dig(config, "name")]
         keys = [key for field in ("data", "binaryData") for row in named for key, _ in pairs(dig(row.body, field))]
-        is_mounted = value.mounted_key and not is_off and dig(config, "create") is not True
-        if is_mounted and len(named) == 1 and keys and value.mounted_key not in keys:
-            message = f"{'.'.join(value.path)}.name of {owner} is this ConfigMap, and the pods mount its key "
-            message += f"{value.mounted_key}, which it lacks"
+        is_read = not is_off and dig(config, "create") is not True
+        subject = f"{'.'.join(value.path)}.name of {owner} is this ConfigMap, and the pods"
+        if is_read and homes and named and all(row.namespace and row.namespace not in homes for row in named):
+            message, path = f"{subject} are in namespace {', '.join(sorted(homes))}", ("metadata", "namespace")
+            yield ObjectFinding(NO_CONFIG, named[0], path, message, needs="all objects")
+        elif is_read and value.mounted_key and len(named) == 1 and keys and value.mounted_key not in keys:
+            message = f"{subject} mount its key {value.mounted_key}, which it lacks"
             yield ObjectFinding(NO_CONFIG, named[0], ("data",), message, on_key=True, needs="one cluster")
 
 
@@ -276,6 +281,21 @@ def _mixed_layouts(index: Index, policy: Manifest | None) -> Findings:
             path = (*pool.place(LABELS), *((MIG_CONFIG_LABEL,) if MIG_CONFIG_LABEL in pool.labels else ()))
             message = f"the MIG strategy of the GPU operator is single, but the layout {name} has {' and '.join(kinds)}"
             yield ObjectFinding(MIXED_LAYOUT, pool.manifest, path, message)
+
+
+def _foreign_profiles(index: Index, policy: Manifest | None) -> Findings:
+    """Yields findings about selected MIG layouts with profiles that no GPU of the node pool has."""
+    known = [row for row in configurations(index) if row.part == MIG_MANAGER and row.policy is policy]
+    for pool in index.nodes.pools:
+        layout = known[0].texts.get(pool.labels.get(MIG_CONFIG_LABEL, "")) if known else None
+        types = [pool.catalog.instances.get(name) for name in pool.listed_types]
+        sets = [pool.catalog.profile_sets.get(instance.gpu) if instance else None for instance in types]
+        own = {name for row in sets if row for name in row.profiles}
+        entries = (dig(entry, "mig-devices") for _, entry in items(layout) if not dig(entry, "device-filter"))
+        wanted = [str(profile) for devices in entries for profile, count in pairs(devices) if count]
+        if own and all(sets) and (foreign := [profile for profile in wanted if profile not in own]):
+            message = f"the layout has {foreign[0]}, which no GPU of the pool has; it has {', '.join(sorted(own))}"
+            yield ObjectFinding(NO_ROOM, pool.manifest, (*pool.place(LABELS), MIG_CONFIG_LABEL), message)
 
 
 def _kinds(layout: Any) -> list[str]:

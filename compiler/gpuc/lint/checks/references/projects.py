@@ -40,8 +40,8 @@ def findings(objects: ObjectSet) -> Findings:
 def _namespaces(application: Application, project: Project, index: Index) -> Findings:
     """Yields findings about the namespace of an Application, and about one that Argo CD should create for it.
 
-    Source: argo-cd v3.5.7 pkg/apis/application/v1alpha1/app_project_types.go (IsAppNamespacePermitted);
-    gitops-engine pkg/sync/sync_context.go (getSyncTasks): the created Namespace is a resource like any other
+    Source: argo-cd v3.5.1 pkg/apis/application/v1alpha1/app_project_types.go (IsAppNamespacePermitted);
+    gitops-engine/pkg/sync/sync_context.go (getSyncTasks): the created Namespace is a resource like any other
     """
     own, subject = application.manifest, f"AppProject {project.name} does not permit"
     if not project.permits_application(own.namespace):

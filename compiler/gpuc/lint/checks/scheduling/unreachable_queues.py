@@ -42,6 +42,7 @@ from gpuc.trace.tracer import trace_workload
 from gpuc.trace.workload import PodSet, Workload, workload_of
 
 _FAMILY = f"{AWS_INSTANCE}family"
+_OF_ALL_POOLS = "all objects, complete template"
 NO_QUOTA = rule_of("SCD001")
 UNADVERTISED = rule_of("SCD002")
 NO_NODE = rule_of("SCD003")
@@ -86,16 +87,21 @@ def findings(objects: ObjectSet) -> Findings:
 
 @check(NEVER_STARTS_IN_INPUT, kinds=(*QUEUES_AND_POOLS, *NAMESPACE_LIMITS, PODS, *POD_NEEDS, *KUEUE_CONFIGURATION))
 def without_queue(objects: ObjectSet) -> Findings:
-    """Yields findings about workloads without a queue that the nodes of the selected node pools cannot hold."""
+    """Yields findings about workloads without a queue that no nodes of their node pools can hold.
+
+    These are the selected node pools, or all node pools for devices such as GPUs if the input is the whole cluster.
+    """
     cluster = objects.once(ClusterIndex)
     for manifest in objects.manifests if cluster.nodes.pools else ():
         own = list(pods_of(manifest))
-        is_selecting = own and all(not pods.queue and own_pools(pods, cluster.nodes) for pods in own)
-        if is_selecting and (work := workload_of(manifest)) is not None:
+        is_selecting = all(own_pools(pods, cluster.nodes) for pods in own)
+        has_devices = any("/" in name for pods in own for _, name in pods.resources())
+        is_judged = own and (is_selecting or has_devices) and not any(pods.queue for pods in own)
+        if is_judged and (work := workload_of(manifest)) is not None:
             step = trace_workload(cluster, work, creation=False).failure
             if step is not None and step.stage is Stage.NODE:
-                path = step.field or own[0].path or ("spec",)
-                yield ObjectFinding(NEVER_STARTS_IN_INPUT, manifest, path, step.message)
+                path, needs = step.field or own[0].path or ("spec",), None if is_selecting else _OF_ALL_POOLS
+                yield ObjectFinding(NEVER_STARTS_IN_INPUT, manifest, path, step.message, needs=needs)
 
 
 def _without_types(cluster: ClusterIndex) -> Findings:
