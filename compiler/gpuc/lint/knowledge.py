@@ -253,7 +253,7 @@ class Knowledge(Struct, dict=True):
 
     @cached_property
     def _patched(self) -> set[str]:
-        return reached(self.files.kustomizations, LISTS_THAT_CHANGE)
+        return reached(self.files.kustomizations, LISTS_THAT_CHANGE) | self.files.partial
 
     @cached_property
     def _labelled(self) -> set[str]:

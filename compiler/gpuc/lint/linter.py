@@ -177,6 +177,7 @@ class Linter(Struct):
             is_name = finding.yields or finding.path in (("metadata", "name"), ("metadata", "namespace"))
             # What fills in the name of an object can replace its other values too.
             names = () if finding.on_key else (finding.manifest.name,)
+            names += tuple(value) if isinstance(value, dict) else ()
             if is_filled_later(value, is_name=is_name, message=finding.message) or any(
                 map(is_filled_later, (*finding.path[-1:], *names))
             ):

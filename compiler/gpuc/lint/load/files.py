@@ -6,9 +6,10 @@ import stat
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import lru_cache
+from typing import Any
 
 from gpuc.diagnostics.usage import UsageError
-from gpuc.documents.reader import YamlText, read
+from gpuc.documents.reader import UNREADABLE, YamlText, read
 
 SUFFIXES = (".yaml", ".yml", ".json")
 SIZE_MAX_BYTES = 256 << 20
@@ -27,7 +28,9 @@ _ENVIRONMENT = re.compile(r"main|((pre|non)-?)?(stag(e|ing)|prod(uction)?)|live|
 """The names of environments beside one with the name test."""
 _WRONG_ON_PURPOSE = re.compile(r"(^|[-_.])(bad(?!ge)|invalid|malformed)|^(error|wrong)[-_](?!page)|[-_]disallowed\.")
 """The names of files that show a mistake. `error-pages.yaml` and `badge.yaml` do not."""
-_TEST_PROGRAM = re.compile(r"^test_.*\.py$|_test\.(go|py)$|\.(test|spec)\.[jt]s$")
+_TEST_PROGRAM = re.compile(r"^test_.*\.py$|_test\.(go|py)$|\.(test|spec)\.[jt]s$|\.sh$")
+_CHANGES = re.compile(r"\b(sed|yq|envsubst|perl)\b")
+"""The programs with which the line of a script changes a file before the apply."""
 _KUSTOMIZATION = re.compile(r"(^|/)kustomization\.ya?ml$")
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
@@ -82,10 +85,12 @@ def tests_of(names: Sequence[str], root: str) -> dict[str, str]:
 
 
 def _words_of_tests(folder: str) -> set[str]:
-    """Returns the words of the test programs in a folder, such as the names of the files that they read."""
+    """Returns the words of the test programs in a folder, and of the lines of scripts that change files."""
     files = [os.path.join(folder, name) for name in os.listdir(folder or os.curdir) if _TEST_PROGRAM.search(name)]
     with suppress(UnreadableError):
-        return {word for file in files for word in re.split(r"[^\w.-]", text_of(file))}
+        lines = ((file, line) for file in files for line in text_of(file).splitlines())
+        read = (line for file, line in lines if not file.endswith(".sh") or _CHANGES.search(line))
+        return {word for line in read for word in re.split(r"[^\w.-]", line)}
     return set()
 
 
@@ -161,3 +166,34 @@ def _is_folder(path: str) -> bool:
         raise UsageError(message) from None
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}") from None
+
+
+_BRACES = re.compile(r"^\s*(?:- )?(?:\{\{|\{%)|[:-]\s+\{\{|^\s*\$\{[^}\n]*\}\s*$", re.MULTILINE)
+_PLACEHOLDER = re.compile(r"\{\{|\{%|%\{|\$\{(?!\w+\})|<%|%\w+%")
+"""The signs of Go, Jinja, Terraform and ERB templates, and of a name that a script replaces."""
+
+
+def is_template(file: str, text: str, parsed: YamlText) -> bool:
+    """Returns whether a text is a template: it has braces outside of YAML strings, or is not YAML where it has one.
+
+    A file of a chart's folder "templates" that is not YAML is a template in any case.
+    """
+    errors = [finding.mark for finding in parsed.findings if finding.id == UNREADABLE.id and finding.mark]
+    if errors:
+        lines = text.splitlines()
+        near = (line for mark in errors for line in lines[mark.line - 1 : mark.line])
+        folder, _, _ = file.replace(os.sep, "/").rpartition("/templates/")
+        is_of_chart = bool(folder) and os.path.exists(os.path.join(folder, "Chart.yaml"))
+        return is_of_chart or bool(_BRACES.search(text)) or any(map(_PLACEHOLDER.search, near))
+    return (
+        ("{{" in text or "{%" in text)
+        and bool(_BRACES.search(text))
+        and any(_has_map_as_key(data) for _, data in parsed.documents)
+    )
+
+
+def _has_map_as_key(value: Any) -> bool:
+    """Returns whether a map in the value has a map as a key, which is how YAML reads `{{ name }}`."""
+    if isinstance(value, dict):
+        return "?" in value or any(_has_map_as_key(child) for child in value.values())
+    return isinstance(value, list) and any(_has_map_as_key(item) for item in value)

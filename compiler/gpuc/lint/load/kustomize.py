@@ -9,6 +9,7 @@ from gpuc.diagnostics.finding import Path
 from gpuc.lint.load.chart_installs import MapDocument
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig, items
+from gpuc.objects.paths import texts
 
 GROUP = "kustomize.config.k8s.io"
 KUSTOMIZATION_NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
@@ -99,6 +100,20 @@ def input_files(kustomizations: list[MapDocument]) -> set[str]:
         names = (name for path, name in input_names(data) if path[0] not in _RESOURCES and "envs" not in path)
         paths |= {os.path.normpath(os.path.join(folder, name)) for name in names if ":" not in name}
     return paths
+
+
+def generator_inputs(files: Iterable[str], generators: Iterable[Manifest]) -> set[str]:
+    """Returns the absolute paths of files that plugins of Kustomize read: those at and below a `path` of the plugin.
+
+    A PolicyGenerator, for example, makes policies of parts of objects.
+    """
+    named = {
+        os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(generator.file)), text))
+        for generator in generators
+        for path, text in texts(generator.document())
+        if path[-1:] == ("path",)
+    }
+    return {file for file in files if any(file == path or file.startswith(f"{path}{os.sep}") for path in named)}
 
 
 def input_names(data: dict[str, Any]) -> Iterator[tuple[Path, str]]:

@@ -11,12 +11,18 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from gpuc.diagnostics.finding import Finding, Path
-from gpuc.documents.reader import UNREADABLE, YamlText
 from gpuc.documents.source_map import SourceMap
 from gpuc.lint import rule_of
 from gpuc.lint.load.chart_installs import MapDocument, is_encrypted
-from gpuc.lint.load.files import SETTINGS, SUFFIXES, UnreadableError, documents_of, text_of
-from gpuc.lint.load.kustomize import generated_objects, input_files, is_kustomization, is_patch, unused_patches
+from gpuc.lint.load.files import SETTINGS, SUFFIXES, UnreadableError, documents_of, is_template, text_of
+from gpuc.lint.load.kustomize import (
+    generated_objects,
+    generator_inputs,
+    input_files,
+    is_kustomization,
+    is_patch,
+    unused_patches,
+)
 from gpuc.manifest.manifest import NOT_IN_BODY, Body, Manifest, manifest_of
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import dig
@@ -77,6 +83,8 @@ class LoadedFiles(Struct):
     """The texts of templates, which are not loaded."""
     live: set[tuple[Any, ...]] = field(default_factory=set)
     """The file and the index of documents that kubectl printed: lists of objects with UIDs."""
+    partial: set[str] = field(default_factory=set)
+    """The absolute paths of files with parts of objects, which plugins of Kustomize read."""
     _files: dict[str, str] = field(default_factory=dict)
     """The files by absolute path."""
     _keys: set[tuple[str, ...]] = field(default_factory=set)
@@ -97,7 +105,7 @@ class LoadedFiles(Struct):
         """Adds the documents of a file."""
         self._files[os.path.abspath(file)] = file
         parsed = documents_of(text, file)
-        if _is_template(file, text, parsed):
+        if is_template(file, text, parsed):
             self.unchecked["templates that are not YAML yet; render the templates and lint the output"] += 1
             self.templates.append(text)
             return
@@ -119,6 +127,9 @@ class LoadedFiles(Struct):
             self.unchecked[_KUSTOMIZATION] += len(self.kustomizations)
         inputs = input_files(self.kustomizations)
         files = {manifest.file for manifest in self.manifests}
+        plugins = (row for row in self.manifests if os.path.abspath(row.file) in inputs)
+        self.partial = generator_inputs(self._files, plugins)
+        self.unnamed = [row for row in self.unnamed if os.path.abspath(row.file) not in self.partial]
         inputs |= unused_patches(files, self.kustomizations)
         if patches := self._leave_out(inputs) & files:
             self.unchecked[_PATCH] += len(patches)
@@ -326,34 +337,3 @@ def as_applied(value: Any, is_builtin: bool, name: str = "") -> Any:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
-_BRACES = re.compile(r"^\s*(?:- )?(?:\{\{|\{%)|[:-]\s+\{\{|^\s*\$\{[^}\n]*\}\s*$", re.MULTILINE)
-_PLACEHOLDER = re.compile(r"\{\{|\{%|%\{|\$\{(?!\w+\})|<%|%\w+%")
-"""The signs of Go, Jinja, Terraform and ERB templates, and of a name that a script replaces."""
-
-
-def _is_template(file: str, text: str, parsed: YamlText) -> bool:
-    """Returns whether a text is a template: it has braces outside of YAML strings, or is not YAML where it has one.
-
-    A file of a chart's folder "templates" that is not YAML is a template in any case.
-    """
-    errors = [finding.mark for finding in parsed.findings if finding.id == UNREADABLE.id and finding.mark]
-    if errors:
-        lines = text.splitlines()
-        near = (line for mark in errors for line in lines[mark.line - 1 : mark.line])
-        folder, _, _ = file.replace(os.sep, "/").rpartition("/templates/")
-        is_of_chart = bool(folder) and os.path.exists(os.path.join(folder, "Chart.yaml"))
-        return is_of_chart or bool(_BRACES.search(text)) or any(map(_PLACEHOLDER.search, near))
-    return (
-        ("{{" in text or "{%" in text)
-        and bool(_BRACES.search(text))
-        and any(_has_map_as_key(data) for _, data in parsed.documents)
-    )
-
-
-def _has_map_as_key(value: Any) -> bool:
-    """Returns whether a map in the value has a map as a key, which is how YAML reads `{{ name }}`."""
-    if isinstance(value, dict):
-        return "?" in value or any(_has_map_as_key(child) for child in value.values())
-    return isinstance(value, list) and any(_has_map_as_key(item) for item in value)
