@@ -10,10 +10,12 @@ from gpuc.emit import component_facts as facts
 from gpuc.emit.block import block_yaml
 from gpuc.kubernetes.kueue import GROUP, VISIBILITY
 from gpuc.manifest.manifest import Artifact, Body, RunsOn, Values
-from gpuc.model import Cluster
+from gpuc.model import Cluster, PoolQuota, Queue
 from gpuc.model.names import TENANT_KEY
 from gpuc.model.time_limits import manages_pods, pods_ready_minutes
+from gpuc.model.units import unit_amounts, with_unit
 from gpuc.objects.object_set import dig, items
+from gpuc.spec.queues import Limit
 
 NAMES = "policies name the ServiceAccount kueue-controller-manager, and the ServiceMonitor names the Service"
 """The reason for the names of the chart's objects."""
@@ -127,8 +129,38 @@ def _wait_for_pods_ready(cluster: Cluster) -> Body:
     }
 
 
+_PREEMPTS = {
+    ("within_queue", "lower-priority"): "lower priorities of the queue",
+    ("within_queue", "lower-or-newer"): "lower priorities and newer workloads of the queue",
+    ("reclaim", "lower-priority"): "lower priorities that borrow its quota",
+    ("reclaim", "any"): "workloads that borrow its quota",
+    ("borrowing", "lower-priority"): "lower priorities of other queues while it borrows",
+}
+
+
+def _quota_row(queue: Queue, name: str, quota: PoolQuota) -> tuple[str, ...]:
+    """Returns the row of a quota in the README, with the name of the ClusterQueue and its LocalQueues."""
+    spec, preempt = quota.spec, queue.spec.preempt
+    nominal = ", ".join(with_unit(count, unit) for unit, count in unit_amounts(quota.pool, spec).items())
+    borrow, lend = (_limit(limit) if queue.spec.cohort else "0" for limit in (spec.borrow, spec.lend))
+    rules = [text for (field, value), text in _PREEMPTS.items() if getattr(preempt, field) == value]
+    return name, ", ".join(queue.tenant_names), quota.pool.name, nominal, borrow, lend, ", ".join(rules)
+
+
+def _limit(limit: Limit) -> str:
+    return ", ".join(f"{profile}: {n}" for profile, n in limit.items()) if isinstance(limit, dict) else str(limit)
+
+
 def _chapter(cluster: Cluster) -> dict[str, object]:
+    priorities = sorted(cluster.spec.priorities.items(), key=lambda item: -item[1].value)
     return {
+        "quotas": [
+            _quota_row(queue, cluster_queue.name, quota)
+            for queue in cluster.queues
+            for cluster_queue in queue.cluster_queues
+            for quota in cluster_queue.pool_quotas
+        ],
+        "priorities": ", ".join(f"`{name}` {priority.value}" for name, priority in priorities),
         "ready_minutes": pods_ready_minutes(cluster),
         "attempts": cluster.spec.kueue.start_attempts,
         "counts_pods": manages_pods(cluster),
