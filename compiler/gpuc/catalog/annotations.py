@@ -49,7 +49,7 @@ def _annotations(substrate: str) -> Iterator[Annotation]:
 
 
 def annotation(key: str, substrate: str = "") -> Annotation | None:
-    """Returns the entry about the key of an annotation, or about a pattern; None if no version knows it."""
+    """Returns the entry about an annotation, by its name or a pattern; None if no pinned controller reads it."""
     return next((entry for entry in annotations(substrate) if entry.includes(key)), None)
 
 

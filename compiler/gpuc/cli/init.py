@@ -34,7 +34,7 @@ _LISTS_OF_LINES = (".gitattributes", ".gitignore", "requirements.txt")
 
 
 class Written(Struct, frozen=True):
-    """The files of a new fleet, by what `gpuc init` did."""
+    """The files of a new fleet, grouped by what `gpuc init` did with each file."""
 
     created: list[str]
     kept: dict[str, list[str]]

@@ -140,7 +140,7 @@ def _changes_rights(change: Change) -> bool:
 
 @lru_cache(maxsize=4)
 def state_with_roles(change: Change) -> State:
-    """Returns the state after, with the roles and bindings that Argo CD leaves in the cluster, as their rights stay."""
+    """Returns the state after, with the roles and bindings that Argo CD does not delete: they still grant rights."""
     return with_left(change, _KINDS)
 
 

@@ -179,7 +179,7 @@ class _Node:
         return self.deep_fields.setdefault(names, _Node())
 
     def collect(self, own: Field, found: list[Problem]) -> None:
-        """Adds the problems of a field that is present to a list."""
+        """Appends the problems of a field to a list, if the field is present."""
         for names, relation in self.relations:
             found += relation(own, names)
         if self.fields:

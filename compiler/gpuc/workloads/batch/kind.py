@@ -24,7 +24,7 @@ _MANAGERS = ("kubernetes.io/job-controller",)
 
 
 def parallel_pods(job: Any) -> int:
-    """Returns the number of pods of the spec of a Job that run at the same time."""
+    """Returns how many pods of a Job run at the same time, by its spec."""
     parallel = count_or(dig(job, "parallelism"), 1)
     return min(parallel, count_or(dig(job, "completions"), parallel))
 
