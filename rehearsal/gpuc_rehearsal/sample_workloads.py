@@ -100,7 +100,7 @@ class WorkloadFactory(Struct, frozen=True):
         return new_object(*POD, f"rehearsal-{name}", self.namespace.name, spec=spec)
 
     def sample(self, title: str, name: str, pool: Pool | None, devices: dict[str, int]) -> SampleObject:
-        """Returns a pod that requests devices. The title is its name in the report; the others are arguments of `pod`."""
+        """Returns a pod with devices. The title is its name in the report; the others are arguments of `pod`."""
         document = self.pod(name, pool, devices)
         return SampleObject(title, document, devices=devices, pool=pool.name if pool else "")
 

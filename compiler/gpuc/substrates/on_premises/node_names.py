@@ -27,7 +27,8 @@ def _checked(text: str) -> str:
             padded = text.replace(f"[{first}-", f"[{first.zfill(len(last))}-", 1) if last.startswith("0") else ""
             raise text_error(_SAME_DIGITS, padded)
         if int(last) < int(first):
-            raise text_error("a range with the smaller number first", text.replace(f"{first}-{last}", f"{last}-{first}", 1))
+            turned = text.replace(f"{first}-{last}", f"{last}-{first}", 1)
+            raise text_error("a range with the smaller number first", turned)
         count *= int(last) - int(first) + 1
     if count > MOST_NAMES:
         raise text_error(f"at most {MOST_NAMES} names", actual=f"{text} with {count} names")
