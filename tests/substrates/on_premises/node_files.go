@@ -38,7 +38,7 @@ func kubelet(file string, answer *said) error {
 	if err != nil {
 		return err
 	}
-	loader, err := configfiles.NewFsLoader(utilfs.DefaultFs{}, absolute)
+	loader, err := configfiles.NewFsLoader(&utilfs.DefaultFs{}, absolute)
 	if err != nil {
 		return err
 	}

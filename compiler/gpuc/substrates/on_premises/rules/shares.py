@@ -92,9 +92,10 @@ def folder_of_two_tenants(cluster: Cluster) -> Findings:
 @rule("NOD131", Severity.WARNING)
 def unused_share(cluster: Cluster) -> Findings:
     """No namespace has a volume of a share."""
-    used = {volume.spec.share for volume in mounted(cluster)}
-    for name in existing(cluster.spec.cloud).shares:
-        if name not in used:
+    shares = existing(cluster.spec.cloud).shares
+    named = {volume.share for _, namespace in cluster.namespaces for volume in namespace.spec.volumes.values()}
+    for name in shares if named <= shares.keys() else ():
+        if name not in named:
             message = f"no namespace has a volume of share {name}"
             yield Found(
                 (*SHARES, name), f"{message}; expected volumes such as {{{name}: {{share: {name}}}}}", on_key=True
