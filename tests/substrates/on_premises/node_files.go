@@ -15,6 +15,7 @@ import (
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	kubeadm "k8s.io/kubernetes/cmd/kubeadm/app/apis/kubeadm"
 	kubeadmscheme "k8s.io/kubernetes/cmd/kubeadm/app/apis/kubeadm/scheme"
+	kubeletscheme "k8s.io/kubernetes/pkg/kubelet/apis/config/scheme"
 	"k8s.io/kubernetes/pkg/kubelet/apis/config/validation"
 	"k8s.io/kubernetes/pkg/kubelet/eviction"
 	"k8s.io/kubernetes/pkg/kubelet/kubeletconfig/configfiles"
@@ -46,6 +47,19 @@ func kubelet(file string, answer *said) error {
 	if err != nil {
 		return err
 	}
+	// The kubelet logs unknown fields only.
+	text, err := os.ReadFile(absolute)
+	if err != nil {
+		return err
+	}
+	_, codecs, err := kubeletscheme.NewSchemeAndCodecs(serializer.EnableStrict)
+	if err != nil {
+		return err
+	}
+	if _, _, err := codecs.UniversalDecoder().Decode(text, nil, nil); err != nil {
+		return err
+	}
+	config.FailCgroupV1 = false // about the machine of the test, not about the file
 	if err := validation.ValidateKubeletConfiguration(config, utilfeature.DefaultFeatureGate); err != nil {
 		return err
 	}
