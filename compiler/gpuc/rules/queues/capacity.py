@@ -111,9 +111,10 @@ def _exceeding(
         for row in rows
         if row.amount and row.path != found.path
     ]
-    missing, fix = -(-int(sum(row.amount for row in rows) - limit.amount) // pool.node[resource]), ""
-    if missing <= min(pool.spares, pool.excluded):
-        fix = f"set spares of node pool {pool.name} to {pool.spares - missing}, as spares replace excluded nodes"
+    over, node, fix = int(sum(row.amount for row in rows) - limit.amount), pool.node[resource], ""
+    if over <= node * min(pool.spares, pool.excluded):
+        left = pool.spares + (-over // node)
+        fix = f"set spares of node pool {pool.name} to {left}, as spares replace excluded nodes"
     return found._replace(message=message, fix=fix, related=[*related, Related(most, pool.nodes_path)])
 
 
