@@ -61,7 +61,7 @@ def settings(cluster: Cluster, pool: Pool) -> Settings:
 
 
 def pins_cpus(pool: Pool) -> bool:
-    """Returns whether the kubelet pins cores beside GPUs: for training pools with exclusive GPUs, as on EKS."""
+    """Returns whether the kubelet pins cores beside GPUs: for training pools with exclusive GPUs."""
     sharing = pool.spec.sharing
     return pool.spec.purpose == "training" and sharing is not None and bool(sharing.exclusive)
 
