@@ -78,7 +78,6 @@ def volumes(cluster: Cluster) -> Iterator[Manifest]:
             "capacity": {"storage": size},
             "claimRef": {"namespace": volume.namespace.name, "name": volume.claim},
             "persistentVolumeReclaimPolicy": "Retain",
-            "storageClassName": "",
             **_source(volume),
         }
         annotations, body = protected(cluster, 0), {"spec": spec}
