@@ -13,6 +13,7 @@ from gpuc.isolation.access.permissions import ADMISSION, NAMESPACES, NETWORK, RO
 from gpuc.isolation.constraints import (
     ATTACHMENTS,
     HOST_NETWORK,
+    NAMED_STORAGE,
     SECONDARY_NETWORKS,
     UNCOUNTED,
     Constraints,
@@ -78,7 +79,7 @@ def assumptions(objects: ObjectSet, reachability: Reachability, engine: str = ""
         *_unlabelled(reachability),
         *_unplaced(reachability),
         *_remote_memory(objects, reachability),
-        *_mounts(objects, reachability),
+        *_mounts(objects, reachability, constraints),
         *_uncounted(objects, reachability, constraints),
         *_other_kinds(objects),
     ]
@@ -250,10 +251,11 @@ def _remote_memory(objects: ObjectSet, reachability: Reachability) -> Iterator[A
         yield Assumption(claim, Basis.ASSUMED, reason)
 
 
-def _mounts(objects: ObjectSet, reachability: Reachability) -> Iterator[Assumption]:
+def _mounts(objects: ObjectSet, reachability: Reachability, constraints: Constraints) -> Iterator[Assumption]:
     """Yields an assumption if tenants have volumes of an NFS server, which nodes mount outside of NetworkPolicies.
 
-    Pod Security restricted refuses volumes that name a server; with a claim, the platform chooses server and path.
+    Pod Security restricted, or a constraint, refuses volumes that name a server. With a claim, the platform chooses the
+    server and the path.
     """
     tenancy = reachability.tenancy
     volumes = objects.of("", "PersistentVolume")
@@ -262,12 +264,19 @@ def _mounts(objects: ObjectSet, reachability: Reachability) -> Iterator[Assumpti
     if not servers:
         return
     claim = "tenants mount no NFS exports of other tenants; nodes mount them, and NetworkPolicies do not apply"
-    free = [name for name in tenancy.tenants if pod_security(tenancy.namespaces[name]) != "restricted"]
+    free = [
+        name
+        for name in tenancy.tenants
+        if pod_security(labels := tenancy.namespaces[name]) != "restricted"
+        and constraints.find(NAMED_STORAGE, name, labels) is None
+    ]
     if free:
         reason = f"pods of {with_kind('namespace', free)} can name any export that {short_list(servers)} gives to nodes"
         yield Assumption(claim, Basis.ASSUMED, reason)
     else:
-        reason = "Pod Security restricted refuses volumes that name a server, in all namespaces of tenants"
+        reason = (
+            "pods that name a server are refused in all namespaces of tenants, and claims have the folders of the spec"
+        )
         yield Assumption(claim, Basis.CHECKED, reason)
 
 

@@ -140,11 +140,15 @@ def test_plan(lab: Path, old: str, new: str, expected: str, capsys: pytest.Captu
     assert expected in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(("level", "basis"), [("baseline", "assumed"), ("restricted", "checked")])
+@pytest.mark.parametrize(
+    ("level", "stage", "basis"),
+    [("baseline", "deny", "checked"), ("restricted", "warn", "checked"), ("baseline", "warn", "assumed")],
+)
 def test_isolation_says_what_policies_do_not_cover(
-    lab: Path, level: str, basis: str, capsys: pytest.CaptureFixture[str]
+    lab: Path, level: str, stage: str, basis: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     spec = spec_of(lab)
+    edit(spec, ("policies: {default: deny}", f"policies: {{default: deny, host-access: {stage}}}"))
     spec.write_text(spec.read_text().replace("podSecurity: baseline", f"podSecurity: {level}"))
     assert main(["isolation", "onprem-lab1"]) == 0
     claim = "tenants mount no NFS exports of other tenants; nodes mount them, and NetworkPolicies do not apply"

@@ -102,6 +102,6 @@ class NamespaceVolumes(SpecModel):
     """Volumes by the name of their PersistentVolumeClaim, which pods name in `persistentVolumeClaim.claimName`. Only
     for clusters with `cloud.onPremises`.
 
-    gpuc writes a PersistentVolume for each claim. Nodes mount it, and no NetworkPolicy applies to mounts. With the Pod
-    Security level restricted, pods can mount NFS exports only through claims.
+    gpuc writes a PersistentVolume for each claim. Nodes mount it, and no NetworkPolicy applies to it. With the policy
+    host-access at deny, or the Pod Security level restricted, pods can mount NFS exports only through claims.
     """
