@@ -67,6 +67,11 @@ def test_a_folder_of_an_nfs_share(lab: Path) -> None:
     assert (volume.get("storageClassName"), claim["storageClassName"]) == (None, "")
 
 
+def test_a_folder_of_an_export_of_the_root(lab: Path) -> None:
+    volume, _ = objects(lab, "nfs: {server: nfs1.example.com, path: /}", "home: {share: home, path: lab}")
+    assert volume["nfs"]["path"] == "/lab"
+
+
 @pytest.mark.parametrize(
     ("share", "source", "options"),
     [

@@ -38,7 +38,7 @@ class Mounted(NamedTuple):
     def folder(self) -> str:
         """The folder of the storage system that the volume shows, without a slash at the end."""
         base = self.share.nfs.path if self.share.nfs else root_of(self.share.csi)
-        return "/".join(filter(None, (base.rstrip("/"), self.spec.path)))
+        return base.rstrip("/") + (f"/{self.spec.path}" if self.spec.path else "")
 
 
 def driver(csi: Csi | None) -> dict[str, Any]:

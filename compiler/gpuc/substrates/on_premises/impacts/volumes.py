@@ -13,6 +13,7 @@ def volume_leaves(change: Change) -> Impacts:
         namespace, claim = (dig(pair.manifest.body, "spec", "claimRef", key) for key in ("namespace", "name"))
         if pair.is_removed and namespace and namespace in change.after.objects.namespaces:
             stays = "the files stay on the share"
+            details: tuple[str, ...] = ()
             if is_left(change, pair.manifest):
                 message = f"claim {claim} leaves the spec, and pods can use it until somebody deletes it; {stays}"
                 commands = (
@@ -21,7 +22,7 @@ def volume_leaves(change: Change) -> Impacts:
                 )
                 details = (f"after the sync, when no pod uses it: {'; '.join(commands)}",)
             else:
-                message, details = f"claim {claim} is deleted when no pod uses it, and new pods wait; {stays}", ()
+                message = f"claim {claim} is deleted when no pod uses it, and new pods wait; {stays}"
             yield Raised(f"namespace {namespace}", message, pair.manifest, (), details)
 
 
