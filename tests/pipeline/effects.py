@@ -26,8 +26,7 @@ from tests.pipeline.memory import leaves, source
 from tests.pipeline.other_values import ABSENT, CANDIDATES, REASONS, UNSET, other
 from tests.values import changed, value_at, without
 
-SPECS = ("prod-use1", *HUB_CLUSTERS[:1], "infer-euw1", "train-usw2", "custom-euc1", "lab-dc1", "hall-fra1",
-         "onprem-lab1")  # fmt: skip
+SPECS = ("prod-use1", *HUB_CLUSTERS[:1], "infer-euw1", "train-usw2", "custom-euc1", "lab-dc1", "hall-fra1")
 """The example specs, in the order in which the examples of fields are taken from them."""
 TRIES = 4
 """The number of values of a field that are changed, each in another place of a spec."""

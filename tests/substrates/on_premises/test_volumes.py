@@ -133,7 +133,7 @@ def test_trace_knows_the_claim(lab: Path, claim: str, is_known: bool, capsys: py
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
     [
-        (VOLUME, "volumes: {}", "claim home leaves the spec, and pods can use it until somebody deletes it"),
+        (VOLUME, "volumes: {}", "claim home leaves the spec, and pods can use it until you delete it"),
         (VOLUME, "volumes: {home: {share: home}, sets: {share: home, path: sets}}", "pods can mount claim sets"),
         ("path: /export/gpuc", "path: /export/new", "the API server refuses the change"),
         ("size: 20Ti", "size: 10Ti", "a PersistentVolumeClaim cannot become smaller"),

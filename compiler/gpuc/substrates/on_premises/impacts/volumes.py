@@ -15,7 +15,7 @@ def volume_leaves(change: Change) -> Impacts:
             stays = "the files stay on the share"
             details: tuple[str, ...] = ()
             if is_left(change, pair.manifest):
-                message = f"claim {claim} leaves the spec, and pods can use it until somebody deletes it; {stays}"
+                message = f"claim {claim} leaves the spec, and pods can use it until you delete it; {stays}"
                 commands = (
                     f"kubectl delete persistentvolumeclaim --namespace {namespace} {claim}",
                     f"kubectl delete persistentvolume {pair.name}",

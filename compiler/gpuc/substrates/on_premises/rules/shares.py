@@ -75,18 +75,20 @@ def folder_of_two_tenants(cluster: Cluster) -> Findings:
     """Volumes of two tenants show the same files, and pods can write them."""
     reported = set()
     pairs = (pair for volumes in grouped(mounted(cluster), _source).values() for pair in combinations(volumes, 2))
-    for one, two in pairs:
-        if one.tenant is two.tenant or (one.spec.read_only and two.spec.read_only):
+    for first, second in pairs:
+        if first.tenant is second.tenant or (first.spec.read_only and second.spec.read_only):
             continue
-        inner, outer = sorted((f"{one.folder}/", f"{two.folder}/"), key=len, reverse=True)
-        if inner.startswith(outer) and (one.tenant.name, two.tenant.name) not in reported:
-            reported.add((one.tenant.name, two.tenant.name))
-            actual = f"volume {two.claim} of tenant {two.tenant.name} shows files of volume {one.claim} of tenant"
-            message = f"{actual} {one.tenant.name}: each can read the files of the other, and only user ids limit it"
-            related = [Related(f"volume {one.claim} of tenant {one.tenant.name}", one.path, on_key=True)]
-            fix = "" if two.spec.path else f"write path: {two.tenant.name}"
+        inner, outer = sorted((f"{first.folder}/", f"{second.folder}/"), key=len, reverse=True)
+        if inner.startswith(outer) and (first.tenant.name, second.tenant.name) not in reported:
+            reported.add((first.tenant.name, second.tenant.name))
+            actual = (
+                f"volume {second.claim} of tenant {second.tenant.name} shows files of volume {first.claim} of tenant"
+            )
+            message = f"{actual} {first.tenant.name}: each can read the files of the other, and only user ids limit it"
+            related = [Related(f"volume {first.claim} of tenant {first.tenant.name}", first.path, on_key=True)]
+            fix = "" if second.spec.path else f"write path: {second.tenant.name}"
             expected = "expected a folder for each tenant, or readOnly for both"
-            yield Found(two.path, f"{message}; {expected}", fix, related, on_key=True)
+            yield Found(second.path, f"{message}; {expected}", fix, related, on_key=True)
 
 
 @rule("NOD131", Severity.WARNING)
