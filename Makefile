@@ -99,7 +99,7 @@ torch: $(VENV)/.installed  ## Install PyTorch into .venv/torch, unless GPUC_TORC
 
 conformance-all: tools tools-workloads torch $(VENV)/.conformance  ## The same with more random gangs, a gang with torchrun, LeaderWorkerSets, NodeConfigs, the GPU gate, alerts, dashboards, notifications, undetected mutations, Argo CD and all draws of the tests; writes benchmarks/conformance.md, trace.md and argocd.md (GPUC_CHARTS: folder of charts).
 	$(BIN)/python -m tests.conformance.long
-	$(BIN)/python -m pytest -m '' --full
+	GPUC_KUBELET=1 $(BIN)/python -m pytest -m '' --full
 
 generate: $(VENV)/.installed  ## Write the generated files: the schema and the reference of the spec language, the tables of policies.
 	$(BIN)/python -m tests.derive.rows

@@ -48,6 +48,9 @@ PRIORITY_CLASS: Kind = ("scheduling.k8s.io", "PriorityClass")
 
 TRAINING_RUNTIME: Kind = ("trainer.kubeflow.org", "TrainingRuntime")
 """The kind of the training runtimes in tenants/."""
+VOLUME: Kind = ("", "PersistentVolume")
+CLAIM: Kind = ("", "PersistentVolumeClaim")
+"""The kinds of the volumes of namespaces in tenants/."""
 
 SERVICE_ACCOUNT: Kind = ("", "ServiceAccount")
 """The kind of ServiceAccounts with IAM roles in tenants/."""
@@ -101,6 +104,9 @@ def project(cluster: Cluster, components: tuple[Component, ...]) -> Manifest:
     cluster_kinds |= {PRIORITY_CLASS} if has_classes else set()
     kinds |= {SERVICE_ACCOUNT} if any(namespace.spec.service_accounts for _, namespace in cluster.namespaces) else set()
     kinds |= {TRAINING_RUNTIME} if any(tenant.runs for tenant in cluster.tenants) else set()
+    has_volumes = any(namespace.spec.volumes for _, namespace in cluster.namespaces)
+    cluster_kinds |= {VOLUME} if has_volumes else set()
+    kinds |= {CLAIM} if has_volumes else set()
     kinds |= {CILIUM_POLICY} if needs_cilium_policies(cluster) else set()
     # All namespaces, because a list of namespaces would change with the tenants. If Argo CD then synced the tenants
     # before the AppProject, the sync would fail for a new namespace, and would ignore objects of a removed namespace.

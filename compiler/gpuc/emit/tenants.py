@@ -28,7 +28,7 @@ CLASSES_FILE = "tenants/pools.priority.yaml"
 """The paths below out/<cluster>/. The name of a tenant contains no dot, so that no file of a tenant has these paths."""
 
 VOLUME_CLAIMS_MAX = 100
-"""Maximum number of PersistentVolumeClaims in a namespace."""
+"""Maximum number of PersistentVolumeClaims that members create in a namespace."""
 
 
 def tenants(cluster: Cluster) -> Iterator[Artifact]:
@@ -90,9 +90,10 @@ def _quota(cluster: Cluster, namespace: Namespace, file: str) -> Manifest:
     names = [CPU, MEMORY, EPHEMERAL_STORAGE]
     names += sorted({name for pool in cluster.pools for name in pool.advertised_names})
     hard = {f"requests.{name}": quantity_text(name, namespace.hard.get(name, 0)) for name in names}
+    claims = VOLUME_CLAIMS_MAX + len(namespace.spec.volumes)
     hard |= {
         "count/jobs.batch": quantity_text("count/jobs.batch", JOBS_MAX),
-        "persistentvolumeclaims": quantity_text("persistentvolumeclaims", VOLUME_CLAIMS_MAX),
+        "persistentvolumeclaims": quantity_text("persistentvolumeclaims", claims),
         # Without these limits, a member could open the namespace to the internet with a Service.
         "services.loadbalancers": str(namespace.spec.exposed.load_balancers),
         "services.nodeports": str(namespace.spec.exposed.node_ports),

@@ -13,6 +13,7 @@ from gpuc.isolation.access.permissions import ADMISSION, NAMESPACES, NETWORK, RO
 from gpuc.isolation.constraints import (
     ATTACHMENTS,
     HOST_NETWORK,
+    NAMED_STORAGE,
     SECONDARY_NETWORKS,
     UNCOUNTED,
     Constraints,
@@ -78,6 +79,7 @@ def assumptions(objects: ObjectSet, reachability: Reachability, engine: str = ""
         *_unlabelled(reachability),
         *_unplaced(reachability),
         *_remote_memory(objects, reachability),
+        *_mounts(objects, reachability, constraints),
         *_uncounted(objects, reachability, constraints),
         *_other_kinds(objects),
     ]
@@ -247,6 +249,35 @@ def _remote_memory(objects: ObjectSet, reachability: Reachability) -> Iterator[A
         claim = "tenants do not communicate over EFA or RDMA, which bypass NetworkPolicies"
         reason = f"{with_kind('tenant', users)} can use EFA or RDMA, which only security groups restrict"
         yield Assumption(claim, Basis.ASSUMED, reason)
+
+
+def _mounts(objects: ObjectSet, reachability: Reachability, constraints: Constraints) -> Iterator[Assumption]:
+    """Yields an assumption if tenants have volumes of an NFS server, which nodes mount outside of NetworkPolicies.
+
+    Pod Security restricted, or a constraint, refuses volumes that name a server. With a claim, the platform chooses the
+    server and the path.
+    """
+    tenancy = reachability.tenancy
+    volumes = objects.of("", "PersistentVolume")
+    used = [row for row in volumes if dig(row.body, "spec", "claimRef", "namespace") in tenancy.tenants]
+    servers = dict.fromkeys(str(server) for row in used if (server := dig(row.body, "spec", "nfs", "server")))
+    if not servers:
+        return
+    claim = "tenants mount no NFS exports of other tenants; nodes mount them, and NetworkPolicies do not apply"
+    free = [
+        name
+        for name in tenancy.tenants
+        if pod_security(labels := tenancy.namespaces[name]) != "restricted"
+        and constraints.find(NAMED_STORAGE, name, labels) is None
+    ]
+    if free:
+        reason = f"pods of {with_kind('namespace', free)} can name any export that {short_list(servers)} gives to nodes"
+        yield Assumption(claim, Basis.ASSUMED, reason)
+    else:
+        reason = (
+            "pods that name a server are refused in all namespaces of tenants, and claims have the folders of the spec"
+        )
+        yield Assumption(claim, Basis.CHECKED, reason)
 
 
 def _uncounted(objects: ObjectSet, reachability: Reachability, constraints: Constraints) -> Iterator[Assumption]:

@@ -23,6 +23,8 @@ ATTACHMENTS = "k8s.v1.cni.cncf.io/networks"
 SECONDARY_NETWORKS: Restriction = ("", "Pod", (ATTACHMENTS,))
 UNCOUNTED: Restriction = ("", "Pod", ("gpuc.dev/pool", "kueue.x-k8s.io/admission", "tolerationsBefore"))
 """Pods on node pools without GPUs that neither Kueue nor a ResourceQuota counts."""
+NAMED_STORAGE: Restriction = ("", "Pod", ("otherVolumes", "persistentVolumeClaim"))
+"""Volumes of storage that a pod names by its address, such as an NFS server."""
 PEERS: Restriction = (GROUP, "NetworkPolicy", ("ingress", "egress", "namespaceSelector"))
 
 

@@ -214,6 +214,16 @@ def _service_account(_output: Output, manifest: Manifest) -> Found:
             yield need, ("metadata", "annotations", IAM_ROLE)
 
 
+def _volume(_output: Output, manifest: Manifest) -> Found:
+    """Yields the server or the driver of a PersistentVolume, and the Secrets of its mounts."""
+    for path, kind in ((("spec", "nfs", "server"), "nfs-server"), (("spec", "csi", "driver"), "csi-driver")):
+        if name := dig(manifest.body, *path):
+            yield f"{kind}/{name}", path
+    for field in ("nodeStageSecretRef", "nodePublishSecretRef"):
+        if secret := dig(manifest.body, "spec", "csi", field):
+            yield f"secret/{dig(secret, 'namespace')}/{dig(secret, 'name')}", ("spec", "csi", field)
+
+
 def _binding(_output: Output, manifest: Manifest) -> Found:
     for number, subject in items(dig(manifest.body, "subjects")):
         name = dig(subject, "name")
@@ -303,6 +313,7 @@ _FIELDS: Mapping[tuple[str, str], Sequence[tuple[str, ...]]] = {
 _KINDS: Mapping[tuple[str, str], Callable[[Output, Manifest], Found]] = {
     ("karpenter.k8s.aws", "EC2NodeClass"): _node_class,
     ("karpenter.sh", "NodePool"): _node_pool,
+    ("", "PersistentVolume"): _volume,
     ("", "ServiceAccount"): _service_account,
     (RBAC, "RoleBinding"): _binding,
     (RBAC, "ClusterRoleBinding"): _binding,

@@ -1,7 +1,7 @@
 """Tenants: members and namespaces."""
 
 import re
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Discriminator, Field, Tag, WithJsonSchema
 
@@ -170,6 +170,7 @@ class ServiceAccount(SpecModel):
     role: str
 
 
+@with_fields
 class Namespace(SpecModel):
     """A namespace of a tenant."""
 
@@ -196,6 +197,8 @@ class Namespace(SpecModel):
 
     service_accounts: dict[AccountName, ServiceAccount] = {}
     """ServiceAccounts with IAM roles by name. Pods choose one with serviceAccountName. Default: none."""
+
+    volumes: dict[str, Any] = {}
 
     exposed: Exposed = Field(default_factory=Exposed.model_construct)
     """The ways in which Services of the namespace are reachable from outside of the cluster. Default: none."""

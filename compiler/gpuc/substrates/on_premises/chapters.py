@@ -14,6 +14,7 @@ from gpuc.emit.prerequisites.connections import (
 from gpuc.emit.prerequisites.record import Chapter, Row, written
 from gpuc.model import Cluster
 from gpuc.model.names import SYSTEM_TAINT
+from gpuc.substrates.on_premises.volumes import mounted
 
 _HERE = File(__file__).parent
 _SECTION = ("spec", "cloud", "none")
@@ -52,3 +53,23 @@ def members(cluster: Cluster) -> Chapter:
     groups |= {group: ("spec", "auditors") for group in cluster.auditors if group not in groups}
     rows: list[Row] = [("group", path, {"name": name}) for name, path in groups.items()]
     return written(cluster, _HERE / "members", "Members of tenants", rows)
+
+
+def shares(cluster: Cluster) -> Chapter:
+    """Returns the chapter about the storage systems of the shares that namespaces mount."""
+    found = list(mounted(cluster))
+    rows: dict[str, Row] = {}
+    for volume in found:
+        path, nfs, csi = (
+            ("spec", "cloud", "onPremises", "shares", volume.spec.share),
+            volume.share.nfs,
+            volume.share.csi,
+        )
+        if nfs:
+            rows.setdefault(f"nfs {nfs.server}", ("nfs-server", path, {"name": nfs.server}))
+        if csi:
+            rows.setdefault(f"csi {csi.driver}", ("csi-driver", path, {"name": csi.driver}))
+            for name in filter(None, (csi.stage_secret, csi.publish_secret)):
+                namespace, secret = name.split("/")
+                rows.setdefault(name, ("secret", path, {"name": name, "namespace": namespace, "secret": secret}))
+    return written(cluster, _HERE / "shares", "Shares", rows.values(), volumes=found)

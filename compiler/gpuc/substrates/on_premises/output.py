@@ -2,6 +2,8 @@
 
 import json
 from collections.abc import Iterable, Iterator
+from functools import partial
+from itertools import chain
 from pathlib import Path as File
 
 from gpuc.emit.alerts.alert import any_of
@@ -13,8 +15,10 @@ from gpuc.manifest.manifest import Artifact, Body, Manifest
 from gpuc.model import Cluster, Pool
 from gpuc.model.names import ALLOCATABLE, EXCLUDED, POOL_LABEL, PROVEN_LABEL, SERVER_LABEL, WHY
 from gpuc.substrates.on_premises.alerts import alert_labels, node_alerts
-from gpuc.substrates.on_premises.chapters import members, network, nodes
+from gpuc.substrates.on_premises.chapters import members, network, nodes, shares
+from gpuc.substrates.on_premises.kubelet import node_files, settings
 from gpuc.substrates.on_premises.section import SECTIONS, by_rack, existing, machines
+from gpuc.substrates.on_premises.volumes import volumes
 
 RULE_API = "nfd.k8s-sigs.io/v1alpha1"
 _WAVE = 5
@@ -64,8 +68,12 @@ def _named(nodes: Iterable[str]) -> Body:
 
 def _allocatable(cluster: Cluster, pool: Pool) -> str:
     """Returns the allocatable resources of a node as JSON, with which `gpuc trace` and `gpuc lint` know the nodes."""
+    return json.dumps(_amounts(cluster, pool))
+
+
+def _amounts(cluster: Cluster, pool: Pool) -> dict[str, str]:
     amounts = pool.allocatable(pool.instances[0]) | {PODS: existing(cluster.spec.cloud).pods}
-    return json.dumps({name: quantity_text(name, amount) for name, amount in sorted(amounts.items())})
+    return {name: quantity_text(name, amount) for name, amount in sorted(amounts.items())}
 
 
 def _node_names(cluster: Cluster) -> list[str]:
@@ -75,7 +83,15 @@ def _node_names(cluster: Cluster) -> list[str]:
 def _values(cluster: Cluster) -> dict[str, object]:
     section = existing(cluster.spec.cloud)
     spared = [pool for pool in cluster.pools if pool.spares]
-    return {"machines": machines, "driver": section.gpu_driver, "racks": section.racks, "spared": spared}
+    return {
+        "settings": partial(settings, cluster),
+        "amounts": partial(_amounts, cluster),
+        "machines": machines,
+        "driver": section.gpu_driver,
+        "racks": section.racks,
+        "spared": spared,
+        "memlock": section.memlock == "unlimited",
+    }
 
 
 OUTPUT = SubstrateOutput(
@@ -92,8 +108,8 @@ OUTPUT = SubstrateOutput(
     alert_labels=alert_labels,
     pool_label=POOL_LABEL,
     labels_by_rules=True,
-    artifacts=_feature_rules,
+    artifacts=lambda cluster: chain(_feature_rules(cluster), volumes(cluster), node_files(cluster)),
     folders=(Folder("nodes", "labels and taints of nodes", _WAVE, is_protected=True),),
     cluster_kinds=(("nfd.k8s-sigs.io", "NodeFeatureRule"),),
-    chapters={10: nodes, 30: network, 80: members},
+    chapters={10: nodes, 30: network, 60: shares, 80: members},
 )

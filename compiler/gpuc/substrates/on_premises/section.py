@@ -12,6 +12,7 @@ from gpuc.spec.form import Words, text_error
 from gpuc.spec.platform import Millicores
 from gpuc.spec.substrate import Sections
 from gpuc.substrates.on_premises.node_names import NodeName, NodeNames, all_names
+from gpuc.substrates.on_premises.share_section import NamespaceVolumes, Share
 
 _SHARE = r"(100|[1-9]?[0-9])%"
 
@@ -75,6 +76,13 @@ class Existing(SpecModel):
 
     racks: dict[Name, Annotated[list[NodeNames], Field(min_length=1)]] = {}
     """The nodes of each rack, for node pools with rack in `topology`. A node is in one rack."""
+
+    memlock: Literal["default", "unlimited"] = "default"
+    """The locked memory of containers: unlimited writes a drop-in for the systemd unit of containerd, see
+    `clusters/<cluster>/nodes/`. Programs that use RDMA without root need it."""
+
+    shares: dict[Name, Share] = {}
+    """Shares that exist, by name. `volumes` of namespaces mount them."""
 
 
 class Machines(SpecModel):
@@ -140,7 +148,7 @@ SECTIONS = Sections(
         "image": "cloud.onPremises.gpuDriver",
         "rootVolume": "machines.disk",
     },
-    fields={},
+    fields={"Namespace": NamespaceVolumes},
 )
 
 

@@ -5,6 +5,7 @@ from gpuc.diagnostics.place import dotted
 from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, GIB, MEMORY, MIB, quantity_text
 from gpuc.model import Cluster, Pool
 from gpuc.rules import Findings, Found, pool_rule, rule
+from gpuc.substrates.on_premises.kubelet import reserved_of, settings
 from gpuc.substrates.on_premises.section import SECTIONS, existing, machines
 
 CLOUD: Path = ("spec", "cloud", SECTIONS.name)
@@ -30,6 +31,24 @@ def no_room_for_pods(pool: Pool) -> Findings:
                 actual += f"; node pool {pool.name} has no {name} left"
             message = f"{actual}, and node agents request {agents}; expected room for pods of tenants"
             yield Found((*(CLOUD if reserved is None else own), *place), message)
+
+
+@rule("NOD132", Severity.WARNING)
+def reserved_without_kernel(cluster: Cluster) -> Findings:
+    """The reserved memory is less than what the kernel and the kubelet keep."""
+    most: dict[Path, tuple[int, Pool]] = {}
+    for pool in cluster.pools:
+        place = (*pool.path, SECTIONS.pool_key) if machines(pool.spec).reserved else CLOUD
+        needed = reserved_of(existing(cluster.spec.cloud), pool).memory - settings(cluster, pool).memory + GIB
+        most[place] = max(most.get(place, (0, pool)), (needed, pool), key=lambda row: row[0])
+    for place, (needed, pool) in most.items():
+        reserved = reserved_of(existing(cluster.spec.cloud), pool).memory
+        if reserved < needed:
+            kernel, memory = (quantity_text(MEMORY, -(-size // GIB) * GIB) for size in (needed - 2 * GIB, needed))
+            actual = f"reserved.memory is {quantity_text(MEMORY, reserved)} on the nodes of node pool {pool.name}"
+            message = f"{actual}, but the kernel keeps about {kernel}, and the kubelet 1Gi for evictions"
+            fix = f"write memory: {memory}"
+            yield Found((*place, "reserved", "memory"), f"{message}; expected {memory} or more", fix)
 
 
 @rule("NOD011")

@@ -1,0 +1,115 @@
+"""Shares that exist, and the volumes of namespaces on them."""
+
+from itertools import combinations
+
+from gpuc.diagnostics.finding import Related, Severity
+from gpuc.diagnostics.spelling import nearest, write
+from gpuc.model import Cluster
+from gpuc.objects.object_set import grouped
+from gpuc.rules import Findings, Found, rule
+from gpuc.substrates.on_premises.section import SECTIONS, existing
+from gpuc.substrates.on_premises.volumes import Mounted, driver, mounted
+
+SHARES = ("spec", "cloud", SECTIONS.name, "shares")
+
+
+@rule("NOD030")
+def unknown_share(cluster: Cluster) -> Findings:
+    """A volume of a namespace names a share that does not exist."""
+    shares = existing(cluster.spec.cloud).shares
+    for _, namespace in cluster.namespaces:
+        for claim, volume in namespace.spec.volumes.items():
+            if volume.share not in shares:
+                expected = f"expected one of {', '.join(shares)}" if shares else "cloud.onPremises has no shares"
+                message = f'volume {claim} has share "{volume.share}", which does not exist; {expected}'
+                yield Found((*namespace.path, "volumes", claim, "share"), message, write(nearest(volume.share, shares)))
+
+
+@rule("NOD031")
+def folder_of_unknown_driver(cluster: Cluster) -> Findings:
+    """A volume is a folder of a share whose driver mounts no folders that gpuc knows."""
+    for volume in mounted(cluster):
+        if (
+            volume.share.csi
+            and volume.spec.path
+            and not {"folderAttribute", "folderOption"} & {*driver(volume.share.csi)}
+        ):
+            actual = (
+                f"volume {volume.claim} has path, but gpuc does not know how {volume.share.csi.driver} mounts folders"
+            )
+            message = f"{actual}; expected no path, and a share whose attributes or handle name the folder"
+            yield Found((*volume.path, "path"), message, on_key=True)
+
+
+@rule("NOD032")
+def driver_lacks_key(cluster: Cluster) -> Findings:
+    """A share lacks what its CSI driver needs."""
+    for name, share in existing(cluster.spec.cloud).shares.items():
+        if share.csi is None:
+            continue
+        keys = {"handle": share.csi.handle, "stageSecret": share.csi.stage_secret}
+        keys |= {"publishSecret": share.csi.publish_secret}
+        keys |= {f"attributes.{key}": value for key, value in share.csi.attributes.items()}
+        if lacking := [key for key in driver(share.csi).get("needs", ()) if not keys.get(key)]:
+            message = f"share {name} lacks {', '.join(lacking)}; {share.csi.driver} needs it to mount a static volume"
+            yield Found((*SHARES, name, "csi"), message, on_key=True)
+
+
+@rule("NOD033")
+def handle_of_two_volumes(cluster: Cluster) -> Findings:
+    """Two volumes have the volumeHandle of one share."""
+    first: dict[str, Mounted] = {}
+    for volume in mounted(cluster):
+        if volume.share.csi and volume.share.csi.handle:
+            other = first.setdefault(f"{volume.share.csi.driver} {volume.share.csi.handle}", volume)
+            if other is not volume:
+                message = (
+                    f"volume {volume.claim} has the volumeHandle of volume {other.claim} of {other.namespace.name}"
+                )
+                related = [Related(f"volume {other.claim} of {other.namespace.name}", other.path, on_key=True)]
+                yield Found(volume.path, f"{message}; expected one volume of each share", related=related, on_key=True)
+
+
+@rule("NOD130", Severity.WARNING)
+def folder_of_two_tenants(cluster: Cluster) -> Findings:
+    """Volumes of two tenants show the same files, and pods can write them."""
+    reported = set()
+    pairs = (pair for volumes in grouped(mounted(cluster), _source).values() for pair in combinations(volumes, 2))
+    for first, second in pairs:
+        if first.tenant is second.tenant or (first.spec.read_only and second.spec.read_only):
+            continue
+        inner, outer = sorted((f"{first.folder}/", f"{second.folder}/"), key=len, reverse=True)
+        if inner.startswith(outer) and (first.tenant.name, second.tenant.name) not in reported:
+            reported.add((first.tenant.name, second.tenant.name))
+            actual = (
+                f"volume {second.claim} of tenant {second.tenant.name} shows files of volume {first.claim} of tenant"
+            )
+            message = f"{actual} {first.tenant.name}: each can read the files of the other, and only user ids limit it"
+            related = [Related(f"volume {first.claim} of tenant {first.tenant.name}", first.path, on_key=True)]
+            fix = "" if second.spec.path else f"write path: {second.tenant.name}"
+            expected = "expected a folder for each tenant, or readOnly for both"
+            yield Found(second.path, f"{message}; {expected}", fix, related, on_key=True)
+
+
+@rule("NOD131", Severity.WARNING)
+def unused_share(cluster: Cluster) -> Findings:
+    """No namespace has a volume of a share."""
+    shares = existing(cluster.spec.cloud).shares
+    named = {volume.share for _, namespace in cluster.namespaces for volume in namespace.spec.volumes.values()}
+    for name in shares if named <= shares.keys() else ():
+        if name not in named:
+            message = f"no namespace has a volume of share {name}"
+            yield Found(
+                (*SHARES, name), f"{message}; expected volumes such as {{{name}: {{share: {name}}}}}", on_key=True
+            )
+
+
+def _source(volume: Mounted) -> tuple[str, ...]:
+    """Returns what identifies the file system of a volume."""
+    nfs, csi = volume.share.nfs, volume.share.csi
+    if nfs:
+        return ("nfs", nfs.server)
+    assert csi is not None, "a share has nfs or csi"
+    folder, secrets = driver(csi).get("folderAttribute"), (csi.stage_secret or "", csi.publish_secret or "")
+    attributes = (f"{key} {value}" for key, value in sorted(csi.attributes.items()) if key != folder)
+    return (csi.driver, csi.handle or "", *secrets, *attributes)
