@@ -8,12 +8,13 @@ from typing import Any
 from msgspec.structs import replace
 
 from gpuc.diagnostics.finding import Path
+from gpuc.lint.knowledge import ALL_OBJECTS
 from gpuc.lint.load.loaded_files import LoadedFiles
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet
 from tests.conftest import compiled_example
-from tests.lint.checks.topics import references as findings
+from tests.lint.checks.topics import references
 from tests.values import changed
 
 
@@ -24,6 +25,12 @@ def tree(*texts: str, is_complete: bool = False) -> ObjectSet:
         reading.add(f"{number}.yaml", dedent(text))
     assert reading.findings == []
     return ObjectSet(reading.manifests, is_complete=is_complete)
+
+
+def findings(objects: ObjectSet) -> list[ObjectFinding]:
+    """The findings about references, without those that only all objects of a cluster prove."""
+    found = [(row, row.rule.needs if row.needs is None else row.needs) for row in references(objects)]
+    return [row for row, needs in found if objects.is_complete or ALL_OBJECTS not in needs]
 
 
 def reported(*texts: str, is_complete: bool = False) -> list[tuple[str, str, str]]:
@@ -60,7 +67,7 @@ def example_charts(name: str) -> Mapping[str, Any]:
 def findings_of(manifests: Iterable[Manifest], *, is_complete: bool, charts_of: str = "") -> list[ObjectFinding]:
     """The findings in these objects, with the chart values of an example."""
     values = example_charts(charts_of) if charts_of else None
-    return list(findings(ObjectSet(manifests, is_complete=is_complete, values=values)))
+    return findings(ObjectSet(manifests, is_complete=is_complete, values=values))
 
 
 def replaced(manifests: Iterable[Manifest], old: Manifest, new: Manifest) -> list[Manifest]:
