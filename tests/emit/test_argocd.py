@@ -12,7 +12,14 @@ from gpuc.emit.argocd import argocd
 from gpuc.emit.component import Component, components
 from gpuc.emit.network_objects import CILIUM_POLICY
 from gpuc.emit.notify import KIND as NOTIFY
-from gpuc.emit.project import MONITORING_KINDS, OWN_CLUSTER_KINDS, OWN_KINDS, PRIORITY_CLASS, TENANT_KINDS, TRAINING_RUNTIME
+from gpuc.emit.project import (
+    MONITORING_KINDS,
+    OWN_CLUSTER_KINDS,
+    OWN_KINDS,
+    PRIORITY_CLASS,
+    TENANT_KINDS,
+    TRAINING_RUNTIME,
+)
 from gpuc.kubernetes.argocd import WAVE
 from gpuc.manifest.manifest import Kind, Manifest, Values
 from tests.conftest import EXAMPLES, example

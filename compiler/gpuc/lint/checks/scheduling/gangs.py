@@ -90,4 +90,5 @@ def _annotations(pods: Pods) -> Findings:
             )
         if pods.path and DO_NOT_DISRUPT in noted and DO_NOT_DISRUPT not in own:
             message = f"Karpenter reads {DO_NOT_DISRUPT} at pods, not at a {pods.manifest.kind}"
-            yield ObjectFinding(NOT_AT_PODS, pods.manifest, (*path, DO_NOT_DISRUPT), message, "move it to the pod template")
+            where = (*path, DO_NOT_DISRUPT)
+            yield ObjectFinding(NOT_AT_PODS, pods.manifest, where, message, "move it to the pod template")
