@@ -103,6 +103,12 @@ def prod() -> Cluster:
     return example("prod-use1")
 
 
+def remove_runtimes(spec: dict[str, Any]) -> None:
+    """Removes the training runtimes, which need component trainer, from the value of `spec`."""
+    for tenant in spec["tenants"].values():
+        tenant.pop("trains", None)
+
+
 def edit(file: Path, *changes: tuple[str, str]) -> None:
     """Replaces texts that a file has once."""
     text = file.read_text("utf-8")

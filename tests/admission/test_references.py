@@ -89,7 +89,7 @@ def test_a_pod_waits_for_config_maps_and_secrets() -> None:
 
 
 UNKNOWN: dict[str, dict[str, Any]] = {
-    "PersistentVolumeClaim data": {"volumes": [{"name": "a", "persistentVolumeClaim": {"claimName": "data"}}]},
+    "PersistentVolumeClaim team/data": {"volumes": [{"name": "a", "persistentVolumeClaim": {"claimName": "data"}}]},
     "ResourceClaims": {"resourceClaims": [{"name": "gpu", "resourceClaimName": "gpu"}]},
     "nodeName": {"nodeName": "ip-10-0-0-1"},
     "schedulerName": {"schedulerName": "volcano"},
@@ -104,5 +104,5 @@ def test_c27_unknown(check: str) -> None:
 
 def test_a_claim_of_the_input_with_a_volume_is_known() -> None:
     claim = manifest("v1", "PersistentVolumeClaim", "data", {"spec": {"volumeName": "pv-1"}})
-    assert _decisions(claim, **UNKNOWN["PersistentVolumeClaim data"]) == []
+    assert _decisions(claim, **UNKNOWN["PersistentVolumeClaim team/data"]) == []
     assert _decisions(schedulerName="default-scheduler") == []

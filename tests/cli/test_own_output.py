@@ -222,7 +222,9 @@ def test_an_acceptance_without_effect_is_reported_once(
 def test_a_fleet_of_jobsets_alone_compiles(fleet: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """If Kueue does not manage Jobs, gpuc writes templates only for pools that ResourceQuotas count."""
     only = "  kueue: {frameworks: [jobset.x-k8s.io/jobset], "
-    edit(fleet / PROD, ("  kueue: {", only), ("    trainer: {} ", "    #"), ("    kuberay: {}\n", ""))
+    rows = ("    trainer: {} ", "      trains:  ", "        pretrain:", "        finetune:")
+    removed = [(row, f"#{row}") for row in rows]
+    edit(fleet / PROD, ("  kueue: {", only), ("    kuberay: {}\n", ""), *removed)
     assert main(["compile", "--strict", "prod-use1"]) == 0, capsys.readouterr()
     names = sorted(file.name for file in (fleet / "out/prod-use1/workloads").iterdir())
     assert names == ["embed-l40s.yaml", "serve-a100.yaml"]

@@ -36,7 +36,7 @@ SHARES = {"prod-use1": 0.5, "train-usw2": 0.25, "infer-euw1": 0.25}
 """The example clusters, with their part of the workloads."""
 FRAMEWORKS = ("spec", "kueue", "frameworks")
 WITH_RAY = "infer-euw1"
-"""The example cluster that also has the frameworks of Ray objects, which no example has by itself."""
+"""The example cluster that gets the frameworks of Ray objects. prod-use1 has them by itself."""
 CONTROLLERS = {"jobset": "JobSet", "kuberay": "RayJob"}
 """The random kinds that need a controller, by the option of `gpuc tools`."""
 RECORD = ROOT / "benchmarks" / "trace.md"

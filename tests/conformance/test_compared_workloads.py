@@ -57,7 +57,7 @@ def test_half_of_the_workloads_have_a_mutation_and_all_mutations_are_used() -> N
 def test_correct_workloads_vary_in_kind_target_and_fields() -> None:
     workloads = [workload for workload in random_workloads(example("prod-use1"), COUNT, 1) if not workload.mutation]
     kinds = Counter(workload.kind for workload in workloads)
-    assert set(kinds) == {"Pod", "Job", "CronJob", "JobSet", "Deployment", "StatefulSet"}
+    assert set(kinds) == {"Pod", "Job", "CronJob", "JobSet", "Deployment", "StatefulSet", "RayJob"}
     assert min(kinds.values()) > 10
     assert len({(workload.target.namespace.name, workload.target.pool.name) for workload in workloads}) > 12
     assert len({json.dumps(without_names(workload.document)) for workload in workloads}) > 0.98 * len(workloads)

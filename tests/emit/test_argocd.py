@@ -12,7 +12,14 @@ from gpuc.emit.argocd import argocd
 from gpuc.emit.component import Component, components
 from gpuc.emit.network_objects import CILIUM_POLICY
 from gpuc.emit.notify import KIND as NOTIFY
-from gpuc.emit.project import MONITORING_KINDS, OWN_CLUSTER_KINDS, OWN_KINDS, TENANT_KINDS
+from gpuc.emit.project import (
+    MONITORING_KINDS,
+    OWN_CLUSTER_KINDS,
+    OWN_KINDS,
+    PRIORITY_CLASS,
+    TENANT_KINDS,
+    TRAINING_RUNTIME,
+)
 from gpuc.kubernetes.argocd import WAVE
 from gpuc.manifest.manifest import Kind, Manifest, Values
 from tests.conftest import EXAMPLES, example
@@ -110,8 +117,9 @@ def test_the_examples_use_only_allowed_kinds_and_all_kinds_of_the_lists() -> Non
     }
     of_cluster = {(group, kind) for group, kind, namespaced in emitted if not namespaced}
     of_namespaces = {(group, kind) for group, kind, namespaced in emitted if namespaced}
-    own = (*OWN_KINDS, *MONITORING_KINDS, NOTIFY, *TENANT_KINDS)
-    assert of_cluster == allowed(OWN_CLUSTER_KINDS, lambda component: component.cluster_kinds)
+    own = (*OWN_KINDS, *MONITORING_KINDS, NOTIFY, *TENANT_KINDS, TRAINING_RUNTIME)
+    own_of_cluster = (*OWN_CLUSTER_KINDS, PRIORITY_CLASS)
+    assert of_cluster == allowed(own_of_cluster, lambda component: component.cluster_kinds)
     assert of_namespaces == {*allowed(own, lambda component: component.kinds), CILIUM_POLICY}
 
 

@@ -13,7 +13,7 @@ COMPARE = "argocd.argoproj.io/compare-options"
 KEPT = {"confirm": "Delete=confirm,Prune=false", "never": "Delete=false,Prune=false"}
 BY_HAND = {
     "NodePool", "NodeOverlay", "EC2NodeClass", "ClusterQueue", "ResourceFlavor", "Namespace", "ResourceQuota",
-    "NetworkPolicy",
+    "NetworkPolicy", "PriorityClass", "TrainingRuntime",
 }  # fmt: skip
 """Kinds that engineers delete by hand. Of the NetworkPolicies only default-deny is protected."""
 

@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from itertools import takewhile
 from pathlib import Path
 
 import pytest
@@ -94,8 +95,8 @@ def test_every_command_in_a_page_is_a_correct_command_line(
     text = page.read_text(encoding="utf-8")
     lines = [line[2:] for kind, block in FENCE.findall(text) if kind == "console" for line in block.splitlines()]
     for line in (line for line in lines if line.startswith("gpuc ")):
-        words = shlex.split(line, comments=True)
-        words = words[: words.index(">")] if ">" in words else words
+        # Only the first program of a pipe or a list is gpuc.
+        words = list(takewhile(lambda word: word not in (">", "|", "&&"), shlex.split(line, comments=True)))
         assert words[1] in COMMANDS, line
         if words[2:] and not any(word in ("manifests/", "fleet") for word in words):
             Parser(declared(words[1])).parse(words[2:])

@@ -110,6 +110,7 @@ def test_every_template_that_gpuc_writes_gets_its_nodes(capsys: pytest.CaptureFi
     code, output = traced(capsys, "-f", "out/train-usw2/workloads", "train-usw2")
     assert code == 0, output
     assert output.count("Result: the pods get nodes.") >= 3
+    assert "assumed     pod validation    PersistentVolumeClaim foundation-train/lustre is not in the input" in output
 
 
 @pytest.mark.share(3)

@@ -17,6 +17,7 @@ from gpuc.manifest.manifest import Body, Manifest
 from gpuc.objects.object_set import ObjectSet, dig, items, pairs
 from gpuc.objects.operator_values import policy_values
 from gpuc.objects.pod_resources import quantities
+from gpuc.objects.pods import pods as all_pods
 from gpuc.objects.symbol_table import SymbolTable, kind_of
 
 _SERVICE_ACCOUNT = kind_of("ServiceAccount")
@@ -156,11 +157,11 @@ def _claims(objects: ObjectSet, namespace: str, pod: PodPart, created: Sequence[
         if isinstance(name := dig(volume, "persistentVolumeClaim", "claimName"), str):
             existing = objects.find("", "PersistentVolumeClaim", name, namespace)
             if existing is None and name not in new:
-                message = (
-                    f"PersistentVolumeClaim {namespace}/{name} is not in the input; without it, the pod stays Pending"
-                )
+                claim = f"PersistentVolumeClaim {namespace}/{name}"
+                message = f"{claim} is not in the input; without it, the pod stays Pending"
                 where = (*field, "persistentVolumeClaim", "claimName")
-                yield Decision("unknown", f"PersistentVolumeClaim {name}", message, field=where)
+                is_declared = (namespace, name) in objects.once(_claims_of_runtimes)
+                yield Decision("assumed" if is_declared else "unknown", claim, message, field=where)
             elif existing is not None:
                 yield from storage_decisions(objects, str(existing), dig(existing.body, "spec"), field)
         elif dig(volume, "ephemeral") is not None:
@@ -173,6 +174,16 @@ def _claims(objects: ObjectSet, namespace: str, pod: PodPart, created: Sequence[
     if dig(pod.spec, "resourceClaims"):
         message = "gpuc does not evaluate ResourceClaims, which the scheduler has to allocate"
         yield Decision("unknown", "ResourceClaims", message, field=("spec", "resourceClaims"))
+
+
+def _claims_of_runtimes(objects: ObjectSet) -> set[tuple[str, str]]:
+    """Returns the namespace and the name of the claims that training runtimes declare. Tenants create these claims."""
+    runtimes = (pods for pods in all_pods(objects) if pods.record.is_runtime)
+    return {
+        (pods.manifest.namespace, str(dig(volume, "persistentVolumeClaim", "claimName")))
+        for pods in runtimes
+        for _, volume in items(dig(pods.spec, "volumes"))
+    }
 
 
 def _scheduling(pod: PodPart) -> Iterator[Decision]:

@@ -16,6 +16,8 @@ CAPACITY_TYPE: Final = "karpenter.sh/capacity-type"
 REGION: Final = "topology.kubernetes.io/region"
 ZONE: Final = "topology.kubernetes.io/zone"
 ZONE_ID: Final = "topology.k8s.aws/zone-id"
+DO_NOT_DISRUPT: Final = "karpenter.sh/do-not-disrupt"
+"""The annotation of pods on whose nodes Karpenter waits."""
 _ALIASES = {
     "beta.kubernetes.io/arch": "kubernetes.io/arch",
     "beta.kubernetes.io/instance-type": INSTANCE_TYPE,

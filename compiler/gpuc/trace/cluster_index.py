@@ -32,8 +32,10 @@ class ClusterIndex:
         accounts: Mapping[str, str] | None = None,
     ) -> None:
         self.objects = objects
-        self.accounts = dict(accounts or {})
-        """The ServiceAccounts of controllers as namespace/name by framework of Kueue, if they are not upstream's."""
+        self.accounts = dict(objects.once(_installed_accounts) if accounts is None else accounts)
+        """The ServiceAccounts of controllers as namespace/name by framework of Kueue, if they are not upstream's.
+
+        Without an argument, those of the charts that Applications install."""
         self.domain_nodes = dict(domain_nodes or {})
         """The number of nodes in one topology domain, by the node label of the level.
 
@@ -71,6 +73,17 @@ class ClusterIndex:
     def flavors(self) -> dict[str, ResourceFlavor]:
         """The ResourceFlavors by name."""
         return self.objects.once(resource_flavors)
+
+
+def _installed_accounts(objects: ObjectSet) -> dict[str, str]:
+    """Returns the ServiceAccounts of the controllers in the charts of Applications, by framework of Kueue."""
+    releases = {row.chart: row.frameworks for rows in objects.catalog.releases.values() for row in rows.values()}
+    return {
+        framework: f"{application.destination.namespace}/{account}"
+        for application in objects.once(Delivery).applications
+        if application.chart
+        for framework, account in releases.get(application.chart.chart, {}).items()
+    }
 
 
 class Room:

@@ -38,8 +38,7 @@ def test_reports_fields_that_it_does_not_check(case: Case) -> None:
 
 @pytest.mark.parametrize("kind", BASES)
 def test_allows_the_correct_object(kind: str) -> None:
-    decisions = list(validation_errors(BASES[kind]))
-    assert [decision.check for decision in decisions] == (["webhook of Kubeflow Trainer"] if kind == "TrainJob" else [])
+    assert list(validation_errors(BASES[kind])) == []
 
 
 @pytest.mark.share(4)

@@ -25,7 +25,7 @@ from gpuc.pipeline.stages import CompiledSpec, compile_source
 from gpuc.rules import check
 from gpuc.source import read
 from tests.alerts import promtool
-from tests.conftest import EXAMPLES, REFERENCE, ROOT, Change, compiled_example, example
+from tests.conftest import EXAMPLES, REFERENCE, ROOT, Change, compiled_example, example, remove_runtimes
 from tests.emit.fleet import readme
 
 Variant = Callable[[Change], Cluster]
@@ -34,7 +34,9 @@ REPOSITORY = "registry.k8s.io/jobset/charts"
 
 
 def with_jobset(spec: dict[str, Any], **settings: Any) -> None:
+    """Leaves JobSet as the only component. Training runtimes would need Kubeflow Trainer."""
     spec["components"] = {"jobset": settings}
+    remove_runtimes(spec)
 
 
 def compiled_with(change: Change) -> CompiledSpec:
@@ -49,6 +51,7 @@ def compiled_with(change: Change) -> CompiledSpec:
 def without_components(spec: dict[str, Any]) -> None:
     """Removes the components; Kueue manages their kinds nevertheless."""
     spec["components"] = {}
+    remove_runtimes(spec)
     spec["kueue"]["frameworks"] = ["batch/job", JOBSET, "trainer.kubeflow.org/trainjob"]
     spec["kueue"]["controllers"] = {JOBSET: "jobset-system/jobset-controller"}
 
@@ -99,6 +102,7 @@ def test_it_compiles_without_findings() -> None:
 def test_a_layer_can_set_the_version_for_clusters_without_the_component(variant: Variant) -> None:
     def change(spec: dict[str, Any]) -> None:
         spec["components"] = {}
+        remove_runtimes(spec)
         with_version(spec, "0.11.1")
 
     assert check(variant(change)) == []

@@ -10,7 +10,7 @@ from gpuc.catalog.records import Image, InstanceType, Purchase
 from gpuc.cluster.node_allocatable import predicted_allocatable
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.amounts import CPU, GIB, Amounts
-from gpuc.kubernetes.node_pool import CAPACITY_TYPE, ZONE
+from gpuc.kubernetes.node_pool import CAPACITY_TYPE, DO_NOT_DISRUPT, ZONE
 from gpuc.model import Cluster, Pool
 from gpuc.spec.pools import Pool as PoolSpec
 from gpuc.substrates.eks.pool_section import CapacityBlock, EksPool
@@ -41,7 +41,7 @@ Source: Amazon EBS User Guide, general purpose SSD volumes, gp3 volume performan
 """
 SPOT_NOTICE_SECONDS = 120
 """The time from the interruption notice of EC2 to the end of a spot instance."""
-KEEP_NODE = {"karpenter.sh/do-not-disrupt": "true"}
+KEEP_NODE = {DO_NOT_DISRUPT: "true"}
 """The annotation of pods on whose nodes Karpenter waits."""
 _HOUR_SECONDS = 3600
 

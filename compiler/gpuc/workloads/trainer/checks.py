@@ -13,5 +13,7 @@ def _job_of_runtime(job: Field) -> Problems:
     if count_or_one(job.get("replicas")) != 1:
         yield job.at("replicas").problem(f"the Job of the step {step} has one replica", "write 1")
     containers, needed = template.at("spec", "template", "spec", "containers"), "node" if step == "trainer" else step
-    if needed not in [container.get("name") for container in containers.rows()]:
-        yield containers.problem(f'the Job of the step {step} has no container "{needed}"')
+    names = [container.get("name") for container in containers.rows()]
+    if needed not in names:
+        beside = ", ".join(map(str, names))
+        yield containers.problem(f'the Job of the step {step} has no container "{needed}"; expected it beside {beside}')

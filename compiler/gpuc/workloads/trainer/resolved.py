@@ -59,15 +59,9 @@ def of_runtime(runtime: Body) -> Iterator[Problem]:
     Source: kubeflow/trainer v2.3.0 pkg/webhooks/trainingruntime_webhook.go
     """
     path: Path = ("spec", "template", "spec", "replicatedJobs")
-    nodes = [job for _, job in items(dig(runtime, *path)) if _is_trainer(job)]
-    if dig(runtime, "spec", "mlPolicy", "torch") is not None and not nodes:
+    has_nodes = any(_is_trainer(job) for _, job in items(dig(runtime, *path)))
+    if dig(runtime, "spec", "mlPolicy", "torch") is not None and not has_nodes:
         yield Problem(f"no replicated job has the label {ANCESTOR}: trainer", "", path)
-    for job in nodes:
-        containers = items(dig(job, "template", "spec", "template", "spec", "containers"))
-        names = [str(dig(container, "name")) for _, container in containers]
-        if _NODE not in names:
-            message = f"the containers of replicated job {dig(job, 'name')} are {', '.join(names)}; expected {_NODE}"
-            yield Problem(message, "", path, is_refused=True)
 
 
 def _complete(job: Body, train_job: Body, runtime: Body) -> None:

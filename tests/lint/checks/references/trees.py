@@ -8,12 +8,13 @@ from typing import Any
 from msgspec.structs import replace
 
 from gpuc.diagnostics.finding import Path
+from gpuc.lint.knowledge import ALL_OBJECTS
 from gpuc.lint.load.loaded_files import LoadedFiles
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet
 from tests.conftest import compiled_example
-from tests.lint.checks.topics import references as findings
+from tests.lint.checks.topics import references
 from tests.values import changed
 
 
@@ -26,6 +27,12 @@ def tree(*texts: str, is_complete: bool = False) -> ObjectSet:
     return ObjectSet(reading.manifests, is_complete=is_complete)
 
 
+def findings(objects: ObjectSet) -> list[ObjectFinding]:
+    """The findings about references, without those that only all objects of a cluster prove."""
+    found = [(row, row.rule.needs if row.needs is None else row.needs) for row in references(objects)]
+    return [row for row, needs in found if objects.is_complete or ALL_OBJECTS not in needs]
+
+
 def reported(*texts: str, is_complete: bool = False) -> list[tuple[str, str, str]]:
     """Id, object and fix of every finding of YAML texts."""
     return [
@@ -36,12 +43,7 @@ def reported(*texts: str, is_complete: bool = False) -> list[tuple[str, str, str
 
 def ids(*texts: str, is_complete: bool = False) -> list[str]:
     """The ids of all findings of YAML texts."""
-    return [finding.rule.id for finding in judged(tree(*texts, is_complete=is_complete))]
-
-
-def judged(objects: ObjectSet) -> list[ObjectFinding]:
-    """The findings in objects, in partial input without those that say that they need all objects."""
-    return [row for row in findings(objects) if objects.is_complete or "all objects" not in (row.needs or "")]
+    return [finding.rule.id for finding in findings(tree(*texts, is_complete=is_complete))]
 
 
 @cache
@@ -65,7 +67,7 @@ def example_charts(name: str) -> Mapping[str, Any]:
 def findings_of(manifests: Iterable[Manifest], *, is_complete: bool, charts_of: str = "") -> list[ObjectFinding]:
     """The findings in these objects, with the chart values of an example."""
     values = example_charts(charts_of) if charts_of else None
-    return judged(ObjectSet(manifests, is_complete=is_complete, values=values))
+    return findings(ObjectSet(manifests, is_complete=is_complete, values=values))
 
 
 def replaced(manifests: Iterable[Manifest], old: Manifest, new: Manifest) -> list[Manifest]:

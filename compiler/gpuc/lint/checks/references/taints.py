@@ -145,7 +145,8 @@ def _pods(pods: Pods, index: Index) -> Findings:
     keys = {normal(key) for key in selector if isinstance(key, str)}
     rule = _rule(keys & index.nodes.values.keys(), PODS_KEPT_OFF, index)
     pools = index.nodes.matching(selector) if rule and keys & index.nodes.values.keys() else []
-    if rule is None or not pools or pods.queue:
+    # Kueue adds the tolerations of the flavor to the pods of the objects that use a runtime.
+    if rule is None or not pools or pods.queue or pods.record.is_runtime:
         return
     unmet = [_unmet(pool, pods.tolerations) for pool in pools]
     requested = {name for _, name in pods.resources()}
