@@ -30,7 +30,7 @@ def messages() -> list[tuple[str, str]]:
     found = []
     for file in sorted((ROOT / "tests/messages").rglob("*.yaml")):
         texts = _texts(yaml.safe_load(file.read_text("utf-8")))
-        found += [(str(file.relative_to(ROOT)), text) for text in texts if text.startswith("specs/")]
+        found += [(str(file.relative_to(ROOT)), text) for text in texts if text.startswith("specs/") and "\n" in text]
     return found
 
 
@@ -47,9 +47,11 @@ def paragraphs() -> list[tuple[str, str]]:
     found = []
     for page in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))):
         text = re.sub(r"```.*?```", "", page.read_text("utf-8"), flags=re.DOTALL)
-        parts = (part.strip() for part in text.split("\n\n"))
-        is_reference = page.name == "reference.md"
-        found += [(page.name, part) for part in parts if len(part) > 120 and part[0] not in "|#" and not is_reference]
+        heading = ""
+        for part in (part.strip() for part in text.split("\n\n") if page.name != "reference.md"):
+            heading = part if part.startswith("#") else heading
+            if len(part) > 120 and part[0] not in "|#":
+                found.append((f"{page.name}, {heading.lstrip('# ')}", part))
     return found
 
 
