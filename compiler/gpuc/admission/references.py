@@ -157,11 +157,11 @@ def _claims(objects: ObjectSet, namespace: str, pod: PodPart, created: Sequence[
         if isinstance(name := dig(volume, "persistentVolumeClaim", "claimName"), str):
             existing = objects.find("", "PersistentVolumeClaim", name, namespace)
             if existing is None and name not in new:
-                claim = f"PersistentVolumeClaim {namespace}/{name}"
-                message = f"{claim} is not in the input; without it, the pod stays Pending"
+                missing = f"PersistentVolumeClaim {namespace}/{name}"
+                message = f"{missing} is not in the input; without it, the pod stays Pending"
                 where = (*field, "persistentVolumeClaim", "claimName")
                 is_declared = (namespace, name) in objects.once(_claims_of_runtimes)
-                yield Decision("assumed" if is_declared else "unknown", claim, message, field=where)
+                yield Decision("assumed" if is_declared else "unknown", missing, message, field=where)
             elif existing is not None:
                 yield from storage_decisions(objects, str(existing), dig(existing.body, "spec"), field)
         elif dig(volume, "ephemeral") is not None:
