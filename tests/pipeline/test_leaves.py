@@ -39,7 +39,12 @@ def test_a_changed_leaf_shows(spec: str, path: Path, value: Any) -> None:
         is_possible = is_chosen or not any(finding.id.startswith("SPC") for finding in findings)
         assert is_possible, f"OTHER has nothing that may stand in the place of {value!r}"
         return
-    if path[-1] == "why" or ({"annotations", "serviceAccounts"} & set(path) and "exposed" not in path):
+    # The number of nodes of a training runtime is in the usage of its template. Rules compare it with quotas.
+    if (
+        path[-1] == "why"
+        or {"trains", "nodes"} <= set(path)
+        or ({"annotations", "serviceAccounts"} & set(path) and "exposed" not in path)
+    ):
         assert reasons(artifacts) != before_reasons
     elif path[-1] == "longest":  # the deadline of the example Jobs, which users apply
         assert deadlines(artifacts) != before_deadlines

@@ -46,7 +46,7 @@ class _Refusal(NamedTuple):
 
 @check(
     REFUSED, WARNED,
-    kinds=("kueue.x-k8s.io/*", *POLICIES, *NAMESPACE_LIMITS, PODS, *KUEUE_CONFIGURATION),
+    kinds=("kueue.x-k8s.io/*", *POLICIES, *NAMESPACE_LIMITS, PODS, *KUEUE_CONFIGURATION, "argoproj.io/Application"),
 )  # fmt: skip
 def policy_conflicts(objects: ObjectSet) -> Findings:
     """Yields one finding for every constraint that the smallest pod of a resource violates, in complete input."""

@@ -19,7 +19,18 @@ _STAGES = (Stage.POLICY, Stage.POD_POLICY, Stage.POD_SECURITY, Stage.NAMESPACE)
 """The stages in which an object of the set decides. Other checks report what the API server itself refuses."""
 
 
-@check(REFUSED, kinds=("kueue.x-k8s.io/*", *POLICIES, *NAMESPACE_LIMITS, PODS, *POD_NEEDS, *KUEUE_CONFIGURATION))
+@check(
+    REFUSED,
+    kinds=(
+        "kueue.x-k8s.io/*",
+        *POLICIES,
+        *NAMESPACE_LIMITS,
+        PODS,
+        *POD_NEEDS,
+        *KUEUE_CONFIGURATION,
+        "trainer.kubeflow.org/*",
+    ),
+)
 def findings(objects: ObjectSet) -> Findings:
     """Yields a finding for every workload that an object of the set refuses."""
     if not objects.namespaces:
