@@ -20,8 +20,8 @@ _SIZES = ("required", "minProperties")
 """The keywords that only a complete map has to meet."""
 _UNIONS = ("anyOf", "oneOf")
 _FREE_FORM = {"else": ("values", "patch"), "then": ("value",)}
-"""The keys whose values may contain null: Helm values and patches, and the value of a map with the key `op`: an operation
-of a patch."""
+"""The keys whose values may contain null: Helm values and patches, and the value of an operation, which has the key
+`op`."""
 
 
 def layered(schema: dict[str, Any]) -> dict[str, Any]:
