@@ -259,7 +259,7 @@ def compared_plane(
     started = {name: built[name] for name in sorted(used)}
     crds = with_definitions(given.crds, started)
     with ControlPlane(programs, replace(given, crds=crds, service_accounts=True), progress) as plane:
-        processes = start_controllers(plane.site, plane.client, started)
+        processes = start_controllers(plane.site, plane.client, started, spec.cluster.controller_accounts)
         applied = apply_objects(plane.client, spec.synced, replacement_objects(spec.cluster), progress)
         for process in processes:
             process.wait_ready(START_SECONDS)

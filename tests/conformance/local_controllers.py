@@ -9,12 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gpuc.kubernetes.controllers import user
+from gpuc.kubernetes.controllers import JOBSET, user
 from gpuc.manifest.manifest import Body
 from gpuc_rehearsal.client import Client, Object
 from gpuc_rehearsal.plane.site import Site
 from gpuc_rehearsal.process import LOOPBACK, Process, http_probe
 from gpuc_rehearsal.programs import MissingProgramsError, Programs, find_controller
+
+NO_ACCOUNTS: Mapping[str, str] = {}
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,10 @@ class LocalController:
     namespace: str
     pod_label: str
     """The label of the pods that its webhooks receive; empty if they receive none."""
-    user: str
+    framework: str
+    """The framework of Kueue whose objects it serves."""
+    account: str
+    """Its ServiceAccount in the manifests of upstream, as namespace/name."""
     certificates: str = "internalCertManagement"
     """The key of its configuration that switches off the certificates that it writes itself."""
 
@@ -40,8 +45,12 @@ class LocalController:
         """Returns the CustomResourceDefinitions. The controller ends at its start if a definition is missing."""
         return crds_of(self.name, programs)
 
-    def start(self, site: Site, client: Client, programs: Programs) -> Process:
+    def start(
+        self, site: Site, client: Client, programs: Programs, accounts: Mapping[str, str] = NO_ACCOUNTS
+    ) -> Process:
         """Starts the controller with the user name of its ServiceAccount, and creates its webhook configurations.
+
+        accounts: the ServiceAccounts of frameworks that are not those of upstream's manifests.
 
         A Service of type ExternalName leads to localhost. The API server connects to localhost, but still requires a
         certificate with the name of the Service.
@@ -54,7 +63,7 @@ class LocalController:
         file = site.folder / f"{self.name}.json"
         file.write_text(json.dumps(self._configuration(port, health)))
         environment = {
-            "KUBECONFIG": str(site.kubeconfig_of(self.name, self.user)),
+            "KUBECONFIG": str(site.kubeconfig_of(self.name, user(accounts.get(self.framework, self.account)))),
             "TMPDIR": str(self._temporary(site)),
         }
         is_healthy = http_probe(f"http://{LOOPBACK}:{health}/readyz")
@@ -121,15 +130,15 @@ class LocalController:
 CONTROLLERS = {
     "jobset": LocalController(
         "jobset", "config.jobset.x-k8s.io/v1alpha1", "jobset-system", "jobset.sigs.k8s.io/jobset-name",
-        user("jobset-system/jobset-controller-manager"),
+        JOBSET, "jobset-system/jobset-controller-manager",
     ),
     "lws": LocalController(
         "lws", "config.lws.x-k8s.io/v1alpha1", "lws-system", "leaderworkerset.sigs.k8s.io/name",
-        user("lws-system/lws-controller-manager"),
+        "leaderworkerset.x-k8s.io/leaderworkerset", "lws-system/lws-controller-manager",
     ),
     "trainer": LocalController(
         "trainer", "config.trainer.kubeflow.org/v1alpha1", "kubeflow-system", "",
-        user("kubeflow-system/kubeflow-trainer-controller-manager"), "certManagement",
+        "trainer.kubeflow.org/trainjob", "kubeflow-system/kubeflow-trainer-controller-manager", "certManagement",
     ),
 }  # fmt: skip
 """The controllers with webhooks, by component and option of `gpuc tools`.
@@ -149,10 +158,15 @@ def built(names: Iterable[str], progress: Callable[[str], None]) -> dict[str, Pr
     return found
 
 
-def start_controllers(site: Site, client: Client, programs: Mapping[str, Programs]) -> list[Process]:
-    """Starts the controllers of components, by component; returns their processes, which may not be ready."""
+def start_controllers(
+    site: Site, client: Client, programs: Mapping[str, Programs], accounts: Mapping[str, str]
+) -> list[Process]:
+    """Starts the controllers of components, by component; returns their processes, which may not be ready.
+
+    accounts: as for `LocalController.start`.
+    """
     return [
-        start_kuberay(site, found) if name == "kuberay" else CONTROLLERS[name].start(site, client, found)
+        start_kuberay(site, found) if name == "kuberay" else CONTROLLERS[name].start(site, client, found, accounts)
         for name, found in programs.items()
     ]
 

@@ -34,7 +34,7 @@ def checks(name: str, progress: Callable[[str], None]) -> Iterator[CheckResult]:
     spec, started = compiled_spec(ROOT, f"specs/{name}.yaml", for_rehearsal=True), time.monotonic()
     programs = built([row for row in (*CONTROLLERS, "kuberay") if row in spec.cluster.components], progress)
     with shared_control_plane(spec, progress, controllers=programs) as plane:
-        processes = start_controllers(plane.plane.site, plane.client, programs)
+        processes = start_controllers(plane.plane.site, plane.client, programs, spec.cluster.controller_accounts)
         for process in processes:
             process.wait_ready(SECONDS)
         applied = apply_objects(plane.client, spec.synced, replacement_objects(spec.cluster), progress, SECONDS)

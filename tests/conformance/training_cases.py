@@ -57,9 +57,8 @@ def _differences(plane: TrainingPlane, created: Object, pods: list[Object], node
     template = runtime["spec"]["template"]["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]
     (wanted,) = template["containers"]
     flavor = plane.client.get(KUEUE_API, "ResourceFlavor", run.pool.name)["spec"]
-    gpus = wanted["resources"]["limits"].get("nvidia.com/gpu")
     variables = {row["name"]: row.get("value") for row in wanted.get("env", ())} | {
-        "PET_NNODES": str(nodes), "PET_NPROC_PER_NODE": gpus, "PET_MASTER_ADDR": f"{name}-node-0-0.{name}",
+        "PET_NNODES": str(nodes), "PET_NPROC_PER_NODE": "auto", "PET_MASTER_ADDR": f"{name}-node-0-0.{name}",
         "PET_MASTER_PORT": PORT,
     }  # fmt: skip
     found, ranks = [], set()
