@@ -9,12 +9,15 @@ from typing import Any
 from gpuc.documents.reader import load_all_yaml
 from gpuc.kubernetes.kueue import KUEUE_API, PRIORITY_LABEL
 from gpuc.kubernetes.node_pool import NODE_POOL
+from gpuc.manifest.manifest import manifest_of
 from gpuc.model.tenant import Run
+from gpuc.trace import ClusterIndex
+from gpuc.trace.node_agents import index_of
 from gpuc_rehearsal.client import Client, Object, address_of, condition, is_true, new_object
 from gpuc_rehearsal.context import HOLD, NODE, POD, RehearsalContext
 from gpuc_rehearsal.substrates.eks.karpenter import CLAIM
 from tests.conformance.compared_plane import member
-from tests.conformance.compared_workloads import cluster_index, trace_answer
+from tests.conformance.compared_workloads import trace_answer
 from tests.conformance.real_answers import Answer
 from tests.conftest import ROOT
 
@@ -25,6 +28,7 @@ TRAIN_JOB, JOB_SET, RAY_CLUSTER = (TRAINER_API, "TrainJob"), (JOBSET_API, "JobSe
 RUNTIME = (TRAINER_API, "TrainingRuntime")
 JOBSET_LABEL = "jobset.sigs.k8s.io/jobset-name"
 NODE_CONTAINER = "node"
+CLAIM_OF_VOLUME = ("v1", "PersistentVolumeClaim")
 
 
 @dataclass
@@ -70,10 +74,9 @@ class TrainingPlane:
         spec: Object = {**shared, "capacity": size, "claimRef": reference, "nfs": nfs}
         self.client.create(new_object("v1", "PersistentVolume", volume, spec=spec))
         spec = {**shared, "resources": {"requests": size}, "volumeName": volume}
-        kind = ("v1", "PersistentVolumeClaim")
-        self.client.create(new_object(*kind, name, namespace, spec=spec))
+        self.client.create(new_object(*CLAIM_OF_VOLUME, name, namespace, spec=spec))
         is_bound: Callable[[Object], bool] = lambda claim: claim.get("status", {}).get("phase") == "Bound"  # noqa: E731
-        self.client.wait_for(*kind, name, is_bound, SECONDS, namespace)
+        self.client.wait_for(*CLAIM_OF_VOLUME, name, is_bound, SECONDS, namespace)
 
     def template(self, file: str) -> Object:
         """Returns the object of an emitted template, by its file below workloads/."""
@@ -101,8 +104,15 @@ class TrainingPlane:
         return document
 
     def trace(self, document: Object) -> Answer:
-        """Returns the answer of `gpuc trace -f`."""
-        return trace_answer(cluster_index(self.context.spec), document)
+        """Returns the answer of `gpuc trace -f` with the claims of the checkpoints in the file."""
+        return trace_answer(self._index, document)
+
+    @cached_property
+    def _index(self) -> ClusterIndex:
+        api, kind = CLAIM_OF_VOLUME
+        claims = [manifest_of({"apiVersion": api, "kind": kind, **row}) for row in self.client.list_all(api, kind)]
+        spec = self.context.spec
+        return index_of(spec.cluster, (*spec.synced, *claims), spec.charts)
 
     def create(self, document: Object) -> Object:
         """Creates an object as a member of the tenant."""
