@@ -49,7 +49,7 @@ def checks(name: str, progress: Callable[[str], None]) -> Iterator[CheckResult]:
             try:
                 problem, note = case(subject), subject.note
             except Exception:
-                problem, note = traceback.format_exc(), ""
+                problem, note = "\n".join([traceback.format_exc(), *subject.events()]), ""
             yield CheckResult(title, problem, note)
             subject.clear()
         yield _memory(plane, list(programs))

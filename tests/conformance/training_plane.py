@@ -13,8 +13,8 @@ from gpuc.manifest.manifest import manifest_of
 from gpuc.model.tenant import Run
 from gpuc.trace import ClusterIndex
 from gpuc.trace.node_agents import index_of
-from gpuc_rehearsal.client import Client, Object, address_of, condition, is_true, new_object
-from gpuc_rehearsal.context import HOLD, NODE, POD, RehearsalContext
+from gpuc_rehearsal.client import Client, Object, address_of, condition, event_time, is_true, new_object
+from gpuc_rehearsal.context import EVENT, HOLD, NODE, POD, RehearsalContext
 from gpuc_rehearsal.substrates.eks.karpenter import CLAIM
 from tests.conformance.compared_plane import member
 from tests.conformance.compared_workloads import trace_answer
@@ -28,6 +28,8 @@ TRAIN_JOB, JOB_SET, RAY_CLUSTER = (TRAINER_API, "TrainJob"), (JOBSET_API, "JobSe
 RUNTIME = (TRAINER_API, "TrainingRuntime")
 JOBSET_LABEL = "jobset.sigs.k8s.io/jobset-name"
 NODE_CONTAINER = "node"
+EVENTS = 40
+"""The number of events that explain a failed case."""
 CLAIM_OF_VOLUME = ("v1", "PersistentVolumeClaim")
 
 
@@ -188,6 +190,15 @@ class TrainingPlane:
         """Lets all pods complete."""
         for pod in self.pods(created):
             self.client.patch_object(pod, {"metadata": {"annotations": dict.fromkeys(HOLD)}})
+
+    def events(self) -> list[str]:
+        """Returns what controllers did with the workloads of tenants, without the events of pods and nodes."""
+        rows = [row for space in self.context.namespaces for row in self.client.list_all(*EVENT, space)]
+        return [
+            f"{event_time(row)} {row['involvedObject']['kind']} {row['reason']}: {row['message'][:300]}"
+            for row in sorted(rows, key=event_time)
+            if row["involvedObject"]["kind"] not in ("Pod", "Node")
+        ][-EVENTS:]
 
     def clear(self) -> None:
         """Removes all workloads and the nodes that they started."""
