@@ -203,7 +203,7 @@ CASES: Mapping[str, Mapping[str, Case]] = {
         "a TrainJob of 20 nodes loses a pod, starts again without spending a restart, and completes": survives(
             "flagship", 20
         ),
-        "a TrainJob of 4 nodes loses a node, starts again without spending a restart, and completes": survives(
+        "a TrainJob of 4 nodes loses a pod, starts again without spending a restart, and completes": survives(
             "ablation", 4
         ),
         "a TrainJob of 33 nodes waits, as gpuc trace says": waits("flagship", 33),

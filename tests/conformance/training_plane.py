@@ -30,6 +30,7 @@ JOBSET_LABEL = "jobset.sigs.k8s.io/jobset-name"
 NODE_CONTAINER = "node"
 EVENTS = 40
 """The number of events that explain a failed case."""
+HOSTNAME = "kubernetes.io/hostname"
 CLAIM_OF_VOLUME = ("v1", "PersistentVolumeClaim")
 
 
@@ -54,7 +55,18 @@ class TrainingPlane:
         return {run.name: run for tenant in self.context.cluster.tenants for run in tenant.runs}
 
     def prepare(self) -> None:
-        """Makes the pods of the runtimes run until `finish`, and creates the claims of the checkpoints."""
+        """Makes the pods of the runtimes run until `finish`, and creates the claims of the checkpoints.
+
+        The nodes of static pools get their names as host names, as in a cluster. Otherwise Kueue evicts a gang, whatever
+        its feature gates, because no node has the name of the host.
+
+        Source: kueue v0.19.2 pkg/controller/tas/node_controller.go (Reconcile, which events of pods call)
+        """
+        for node in self.client.list_all(*NODE):
+            self.client.patch_object(
+                {"apiVersion": NODE[0], "kind": NODE[1], **node},
+                {"metadata": {"labels": {HOSTNAME: node["metadata"]["name"]}}},
+            )
         for run in self.runs.values():
             runtime = self.client.get(*RUNTIME, run.name, run.namespace.name)
             (job,) = runtime["spec"]["template"]["spec"]["replicatedJobs"]
