@@ -13,7 +13,7 @@ TORCH_CPU := https://download.pytorch.org/whl/cpu
 export SOURCE_DATE_EPOCH ?= 1796083200
 export GPUC_TORCH_PYTHON ?= $(CURDIR)/$(TORCH)/bin/python
 
-.PHONY: help compile test test-all test-wheel check docs wheel tools tools-argocd tools-lws tools-jobset tools-karpenter-hash tools-nodeadm tools-promtool tools-workloads observe torch conformance conformance-all generate budgets format bench clean
+.PHONY: help compile test test-all test-wheel check docs wheel tools tools-argocd tools-lws tools-jobset tools-karpenter-hash tools-nodeadm tools-promtool tools-workloads observe torch conformance conformance-training conformance-all generate budgets format bench clean
 
 help:  ## Print the commands.
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
@@ -97,7 +97,10 @@ torch: $(VENV)/.installed  ## Install PyTorch into .venv/torch, unless GPUC_TORC
 	  || { $(PYTHON) -m venv $(TORCH) && { $(TORCH_PIP) --index-url $(TORCH_CPU) torch numpy || $(TORCH_PIP) torch numpy; }; } \
 	  || echo "PyTorch cannot be installed; the test of the gang command will not run"
 
-conformance-all: tools tools-workloads torch $(VENV)/.conformance  ## The same with more random gangs, a gang with torchrun, LeaderWorkerSets, NodeConfigs, the GPU gate, alerts, dashboards, notifications, undetected mutations, Argo CD and all draws of the tests; writes benchmarks/conformance.md, trace.md and argocd.md (GPUC_CHARTS: folder of charts).
+conformance-training: tools tools-workloads $(VENV)/.conformance  ## Run training jobs of the examples with the real controllers of workloads.
+	$(BIN)/python -m tests.conformance.long training
+
+conformance-all: tools tools-workloads torch $(VENV)/.conformance  ## The same with more random gangs, gangs with torchrun, LeaderWorkerSets, training jobs, NodeConfigs, the GPU gate, alerts, dashboards, notifications, undetected mutations, Argo CD and all draws of the tests; writes benchmarks/conformance.md, trace.md and argocd.md (GPUC_CHARTS: folder of charts).
 	$(BIN)/python -m tests.conformance.long
 	GPUC_KUBELET=1 $(BIN)/python -m pytest -m '' --full
 

@@ -1,8 +1,6 @@
 """Runs random workloads on a control plane with the objects of an example cluster."""
 
-import json
 import os
-import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -12,7 +10,6 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from gpuc.kubernetes.amounts import amount
-from gpuc.kubernetes.controllers import user
 from gpuc.pipeline.stages import CompiledSpec
 from gpuc_rehearsal.apply import apply_objects
 from gpuc_rehearsal.client import ApiError, Client, Object
@@ -22,7 +19,7 @@ from gpuc_rehearsal.health import place_static_nodes
 from gpuc_rehearsal.plane import ControlPlane
 from gpuc_rehearsal.programs import Programs
 from gpuc_rehearsal.substitute import replacement_objects, settings
-from tests.conformance.local_controllers import LocalController, crds_of, start_kuberay
+from tests.conformance.local_controllers import start_controllers, with_definitions
 from tests.conformance.random_workloads import JOBSET, RAY, RandomWorkload
 from tests.conformance.real_answers import KINDS, NODE, Answer, answer, refusal, undecided
 from tests.conformance.shared_plane import upstream_crds
@@ -55,8 +52,6 @@ REMOVED_KINDS = (
     ("batch/v1", "Job"), ("v1", "Pod"), ("v1", "PersistentVolumeClaim"),
 )  # fmt: skip
 """The kinds that are removed after each round, owners first."""
-_CRDS = re.compile(rb"name:? ?\\?\"?:? ?\"?(jobsets\.jobset\.x-k8s\.io|ray\w+\.ray\.io)")
-"""The name in a CustomResourceDefinition of the controllers of workloads."""
 
 
 @dataclass
@@ -261,15 +256,10 @@ def compared_plane(
     given = settings(spec, definitions(programs, upstream_crds(), frameworks))
     used = {name for name, framework in (("jobset", JOBSET), ("kuberay", RAY[0])) if framework in frameworks}
     used &= built.keys()
-    own = [crd for name in sorted(used) for crd in crds_of(name, built[name])]
-    names = {found[1] for crd in own if (found := _CRDS.search(crd))}
-    others = [crd for crd in given.crds if not ((found := _CRDS.search(_bytes(crd))) and found[1] in names)]
-    with ControlPlane(programs, replace(given, crds=(*others, *own), service_accounts=True), progress) as plane:
-        processes = []
-        if "jobset" in used:
-            processes.append(_jobset_controller(spec).start(plane.site, plane.client, built["jobset"]))
-        if "kuberay" in used:
-            processes.append(start_kuberay(plane.site, built["kuberay"]))
+    started = {name: built[name] for name in sorted(used)}
+    crds = with_definitions(given.crds, started)
+    with ControlPlane(programs, replace(given, crds=crds, service_accounts=True), progress) as plane:
+        processes = start_controllers(plane.site, plane.client, started, spec.cluster.controller_accounts)
         applied = apply_objects(plane.client, spec.synced, replacement_objects(spec.cluster), progress)
         for process in processes:
             process.wait_ready(START_SECONDS)
@@ -283,13 +273,3 @@ def compared_plane(
         with WatchedObjects(plane.client, kinds) as watched:
             yield ComparedPlane(spec, plane.client, watched)
         plane.require_alive()
-
-
-def _jobset_controller(spec: CompiledSpec) -> LocalController:
-    account = str(spec.cluster.spec.kueue.controllers[JOBSET])
-    label = "jobset.sigs.k8s.io/jobset-name"
-    return LocalController("jobset", "config.jobset.x-k8s.io/v1alpha1", "jobset-system", label, user(account))
-
-
-def _bytes(crd: object) -> bytes:
-    return crd if isinstance(crd, bytes) else json.dumps(crd).encode()

@@ -56,7 +56,7 @@ def trace_answer(index: ClusterIndex, document: Object) -> Answer:
     manifest = read.manifests[0]
     if rejected := unserved(manifest):
         return Answer("no", _COMPONENTS.get(rejected.stage.value, rejected.stage.value), rejected.message)
-    workload = workload_of(manifest, document) or workload_without_pods(manifest, document)
+    workload = workload_of(manifest, document, index.objects) or workload_without_pods(manifest, document)
     if workload is None:
         return Answer("not judged", "", why_not_traced(manifest) or "no workload that gpuc can trace")
     result = trace_workload(index, workload)

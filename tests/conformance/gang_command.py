@@ -1,4 +1,6 @@
-"""Runs the command of a gang template with a real torchrun, one network namespace per pod. Pods start late or get lost.
+"""Runs the commands of gang templates with a real torchrun, one network namespace per pod. Pods start late or get lost.
+
+The templates are those of a Job and of a TrainJob, with the variables that Trainer sets.
 
 `make conformance-all` runs this module. GPUC_TORCH_PYTHON names a Python with PyTorch, which `make torch` installs into
 .venv/torch; without PyTorch the test does not run.
@@ -17,7 +19,16 @@ from typing import Any
 
 from tests.conformance import gang_lost_node
 from tests.conformance.check_result import CheckResult, report
-from tests.conformance.gang_pods import Pod, gang_job, missing_requirement, network, publish, ranks_of, start
+from tests.conformance.gang_pods import (
+    Pod,
+    gang_job,
+    gang_of_train_job,
+    missing_requirement,
+    network,
+    publish,
+    ranks_of,
+    start,
+)
 
 LATE_SECONDS = 180
 LIMIT_SECONDS = 600
@@ -36,12 +47,15 @@ dist.destroy_process_group()
 def checks(late_seconds: int = LATE_SECONDS) -> Iterator[CheckResult]:
     """Yields a check for each pod that starts late (pod 0, which all other pods wait for, and the last pod).
 
-    Then yields the checks of lost nodes.
+    Then yields the check of a TrainJob, and the checks of lost nodes.
     """
     job = gang_job()
     for late in (0, job["spec"]["parallelism"] - 1):
         name = f"gang {job['metadata']['name']} starts if pod {late} is {late_seconds} seconds late"
         yield CheckResult(name, _run_gang(job, late, late_seconds))
+    train_job = gang_of_train_job()
+    name = f"the TrainJob of gang {train_job['metadata']['name']} starts if pod 0 is {late_seconds} seconds late"
+    yield CheckResult(name, _run_gang(train_job, 0, late_seconds))
     yield from gang_lost_node.checks()
 
 

@@ -15,6 +15,12 @@ import yaml
 from tests.conftest import ROOT
 
 TEMPLATE = ROOT / "out/prod-use1/workloads/train-h100.yaml"
+TRAIN_JOB = ROOT / "out/prod-use1/workloads/research/pretrain.yaml"
+RUNTIMES = ROOT / "out/prod-use1/tenants/research.yaml"
+AUTO = "auto"
+"""The processes of a node of which Trainer knows the GPUs: torchrun starts one for each GPU, and without GPUs for each
+CPU."""
+INDEX = "metadata.annotations['batch.kubernetes.io/job-completion-index']"
 BRIDGE = "gpuc-gang"
 """The network namespace with the bridge that connects the pods."""
 
@@ -47,6 +53,17 @@ class Pod:
         return f"{self.name}.{subdomain}.{self.job['metadata']['namespace']}.svc.cluster.local"
 
     @property
+    def short_name(self) -> str:
+        """The name that the search list of the cluster's DNS completes to dns_name."""
+        return f"{self.name}.{self.job['spec']['template']['spec']['subdomain']}"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The variables of the container. Those with a reference have the completion index as their value."""
+        container = self.job["spec"]["template"]["spec"]["containers"][0]
+        return {row["name"]: row.get("value", str(self.index)) for row in container.get("env", ())}
+
+    @property
     def command(self) -> list[str]:
         """The command of the container, with $(JOB_COMPLETION_INDEX) expanded as by the kubelet."""
         container = self.job["spec"]["template"]["spec"]["containers"][0]
@@ -57,6 +74,36 @@ def gang_job() -> dict[str, Any]:
     """Returns the Job of the template."""
     (job,) = [body for body in yaml.safe_load_all(TEMPLATE.read_text()) if body["kind"] == "Job"]
     return dict(job)
+
+
+def gang_of_train_job() -> dict[str, Any]:
+    """Returns the Job that Trainer and JobSet make of the template of a TrainJob and of its runtime.
+
+    Source: kubeflow/trainer v2.3.0 pkg/runtime/framework/plugins/torch/torch.go (EnforceMLPolicy);
+    kubernetes-sigs/jobset v0.12.0 pkg/controllers/jobset_controller.go (constructJob, addPodHostnameAndSubdomain).
+    tests/conformance/training_cases.py compares the variables with those of the real Trainer.
+    """
+    train_job = yaml.safe_load(TRAIN_JOB.read_text())
+    metadata, trainer = train_job["metadata"], train_job["spec"]["trainer"]
+    runtime = next(
+        body
+        for body in yaml.safe_load_all(RUNTIMES.read_text())
+        if (body["kind"], body["metadata"]["name"]) == ("TrainingRuntime", train_job["spec"]["runtimeRef"]["name"])
+    )
+    (replicated,) = runtime["spec"]["template"]["spec"]["replicatedJobs"]
+    spec, name, nodes = replicated["template"]["spec"], metadata["name"], trainer["numNodes"]
+    pod = spec["template"]["spec"]
+    (container,) = pod["containers"]
+    variables = {
+        "PET_NNODES": str(nodes), "PET_NPROC_PER_NODE": AUTO, "PET_MASTER_ADDR": f"{name}-node-0-0.{name}",
+        "PET_MASTER_PORT": "29500",
+    }  # fmt: skip
+    container["command"] = trainer["command"]
+    container["env"] += [{"name": key, "value": value} for key, value in variables.items()]
+    container["env"].append({"name": "PET_NODE_RANK", "valueFrom": {"fieldRef": {"fieldPath": INDEX}}})
+    spec |= {"parallelism": nodes, "completions": nodes}
+    pod["subdomain"] = name
+    return {"metadata": {"name": f"{name}-node-0", "namespace": metadata["namespace"]}, "spec": spec}
 
 
 def missing_requirement() -> str:
@@ -73,6 +120,8 @@ def missing_requirement() -> str:
 
 def ranks_of(pods: Sequence[Pod]) -> int:
     """Returns the number of ranks of the gang."""
+    if pods[0].environment.get("PET_NPROC_PER_NODE") == AUTO:
+        return len(pods) * (os.cpu_count() or 1)
     (option,) = [word for word in pods[0].command if word.startswith("--nproc-per-node=")]
     return len(pods) * int(option.split("=")[1])
 
@@ -81,7 +130,8 @@ def publish(folder: Path, pods: Sequence[Pod], started: Sequence[Pod]) -> None:
     """Writes the hosts file of every pod: the pod itself as the kubelet does, and the DNS records of started pods."""
     for pod in pods:
         lines = ["127.0.0.1 localhost", f"{pod.address} {pod.dns_name} {pod.name}"]
-        lines += [f"{other.address} {other.dns_name}" for other in started if other is not pod]
+        lines += [f"{other.address} {other.dns_name} {other.short_name}" for other in started if other is not pod]
+        lines += [f"{pod.address} {pod.short_name}"] if pod in started else []
         (folder / f"{pod.name}.hosts").write_text("\n".join(lines) + "\n")
 
 
@@ -96,7 +146,9 @@ def start(folder: Path, pod: Pod, log: Any) -> subprocess.Popen[str]:
         ["ip", "netns", "exec", pod.namespace, "unshare", "--mount", "--uts", "--pid", "--fork", "--mount-proc",
          "sh", "-c", script, "sh", pod.name, str(folder / f"{pod.name}.hosts"), *run],
         cwd=folder, stdout=log, stderr=subprocess.STDOUT, text=True, start_new_session=True,
-        env={**os.environ, "JOB_COMPLETION_INDEX": str(pod.index), "CUDA_VISIBLE_DEVICES": ""},
+        env={
+            **os.environ, **pod.environment, "JOB_COMPLETION_INDEX": str(pod.index), "CUDA_VISIBLE_DEVICES": "",
+        },
     )  # fmt: skip
 
 

@@ -26,7 +26,7 @@ from gpuc_rehearsal.programs import MissingProgramsError, Programs, find_control
 from gpuc_rehearsal.sample_workloads import WorkloadFactory, distinct_factories
 from gpuc_rehearsal.substitute import replacement_objects
 from tests.conformance.check_result import CheckResult, print_progress, report
-from tests.conformance.local_controllers import LocalController
+from tests.conformance.local_controllers import CONTROLLERS
 from tests.conformance.shared_plane import compiled, shared_control_plane
 from tests.pipeline.memory import source
 from tests.values import changed
@@ -37,8 +37,7 @@ FRAMEWORK = "leaderworkerset.x-k8s.io/leaderworkerset"
 FRAMEWORKS = ("spec", "kueue", "frameworks")
 NAME_LABEL = "leaderworkerset.sigs.k8s.io/name"
 """The label of every pod of a LeaderWorkerSet."""
-USER = user("lws-system/lws-controller-manager")
-CONTROLLER = LocalController("lws", "config.lws.x-k8s.io/v1alpha1", "lws-system", NAME_LABEL, USER)
+CONTROLLER = CONTROLLERS["lws"]
 WORKERS = 2
 MAX_PODS = 64
 """The quota of the queue is smaller."""

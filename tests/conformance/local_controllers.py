@@ -2,16 +2,21 @@
 
 import base64
 import json
+import re
 import socket
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gpuc.kubernetes.controllers import user
+from gpuc.kubernetes.controllers import JOBSET, user
+from gpuc.manifest.manifest import Body
 from gpuc_rehearsal.client import Client, Object
 from gpuc_rehearsal.plane.site import Site
 from gpuc_rehearsal.process import LOOPBACK, Process, http_probe
-from gpuc_rehearsal.programs import Programs
+from gpuc_rehearsal.programs import MissingProgramsError, Programs, find_controller
+
+NO_ACCOUNTS: Mapping[str, str] = {}
 
 
 @dataclass(frozen=True)
@@ -24,8 +29,13 @@ class LocalController:
     """The apiVersion of its configuration file."""
     namespace: str
     pod_label: str
-    """The label of the pods that its webhooks receive."""
-    user: str
+    """The label of the pods that its webhooks receive; empty if they receive none."""
+    framework: str
+    """The framework of Kueue whose objects it serves."""
+    account: str
+    """Its ServiceAccount in the manifests of upstream, as namespace/name."""
+    certificates: str = "internalCertManagement"
+    """The key of its configuration that switches off the certificates that it writes itself."""
 
     @property
     def _service(self) -> str:
@@ -35,8 +45,12 @@ class LocalController:
         """Returns the CustomResourceDefinitions. The controller ends at its start if a definition is missing."""
         return crds_of(self.name, programs)
 
-    def start(self, site: Site, client: Client, programs: Programs) -> Process:
+    def start(
+        self, site: Site, client: Client, programs: Programs, accounts: Mapping[str, str] = NO_ACCOUNTS
+    ) -> Process:
         """Starts the controller with the user name of its ServiceAccount, and creates its webhook configurations.
+
+        accounts: the ServiceAccounts of frameworks that are not those of upstream's manifests.
 
         A Service of type ExternalName leads to localhost. The API server connects to localhost, but still requires a
         certificate with the name of the Service.
@@ -47,8 +61,11 @@ class LocalController:
         service = {"type": "ExternalName", "externalName": "localhost"}
         client.apply({"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": service})
         file = site.folder / f"{self.name}.json"
-        file.write_text(json.dumps(self._configuration(port, health, self._certificates(site))))
-        environment = {"KUBECONFIG": str(site.kubeconfig_of(self.name, self.user))}
+        file.write_text(json.dumps(self._configuration(port, health)))
+        environment = {
+            "KUBECONFIG": str(site.kubeconfig_of(self.name, user(accounts.get(self.framework, self.account)))),
+            "TMPDIR": str(self._temporary(site)),
+        }
         is_healthy = http_probe(f"http://{LOOPBACK}:{health}/readyz")
         # The controller reports readiness before its webhooks listen.
         process = site.run(
@@ -62,25 +79,30 @@ class LocalController:
             client.create(configuration)
         return process
 
-    def _configuration(self, port: int, health: int, certificates: Path) -> Object:
+    def _configuration(self, port: int, health: int) -> Object:
         return {
             "apiVersion": self.configuration,
             "kind": "Configuration",
             "leaderElection": {"leaderElect": False},
-            "internalCertManagement": {"enable": False},
-            "webhook": {"host": LOOPBACK, "port": port, "certDir": str(certificates)},
+            self.certificates: {"enable": False},
+            "webhook": {"host": LOOPBACK, "port": port},
             "health": {"healthProbeBindAddress": f"{LOOPBACK}:{health}"},
             "metrics": {"bindAddress": "0"},
         }
 
-    def _certificates(self, site: Site) -> Path:
-        """Issues the certificate of the webhooks, and returns the folder with the files that the controller reads."""
-        folder = site.subfolder(f"{self.name}-certificates")
+    def _temporary(self, site: Site) -> Path:
+        """Issues the certificate of the webhooks, and returns the folder of temporary files that has it.
+
+        Source: kubernetes-sigs/controller-runtime v0.24.1 pkg/webhook/server.go (os.TempDir)
+        """
+        temporary = site.subfolder(f"{self.name}-temporary")
+        folder = temporary / "k8s-webhook-server" / "serving-certs"
+        folder.mkdir(parents=True)
         hosts = (f"{self._service}.{self.namespace}.svc", "localhost")
         certificate, key = site.authority.issue(self.name, self._service, hosts=hosts)
         certificate.rename(folder / "tls.crt")
         key.rename(folder / "tls.key")
-        return folder
+        return temporary
 
     def _webhooks(self, site: Site, programs: Programs, port: int) -> list[Object]:
         """Returns the webhook configurations of the release. The webhooks of pods receive only pods with the label.
@@ -99,10 +121,68 @@ class LocalController:
                 webhook["clientConfig"]["caBundle"] = authority
                 service = {"name": self._service, "namespace": self.namespace, "port": port}
                 webhook["clientConfig"]["service"] |= service
-                if any("pods" in rule["resources"] for rule in webhook["rules"]):
+                if self.pod_label and any("pods" in rule["resources"] for rule in webhook["rules"]):
                     selector = {"matchExpressions": [{"key": self.pod_label, "operator": "Exists"}]}
                     webhook["objectSelector"] = selector
         return configurations
+
+
+CONTROLLERS = {
+    "jobset": LocalController(
+        "jobset", "config.jobset.x-k8s.io/v1alpha1", "jobset-system", "jobset.sigs.k8s.io/jobset-name",
+        JOBSET, "jobset-system/jobset-controller-manager",
+    ),
+    "lws": LocalController(
+        "lws", "config.lws.x-k8s.io/v1alpha1", "lws-system", "leaderworkerset.sigs.k8s.io/name",
+        "leaderworkerset.x-k8s.io/leaderworkerset", "lws-system/lws-controller-manager",
+    ),
+    "trainer": LocalController(
+        "trainer", "config.trainer.kubeflow.org/v1alpha1", "kubeflow-system", "",
+        "trainer.kubeflow.org/trainjob", "kubeflow-system/kubeflow-trainer-controller-manager", "certManagement",
+    ),
+}  # fmt: skip
+"""The controllers with webhooks, by component and option of `gpuc tools`.
+
+Source: the configuration types of the versions in rehearsal/gpuc_rehearsal/tools/programs
+"""
+
+
+def built(names: Iterable[str], progress: Callable[[str], None]) -> dict[str, Programs]:
+    """Returns the programs of the components that are built; a message names each of the others."""
+    found = {}
+    for name in names:
+        try:
+            found[name] = find_controller(name, f"objects of {name}")
+        except MissingProgramsError as error:
+            progress(f"{name} does not run: {error}")
+    return found
+
+
+def start_controllers(
+    site: Site, client: Client, programs: Mapping[str, Programs], accounts: Mapping[str, str]
+) -> list[Process]:
+    """Starts the controllers of components, by component; returns their processes, which may not be ready.
+
+    accounts: as for `LocalController.start`.
+    """
+    return [
+        start_kuberay(site, found) if name == "kuberay" else CONTROLLERS[name].start(site, client, found, accounts)
+        for name, found in programs.items()
+    ]
+
+
+def with_definitions(given: Iterable[bytes | Body], programs: Mapping[str, Programs]) -> tuple[bytes | Body, ...]:
+    """Returns CustomResourceDefinitions with those of the controllers in place of others with the same name."""
+    own = [definition for name, found in programs.items() for definition in crds_of(name, found)]
+    names = set(map(_name, own))
+    return (*(definition for definition in given if _name(definition) not in names), *own)
+
+
+def _name(definition: bytes | Body) -> str:
+    if not isinstance(definition, bytes):
+        return str(definition["metadata"]["name"])
+    found = re.search(rb"^  name: (\S+)$", definition, re.MULTILINE)
+    return found[1].decode() if found else ""
 
 
 def crds_of(name: str, programs: Programs) -> tuple[bytes, ...]:

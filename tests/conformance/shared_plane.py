@@ -25,9 +25,10 @@ from gpuc_rehearsal.plane.kueue import start_kueue
 from gpuc_rehearsal.plane.kwok import start_kwok
 from gpuc_rehearsal.plane.site import Settings
 from gpuc_rehearsal.process import free_ports
-from gpuc_rehearsal.programs import find_programs
+from gpuc_rehearsal.programs import Programs, find_programs
 from gpuc_rehearsal.substitute import replacement_objects, settings, simulated_document
 from gpuc_rehearsal.substrates.eks.karpenter import PROGRAM, start_program
+from tests.conformance.local_controllers import with_definitions
 from tests.pipeline.memory import source
 
 Tree = dict[str, object]
@@ -160,12 +161,18 @@ def _provider_settings(settings: Settings) -> tuple[object, object]:
 
 @contextmanager
 def shared_control_plane(
-    first: CompiledSpec, progress: Callable[[str], None], more_crds: Iterable[bytes] = ()
+    first: CompiledSpec,
+    progress: Callable[[str], None],
+    more_crds: Iterable[bytes] = (),
+    controllers: Mapping[str, Programs] | None = None,
 ) -> Iterator[SharedControlPlane]:
-    """Starts a control plane. It serves the CRDs of the frameworks that the first spec uses, and the given CRDs."""
+    """Starts a control plane. It serves the CRDs of the frameworks that the first spec uses, and the given CRDs.
+
+    controllers: controllers of workloads by component, whose definitions replace others. The caller starts them.
+    """
     programs = find_programs()
     crds = definitions(programs, upstream_crds(), first.cluster.frameworks)
     given = settings(first, crds)
-    given = replace(given, crds=(*given.crds, *more_crds))
+    given = replace(given, crds=with_definitions((*given.crds, *more_crds), controllers or {}))
     with ControlPlane(programs, given, progress) as plane:
         yield SharedControlPlane(plane, crds, given)

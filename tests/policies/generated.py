@@ -296,6 +296,7 @@ class _Maker:
             "nodeSelector": self._map, "nodeName": lambda: self._chance.choice(("", "ip-10-0-0-1")),
             "hostNetwork": self._flag, "hostPID": self._flag, "hostIPC": self._flag,
             "runtimeClassName": lambda: self._chance.choice(("", "nvidia")),
+            "priorityClassName": self._value,
             "schedulingGates": lambda: [{"name": "kueue.x-k8s.io/admission" if self._flag() else self._text()}],
             "tolerations": lambda: self._some(self._toleration), "volumes": lambda: self._some(self._volume),
             "resourceClaims": lambda: self._some(lambda: {"name": "x"}, 1),

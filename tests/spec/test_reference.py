@@ -62,7 +62,9 @@ def test_every_field_that_an_example_sets_has_an_effect_or_a_reason() -> None:
 
 
 @pytest.mark.share(4)
-@pytest.mark.parametrize("path", ["queues.*.weight", "pools.*.eks.idleAfter", "cloud.aws.eksCluster", "priorities"])
+@pytest.mark.parametrize(
+    "path", ["queues.*.weight", "pools.*.eks.idleAfter", "cloud.aws.eksCluster", "priorities.*.value"]
+)
 def test_the_effects_are_those_of_a_compile(path: str) -> None:
     steps = next(steps for steps, field in fields().items() if field.path == path)
     assert measured(steps) == effects()[path], "run `make generate`"

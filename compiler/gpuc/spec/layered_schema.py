@@ -19,8 +19,9 @@ _NO_NULL = "WithoutNull"
 _SIZES = ("required", "minProperties")
 """The keywords that only a complete map has to meet."""
 _UNIONS = ("anyOf", "oneOf")
-_FREE_FORM = ("values", "patch", "value")
-"""The keys of Helm values, and of patches and their operations, whose values may contain null."""
+_FREE_FORM = {"else": ("values", "patch"), "then": ("value",)}
+"""The keys whose values may contain null: Helm values and patches, and the value of an operation, which has the key
+`op`."""
 
 
 def layered(schema: dict[str, Any]) -> dict[str, Any]:
@@ -146,9 +147,12 @@ def _without_null() -> dict[str, Any]:
     return {
         "errorMessage": "null removes a key of a layer; expected a value, because no layer can have the key",
         "type": ["object", "array", "string", "number", "boolean"],
-        "properties": dict.fromkeys(_FREE_FORM, True),
-        "additionalProperties": below,
         "items": below,
+        "if": {"type": "object", "required": ["op"]},
+        **{
+            branch: {"properties": dict.fromkeys(keys, True), "additionalProperties": below}
+            for branch, keys in _FREE_FORM.items()
+        },
     }
 
 

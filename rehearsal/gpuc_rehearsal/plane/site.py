@@ -99,9 +99,10 @@ class Site:
         """Writes a kubeconfig with administrator rights for another user name, and returns the path.
 
         Policies that depend on the user of a request decide as in a real cluster, where the program has this user name.
+        The program impersonates the user, because a name in a certificate has at most 64 characters.
         """
         path = self.folder / f"kubeconfig-{name}"
-        self._write_kubeconfig(path, self.authority.issue(f"user-{name}", user, ADMINISTRATORS))
+        self._write_kubeconfig(path, self.admin, {"as": user, "as-groups": [ADMINISTRATORS]})
         return path
 
     def port(self) -> int:
@@ -157,9 +158,12 @@ class Site:
         record_process(self.folder, process.child.pid)
         return process
 
-    def _write_kubeconfig(self, path: Path, credentials: tuple[Path, Path]) -> None:
+    def _write_kubeconfig(
+        self, path: Path, credentials: tuple[Path, Path], impersonated: Mapping[str, str | list[str]] | None = None
+    ) -> None:
         server = {"server": self.url, "certificate-authority": str(self.authority.file)}
-        user = dict(zip(("client-certificate", "client-key"), map(str, credentials), strict=True))
+        certificate = dict(zip(("client-certificate", "client-key"), map(str, credentials), strict=True))
+        user = {**certificate, **(impersonated or {})}
         name = "rehearsal"
         document = {
             "apiVersion": "v1",

@@ -38,6 +38,9 @@ def gang(template: Template) -> Iterator[Manifest]:
 
 
 def _group(template: Template, container: str) -> Body:
-    # The dashboard of the head answers the operator and the other pods.
-    parameters = {"rayStartParams": {"dashboard-host": "0.0.0.0"}} if container == "ray-head" else {}
-    return {**parameters, "template": gang_pod(template, None, {}, container, trains=False)}
+    # The dashboard of the head answers the operator and the other pods. Without rayStartParams, the webhook of Kueue
+    # writes null, which the API server refuses: block is what KubeRay sets anyway.
+    # Source: ray-project/kuberay v1.6.2 ray-operator: apis/ray/v1/raycluster_types.go (RayStartParams without
+    # omitempty), controllers/ray/common/pod.go (setMissingRayStartParams)
+    parameters = {"dashboard-host": "0.0.0.0"} if container == "ray-head" else {"block": "true"}
+    return {"rayStartParams": parameters, "template": gang_pod(template, None, {}, container, trains=False)}
