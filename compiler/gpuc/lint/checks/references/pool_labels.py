@@ -31,7 +31,7 @@ Source: https://docs.aws.amazon.com/ec2/latest/instancetypes/instance-type-names
 _TYPE = re.compile(r"[a-z][a-z0-9-]*\.([a-z0-9-]+)")
 
 
-@check(NO_SUCH_LABEL, kinds=("karpenter.sh/*", "karpenter.k8s.aws/*"))
+@check(NO_SUCH_LABEL, kinds=("karpenter.sh/*", "karpenter.k8s.aws/*", "nfd.k8s-sigs.io/*"))
 def findings(objects: ObjectSet) -> Findings:
     """Yields findings about the labels and the requirements of node pools of Karpenter."""
     for pool in objects.once(Index).nodes.pools:
