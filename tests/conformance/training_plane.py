@@ -57,8 +57,8 @@ class TrainingPlane:
     def prepare(self) -> None:
         """Makes the pods of the runtimes run until `finish`, and creates the claims of the checkpoints.
 
-        The nodes of static pools get their names as host names, as in a cluster. Otherwise Kueue evicts a gang, whatever
-        its feature gates, because no node has the name of the host.
+        The nodes of static pools get their names as host names, as in a cluster. Otherwise Kueue evicts a gang,
+        whatever its feature gates, because no node has the name of the host.
 
         Source: kueue v0.19.2 pkg/controller/tas/node_controller.go (Reconcile, which events of pods call)
         """

@@ -8,6 +8,8 @@ from gpuc.model import Cluster, Pool
 from gpuc.model.names import PROVEN_LABEL
 from gpuc.substrates.on_premises.section import by_rack, machines
 
+_RULES = "nfd.k8s-sigs.io"
+"""The API group of the rules of nodes. The chart with this group runs the program that applies the rules."""
 _READY = 'kube_node_status_condition{condition="Ready",status="true"} == 1'
 
 
@@ -36,10 +38,9 @@ def node_alerts(cluster: Cluster) -> Iterator[Alert]:
         yield alert("GpucInventoryMissing", label, **texts)
         if pool.spares:
             yield alert("GpucSparesInUse", label, **texts)
-        if "gpu-operator" in cluster.components:
-            namespace = cluster.components["gpu-operator"].namespace
-            texts |= {"nodes": any_of(section.nodes), "expected": _expected(cluster, pool), "namespace": namespace}
-            yield alert("GpucNodeDrift", label, **texts)
+        for release in (row for row in cluster.components.values() if _RULES in row.groups):
+            texts |= {"nodes": any_of(section.nodes), "expected": _expected(cluster, pool)}
+            yield alert("GpucNodeDrift", label, **texts, namespace=release.namespace)
 
 
 def _expected(cluster: Cluster, pool: Pool) -> str:

@@ -22,15 +22,10 @@ _STAGES = (Stage.POLICY, Stage.POD_POLICY, Stage.POD_SECURITY, Stage.NAMESPACE)
 @check(
     REFUSED,
     kinds=(
-        "kueue.x-k8s.io/*",
-        *POLICIES,
-        *NAMESPACE_LIMITS,
-        PODS,
-        *POD_NEEDS,
-        *KUEUE_CONFIGURATION,
+        "kueue.x-k8s.io/*", *POLICIES, *NAMESPACE_LIMITS, PODS, *POD_NEEDS, *KUEUE_CONFIGURATION,
         "trainer.kubeflow.org/*",
     ),
-)
+)  # fmt: skip
 def findings(objects: ObjectSet) -> Findings:
     """Yields a finding for every workload that an object of the set refuses."""
     if not objects.namespaces:
