@@ -7,6 +7,7 @@ from gpuc.diagnostics.contract import PODS
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.controllers import JOBSET_TOPOLOGY
 from gpuc.kubernetes.kueue import PREFERRED_TOPOLOGY, REQUIRED_TOPOLOGY
+from gpuc.kubernetes.node_pool import DO_NOT_DISRUPT
 from gpuc.lint.checks import Findings, check, rule_of
 from gpuc.model.names import EFA
 from gpuc.objects.object_finding import ObjectFinding
@@ -22,7 +23,6 @@ FEW_RETRIES = rule_of("TRN204")
 LATE_HOST = rule_of("TRN205")
 TWO_TOPOLOGIES = rule_of("TRN206")
 NOT_AT_PODS = rule_of("TRN207")
-_KEEP = "karpenter.sh/do-not-disrupt"
 _DEFAULT_LIMIT = 6
 
 
@@ -88,6 +88,8 @@ def _annotations(pods: Pods) -> Findings:
             yield ObjectFinding(
                 TWO_TOPOLOGIES, pods.manifest, (*path, JOBSET_TOPOLOGY), message, "remove one annotation"
             )
-        if pods.path and _KEEP in noted and _KEEP not in own:
-            message = f"Karpenter reads {_KEEP} at pods, not at a {pods.manifest.kind}"
-            yield ObjectFinding(NOT_AT_PODS, pods.manifest, (*path, _KEEP), message, "move it to the pod template")
+        if pods.path and DO_NOT_DISRUPT in noted and DO_NOT_DISRUPT not in own:
+            message = f"Karpenter reads {DO_NOT_DISRUPT} at pods, not at a {pods.manifest.kind}"
+            yield ObjectFinding(
+                NOT_AT_PODS, pods.manifest, (*path, DO_NOT_DISRUPT), message, "move it to the pod template"
+            )

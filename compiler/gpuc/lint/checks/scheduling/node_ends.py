@@ -13,7 +13,7 @@ from gpuc.cluster.pool import Pool, named
 from gpuc.cluster.pool_fields import LIFETIME
 from gpuc.cluster.pools import Pools
 from gpuc.kubernetes.duration import format_duration, parse_duration
-from gpuc.kubernetes.node_pool import NODE_POOL, is_well_known, normal
+from gpuc.kubernetes.node_pool import DO_NOT_DISRUPT, NODE_POOL, is_well_known, normal
 from gpuc.kubernetes.selector import matches
 from gpuc.lint.checks import Findings, check, rule_of
 from gpuc.manifest.manifest import Manifest
@@ -25,7 +25,6 @@ from gpuc.trace.user_objects import HPA, KEDA, scales
 
 ENDS_EARLY = rule_of("SCD011")
 NO_EVICTION = rule_of("SCD012")
-_PROTECTED = "karpenter.sh/do-not-disrupt"
 
 
 @check(ENDS_EARLY, NO_EVICTION)
@@ -49,7 +48,7 @@ def _run(pods: Pods, index: Index) -> Findings:
     job = dig(pods.manifest.document(), *pods.path[:-1]) if pods.path else None
     limits = [limit for owner in (job, pods.spec) if isinstance(limit := dig(owner, "activeDeadlineSeconds"), int)]
     longest = min(limits, default=0)
-    is_protected = str(dig(pods.template, "metadata", "annotations", _PROTECTED)) == "true"
+    is_protected = str(dig(pods.template, "metadata", "annotations", DO_NOT_DISRUPT)) == "true"
     if not longest or not (is_protected or (dig(job, "backoffLimit") == 0 and dig(job, "podFailurePolicy") is None)):
         return
     pools = own_pools(pods, index.nodes)
@@ -58,7 +57,7 @@ def _run(pods: Pods, index: Index) -> Findings:
         return
     end, run = format_duration(ends[0] or 0), format_duration(longest)
     message = f"the nodes end {end} after their start, and {pods.manifest} may run {run}"
-    message += f"; {_PROTECTED} holds the pods only up to terminationGracePeriod" if is_protected else ""
+    message += f"; {DO_NOT_DISRUPT} holds the pods only up to terminationGracePeriod" if is_protected else ""
     yield ObjectFinding(ENDS_EARLY, pools[0].manifest, pools[0].place(LIFETIME), message)
 
 
