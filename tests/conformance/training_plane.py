@@ -30,6 +30,7 @@ JOBSET_LABEL = "jobset.sigs.k8s.io/jobset-name"
 NODE_CONTAINER = "node"
 EVENTS = 40
 """The number of events that explain a failed case."""
+VOLUME = ("v1", "PersistentVolume")
 HOSTNAME = "kubernetes.io/hostname"
 CLAIM_OF_VOLUME = ("v1", "PersistentVolumeClaim")
 
@@ -86,7 +87,7 @@ class TrainingPlane:
         reference = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "namespace": namespace, "name": name}
         nfs = {"server": "files.example.com", "path": f"/{name}"}
         spec: Object = {**shared, "capacity": size, "claimRef": reference, "nfs": nfs}
-        self.client.create(new_object("v1", "PersistentVolume", volume, spec=spec))
+        self.client.create(new_object(*VOLUME, volume, spec=spec))
         spec = {**shared, "resources": {"requests": size}, "volumeName": volume}
         self.client.create(new_object(*CLAIM_OF_VOLUME, name, namespace, spec=spec))
         is_bound: Callable[[Object], bool] = lambda claim: claim.get("status", {}).get("phase") == "Bound"  # noqa: E731
@@ -118,15 +119,18 @@ class TrainingPlane:
         return document
 
     def trace(self, document: Object) -> Answer:
-        """Returns the answer of `gpuc trace -f` with the claims of the checkpoints in the file."""
+        """Returns the answer of `gpuc trace -f` with the claims and volumes of the checkpoints in the file."""
         return trace_answer(self._index, document)
 
     @cached_property
     def _index(self) -> ClusterIndex:
-        api, kind = CLAIM_OF_VOLUME
-        claims = [manifest_of({"apiVersion": api, "kind": kind, **row}) for row in self.client.list_all(api, kind)]
+        volumes = [
+            manifest_of({"apiVersion": api, "kind": kind, **row})
+            for api, kind in (VOLUME, CLAIM_OF_VOLUME)
+            for row in self.client.list_all(api, kind)
+        ]
         spec = self.context.spec
-        return index_of(spec.cluster, (*spec.synced, *claims), spec.charts)
+        return index_of(spec.cluster, (*spec.synced, *volumes), spec.charts)
 
     def create(self, document: Object) -> Object:
         """Creates an object as a member of the tenant."""
