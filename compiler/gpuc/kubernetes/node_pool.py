@@ -11,8 +11,6 @@ from gpuc.kubernetes.api_groups import KARPENTER, KARPENTER_AWS
 from gpuc.kubernetes.selector import PRESENT, Domain, Requirement
 
 NODE_POOL: Final = "karpenter.sh/nodepool"
-DO_NOT_DISRUPT: Final = "karpenter.sh/do-not-disrupt"
-"""The annotation of a pod that keeps its node."""
 INSTANCE_TYPE: Final = "node.kubernetes.io/instance-type"
 CAPACITY_TYPE: Final = "karpenter.sh/capacity-type"
 REGION: Final = "topology.kubernetes.io/region"
