@@ -11,7 +11,6 @@ from gpuc.customize.merge import patch_between
 from gpuc.kubernetes.api_groups import ADMISSION_API, CONSTRAINT_API, is_custom
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.model import Cluster
-from gpuc.model.names import POOL_CLASS
 from gpuc.policy.library import Policy
 from gpuc_rehearsal.client import ApiError, Client, Object, WaitError, new_object
 from gpuc_rehearsal.context import RehearsalContext
@@ -100,6 +99,7 @@ class SampleNamespaces:
         # The RuntimeClass of the GPU Operator. The API server refuses pods with a missing RuntimeClass.
         client.apply(new_object("node.k8s.io/v1", "RuntimeClass", RUNTIME_CLASS, handler=RUNTIME_CLASS))
         own = {pool.priority_class for pool in self._cluster.pools}
+        own |= {name for name, priority in self._cluster.spec.priorities.items() if priority.pods}
         for name in sorted(_priority_classes(chain.from_iterable(served.values())) - own):
             client.apply(new_object("scheduling.k8s.io/v1", "PriorityClass", name, value=0))
         with ThreadPoolExecutor(_THREADS) as pool:
@@ -109,10 +109,11 @@ class SampleNamespaces:
 
 
 def _priority_classes(served: Iterable[Example]) -> set[str]:
-    """Returns the PriorityClasses of pools in examples. The API server refuses pods with a missing PriorityClass."""
+    """Returns the PriorityClasses in examples, without system classes. A pod needs its class on the API server."""
     documents = (document for example in served for document in (example.document, example.before) if document)
     specs = (document.get("spec", {}) for document in documents if document["kind"] == "Pod")
-    return {name for spec in specs if (name := spec.get("priorityClassName", "")).startswith(POOL_CLASS)}
+    names = {spec.get("priorityClassName", "") for spec in specs}
+    return {name for name in names if name and not name.startswith("system-")}
 
 
 def _is_probe(example: Example) -> bool:
