@@ -43,7 +43,10 @@ class YamlText(Struct):
 
 
 class Document(Struct, frozen=True):
-    """The nodes of a document, whose marks are lines and columns from 0 in the part of the file that was parsed."""
+    """The nodes of one document.
+
+    Their marks are lines and columns from 0, in the part of the file that was parsed.
+    """
 
     root: Node
     start: Mark
@@ -135,7 +138,7 @@ def mark_at(text: str, offset: int, file: str) -> Mark:
 
 
 def _read(text: str, file: str, parts: list[tuple[int, int]], aliased_max: int) -> YamlText:
-    """Returns the documents in some parts of a text. A part is not changed by the parts before."""
+    """Returns the documents in some parts of a text. Each part is read independently of the parts before it."""
     from yaml import YAMLError
 
     result = YamlText()

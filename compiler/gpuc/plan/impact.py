@@ -1,4 +1,7 @@
-"""Impacts: what a change does to nodes, running work, tenants, money and isolation. An impact is a function."""
+"""Impacts: the effects of a change on nodes, running work, tenants, money and isolation.
+
+A function yields the impacts with one id.
+"""
 
 from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
@@ -35,7 +38,7 @@ class Level(Enum):
 
 
 class Prediction(NamedTuple):
-    """What a control plane shows if the impact is true. `gpuc rehearse --from` observes it."""
+    """A result that the control plane shows if the impact is correct. `gpuc rehearse --from` checks for this result."""
 
     subject: str
     """One of "nodes of pool NAME", "workloads of queue NAME", "workloads of namespace NAME", "queue NAME",

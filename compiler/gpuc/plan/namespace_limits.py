@@ -49,7 +49,7 @@ class LimitChange(Struct, frozen=True):
 
     @property
     def path(self) -> Path:
-        """The path of a changed limit: of cpu, because every quota has cpu, or else of the first one."""
+        """The path of a changed limit: the limit of cpu, if it is among the changed limits; else the first one."""
         return ("spec", "hard", next((key for key in self.keys if key == "requests.cpu"), self.keys[0]))
 
 

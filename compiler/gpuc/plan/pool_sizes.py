@@ -65,7 +65,7 @@ def pool_of(cluster: Cluster | None, name: str) -> Pool | None:
 
 
 def nodes_text(count: int | None) -> str:
-    """Returns a number of nodes as an upper bound in words. With the limit 0, nodes from before can still run."""
+    """Returns the maximum number of nodes in words. If the limit is 0, nodes that started before can still run."""
     if count is None:
         return "all nodes"
     return f"up to {count} {'node' if count == 1 else 'nodes'}" if count else "the nodes that still run"

@@ -1,4 +1,7 @@
-"""The state of a cluster before or after a change: its objects, Helm values and spec, from Git, a spec or manifests."""
+"""The state of a cluster before or after a change: its objects, Helm values and spec.
+
+A state comes from Git, from a spec or from manifests.
+"""
 
 import hashlib
 import json

@@ -90,7 +90,7 @@ class Policy(Struct, frozen=True):
 
     @property
     def reads_user(self) -> bool:
-        """Whether the verdict depends on the user of the request."""
+        """Whether the verdict depends on the user who makes the request."""
         expressions = [*self.variables.values(), *(row["expression"] for row in self.validations)]
         return any("request.userInfo" in expression for expression in expressions)
 

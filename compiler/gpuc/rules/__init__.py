@@ -56,7 +56,7 @@ The function's docstring is the title of the rule; rules.toml in its folder has 
 
 
 class _ElementRule(Generic[Element]):
-    """Decorator that declares a function as a rule about each element of a kind, for example about each node pool."""
+    """Declares a function as a rule about each element of a kind, for example about each node pool."""
 
     def __init__(self, elements: "Callable[[Cluster], Iterable[Element]]") -> None:
         self._elements = elements

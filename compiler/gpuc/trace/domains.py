@@ -1,4 +1,4 @@
-"""The values of a node label over which rules between pods spread pods, or keep pods together.
+"""Domains: the values of a node label. Rules between pods spread pods over domains, or keep pods in one domain.
 
 Source: sigs.k8s.io/karpenter v1.14.1 pkg/controllers/provisioning/scheduling: topology.go (buildDomainGroups),
 topologygroup.go (domainMinCount, nextDomainTopologySpread); provisioning/provisioner.go (NewScheduler);

@@ -1,4 +1,7 @@
-"""Nodes that take pods by labels and taints: the system nodes, as the README of a cluster has them, and node pools."""
+"""Finds the nodes that take pods, by labels and taints.
+
+The nodes are the system nodes, as the README of a cluster describes them, and the nodes of node pools.
+"""
 
 from collections.abc import Callable, Sequence
 from functools import partial

@@ -1,4 +1,7 @@
-"""Checks of Kubernetes objects, by topic: `gpuc lint`, manifests of users, and output that a customization changes."""
+"""Checks of Kubernetes objects, by topic.
+
+`gpuc lint` runs the checks. gpuc also runs them on manifests of users, and on output that a customization changes.
+"""
 
 from collections.abc import Callable, Container, Iterable, Iterator
 from functools import wraps

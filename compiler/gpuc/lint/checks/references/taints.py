@@ -81,7 +81,8 @@ def findings(objects: ObjectSet) -> Findings:
 def _flavor_rule(flavor: ResourceFlavor, index: Index) -> Rule | None:
     """Returns the rule for a flavor that does not tolerate the taints of its node pools.
 
-    A label that is not well known is a label of the node pools. Other nodes have it only if the input has other nodes.
+    If a node label is not well known, node pools of the input set it. Other nodes have such a label only if the input
+    contains other nodes.
     """
     keys = set(map(normal, flavor.labels))
     if index.nodes.is_complete and not all(is_well_known(key) for key in keys):

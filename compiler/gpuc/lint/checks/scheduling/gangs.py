@@ -1,4 +1,4 @@
-"""Gangs of training: TrainJobs and their runtimes, retries, rendezvous, and annotations at the wrong place."""
+"""Checks gangs (pods that train together): TrainJobs and their runtimes, retries, rendezvous, lost annotations."""
 
 import re
 from typing import Any
