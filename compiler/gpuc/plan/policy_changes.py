@@ -286,7 +286,7 @@ def _maxima(old: Mapping[str, float], new: Mapping[str, float], name: str, path:
 
 
 def _entries(value: Any, namespaces: set[str]) -> dict[str, float]:
-    """Returns the entries of a setting in words, each with its number; 0 for an entry without a number."""
+    """Returns the entries of a setting in words, each with the number of the entry. An entry without a number has 0."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return {"": value}
     found: dict[str, float] = {}

@@ -126,7 +126,7 @@ def rights_text(rights: Iterable[Right]) -> str:
 
 
 def _verb_words(found: set[str]) -> str:
-    """Returns verbs in words: "read" and "write" for the verbs that belong together."""
+    """Returns verbs in words. Verbs that belong together become "read" or "write"."""
     if "*" in found:
         return "use all verbs of"
     words = [word for word, verbs in (("read", _READ), ("write", _WRITE)) if verbs <= found]

@@ -204,7 +204,7 @@ def _readable(root: Path) -> Iterator[SafeDir]:
 
 
 def _fleet(root: Path) -> "tuple[FleetPolicies | None, Catalog | None]":
-    """Returns the policies and the catalog of a committed fleet; None for those with errors."""
+    """Returns the policies and the catalog of a committed fleet; None instead of a part that has errors."""
     from gpuc.pipeline.fleet_catalog import fleet_catalog
     from gpuc.pipeline.fleet_policies import fleet_policies
 

@@ -1,4 +1,4 @@
-"""Returns the Job that command-line options describe. Policies of the namespace set what the options do not set."""
+"""Makes a Job from command-line options. The policies of the namespace set what the options do not set."""
 
 from collections.abc import Mapping
 from typing import Any

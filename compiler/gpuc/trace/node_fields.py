@@ -18,7 +18,7 @@ _PREFERRED: Path = ("affinity", "nodeAffinity", "preferredDuringSchedulingIgnore
 
 
 class _Fault(NamedTuple):
-    """A part of the node selection that the scheduler or Karpenter does not accept."""
+    """A part of the node selection of pods that the scheduler or Karpenter does not accept."""
 
     path: Path
     """The path in the spec of the pods."""
@@ -115,7 +115,7 @@ def _step(pods: PodSet, fault: _Fault, verdict: Judgement, consequence: str) -> 
 
 
 class VolumeTerms(NamedTuple):
-    """The node selector terms of a pod with the requirements of its volumes."""
+    """The node selector terms of a pod, together with the requirements of its volumes."""
 
     terms: tuple[Selector, ...]
     unknown: str = ""

@@ -47,7 +47,7 @@ def unserved(manifest: Manifest) -> Step | None:
 def workload_without_pods(manifest: Manifest, document: Body) -> Workload | None:
     """Returns a workload without pod sets for an object of a built-in kind of workloads; None for other kinds.
 
-    The API server refuses the object, because the apiVersion is wrong or because the object has no pod template.
+    The API server refuses such an object, because its apiVersion is wrong or because it has no pod template.
     """
     if manifest.kind not in _builtin_kinds() or "." in group(manifest):
         return None
@@ -56,7 +56,7 @@ def workload_without_pods(manifest: Manifest, document: Body) -> Workload | None
 
 
 def why_not_traced(manifest: Manifest) -> str:
-    """Returns the reason why an object with pods, or perhaps with pods, is not traced; empty for an object without."""
+    """Returns why an object is not traced although it has pods, or may have pods; an empty text for other objects."""
     record = workload_kind(group(manifest), manifest.kind)
     if record.traits.why_not_traced:
         return record.traits.why_not_traced

@@ -1,4 +1,4 @@
-"""Further charts of a spec: their names, namespaces, kinds and values."""
+"""Checks the further charts of a spec, which are charts that are no components: names, namespaces, kinds and values."""
 
 from collections.abc import Iterator
 

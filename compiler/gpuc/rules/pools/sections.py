@@ -1,4 +1,7 @@
-"""The sections and values of node pools that belong to one substrate."""
+"""Checks for sections and values of node pools that belong to another substrate.
+
+A substrate is the place where a cluster lives, for example `eks` or `on_premises`.
+"""
 
 from pydantic import BaseModel
 
