@@ -153,7 +153,7 @@ class Check(Struct, frozen=True):
 
     run: Run
     is_baseline: bool
-    """Whether the check belongs to level baseline. Level restricted has the check too, if no other one overrides it."""
+    """Whether the check belongs to level baseline. Level restricted has it too, unless another check overrides it."""
     first: int = 0
     last: int = NEWEST
     overridden_from: int = NEWEST + 1

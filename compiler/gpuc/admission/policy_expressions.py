@@ -40,7 +40,7 @@ class PolicySource(Struct, frozen=True, dict=True):
     """The expressions of a policy."""
 
     variables: Mapping[str, str]
-    """Expressions by name. An expression can use the variables before it."""
+    """Expressions by name. An expression can use the variables that come earlier."""
     conditions: tuple[str, ...]
     """Expressions that must all be true for the policy to apply."""
     validations: tuple[Validation, ...]

@@ -39,7 +39,7 @@ class YamlText(Struct):
     """Pairs of the index of a document in the file and its plain data: dict, list, str, int, float, bool or None."""
     findings: list[Finding] = field(default_factory=list)
     spans: list[tuple[int, int]] = field(default_factory=list)
-    """Offsets of the start and end of every document, also of those without data."""
+    """Offsets of the start and end of every document, also of a document without data."""
 
 
 class Document(Struct, frozen=True):

@@ -35,7 +35,7 @@ class Domain(NamedTuple):
     """Whether the label can be missing."""
     values: frozenset[str]
     is_complement: bool
-    """Whether `values` are the excluded values instead of the allowed ones."""
+    """Whether `values` are the excluded values instead of the allowed values."""
     low: int | None = None
     """The minimum of a numeric value; None without a minimum. With a minimum or maximum, only numbers are allowed."""
     high: int | None = None

@@ -31,7 +31,7 @@ class ObjectSet:
     ) -> None:
         self.manifests = tuple(manifests)
         self.catalog = catalog or load()
-        """The facts about the nodes of the cluster: those of the fleet, or those of gpuc without a fleet."""
+        """The facts about the nodes of the cluster: the facts of the fleet; without a fleet, the facts of gpuc."""
         self.values: Mapping[str, Any] = values or {}
         """Helm values by chart. The cluster can have other charts too."""
         self.value_files = None if value_files is None else frozenset(value_files)

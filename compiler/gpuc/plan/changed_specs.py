@@ -22,7 +22,7 @@ class ClusterFiles(Struct, frozen=True):
     file: str
     """The spec file, relative to the root of the fleet."""
     is_new: bool
-    """Whether the state before has no such spec file."""
+    """Whether the state before does not have the spec file of the cluster."""
     different: tuple[str, ...]
     """The files that differ, relative to the root: specs, layers, manifests and rows, then policies, then output."""
 

@@ -3,7 +3,7 @@
 gpuc computes the costs of a node pool at its maximum number of nodes, and the costs of a tenant at its quota. The costs
 of a pool at its maximum are divided evenly over its nodes. A tenant has the costs of the nodes in its quotas. So all
 tenants of a pool together never cost more than the pool. If several tenants use a queue, each of them has an equal part
-of its quota. If the quotas for a pool are more nodes than its maximum, the quotas share the costs of the pool.
+of its quota. If all quotas for a pool together are more nodes than its maximum, the quotas share the costs of the pool.
 
 Volumes, traffic and the control plane are not included. Reserved capacity counts only for the nodes that use it,
 although the complete reservation costs money.

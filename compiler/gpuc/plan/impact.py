@@ -29,7 +29,7 @@ class Level(Enum):
     COSTS = "costs"
     """Money."""
     NONE = "none"
-    """Nothing that runs is disturbed, but a reviewer should know it, for example a tenant that gains a right."""
+    """Nothing that runs is disturbed, but a reviewer should know the change: for example, a tenant gains a right."""
 
     @property
     def rank(self) -> int:
@@ -79,7 +79,7 @@ class Impact(Struct, frozen=True):
     mark: Mark | None
     """The line of the spec; without a spec, the line of the object. None if it is not known."""
     is_before: bool
-    """Whether the mark is in the state before, because the state after has no such line."""
+    """Whether the mark is in the state before, because the state after does not have the line."""
     details: tuple[str, ...] = ()
     predicts: tuple[Prediction, ...] = ()
     accepted: str = ""

@@ -44,7 +44,7 @@ class LimitChange(Struct, frozen=True):
 
     @property
     def has_gpus(self) -> bool:
-        """Whether a limit of GPUs, slices or shares is among them."""
+        """Whether a limit of GPUs, slices or shares is among the limits that differ."""
         return any(key.removeprefix(_REQUESTS).startswith(GPU_PREFIXES) for key in self.keys)
 
     @property

@@ -181,7 +181,7 @@ class CauseGroup(Struct, frozen=True):
     mark: Mark | None
     is_before: bool
     spec_change: FieldChange | None
-    """The change of the value in the spec; None if the objects change without it, for example with a new gpuc."""
+    """The change of the value in the spec; None if the objects change for another reason, such as a new gpuc."""
     fields: tuple[ChangedField, ...]
 
     @property

@@ -16,7 +16,7 @@ class PoolSize(Struct, frozen=True):
 
     name: str
     pairs: tuple[PoolPair, ...]
-    """The NodePools: of the pool, and of its warm nodes. One of them may be added or removed."""
+    """The NodePools for the pool and for its warm nodes. The change may add or remove one of them."""
     before: int
     """The number of nodes up to which nodes start."""
     after: int

@@ -86,7 +86,7 @@ class Owned(NamedTuple):
     """Something that belongs to one cluster, for example a reservation, or to one environment."""
 
     path: Path
-    """The path in the spec that names it."""
+    """The path in the spec that names the owned thing."""
     identity: tuple[str, ...]
     """Equal identities in two specs are the same thing."""
     words: str

@@ -35,7 +35,7 @@ class ClusterIndex:
         self.accounts = dict(objects.once(_installed_accounts) if accounts is None else accounts)
         """The ServiceAccounts of controllers as namespace/name by framework of Kueue, if they are not upstream's.
 
-        Without an argument, those of the charts that Applications install."""
+        Without an argument, the ServiceAccounts of the charts that Applications install."""
         self.domain_nodes = dict(domain_nodes or {})
         """The number of nodes in one topology domain, by the node label of the level.
 

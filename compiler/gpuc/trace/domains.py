@@ -21,7 +21,7 @@ class Domains(NamedTuple):
     """The values of a label of the nodes that pods can get."""
 
     usable: dict[str, list[MatchingPool]]
-    """The node pools with nodes for the pods, by value. A pool that lists no values has one value for all of them."""
+    """The node pools with nodes for the pods, by value. A pool that lists no values has one value for all its nodes."""
     others: list[str]
     """The values of other nodes, which Karpenter counts as empty, although the pods get no such nodes."""
 

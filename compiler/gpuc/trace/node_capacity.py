@@ -32,7 +32,7 @@ from gpuc.trace.steps import Stage, Step, failed_if
 from gpuc.trace.workload import PodSet
 
 _EVERYWHERE = frozenset(WELL_KNOWN) - {"karpenter.sh/nodepool", "karpenter.sh/capacity-type"}
-"""Labels of all nodes, also of those that Karpenter does not start."""
+"""Labels of all nodes, also of nodes that Karpenter does not start."""
 DEVICES_OF_PROVIDER = (
     *("nvidia.com/gpu", "amd.com/gpu", "habana.ai/gaudi", "vpc.amazonaws.com/efa", "vpc.amazonaws.com/pod-eni"),
     *("aws.amazon.com/neuron", "aws.amazon.com/neuroncore"),

@@ -119,7 +119,7 @@ class VolumeTerms(NamedTuple):
 
     terms: tuple[Selector, ...]
     unknown: str = ""
-    """A volume of which the input does not show the zone, in words; or an empty string."""
+    """A text about a volume whose zone the input does not show; or an empty string."""
     holder: tuple[Manifest, Path] | None = None
     """The last object with such requirements, and their path; None without requirements."""
 

@@ -41,7 +41,7 @@ class Refusal(Struct, frozen=True):
 
     message: str
     fix: str
-    """The missing tolerations, if it is certain which nodes are for the pods, or the correct label."""
+    """The missing tolerations, if the nodes for the pods are certain; or the correct label."""
     wanted: Requirement | None = None
     """A requirement that no node meets; None if nodes with the labels exist, and taints keep the pods off."""
 

@@ -24,7 +24,7 @@ _SHAPE = (
     "nodeSelector", "affinity", "tolerations", "runtimeClassName", "priority", "topologySpreadConstraints", "overhead",
     "resourceClaims", "resources",
 )  # fmt: skip
-"""The fields of a pod that decide about its quota and its nodes; of containers, these are requests and ports."""
+"""The fields of a pod that decide about its quota and its nodes; in containers, the requests and the ports."""
 
 
 class Refused(NamedTuple):

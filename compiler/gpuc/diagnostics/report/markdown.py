@@ -41,7 +41,7 @@ _JOIN = "\x00"
 _SEAM = re.compile(r"(?<=[\w@#:/*`-])\x00(?=[\w./*`-])")
 """The place where two parts could together become a mention, a reference or an address."""
 _BREAK = "\u200b"
-"""A character without width. Between two characters, it ends what GitHub would make of them."""
+"""A character without width. Between two characters, it prevents a mention, a reference or an address."""
 
 
 def page(blocks: Iterable[Block]) -> str:

@@ -26,7 +26,7 @@ POD_NEEDS = (
     "readiness.node.x-k8s.io/*", "scheduling.k8s.io/*", "secrets-store.csi.x-k8s.io/*", "storage.k8s.io/*",
     "trust.cert-manager.io/*", f"{HELM_VALUES}gpu-operator",
 )  # fmt: skip
-"""The kinds of what pods refer to, and of what creates these objects."""
+"""The kinds of objects to which pods refer, and the kinds that create such objects."""
 POLICIES = (
     "Namespace", "admissionregistration.k8s.io/*", "templates.gatekeeper.sh/*", "constraints.gatekeeper.sh/*",
     "expansion.gatekeeper.sh/*", "mutations.gatekeeper.sh/*", "config.gatekeeper.sh/*", "externaldata.gatekeeper.sh/*",

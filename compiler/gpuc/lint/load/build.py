@@ -55,7 +55,7 @@ class Build(Struct):
     inputs: set[str] = field(default_factory=set)
     """The absolute paths of all files that the build reads."""
     objects: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
-    """Each object, with the absolute path of the file that it comes from."""
+    """Each object, with the absolute path of its file."""
     problem: _RefusedError | None = None
     """Why the files stay as they are."""
 

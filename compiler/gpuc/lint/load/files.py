@@ -21,7 +21,7 @@ SETTINGS = "gpuc.yaml"
 _DATA_OF_TESTS = frozenset(("testdata", "fixtures", "__fixtures__", "golden"))
 """Names of folders with inputs of tests. Go never builds `testdata`."""
 _TESTS = frozenset(("test", "tests", "e2e"))
-"""Names of folders of tests, unless a Kustomization or gpuc makes objects of the folder, or it is an environment."""
+"""Names of folders of tests, unless a Kustomization or gpuc makes objects from it, or it is an environment."""
 _ENVIRONMENTS = re.compile(r"cluster|env|overlay|stage|region|site|tenant")
 """The names of folders of environments."""
 _ENVIRONMENT = re.compile(r"main|((pre|non)-?)?(stag(e|ing)|prod(uction)?)|live|qa|uat")

@@ -68,7 +68,7 @@ def chart_with_denied_kind(cluster: Cluster) -> Findings:
 
 
 _APPLICATIONS = ("extra", "monitoring", "project", "root", "tenants")
-"""Names of Applications of gpuc, and of the files beside them."""
+"""Names of Applications of gpuc, and of files in the same folder."""
 
 
 @rule("CHT004")

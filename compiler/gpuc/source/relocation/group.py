@@ -52,7 +52,7 @@ class _GroupMove:
         self.is_replaced = self.around is self.holder and not self.target
         """Whether the new map takes the place of the first entry to remove."""
         self.beside = self.gone[0] if self.is_replaced or self.target else parents[len(new) - 1]
-        """The entry whose place a new map takes, or which it follows."""
+        """The entry that the new map replaces, or after which the new map is written."""
         self.lost = list(self._lost_comments())
         """The comments of the maps that become empty, and whether a key or value is before the comment."""
 

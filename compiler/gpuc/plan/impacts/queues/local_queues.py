@@ -93,7 +93,7 @@ class _Stop(NamedTuple):
     pairs: tuple[Pair, ...]
     """The LocalQueues and ClusterQueues."""
     is_complete: bool
-    """Whether all LocalQueues of the queue are among them."""
+    """Whether `pairs` contains all LocalQueues of the queue."""
 
     def predictions(self, outcome: str) -> tuple[Prediction, ...]:
         """Returns that the queues are inactive, and the outcome for the workloads of the queues."""
