@@ -43,8 +43,8 @@ def in_rules(resources: Any, review: Review) -> bool | None:
 def _included(rules: Any, review: Review, exact: bool) -> bool | None:
     """Returns whether a rule includes the request.
 
-    The result is None if a rule includes the resource in another version that exists: the API server converts the
-    object to this version, unless the rules need the exact version.
+    A rule can include the resource only in another version that exists. The API server then converts the object to this
+    version, unless the rules need the exact version. In this case the result is None.
     """
     result: bool | None = False
     for _, rule in items(rules):

@@ -1,4 +1,4 @@
-"""The kind, the namespace and the pod of the object in a request."""
+"""Functions that return the kind, the namespace and the pod of the object in a request."""
 
 from collections.abc import Iterator
 from functools import lru_cache
@@ -69,7 +69,7 @@ def pod_part(document: Body) -> PodPart | None:
 
 
 def container_name(path: Path, container: Any) -> str:
-    """Returns the kind and the name of a container: "init container setup".
+    """Returns the kind and the name of a container in one text, for example "init container setup".
 
     Args:
         path: the path of the container, whose second last step is the field of the pod spec.

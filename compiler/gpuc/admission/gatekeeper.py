@@ -1,7 +1,8 @@
-"""Evaluates Gatekeeper's constraints about a request, as the webhook and the ValidatingAdmissionPolicies do.
+"""Decides, as Gatekeeper does, whether its constraints allow a request.
 
-Gatekeeper creates a ValidatingAdmissionPolicy from each ConstraintTemplate with CEL expressions. The webhook evaluates
-the same expressions, and also evaluates the pods of a workload.
+Gatekeeper creates a ValidatingAdmissionPolicy from each ConstraintTemplate with CEL expressions. The API server
+evaluates this policy. The webhook of Gatekeeper evaluates the same expressions. For a workload, the webhook also
+evaluates the pods that the workload will create.
 
 Source: gatekeeper v3.23.0 pkg/webhook/policy.go, pkg/drivers/k8scel/driver.go, pkg/util/enforcement_action.go
 """
@@ -123,7 +124,10 @@ class Gatekeeper:
     def _expanded_decisions(
         self, constraint: _Constraint, expanded: Expanded, received: bool | None
     ) -> Iterator[Decision]:
-        """Yields the decision of a constraint about an expanded object. No ValidatingAdmissionPolicy receives it."""
+        """Yields the decision of a constraint about an expanded object.
+
+        Only the webhook of Gatekeeper evaluates expanded objects. No ValidatingAdmissionPolicy receives them.
+        """
         if not constraint.webhook_actions:
             return
         actions = frozenset((expanded.action,)) if expanded.action else constraint.webhook_actions
@@ -133,7 +137,7 @@ class Gatekeeper:
 
     @cached_property
     def _constraints(self) -> list[_Constraint]:
-        """The constraints whose ConstraintTemplate exists. The API server refuses other constraints."""
+        """Returns the constraints whose ConstraintTemplate exists. The API server refuses all other constraints."""
         templates = {
             str(dig(manifest.body, "spec", "crd", "spec", "names", "kind")): self._template(manifest)
             for manifest in self._objects.of("templates.gatekeeper.sh", "ConstraintTemplate")
@@ -171,7 +175,7 @@ class Gatekeeper:
 
 
 def _both(left: bool | None, right: bool | None) -> bool | None:
-    """Returns whether both are true; None if this is unknown."""
+    """Returns whether both values are true; None if the values that are known do not decide this."""
     return False if False in (left, right) else (None if None in (left, right) else True)
 
 

@@ -44,7 +44,10 @@ class Expansions:
         )
 
     def expand(self, review: Review, depth: int = 0) -> Iterator[Expanded | Manifest]:
-        """Yields the expanded objects of an object, and of the expanded objects.
+        """Yields the objects that Gatekeeper expands from an object, and then the objects that it expands from those.
+
+        The function yields the ExpansionTemplate itself if the object has no template for the expanded object: the
+        webhook then fails.
 
         Yields the ExpansionTemplate itself if the object does not have the template of the expanded object: the
         webhook then fails.

@@ -53,7 +53,7 @@ def has_kind(rows: Any, api_group: str, kind: str) -> bool:
 
 
 def in_wildcards(patterns: Iterable[str], name: str) -> bool:
-    """Returns whether a name matches one of the patterns. The only wildcard is a star at the start or the end."""
+    """Returns whether a name matches one of the patterns. A pattern can have a star only at its start or at its end."""
     return any(_in_wildcard(pattern, name) for pattern in patterns)
 
 

@@ -35,7 +35,8 @@ class _Subject(NamedTuple):
 def effective_limits(limit_range: Manifest) -> Iterator[tuple[Path, Body]]:
     """Yields the path and the value of every limit of a LimitRange, with the defaults of the API server.
 
-    For containers, max is the default of `default`, `default` that of `defaultRequest`, and then min.
+    For containers, the API server sets the missing fields in this order: `default` gets the value of `max`,
+    `defaultRequest` gets the value of `default`, and a `defaultRequest` that is still missing gets the value of `min`.
     """
     for number, limit in items(dig(limit_range.body, "spec", "limits")):
         if not isinstance(limit, dict):
@@ -50,7 +51,10 @@ def effective_limits(limit_range: Manifest) -> Iterator[tuple[Path, Body]]:
 
 
 def container_defaults(limit_range: Manifest) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Returns the default requests and limits of a LimitRange for containers. The last limit with a resource counts."""
+    """Returns the default requests and limits of a LimitRange for containers.
+
+    If several limits of the LimitRange have a default for a resource, the last of them counts.
+    """
     requests: dict[str, Any] = {}
     limits: dict[str, Any] = {}
     for _, limit in effective_limits(limit_range):

@@ -30,10 +30,11 @@ Source: k8s.io/kubernetes v1.35.4 pkg/apis/scheduling/types.go and v1/helpers.go
 
 
 def mutated(objects: ObjectSet, request: Request) -> Request:
-    """Returns the request with the changes of the built-in admission plugins; unchanged if it is not about a Pod.
+    """Returns the request after the changes of the built-in admission plugins. Only requests about a Pod change.
 
-    The function first sets the API server's default requests and limits, because LimitRanges depend on them. The name
-    of the volume with the token of the ServiceAccount is random in a cluster, and has a fixed end here.
+    The function first sets the API server's default requests and limits, because LimitRanges depend on them. In a
+    cluster, the name of the volume with the token of the ServiceAccount ends with random characters. Here the name
+    always has the same end.
     """
     if not is_pod(request.document) or not isinstance(request.document.get("spec"), dict):
         return request
@@ -70,12 +71,12 @@ def queued_pod(objects: ObjectSet, namespace: str, pod: Any) -> Any:
 
 
 def _copied(data: Any) -> Any:
-    """Returns a copy of plain data, in a tenth of the time of deepcopy."""
+    """Returns a copy of plain data. The function needs a tenth of the time of deepcopy."""
     return marshal.loads(marshal.dumps(data))
 
 
 def _limit_ranger(objects: ObjectSet, namespace: str, spec: Body) -> None:
-    """Sets the default requests and limits of the LimitRanges; the first LimitRange with a default counts."""
+    """Sets the default requests and limits of the LimitRanges. If several of them have a default, the first counts."""
     for manifest in in_namespace(objects, "LimitRange", namespace):
         requests, limits = container_defaults(manifest)
         for container in containers(spec):
@@ -141,7 +142,7 @@ def _priority(objects: ObjectSet, namespace: str, spec: Body) -> None:
 
 
 def _toleration_seconds(objects: ObjectSet, namespace: str, spec: Body) -> None:
-    """Adds tolerations with which a pod stays on a node that fails for 300 seconds."""
+    """Adds the two default tolerations: a pod stays for 300 seconds on a node that is not ready or not reachable."""
     del objects, namespace
     declared = [toleration for _, toleration in items(spec.get("tolerations"))]
     for key in ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"):
@@ -155,7 +156,7 @@ def _toleration_seconds(objects: ObjectSet, namespace: str, spec: Body) -> None:
 
 
 def _device_tolerations(objects: ObjectSet, namespace: str, spec: Body) -> None:
-    """Adds a toleration for every requested extended resource: of the taint with the name of the resource."""
+    """Adds a toleration for every extended resource that the pod requests. The key is the name of the resource."""
     del objects, namespace
     names = {
         str(name)
@@ -202,7 +203,10 @@ _IDENTITY = ("key", "operator", "value", "effect")
 
 
 def add_or_update(tolerations: Any, added: Body) -> list[Any]:
-    """Returns a list of tolerations with one more, which replaces a toleration with the same key, value and effect."""
+    """Returns a list of tolerations with one more toleration.
+
+    The new toleration replaces a toleration with the same key, value and effect.
+    """
     declared = [toleration for _, toleration in items(tolerations)]
     same = [all((dig(old, field) or "") == (added.get(field) or "") for field in _IDENTITY) for old in declared]
     updated = [added if is_same else old for old, is_same in zip(declared, same, strict=True)]
@@ -243,7 +247,7 @@ _OVERCOMMITTED = ("cpu", "memory")
 
 
 def set_default_requests(spec: Body) -> None:
-    """Sets missing requests of containers to their limits, and missing requests and limits of the complete pod."""
+    """Sets missing requests of containers to their limits, and then missing requests and limits of the complete pod."""
     for container in containers(spec):
         use_limits(container)
     if dig(spec, "resources", "requests") or dig(spec, "resources", "limits"):
@@ -263,7 +267,10 @@ def containers(spec: Body) -> list[Any]:
 
 
 def resources_of(owner: Body, side: Side) -> dict[str, Any]:
-    """Returns the requests or limits of a container or a pod, which the caller may change; adds them if missing."""
+    """Returns the map with the requests or limits of a container or a pod. Adds an empty map if there is no map.
+
+    The caller may change the map.
+    """
     resources = owner.get("resources")
     if not isinstance(resources, dict):
         resources = owner["resources"] = {}
@@ -274,7 +281,7 @@ def resources_of(owner: Body, side: Side) -> dict[str, Any]:
 
 
 def add_missing(target: dict[str, Any], values: dict[str, Any]) -> None:
-    """Adds the values to a map whose keys the map does not have."""
+    """Adds the entries of a map to another map, except the entries whose keys the other map already has."""
     for name, value in values.items():
         target.setdefault(name, value)
 

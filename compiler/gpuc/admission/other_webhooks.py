@@ -1,10 +1,11 @@
 """Admission webhooks whose decision gpuc does not know.
 
-gpuc models the webhooks of the charts of its release set: Kueue's and Gatekeeper's. It knows that some other charts
-have no webhooks for the objects of other projects. Every other webhook, and every other chart, can deny an object, so
-the decision is "unknown". The webhooks of a project for its own kinds, for example JobSet's, belong to the validation
-of these kinds. The webhooks of EKS (pod-identity-webhook, vpc-resource-mutating-webhook) are in no tree; they deny no
-pods.
+gpuc models two webhooks of the charts of its release set: the webhook of Kueue and the webhook of Gatekeeper. gpuc also
+has a list of charts that have no webhooks for the objects of other projects. Every other webhook, and the webhooks of
+every other chart, can deny an object. gpuc cannot predict this, so the decision is "unknown".
+
+The webhooks of a project for its own kinds, for example the webhooks of JobSet, belong to the validation of these
+kinds. The webhooks of EKS (pod-identity-webhook, vpc-resource-mutating-webhook) are in no tree; they deny no pods.
 """
 
 from collections.abc import Iterator
@@ -58,8 +59,8 @@ def _unknown_charts(objects: ObjectSet) -> tuple[Source, ...]:
 def _matches(objects: ObjectSet, webhook: Any, request: Request) -> bool:
     """Returns whether the API server can call a webhook for the creation of an object.
 
-    matchConditions are not evaluated: the API server may skip the webhook because of one. Unless the rules need the
-    exact version, the API server converts the object to the version of a rule.
+    gpuc does not evaluate matchConditions, although the API server can skip the webhook because of a condition. Unless
+    the rules need the exact version, the API server converts the object to the version of a rule.
 
     Source: k8s.io/apiserver v0.35.4 pkg/admission/plugin/webhook/predicates
     """

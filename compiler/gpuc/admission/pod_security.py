@@ -68,7 +68,8 @@ def levels(labels: Mapping[str, str]) -> Levels:
 def pod_security(objects: ObjectSet, request: Request) -> Iterator[Decision]:
     """Yields the decision of Pod Security about a Pod, or its warning about the pod template of a workload.
 
-    The API server denies only Pods. It checks the templates of the built-in kinds for warnings, and no other kinds.
+    The API server denies only Pods. For other built-in kinds with a pod template, the API server checks the template
+    and only warns. The API server does not check custom kinds.
     """
     pod = pod_part(request.document)
     if pod is None or not isinstance(pod.spec, dict):

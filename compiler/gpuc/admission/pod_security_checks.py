@@ -72,7 +72,7 @@ def _app_armor(pod: PodPart) -> Problems:
 
 
 def _seccomp_annotations(pod: PodPart) -> Problems:
-    """Yields the annotations with seccomp profiles that are not allowed up to 1.18."""
+    """Yields the annotations with seccomp profiles that are not allowed. They count up to Kubernetes 1.18."""
     prefix = "seccomp.security.alpha.kubernetes.io/"
     names = [f"container.{prefix}{container.get('name')}" for container in _containers(pod)]
     yield from _annotations(pod, (f"{prefix}pod", *names), ("runtime/default", "docker/default"))
@@ -153,7 +153,7 @@ class Check(Struct, frozen=True):
 
     run: Run
     is_baseline: bool
-    """Whether the check belongs to level baseline. Level restricted has the check too, if no other one overrides it."""
+    """Whether the check belongs to level baseline. Level restricted has it too, unless another check overrides it."""
     first: int = 0
     last: int = NEWEST
     overridden_from: int = NEWEST + 1
@@ -183,7 +183,7 @@ def _is_windows(pod: PodPart) -> bool:
 
 
 def _in_user_namespace(pod: PodPart) -> bool:
-    """Returns whether the pod runs in a user namespace, for which Kubernetes 1.35 relaxes checks (helpers.go)."""
+    """Returns whether the pod runs in a user namespace. Kubernetes 1.35 relaxes checks for such pods (helpers.go)."""
     return dig(pod.spec, "hostUsers") is False
 
 

@@ -1,4 +1,6 @@
-"""Evaluates all admission policies of a cluster about a request, and finds policies of Kyverno, which it does not.
+"""Evaluates the admission policies of a cluster for a request, and finds the policies of Kyverno.
+
+gpuc evaluates the policies of the API server and of Gatekeeper. gpuc does not evaluate the policies of Kyverno.
 
 Source: k8s.io/apiserver v0.35.4 pkg/admission/plugin/policy/validating/dispatcher.go,
 pkg/admission/plugin/policy/generic/policy_dispatcher.go (CollectParams)
@@ -247,7 +249,9 @@ def _has_rule(rule: Any, spec: Any, review: Review) -> bool:
 
 
 def _selects(selector: str, api_group: str, kind: str) -> bool:
-    """Returns whether Kind, version/Kind or group/version/Kind selects a kind; a selector without a group has no limit.
+    """Returns whether a selector selects a kind. The forms are Kind, version/Kind and group/version/Kind.
+
+    A selector without a group selects the kind in every group.
 
     Source: kyverno/kyverno commit 0462d85 pkg/utils/kube/kind.go (GetKindFromGVK)
     """

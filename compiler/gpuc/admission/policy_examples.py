@@ -1,7 +1,8 @@
-"""Evaluates a policy about an example of its allowed.yaml or denied.yaml, as Gatekeeper evaluates requests.
+"""Evaluates a policy for an example of its allowed.yaml or denied.yaml, as Gatekeeper evaluates requests.
 
-An example is an object, or an AdmissionReview with a request to create or update an object. gpuc evaluates an object as
-Gatekeeper's audit and gator do: the request has no operation and no user. The parameters are the sample of the policy.
+An example is an object, or an AdmissionReview with a request to create or update an object. For an object, gpuc does
+the same as the audit of Gatekeeper and the program gator: the request has no operation and no user. The parameters of
+the policy are those of the key `sample` in policy.yaml.
 """
 
 from collections.abc import Mapping

@@ -40,7 +40,7 @@ class PolicySource(Struct, frozen=True, dict=True):
     """The expressions of a policy."""
 
     variables: Mapping[str, str]
-    """Expressions by name. An expression can use the variables before it."""
+    """Expressions by name. An expression can use the variables that come earlier."""
     conditions: tuple[str, ...]
     """Expressions that must all be true for the policy to apply."""
     validations: tuple[Validation, ...]
@@ -122,9 +122,10 @@ class Evaluation:
         self._order = source.order
 
     def applies(self) -> Result:
-        """Returns whether all match conditions are true. A false condition prevails over conditions that fail.
+        """Returns whether all match conditions are true.
 
-        Match conditions cannot read the namespace.
+        If one condition is false, the result is false, even if other conditions fail. Match conditions cannot read the
+        namespace.
         """
         if not self._source.conditions:
             return Value(True)
@@ -165,8 +166,8 @@ class Evaluation:
     def _evaluate(self, expression: str, before: int) -> Result:
         """Evaluates an expression.
 
-        The engine gets no value for a variable that fails or is unknown. If the expression has a value nevertheless,
-        the value does not depend on the variable.
+        The engine gets no value for a variable that fails or is unknown. If the engine still returns a value for the
+        expression, the value does not depend on this variable.
 
         Args:
             before: the number of variables that the expression can use. The others are declared later.
@@ -245,7 +246,7 @@ def _error(expression: str, result: Failed | NotEvaluated) -> str:
 
 
 def _as_in_kubernetes(why: str) -> str:
-    """Returns the reason of an error; the reason for a missing key in the words of Kubernetes."""
+    """Returns the reason for an error. If a key is missing, the reason is in the words of Kubernetes."""
     return _NO_KEY.sub(r"no such key: \1", why)
 
 

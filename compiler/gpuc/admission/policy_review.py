@@ -1,4 +1,7 @@
-"""The data of a request to create an object from which admission policies decide, and the labels of its namespace."""
+"""A review: the data of a request to create an object, from which admission policies decide.
+
+A review also has the labels of the namespace of the object.
+"""
 
 from collections.abc import Mapping
 from functools import cache, cached_property, lru_cache
@@ -73,7 +76,7 @@ class Review(Struct, frozen=True, dict=True):
 
     @cached_property
     def cache(self) -> dict[Any, Any]:
-        """What depends only on the object and the request: values of expressions, and verdicts of policies."""
+        """Results that depend only on the object and the request: values of expressions, and verdicts of policies."""
         return _cache(repr(self.values))
 
     @property

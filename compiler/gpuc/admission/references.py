@@ -1,4 +1,4 @@
-"""The objects that a Pod names, and the fields of a Pod with which the scheduler does not schedule it.
+"""Checks the objects that a Pod names, and the fields of a Pod that prevent its scheduling.
 
 Source: k8s.io/kubernetes v1.35.4 plugin/pkg/admission: serviceaccount, priority and runtimeclass;
 pkg/controller/volume/persistentvolume/pv_controller.go, pkg/volume/util/storageclass.go;
@@ -51,7 +51,7 @@ def reference_decisions(objects: ObjectSet, request: Request) -> Iterator[Decisi
 
 
 def _service_account(objects: ObjectSet, namespace: str, pod: PodPart) -> Iterator[Decision]:
-    """The controller manager creates the ServiceAccount "default" of every namespace."""
+    """Yields the decision about the ServiceAccount. The controller manager creates "default" in every namespace."""
     name = str(dig(pod.spec, "serviceAccountName") or "default")
     if not objects.once(SymbolTable).has(_SERVICE_ACCOUNT, name, namespace):
         fix = f"create ServiceAccount {name}, or remove serviceAccountName"
@@ -130,8 +130,8 @@ def _runtime_class(objects: ObjectSet, pod: PodPart) -> Iterator[Decision]:
 def _named_objects(objects: ObjectSet, namespace: str, pod: PodPart) -> Iterator[Decision]:
     """Yields a decision for every ConfigMap and Secret that the input does not have.
 
-    Tenants create these objects themselves, so that the decision is "assumed", not "unknown". The kubelet starts no
-    container before the objects exist; image pull secrets are optional.
+    Tenants create ConfigMaps and Secrets themselves, so the decision is "assumed" and not "unknown". The kubelet starts
+    no container before the objects exist. A missing image pull secret does not prevent the start.
     """
     if not objects.is_complete:
         return

@@ -24,8 +24,9 @@ class Request(NamedTuple):
 class Decision(Struct, frozen=True):
     """The decision of one check about a request.
 
-    A check that cannot be evaluated yields "unknown": the API server may deny the request. "assumed" is about an object
-    that the request needs and that the input does not have, because the users create such objects.
+    The outcome is "unknown" if gpuc cannot evaluate the check: the API server may deny the request. The outcome is
+    "assumed" if the request needs an object that users create themselves, for example a Secret, and the input does not
+    have this object. gpuc then assumes that the object exists.
     """
 
     outcome: Literal["allowed", "warned", "assumed", "denied", "unknown"]

@@ -1,4 +1,4 @@
-"""ResourceQuotas: whether a namespace has room for pods and other objects that exist at the same time.
+"""Checks whether the ResourceQuotas of a namespace have room for pods and other objects that exist at the same time.
 
 The namespace is assumed to be empty. The feature gates have their defaults in 1.35: PodLevelResources is on,
 DRAExtendedResource is off.
@@ -229,8 +229,8 @@ def is_key_of(key: str, document: Body) -> bool:
 def missing_values(keys: Iterator[str], document: Body) -> Iterator[tuple[str, str, Path]]:
     """Yields the key, the container and the path of every value that a quota requires of a Pod.
 
-    If a ResourceQuota limits cpu or memory, each container needs the request or the limit; unless the pod has requests
-    or limits for all of its containers together.
+    If a ResourceQuota limits cpu or memory, each container needs the request or the limit. This is not necessary if the
+    pod sets requests or limits for all of its containers together.
     """
     pod = pod_part(document)
     if pod is None or pod_level(pod.spec, "requests") or pod_level(pod.spec, "limits"):

@@ -1,4 +1,4 @@
-"""The rights of the members of a namespace: the kinds that a RoleBinding of the namespace lets them create."""
+"""Checks whether RoleBindings of a namespace allow the members of the namespace to create a kind of objects."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -22,8 +22,8 @@ def member_groups(objects: ObjectSet, namespace: str) -> tuple[str, ...]:
 def rights(objects: ObjectSet, request: Request) -> Iterator[Decision]:
     """Yields the decision of the authorizer about a request of a member of the namespace.
 
-    The user is a member of all groups to which a RoleBinding of the namespace gives a Role. Without such a RoleBinding,
-    or with a role that is not among the objects, the user is assumed to have the right.
+    gpuc assumes that the user is a member of all groups to which a RoleBinding of the namespace gives a Role. gpuc also
+    assumes that the user has the right if there is no such RoleBinding, or if a role is not among the objects.
     """
     document = request.document
     namespace = str(dig(document, "metadata", "namespace") or "")

@@ -10,7 +10,9 @@ from gpuc.objects.object_set import dig, items, pairs
 
 
 def with_schema_defaults(value: Any, schema: Any, definitions: Any = None) -> Any:
-    """Returns the value with the defaults of missing properties. A null that the schema forbids counts as missing.
+    """Returns the value with the defaults of missing properties.
+
+    A property with the value null counts as missing if the schema forbids null.
 
     Args:
         definitions: the schemas to which references of the schema lead, by name.

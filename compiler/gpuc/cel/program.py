@@ -39,7 +39,11 @@ class NotEvaluated(Struct, frozen=True):
 
 
 class Converted(Struct, frozen=True):
-    """Values of variables that the engine converts once, for all programs with the same variables."""
+    """The values of variables, in the form that the engine needs.
+
+    A caller converts the values once, and evaluates several programs with the result. All these programs must have been
+    compiled with the same variables.
+    """
 
     activation: Any
 
@@ -101,7 +105,10 @@ def compiled(expression: str, variables: tuple[str, ...]) -> Program | NotEvalua
 
 
 def converted(values: Mapping[str, Any], variables: tuple[str, ...]) -> Converted:
-    """Returns values for programs that were compiled with these variables."""
+    """Converts the values of variables to the form that the engine needs, for several evaluations.
+
+    The result is only for programs that `compiled` returned for the same tuple of variables.
+    """
     return Converted(_environment(variables).Activation(dict(values)))
 
 
@@ -120,7 +127,7 @@ def _environment(variables: tuple[str, ...]) -> Any:
 
 
 def _guarded(match: re.Match[str]) -> str:
-    """Returns a call has(OWNER.FIELD) that is false if OWNER is neither a map nor a list.
+    """Returns the expression that replaces a call has(OWNER.FIELD). It is false if OWNER is neither a map nor a list.
 
     In Kubernetes, has() is false if OWNER is a null, a string or a number. In the engine, has() fails for these types.
 
@@ -143,7 +150,8 @@ def _unknown_function(expression: str, unknown: tuple[str, ...]) -> str:
 def _plain(value: Any) -> Any:
     """Returns a value of the engine as plain Python data.
 
-    The engine's plain_value() has a reference counting bug for None that crashes Python. It is seven times faster.
+    The engine's plain_value() is seven times faster than this function. But plain_value() has a reference counting bug
+    for None that crashes Python. The function therefore calls plain_value() only for lists and maps without null.
     """
     name = value.type().name()
     if name.startswith(("LIST", "MAP")) and "null" not in str(value):

@@ -39,7 +39,9 @@ class Quantity(Struct, frozen=True):
 
 
 def quantity(text: str) -> Quantity:
-    """Returns the quantity of a text. A unit without a number is 0, unless Go needs a decimal to read the text.
+    """Returns the quantity of a text.
+
+    A text with a unit and without a number has the value 0, unless Go needs a decimal to read the text.
 
     Raises:
         ValueError: when Kubernetes does not accept the text as a quantity.

@@ -1,7 +1,8 @@
-"""Checks CEL expressions of admission policies as the API server does: syntax, names, and types that are certain.
+"""Checks CEL expressions of admission policies as the API server does: syntax, names and types.
 
-The API server infers the type of every variable from its expression, and refuses a validation whose type is not bool.
-Objects and parameters have the type dyn, so their fields are not checked.
+The API server infers the type of every variable from the expression of the variable. The API server refuses a
+validation whose type is not bool. Objects and parameters have the type dyn, so neither the API server nor gpuc checks
+the types of their fields. gpuc reports only a type that is certainly wrong.
 
 Source: k8s.io/apiserver v0.35 pkg/admission/plugin/cel/compile.go (BuildRequestType, CompileCELExpression),
 composition.go; pkg/cel/environment/base.go; pkg/cel/library/library_compatibility_test.go; cel-go v0.26 ext (strings.go

@@ -1,10 +1,13 @@
-"""The contract of checks, and their discovery. A check is a function, one or several rules, and a case file.
+"""Declares checks and finds them. A check is a function with one or several rules and a case file.
 
-The docstring of a check of one rule is the title of the rule; rules.toml in its folder has the reason and the source.
-The case file has the name of the function and the suffix .yaml. It contains good and bad examples, separated by `---`.
-Each line for which gpuc reports a finding ends with `#! ID`. A check that decides several rules in one pass over the
-objects declares them in its module, with texts of rules.toml in its package. The case file has the name of the module
-(see diagnostics/report/examples.py). gpuc discovers the modules in the folders of a package, so no list names them.
+If a check has one rule, its docstring is the title of the rule. The file rules.toml in its folder contains the reason
+and the source of the rule. The case file has the name of the function and the suffix .yaml. The case file contains good
+and bad examples, separated by `---`. Each line for which gpuc reports a finding ends with `#! ID`.
+
+A check can also decide several rules while it reads the objects once. Such a check declares the rules in its module,
+with texts of rules.toml in its package. Its case file has the name of the module (see diagnostics/report/examples.py).
+
+gpuc finds the modules in the folders of a package, so no list names the modules.
 """
 
 import os
@@ -87,7 +90,8 @@ class Check(Struct, Generic[Subject, RawFinding], frozen=True):
 class Checks(Generic[Subject, RawFinding]):
     """All checks of a package. Each folder of the package is a topic.
 
-    Checks that speak of one component or substrate are in its folder, below a folder with the name of the package.
+    Checks for one component or one substrate are in the folder of this component or substrate. There they are below a
+    folder with the name of the package.
     """
 
     def __init__(self, package: str) -> None:
@@ -149,7 +153,7 @@ def part_folders(name: str) -> Iterator[str]:
 
 
 def _folders(package: str, name: str = "") -> Iterator[str]:
-    """Yields the packages below a package; with a name, the packages with this name that are in them."""
+    """Yields the packages below a package. With a name, yields the packages with this name in each of them."""
     (root,) = import_module(package).__path__
     for folder in sorted(os.listdir(root)):
         if folder.isidentifier() and not folder.startswith("_") and os.path.isdir(os.path.join(root, folder, name)):

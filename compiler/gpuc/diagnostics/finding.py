@@ -145,7 +145,8 @@ def declare_rule(
 def rule_rows(folder: str) -> dict[str, dict[str, str]]:
     """Returns the rows of rules.toml in a folder, by rule id: the keyword arguments of `declare_rule`.
 
-    The file has only tables of texts on one line. tomllib takes four times as long, and a check reads forty files.
+    The file contains only tables, and each text is on one line. gpuc therefore reads the file without tomllib, which
+    takes four times as long: `gpuc check` reads forty such files.
     """
     rows: dict[str, dict[str, str]] = {}
     row = {}
@@ -191,9 +192,9 @@ class StageError(Exception):
 
 
 def find_rule(id: str) -> Rule | None:  # noqa: A002
-    """Returns the rule with an id; imports only the modules whose source contains the id, if it is not declared yet.
+    """Returns the rule with an id. If the rule is not declared yet, imports only the modules whose source has the id.
 
-    A repeated result has findings of rules whose modules are not imported.
+    This is necessary because a result from the cache can have findings of rules whose modules are not imported.
     """
     if id not in RULES and id[:-3].isalpha() and id[-3:].isdigit():
         from importlib import import_module

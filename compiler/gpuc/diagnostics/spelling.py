@@ -21,9 +21,10 @@ _MAX_COMPARED = 5000
 
 
 def misspelt(name: str, known: Iterable[str]) -> str:
-    """Returns the known name that was certainly meant; an empty string if none or several known names are possible.
+    """Returns the known name that was certainly meant; an empty string if none or more than one name is possible.
 
-    Names that differ in a digit ("h100", "h200") or in a short word ("team-a", "team-b") are different names.
+    Names that differ in a digit ("h100", "h200") or in a short word ("team-a", "team-b") are different names, so no
+    suggestion is made.
     """
     candidates: dict[int, list[str]] = {}
     compared = 0

@@ -1,6 +1,7 @@
-"""Accepted findings: in a spec with the key `accept`, in manifests with a comment, or in the list of gpuc.yaml.
+"""Handles findings that users accept. Each acceptance names the id of a rule and a reason.
 
-All name the id of a rule and a reason.
+In a spec, the key `accept` accepts findings. In manifests, a comment accepts them. A list in gpuc.yaml can accept them
+too.
 """
 
 import os
@@ -76,7 +77,7 @@ def candidates(path: Path, id: str) -> Iterator[Path]:  # noqa: A002
 
 
 class Ignored(Struct, frozen=True):
-    """A comment in a file of manifests, or an entry of the list in gpuc.yaml, which accepts findings of a rule."""
+    """A comment in a manifest, or an entry of the list in gpuc.yaml, that accepts findings of a rule."""
 
     id: str
     mark: Mark

@@ -11,7 +11,7 @@ Source: reproducible-builds.org, SOURCE_DATE_EPOCH specification 1.1
 
 
 dates: set[date] = set()
-"""The dates that `today` has returned. Who stores a result empties the set first, and sees whether it needs a date."""
+"""The dates that `today` has returned. Code that stores a result first empties the set, to see if a date is used."""
 
 
 def today() -> date:

@@ -1,8 +1,9 @@
 """Values that are unknown because the spec has an error at their place.
 
-In a spec with errors, a wrong value is unknown, and so are a missing value and everything that gpuc computes from
-them. To read an unknown value raises an UnknownValueError. A check that yields findings one after the other ends there.
-The findings before do not depend on the unknown value, so they stay when the user corrects the value.
+If a value of the spec is wrong or missing, gpuc treats it as unknown. Everything that gpuc computes from an unknown
+value is unknown too. A check that reads an unknown value gets an UnknownValueError and ends there. The findings that
+the check yielded before do not depend on the unknown value. They therefore stay correct when the user corrects the
+value.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -34,7 +35,7 @@ class _Unknown:
 
 
 class _PartlyKnown(_Unknown):
-    """A sequence with unknown elements, which are None. The elements before the first unknown element can be read."""
+    """A sequence whose unknown elements are None. The elements before the first unknown element can be read."""
 
     def __init__(self, items: tuple[object, ...]) -> None:
         self._items = items

@@ -16,7 +16,7 @@ def shortened(text: str, length: int) -> str:
 
 
 def kind_of(names: Sequence[str], kind: str) -> str:
-    """Returns all names after their kind: "tenant red", or "tenants blue, red"."""
+    """Returns names after a word for their kind, for example "tenant red", or "tenants blue, red"."""
     return f"{kind}{'' if len(names) == 1 else 's'} {', '.join(names)}"
 
 

@@ -1,4 +1,4 @@
-"""Builds the nodes of YAML documents, with their positions and within limits, from the events of the parser."""
+"""Builds the nodes of YAML documents from the events of the parser. Nodes have positions, and documents have limits."""
 
 from collections.abc import Iterator
 from typing import Any, NoReturn
@@ -49,7 +49,7 @@ class LimitError(ValueError):
 
 
 class Composer:
-    """Builds nodes. What a scalar, a key, a repeated key and an alias without a value mean is up to the subclass.
+    """Builds nodes. A subclass decides what scalars, keys, repeated keys and aliases without a value mean.
 
     Args:
         events: the events of the parser, which `events` returns.
@@ -143,5 +143,5 @@ class Composer:
         raise NotImplementedError
 
     def _lost_alias(self, event: Any, is_inside: bool) -> Node:
-        """Returns the node of an alias without an earlier anchor, or inside the value of its anchor."""
+        """Returns the node for an alias whose anchor does not come before it, or whose anchor contains it."""
         raise NotImplementedError

@@ -1,4 +1,7 @@
-"""The files of a fleet by name: specs, layers, manifests and facts. Commands that end early import only this module."""
+"""Finds the files of a fleet by name: specs, layers, manifests and facts.
+
+Commands that end early import only this module, and not the modules that parse the files.
+"""
 
 import os
 import pathlib

@@ -39,11 +39,14 @@ class YamlText(Struct):
     """Pairs of the index of a document in the file and its plain data: dict, list, str, int, float, bool or None."""
     findings: list[Finding] = field(default_factory=list)
     spans: list[tuple[int, int]] = field(default_factory=list)
-    """Offsets of the start and end of every document, also of those without data."""
+    """Offsets of the start and end of every document, also of a document without data."""
 
 
 class Document(Struct, frozen=True):
-    """The nodes of a document, whose marks are lines and columns from 0 in the part of the file that was parsed."""
+    """The nodes of one document.
+
+    Their marks are lines and columns from 0, in the part of the file that was parsed.
+    """
 
     root: Node
     start: Mark
@@ -135,7 +138,7 @@ def mark_at(text: str, offset: int, file: str) -> Mark:
 
 
 def _read(text: str, file: str, parts: list[tuple[int, int]], aliased_max: int) -> YamlText:
-    """Returns the documents in some parts of a text. A part is not changed by the parts before."""
+    """Returns the documents in some parts of a text. Each part is read independently of the parts before it."""
     from yaml import YAMLError
 
     result = YamlText()

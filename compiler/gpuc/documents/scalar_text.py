@@ -10,10 +10,11 @@ _SPACE = " \t\r\n"
 
 
 def mark_in_string(text: str, start: Mark, value: str, offset: int) -> Mark | None:
-    """Returns the position of a character of a string; None if the position is not certain, for example with escapes.
+    """Returns the position of a character of a string; None if the position is uncertain, for example with escapes.
 
-    Plain, quoted and block strings differ from their text in the file only by white space, unless the string has
-    escapes. So both are compared character by character, and every run of white space is equal to every other.
+    The text of a plain, quoted or block string in the file differs from its value only by white space, unless the
+    string has escapes. So the function compares the text and the value character by character. It treats every run of
+    white space as equal to every other run.
 
     Args:
         text: the text of the file.

@@ -61,7 +61,7 @@ class SourceMap:
         return mark
 
     def locator(self, file: str, start: Path) -> Callable[[Path, bool], Mark]:
-        """Returns a function that maps a path below `start`, and whether it means the key, to its mark."""
+        """Returns a function that returns the mark of a path below `start`, or of the key at this path."""
         return lambda path, on_key: self.mark(file, (*start, *path), on_key)
 
     def located(self, error: ValidationError, file: str, start: Path) -> tuple[str, Mark]:

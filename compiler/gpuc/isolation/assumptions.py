@@ -1,4 +1,4 @@
-"""The assumptions of the isolation proof: conditions that NetworkPolicies need to isolate tenants."""
+"""The assumptions of the isolation proof: conditions that must be true so that NetworkPolicies isolate tenants."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator
@@ -173,8 +173,8 @@ def _secondary_networks(objects: ObjectSet, reachability: Reachability, constrai
 def _addresses(reachability: Reachability) -> Iterator[Assumption]:
     """Yields an assumption if rules allow address ranges, which can contain addresses of pods.
 
-    A load balancer in a range of ingress connects to its own targets. A load balancer in a range of egress accepts the
-    connections of another tenant.
+    A load balancer in an ingress range connects only to its own targets. A load balancer in an egress range also
+    accepts the connections of another tenant.
     """
     allowed = [
         (direction, peer.block)
@@ -221,9 +221,10 @@ def _unlabelled(reachability: Reachability) -> Iterator[Assumption]:
 
 
 def _unplaced(reachability: Reachability) -> Iterator[Assumption]:
-    """Yields an assumption if policies name no namespace, because kubectl or Kustomize can set another than default.
+    """Yields an assumption if policies name no namespace.
 
-    The proof does not hold beside such a policy that allows connections of all pods of its namespace.
+    The assumption is that these policies are in the namespace default, although kubectl or Kustomize can set another
+    namespace. The proof does not hold if such a policy allows connections of all pods of its namespace.
     """
     policies = [policy for policy in reachability.policies if not policy.manifest.namespace]
     open_policies = [policy for policy in policies if not policy.pods and any(policy.rules.values())]
@@ -252,10 +253,10 @@ def _remote_memory(objects: ObjectSet, reachability: Reachability) -> Iterator[A
 
 
 def _mounts(objects: ObjectSet, reachability: Reachability, constraints: Constraints) -> Iterator[Assumption]:
-    """Yields an assumption if tenants have volumes of an NFS server, which nodes mount outside of NetworkPolicies.
+    """Yields an assumption if tenants have volumes of an NFS server. Nodes mount them outside of NetworkPolicies.
 
-    Pod Security restricted, or a constraint, refuses volumes that name a server. With a claim, the platform chooses the
-    server and the path.
+    Some volumes name their server. Pod Security restricted, or a constraint, refuses these volumes. For a volume with a
+    claim, the platform chooses the server and the path.
     """
     tenancy = reachability.tenancy
     volumes = objects.of("", "PersistentVolume")
@@ -281,7 +282,7 @@ def _mounts(objects: ObjectSet, reachability: Reachability, constraints: Constra
 
 
 def _uncounted(objects: ObjectSet, reachability: Reachability, constraints: Constraints) -> Iterator[Assumption]:
-    """Yields whether all pods of tenants on node pools without GPUs are counted, so that tenants share the nodes."""
+    """Yields an assumption if tenants share node pools without GPUs: quotas must count all pods on these nodes."""
     pools = objects.once(Pools).pools
     if not any(taint.key == POOL_LABEL for pool in pools for taint in pool.taints):
         return
@@ -319,7 +320,8 @@ def _other_kinds(objects: ObjectSet) -> Iterator[Assumption]:
 def datapath_assumptions(objects: ObjectSet, reachability: Reachability, datapath: Datapath) -> Iterator[Assumption]:
     """Yields an assumption about the endpoints of Services, if the engine judges packets with the address of a Service.
 
-    A tenant that can write endpoints puts any address behind a Service of its own, which its egress rules include.
+    A tenant that can write endpoints can put any address behind its own Service. The egress rules of the tenant include
+    the address of this Service.
     """
     if not judges_services(datapath):
         return

@@ -75,7 +75,7 @@ def findings(objects: ObjectSet) -> Iterator[ObjectFinding]:
 
 
 class _Way(NamedTuple):
-    """A peer of an egress rule, and what the peer includes of the DNS."""
+    """A peer of an egress rule, and the part of the cluster's DNS that the peer includes."""
 
     manifest: Manifest
     rule: TrafficRule
@@ -185,8 +185,9 @@ class _Dns:
     def _needs_dns(self, namespace: str, counted: Sequence[Policy], policies: Sequence[Policy]) -> bool:
         """Returns whether pods need DNS. Pods without any allowed egress, such as a sandbox, do not need DNS.
 
-        In complete input, and in a namespace with a LocalQueue, all pods need DNS. If a policy of the namespace allows
-        DNS, other pods that only a policy for all pods of the namespace isolates need DNS too.
+        Pods to which no egress is allowed, such as a sandbox, do not need DNS. In complete input, and in a namespace
+        with a LocalQueue, all other pods need DNS. Elsewhere, a policy of the namespace can allow DNS for some pods.
+        Other pods then need DNS too, if only a policy for all pods of the namespace isolates them.
         """
         if self._objects.is_complete or namespace in self._queues or any(policy.rules[EGRESS] for policy in counted):
             return True

@@ -1,4 +1,4 @@
-"""The connections of tenants with public addresses: the internet, host names and gateways that policies allow."""
+"""Finds the connections of tenants with public addresses that policies allow: the internet, host names and gateways."""
 
 from collections.abc import Iterator
 from ipaddress import IPv4Address, IPv6Address, summarize_address_range

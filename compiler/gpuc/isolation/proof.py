@@ -1,9 +1,9 @@
-"""The proof of isolation: finds all namespaces that can connect to each other, for all possible pod labels.
+"""Proves the isolation of tenants: finds all pairs of namespaces that can connect to each other.
 
-A tenant chooses the labels of its pods. Two namespaces can therefore connect if any labels exist for a client pod and
-a server pod so that both ends permit the connection. An end permits the connection
-if a rule allows it, or if no policy isolates the pod. A rule can select the labels of both pods, so the labels of both
-pods have to match the rules of both ends.
+The proof is for all possible labels of pods, because a tenant chooses the labels of its pods. A connection needs a
+client pod and a server pod. Both ends of the connection must permit it. An end permits the connection if a rule allows
+it, or if no policy isolates the pod. A rule can select the labels of both pods. Two namespaces can therefore connect if
+labels for both pods exist that match the rules of both ends.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Allowance(Struct, frozen=True, eq=False):
-    """A rule, or missing isolation, that permits connections of a namespace in one direction."""
+    """A rule that permits connections of a namespace in one direction, or the fact that no policy isolates its pods."""
 
     direction: str
     """INGRESS or EGRESS."""
@@ -51,7 +51,7 @@ class Allowance(Struct, frozen=True, eq=False):
 
     @property
     def is_possible(self) -> bool:
-        """Whether labels exist that match pods and none of excluded, and labels that match peer_pods."""
+        """Whether labels exist that match `pods` and none of `excluded`, and labels that match `peer_pods`."""
         return satisfiable(self.pods, self.excluded) and satisfiable(self.peer_pods, ())
 
     @property
@@ -90,7 +90,7 @@ Datapath = Mapping[str, "DatapathFact"]
 
 
 class Network(Struct, frozen=True):
-    """What the spec of a cluster declares about its network, for the proof."""
+    """The facts about the network of a cluster that its spec declares, and that the proof needs."""
 
     engine: str = ""
     """The network policy engine; empty without a spec."""
@@ -277,10 +277,11 @@ def unisolated_tenants(cluster: "Cluster | None") -> frozenset[str]:
 
 
 def opened_services(datapath: Datapath, service_cidr: str | None, api_server: str | None) -> Ranges:
-    """Returns the ClusterIPs that an egress rule with an ipBlock opens, with pods of any tenant behind them.
+    """Returns the ClusterIPs that an egress rule with an ipBlock opens. Pods of any tenant can be behind them.
 
-    The ranges are empty if the engine replaces the address of a Service before it judges a packet, and if the spec
-    declares no range. The address of Service kubernetes is excluded, because only the API server is behind it.
+    The result is empty if the engine replaces the address of a Service before it judges a packet. The result is also
+    empty if the spec declares no range of Services. The address of the Service kubernetes is not in the result, because
+    only the API server is behind it.
     """
     if service_cidr is None or not judges_services(datapath):
         return ()

@@ -15,7 +15,7 @@ _PLATFORM = frozenset(
     ("argocd", "calico-system", "cert-manager", "default", "external-dns", "external-secrets", "flux-system",
      "ingress-nginx", "istio-system", "jobset-system", "kyverno", "monitoring", "observability", "prometheus")
 )  # fmt: skip
-"""Common names of platform namespaces, beside those of components, for clusters without a tenant label."""
+"""Common names of platform namespaces, besides the namespaces of components, for clusters without a tenant label."""
 _PLATFORM_PREFIXES = ("kube-", "openshift-")
 
 

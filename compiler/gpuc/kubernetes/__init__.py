@@ -1,1 +1,1 @@
-"""Semantics of Kubernetes as pure functions: quantities, selectors, tolerations, quota, NetworkPolicies."""
+"""The rules of Kubernetes as pure functions: quantities, selectors, tolerations, quota, NetworkPolicies."""

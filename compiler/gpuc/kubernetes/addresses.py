@@ -71,7 +71,7 @@ def contains(ranges: Ranges, address: str) -> bool:
 
 
 def range_text(first: Range, last: Range) -> str:
-    """Returns the first address of a range and the last address of another: "10.0.0.0-10.255.255.255"."""
+    """Returns the first address of a range and the last address of another range: "10.0.0.0-10.255.255.255"."""
     kind = IPv4Address if first[0] == 4 else IPv6Address
     return f"{kind(first[1])}-{kind(last[2])}"
 

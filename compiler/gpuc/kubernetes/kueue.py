@@ -17,7 +17,7 @@ GATE = f"{GROUP}/admission"
 Source: kueue v0.19.2 pkg/controller/jobs/pod/constants/constants.go
 """
 MANAGED_LABEL = f"{GROUP}/managed"
-"""The label of the pods that have Kueue's scheduling gate or had it. The value is "true".
+"""The label of the pods that have or had Kueue's scheduling gate. The value is "true".
 
 Source: kueue v0.19.2 pkg/controller/constants/constants.go
 """

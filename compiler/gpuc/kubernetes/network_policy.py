@@ -1,4 +1,4 @@
-"""NetworkPolicies as values: the peers, ports and rules of a policy.
+"""Types for NetworkPolicies: a policy, its peers, its ports and its rules.
 
 Source: k8s.io/api v0.35 networking/v1; kubernetes.io/docs/concepts/services-networking/network-policies
 """

@@ -15,7 +15,7 @@ Key = tuple[str, str]
 
 
 class Quota(Struct, frozen=True):
-    """The quota of a ClusterQueue or Cohort for one resource of one flavor."""
+    """The quota of a ClusterQueue or Cohort for one resource in one flavor."""
 
     nominal: int
     borrow: int | None = None
@@ -62,7 +62,7 @@ class Node(Struct, eq=False):
         return self.available(key, {})
 
     def lent(self, key: Key) -> int:
-        """Returns the maximum that other queues lend to the node, without regard to the borrowing limit of the node."""
+        """Returns the maximum that other queues lend to the node. The borrowing limit of the node has no influence."""
         if self.parent is None:
             return 0
         return self.parent.capacity(key) + self.local_quota(key) - self.subtree.get(key, 0)

@@ -35,7 +35,7 @@ class Domain(NamedTuple):
     """Whether the label can be missing."""
     values: frozenset[str]
     is_complement: bool
-    """Whether `values` are the excluded values instead of the allowed ones."""
+    """Whether `values` are the excluded values instead of the allowed values."""
     low: int | None = None
     """The minimum of a numeric value; None without a minimum. With a minimum or maximum, only numbers are allowed."""
     high: int | None = None
@@ -204,7 +204,7 @@ def satisfiable(wanted: Iterable[Requirement], unwanted: Iterable[Selector]) -> 
 
 
 def _choices_without_match(selector: Selector, known: dict[str, Domain]) -> list[dict[str, Domain]]:
-    """Returns, for every requirement of a selector, the possible labels that do not meet the requirement."""
+    """Returns for each requirement of a selector the possible labels that do not meet the requirement."""
     failed = ((key, known.get(key, ANY).meet(_complement(domain))) for key, domain in selector)
     return [{**known, key: domain} for key, domain in failed if not domain.is_empty]
 

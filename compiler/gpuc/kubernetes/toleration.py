@@ -1,4 +1,4 @@
-"""Taints and tolerations: whether pods can be scheduled on nodes with a taint.
+"""Taints and tolerations: decides whether pods can be scheduled on nodes with a taint.
 
 Source: k8s.io/api v0.35 core/v1/toleration.go (ToleratesTaint); k8s.io/kubernetes v1.35 pkg/apis/core/validation
 (ValidateTolerations) rejects a toleration without a key whose operator is not Exists. The operators Lt and Gt need the

@@ -31,7 +31,7 @@ class _Known(Struct):
 
 
 class _Baseline(Struct):
-    """The file, of which other keys are not read."""
+    """The content of the file of a baseline. gpuc does not read other keys of the file."""
 
     format: Literal[1]
     gpuc: str
@@ -55,7 +55,7 @@ def _read(path: Path) -> _Baseline:
 
 
 def new_findings(file: Path, findings: list[Finding], prefix: str) -> tuple[list[Finding], str]:
-    """Returns the findings that a baseline does not have, and a sentence with the numbers of the others.
+    """Returns the findings that are not in a baseline, and a sentence with the numbers of the other findings.
 
     Raises:
         UsageError: when the file is no baseline, or has another format. The message has the line.
@@ -72,7 +72,7 @@ def new_findings(file: Path, findings: list[Finding], prefix: str) -> tuple[list
 
 
 def written(file: Path, findings: list[Finding], prefix: str) -> str:
-    """Writes all findings into a baseline, one on each line, and returns a sentence about it.
+    """Writes all findings into a baseline, one on each line, and returns a sentence about the baseline.
 
     Raises:
         UsageError: when the file cannot be written.

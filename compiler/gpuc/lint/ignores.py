@@ -56,9 +56,10 @@ class Ignores(Struct):
 
 
 def comments(texts: Mapping[str, str]) -> Ignores:
-    """Returns the comments of files. A comment is about the value on its line, or else on the next line with a value.
+    """Returns the comments of files. A comment applies to the value on its line, or else on the next line with a value.
 
-    It covers everything below the value, and the complete document if it is before the document's first value.
+    The comment covers everything below this value. A comment before the first value of a document covers the complete
+    document.
     """
     found = Ignores()
     for file, text in texts.items():

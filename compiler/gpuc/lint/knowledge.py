@@ -80,7 +80,9 @@ class Knowledge(Struct, dict=True):
         return found or self._changed_by_kustomize(finding)
 
     def _changed_by_kustomize(self, finding: ObjectFinding) -> str:
-        """Returns that Kustomize changes a value: a word, an annotation (no label, not of a pod template), or a blank.
+        """Returns that Kustomize can change a value, with the reason; otherwise nothing.
+
+        The value is a word, an annotation (but no label, and not in a pod template), or a blank.
 
         Source: kubernetes-sigs/kustomize kyaml/yaml/rnode.go (GetAnnotations, setMapInMetadata)
         """
@@ -119,7 +121,7 @@ class Knowledge(Struct, dict=True):
         return ""
 
     def _are_together(self, one: Manifest, other: Manifest) -> bool:
-        """Returns whether two objects get the same namespace of the same cluster, as far as the files tell."""
+        """Returns whether two objects get the same namespace of the same cluster, as far as the files show this."""
         if (one.namespace and one.namespace == other.namespace) or one.file == other.file:
             return True
         mine, others = (roots(os.path.abspath(row.file), self._builders) for row in (one, other))

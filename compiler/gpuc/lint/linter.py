@@ -41,7 +41,7 @@ NOT_TEXT = rule_of("LNT005")
 MANY = 3000
 """The number of files or objects from which on the steps are shown; fewer take some seconds."""
 _PATHS_IN_PROCESSES = 8
-"""The number of paths from which on several processes lint them: to start a process takes some milliseconds."""
+"""The least number of paths for several processes. The start of a process takes some milliseconds."""
 _MAX_MESSAGE = 600
 """The maximal length of a message, in characters: values may be as long as files."""
 

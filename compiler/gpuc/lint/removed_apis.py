@@ -61,7 +61,7 @@ _REMOVED = {(api, kind): (minor, use) for api, kinds, minor, use in _ROWS for ki
 
 
 def removed(manifest: Manifest, kubernetes: str) -> ObjectFinding | None:
-    """Returns the finding about an object of a version that a version of Kubernetes no longer serves, if it is one.
+    """Returns the finding about an object whose API version Kubernetes no longer serves; None for other objects.
 
     Args:
         kubernetes: the cluster's minor version, for example "1.35".

@@ -1,8 +1,8 @@
-"""The severity of findings in the files of users.
+"""Decides the severity of findings in the files of users.
 
-An error is a statement that the API server, a controller or the admission of the files contradicts. Some rules are
-errors in the output of gpuc, which has all objects of a cluster and one style. In the files of users, other files may
-have the missing object, or the users may have decided differently.
+A finding is an error if the API server, a controller or the admission refuses what the files say. The output of gpuc
+contains all objects of a cluster, and follows one style. So some rules are errors in the output of gpuc, but not in the
+files of users: another file may contain the missing object, or the users may have decided differently.
 """
 
 from gpuc.diagnostics.finding import Severity

@@ -23,7 +23,7 @@ class ObjectFinding(Struct, frozen=True):
     needs: str | None = None
     """What has to be known before the finding is certain, as in Rule.needs; None for the needs of the rule."""
     yields: bool = False
-    """Whether another finding about the same field takes the place of this one."""
+    """Whether another finding about the same field replaces this finding."""
 
     def to_finding(self) -> Finding:
         """Returns the finding at the user's value, or at the path of the spec from which gpuc emitted the object.

@@ -31,7 +31,7 @@ class ObjectSet:
     ) -> None:
         self.manifests = tuple(manifests)
         self.catalog = catalog or load()
-        """The facts about the nodes of the cluster: those of the fleet, or those of gpuc without a fleet."""
+        """The facts about the nodes of the cluster: the facts of the fleet; without a fleet, the facts of gpuc."""
         self.values: Mapping[str, Any] = values or {}
         """Helm values by chart. The cluster can have other charts too."""
         self.value_files = None if value_files is None else frozenset(value_files)
@@ -46,7 +46,7 @@ class ObjectSet:
         self._read: dict[Callable[[ObjectSet], Any], Any] = {}
 
     def once(self, reader: "Callable[[ObjectSet], T]") -> T:
-        """Returns what a reader makes of the set. Each reader, for example a class, reads the set once."""
+        """Returns the result of a reader, for example a class, for the set. Each reader reads the set only once."""
         if reader not in self._read:
             self._read[reader] = reader(self)
         result: T = self._read[reader]
@@ -117,7 +117,7 @@ def emitted(artifacts: Iterable[Artifact], catalog: Catalog | None = None) -> Ob
 
 
 def grouped(elements: Iterable[T], key: Callable[[T], GroupKey]) -> dict[GroupKey, list[T]]:
-    """Returns elements by a key, in the order in which the keys first appear."""
+    """Returns elements in groups with equal keys. The groups are in the order in which their keys first appear."""
     groups: dict[GroupKey, list[T]] = {}
     for element in elements:
         groups.setdefault(key(element), []).append(element)
@@ -125,7 +125,7 @@ def grouped(elements: Iterable[T], key: Callable[[T], GroupKey]) -> dict[GroupKe
 
 
 def by_first(pairs_of_values: Iterable[tuple[GroupKey, T]]) -> dict[GroupKey, list[T]]:
-    """Returns the second values of pairs by the first ones, in the order in which the first ones first appear."""
+    """Groups pairs by their first value. The result maps each first value to its second values, in their order."""
     return {key: [value for _, value in found] for key, found in grouped(pairs_of_values, itemgetter(0)).items()}
 
 

@@ -79,7 +79,7 @@ class Pods(Struct, frozen=True):
 
     @property
     def queue(self) -> str:
-        """The LocalQueue that the pods or their object name; empty if Kueue does not start the pods."""
+        """The LocalQueue that the pods or their object name; an empty string if Kueue does not start the pods."""
         document = self.manifest.document()
         own = (dig(document, *path) for path in self.record.queueing.labels)
         names = (labels(source).get(QUEUE_LABEL) for source in (self.labels, self.manifest.labels, *own))

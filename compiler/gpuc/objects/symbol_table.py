@@ -1,4 +1,4 @@
-"""The names that other objects can reference, by kind and namespace."""
+"""Collects the names of objects by kind and namespace, so that checks can find references to missing objects."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The Applications of a change, and the names of its cluster and components."""
+"""The Applications of a change, and the names of the cluster and of the components to which they belong."""
 
 from collections.abc import Iterator
 
@@ -8,9 +8,9 @@ from gpuc.plan.change import Change
 
 
 def cluster_name(change: Change) -> str:
-    """Returns the name of the cluster; empty if it is not known.
+    """Returns the name of the cluster; an empty string if the name is not known.
 
-    Without a spec, it is the AppProject that all Applications begin with.
+    Without a spec, the name is the AppProject with which the names of all Applications begin.
     """
     if name := change.after.name or change.before.name:
         return name

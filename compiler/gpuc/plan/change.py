@@ -1,4 +1,4 @@
-"""The change of a cluster: the objects of both states in pairs, field by field, and the changed spec."""
+"""The change of a cluster: each object before and after the change, the fields that differ, and the changed spec."""
 
 from collections.abc import Iterable, Iterator
 from functools import cached_property
@@ -36,7 +36,7 @@ Key = tuple[str, str, str, str]
 
 
 class Pair(Struct, frozen=True, eq=False, dict=True):
-    """An object before and after the change. One of the two is None if the object is added or removed."""
+    """An object before and after the change: `before` is None for an added object, `after` for a removed one."""
 
     before: Manifest | None
     after: Manifest | None
@@ -58,7 +58,7 @@ class Pair(Struct, frozen=True, eq=False, dict=True):
 
     @property
     def element(self) -> str:
-        """The name in the spec of the queue of a ClusterQueue or LocalQueue; else the name of the object."""
+        """The name that the spec gives to the queue of a ClusterQueue or LocalQueue; the object's name otherwise."""
         match self.manifest.origin:
             case ("spec", "queues", str(name)):
                 return name
@@ -66,9 +66,10 @@ class Pair(Struct, frozen=True, eq=False, dict=True):
 
     @property
     def subject(self) -> str:
-        """The object in the words of the spec: "queue research"; with the kind if the spec has no word for it.
+        """The object in the words of the spec: "queue research". If the spec has no word for the kind, the kind itself.
 
-        A ResourceFlavor is the node pool whose nodes it selects, or else a flavor that gpuc did not emit.
+        A ResourceFlavor has the name of the node pool whose nodes it selects. If gpuc did not emit the ResourceFlavor,
+        the result is the flavor.
         """
         kind = self.manifest.kind
         if kind == "ResourceFlavor":
@@ -97,9 +98,9 @@ class Pair(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def fields(self) -> tuple[FieldChange, ...]:
-        """The fields that differ. An added or removed object is one field with an empty path.
+        """The fields that differ. For an added or removed object, the result is one field with an empty path.
 
-        The values of a Secret are not shown, because reports become comments and logs.
+        The values of a Secret are not shown, because comments and logs contain the reports.
         """
         if self.before is self.after:
             return ()
@@ -110,7 +111,7 @@ class Pair(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def leaves(self) -> tuple[FieldChange, ...]:
-        """The fields that differ: instead of an added or removed map, its scalars and lists."""
+        """The fields that differ. A map that is added or removed is replaced by the scalars and lists in the map."""
         return tuple(leaf for field in self.fields for leaf in leaves(field))
 
     def holder(self, field: FieldChange) -> Manifest:
@@ -168,7 +169,9 @@ class Change(Struct, frozen=True, eq=False, dict=True):
     """The name of the same Kubernetes cluster in the other state, if the change renames the cluster."""
 
     def pairs(self, api_group: str, kind: str) -> Iterator[Pair]:
-        """Yields the objects of a kind in pairs, also the unchanged ones: those of the state after, then removed ones.
+        """Yields a pair for each object of a kind, also for an object that does not change.
+
+        The objects of the state after come first. Then the removed objects follow.
 
         Args:
             api_group: the API group; the core group is the empty string.
@@ -183,7 +186,7 @@ class Change(Struct, frozen=True, eq=False, dict=True):
 
     @property
     def all_pairs(self) -> Iterator[Pair]:
-        """All objects in pairs, and the Helm values of the charts."""
+        """All objects of both states in pairs (before and after the change), and the Helm values of the charts."""
         return iter(self._pairs.values())
 
     def kept(self, api_group: str, kind: str) -> Iterator[Pair]:
@@ -237,7 +240,7 @@ class Change(Struct, frozen=True, eq=False, dict=True):
 
 
 class ChangedValue(NamedTuple):
-    """The value at a path of an object that both states have, which differs. None where the path does not exist."""
+    """A value that differs, at a path of an object of both states. None means that the path does not exist."""
 
     pair: Pair
     path: Path

@@ -22,7 +22,7 @@ class ClusterFiles(Struct, frozen=True):
     file: str
     """The spec file, relative to the root of the fleet."""
     is_new: bool
-    """Whether the state before has no such spec file."""
+    """Whether the state before does not have the spec file of the cluster."""
     different: tuple[str, ...]
     """The files that differ, relative to the root: specs, layers, manifests and rows, then policies, then output."""
 
@@ -35,8 +35,9 @@ class ClusterFiles(Struct, frozen=True):
 def compared_clusters(root: Path, before: Path) -> Iterator[ClusterFiles]:
     """Yields the clusters of a fleet, sorted by spec file, with their files that differ.
 
-    A policy and a row of specs/catalog/ belong to all clusters. The output belongs to its cluster, so that a new
-    version of gpuc counts for the clusters whose objects it changes. gpuc.lock does not count: it contains no object.
+    A policy, and a row of specs/catalog/, belong to all clusters. The output in out/ belongs to its cluster. A new
+    version of gpuc therefore counts as a change of the clusters whose objects it changes. The file gpuc.lock does not
+    count, because it contains no object.
 
     Args:
         root: the root of the fleet.
@@ -62,7 +63,10 @@ def _different(root: Path, before: Path) -> Iterator[str]:
 
 
 def _files(root: Path, top: str) -> Iterator[str]:
-    """Yields the regular files of a folder, relative to the root. A revision has no links, so links do not count."""
+    """Yields the regular files of a folder, relative to the root.
+
+    Links do not count, because a revision contains no links.
+    """
     for folder, _, names in os.walk(root / top):
         for name in names:
             path = Path(folder, name)

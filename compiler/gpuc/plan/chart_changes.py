@@ -1,4 +1,7 @@
-"""The charts that change or that Argo CD or another team begins to install, and what restarts their programs."""
+"""The charts whose version or installer changes, and the programs that restart because of the change.
+
+The installer of a chart is Argo CD or another team.
+"""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -28,7 +31,7 @@ def restarting_values(pair: Pair) -> list[FieldChange]:
 
 
 def restart(change: Change, component: str, fields: Sequence[FieldChange]) -> tuple[str, str]:
-    """Returns which programs restart with changed values, as subject and verb, and what happens meanwhile."""
+    """Returns the programs that restart with changed values (subject and verb), and what happens meanwhile."""
     facts = component_named(component)
     for part in facts.restarts.partial if facts and facts.restarts else ():
         if all(_is_one_of(field, part.values) for field in fields):
@@ -98,7 +101,7 @@ def _cause(change: Change, component: str) -> Path:
 
 
 def _demands(change: Change, component: str) -> Iterator[str]:
-    """Yields what stops during the change of a version, and what the new version demands."""
+    """Yields what stops while the version changes, and what the new version requires."""
     if effect := restart_effect(change, component):
         yield effect
     cluster = change.after.cluster

@@ -1,11 +1,12 @@
-"""What instances cost before and after a change: pools at their maximum, and tenants at their quota, from the catalog.
+"""The costs of instances before and after a change, from the prices in the catalog.
 
-The costs of a pool at its maximum are divided evenly over its nodes, and a tenant has the costs of the nodes in its
-quotas: the tenants of a pool together never cost more than the pool. The quota of a queue counts in equal parts for its
-tenants. If all quotas for a pool are more nodes than its maximum, they share the costs of the pool.
+gpuc computes the costs of a node pool at its maximum number of nodes, and the costs of a tenant at its quota. The costs
+of a pool at its maximum are divided evenly over its nodes. A tenant has the costs of the nodes in its quotas. So all
+tenants of a pool together never cost more than the pool. If several tenants use a queue, each of them has an equal part
+of its quota. If all quotas for a pool together are more nodes than its maximum, the quotas share the costs of the pool.
 
-Volumes, traffic and the control plane are not included. Reserved capacity counts only for nodes, although all of it
-costs.
+Volumes, traffic and the control plane are not included. Reserved capacity counts only for the nodes that use it,
+although the complete reservation costs money.
 
 Source: AWS Pricing Calculator, assumptions: 730 hours in a month; Amazon EC2 User Guide, spot instances: without a
 maximum price, a request pays at most the on-demand price.
@@ -216,7 +217,10 @@ def always_changes(change: Change) -> Iterator[CostChange]:
 
 
 def described_changes(change: Change) -> Iterator[tuple[str, CostChange]]:
-    """Yields the changes of both kinds with what costs. A static pool has the same change twice, and counts once."""
+    """Yields the changes of both kinds, each with a text about what costs.
+
+    For a static pool, both kinds have the same change, which counts once.
+    """
     always = list(always_changes(change))
     yield from ((AT_MAXIMUM, cost) for cost in pool_changes(change) if cost not in always)
     yield from ((ALWAYS, cost) for cost in always)
@@ -250,7 +254,8 @@ def _changes(
 ) -> Iterator[CostChange]:
     """Yields the elements of a section whose costs change.
 
-    The prices of the state after count for both states: what nodes cost does not change when a price is written down.
+    gpuc uses the prices of the state after for both states. If a change only adds a price to the catalog, the costs of
+    the nodes do not change.
 
     Args:
         size: the field of `nodes` that changes the costs in most cases.
@@ -268,7 +273,7 @@ def _changes(
 
 
 def _sets_size(path: Path) -> bool:
-    """Returns whether a path below a pool is of the number, the types or the purchase of its nodes."""
+    """Returns whether a path below a pool sets the number, the types or the purchase options of its nodes."""
     return not {"nodes", "instances", "purchase", "reservations"}.isdisjoint(path[:2])
 
 

@@ -22,7 +22,7 @@ IDENTITIES = ("name", "key", "id", "type")
 
 
 class FieldChange(Struct, frozen=True):
-    """A field whose values differ. Lists of scalars are one value; the items of other lists are compared."""
+    """A field whose values differ. A list of scalars is one value. The items of other lists are compared one by one."""
 
     path: Path
     """The path in the document after the change; in the document before the change, if the field was removed."""
@@ -56,7 +56,7 @@ def leaves(change: FieldChange) -> Iterator[FieldChange]:
 
 
 def _differences(before: Any, after: Any, old: Path, new: Path) -> Iterator[FieldChange]:
-    """Yields the fields that differ.
+    """Yields the fields that differ below two paths.
 
     Args:
         old: the path in the document before the change. It differs from `new` where the items of a list move.

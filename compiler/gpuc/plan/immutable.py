@@ -13,8 +13,8 @@ from gpuc.trace.kueue_scope import manages
 def refused_fields(pair: Pair) -> Refusals:
     """Yields the changed fields of an object that the API server refuses, with the reason.
 
-    Argo CD deletes and creates hooks, and objects with the sync options Force=true and Replace=true. Their fields may
-    change.
+    Argo CD deletes hooks, and objects with the sync options Force=true and Replace=true, and creates them again. The
+    fields of these objects may change.
     """
     if pair.is_changed and not _is_created_again(pair):
         yield from refused_changes(f"{group(pair.manifest)}/{pair.manifest.kind}", pair)

@@ -1,4 +1,7 @@
-"""Impacts: what a change does to nodes, running work, tenants, money and isolation. An impact is a function."""
+"""Impacts: the effects of a change on nodes, running work, tenants, money and isolation.
+
+A function yields the impacts with one id.
+"""
 
 from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
@@ -26,7 +29,7 @@ class Level(Enum):
     COSTS = "costs"
     """Money."""
     NONE = "none"
-    """Nothing that runs is disturbed, but a reviewer should know it, for example a tenant that gains a right."""
+    """Nothing that runs is disturbed, but a reviewer should know the change: for example, a tenant gains a right."""
 
     @property
     def rank(self) -> int:
@@ -35,7 +38,7 @@ class Level(Enum):
 
 
 class Prediction(NamedTuple):
-    """What a control plane shows if the impact is true. `gpuc rehearse --from` observes it."""
+    """A result that the control plane shows if the impact is correct. `gpuc rehearse --from` checks for this result."""
 
     subject: str
     """One of "nodes of pool NAME", "workloads of queue NAME", "workloads of namespace NAME", "queue NAME",
@@ -76,7 +79,7 @@ class Impact(Struct, frozen=True):
     mark: Mark | None
     """The line of the spec; without a spec, the line of the object. None if it is not known."""
     is_before: bool
-    """Whether the mark is in the state before, because the state after has no such line."""
+    """Whether the mark is in the state before, because the state after does not have the line."""
     details: tuple[str, ...] = ()
     predicts: tuple[Prediction, ...] = ()
     accepted: str = ""

@@ -44,12 +44,12 @@ class LimitChange(Struct, frozen=True):
 
     @property
     def has_gpus(self) -> bool:
-        """Whether a limit of GPUs, slices or shares is among them."""
+        """Whether a limit of GPUs, slices or shares is among the limits that differ."""
         return any(key.removeprefix(_REQUESTS).startswith(GPU_PREFIXES) for key in self.keys)
 
     @property
     def path(self) -> Path:
-        """The path of a changed limit: of cpu, because every quota has cpu, or else of the first one."""
+        """The path of a changed limit: the limit of cpu, if it is among the changed limits; else the first one."""
         return ("spec", "hard", next((key for key in self.keys if key == "requests.cpu"), self.keys[0]))
 
 

@@ -23,14 +23,16 @@ _COMPONENTS = ("spec", "components")
 def cause(change: Change, manifest: Manifest, path: Path = ()) -> Path:
     """Returns the path in the spec that caused the change of a field of an object.
 
-    Among the changed values of the spec, the first rule that finds one applies: a customization of the user sets the
-    field; the value is below the element from which gpuc emitted the object, and has a measured effect on the field
-    (spec/effects.json); the value has a measured effect on the field; the value is below the element; the value has a
-    measured effect on the kind. Without such a value, the result is the element from which gpuc emitted the object.
+    gpuc looks at the changed values of the spec. The first of these rules that finds a value applies: a customization
+    of the user sets the field; the value is below the element from which gpuc emitted the object, and has a measured
+    effect on the field (spec/effects.json); the value has a measured effect on the field; the value is below the
+    element; the value has a measured effect on the kind. If no rule finds a value, the result is the element from which
+    gpuc emitted the object.
 
-    Values of another element of the same section, for example of another node pool, are never the cause. If several
-    values fit a rule, the result is the value whose path names the most of the parts of the object: its name
-    and namespace, and the names of the list items on the path of the field, for example the flavor of a quota.
+    A value of another element of the same section, for example of another node pool, is never the cause. Several values
+    can fit a rule. The result is then the value whose path contains the most names that also occur in the object. These
+    are the name and namespace of the object, and the names of the list items on the path of the field, for example the
+    flavor of a quota.
     """
     if own := manifest.override(path):
         return own
@@ -123,7 +125,7 @@ def _affects(path: Path, manifest: Manifest, field: Path, component: str) -> boo
 def _effects(path: Path) -> tuple[tuple[str, ...], ...]:
     """Returns the measured effects of the field at a path: kind, file and the places in the object.
 
-    A section has the effects of its fields, because a text may stand for the section.
+    A section also has the effects of its fields, because a spec can have a text in the place of the section.
     """
     found = field_at(path)
     name = path_text(found[0]) if found else ""
@@ -134,8 +136,9 @@ def _effects(path: Path) -> tuple[tuple[str, ...], ...]:
 def _is_in(pattern: str, file: str, path: Path, component: str) -> bool:
     """Returns whether a measured effect of a value of the spec is in a file.
 
-    The effects on the Application of a chart are measured with the chart of one component, and hold for all: those of
-    the component itself and of general values on each Application, those of other components only on many Applications.
+    gpuc measures the effects on the Application of a chart with the chart of one component. The effects apply to other
+    charts as follows: the effects of the component itself and of general values apply to each Application. The effects
+    of other components apply only if they occur on many Applications.
     """
     if not component:
         return fnmatchcase(file, pattern)
@@ -167,7 +170,7 @@ class ChangedField(Struct, frozen=True):
 
     @property
     def place(self) -> str:
-        """The path of the field in words: items of lists have the name of the item instead of a number."""
+        """The path of the field in words. Items of lists have their name in the path instead of their number."""
         return _place(self.pair.holder(self.field).document(), self.field.path)
 
 
@@ -178,7 +181,7 @@ class CauseGroup(Struct, frozen=True):
     mark: Mark | None
     is_before: bool
     spec_change: FieldChange | None
-    """The change of the value in the spec; None if the objects change without it, for example with a new gpuc."""
+    """The change of the value in the spec; None if the objects change for another reason, such as a new gpuc."""
     fields: tuple[ChangedField, ...]
 
     @property

@@ -1,4 +1,7 @@
-"""The network paths of tenants with everything but pods of tenants, and those that a change opens or closes."""
+"""The network paths of tenants that a change opens or closes.
+
+These are paths to and from everything except the pods of tenants.
+"""
 
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
@@ -39,7 +42,8 @@ def changes_network(change: Change) -> bool:
 def network_after(change: Change) -> State:
     """Returns the state after, with the policies that Argo CD leaves in the cluster.
 
-    Without the policies that allow connections, a policy that stays can cut its pods off.
+    Argo CD can prune the policies that allow connections, and leave a policy that isolates the pods. This policy then
+    cuts off its pods.
     """
     return with_left(change, _KINDS[:2])
 
@@ -54,10 +58,11 @@ def reachability(state: State) -> Reachability:
 
 
 def isolation_that_stays(change: Change) -> Iterator[tuple[str, tuple[str, ...], Manifest]]:
-    """Yields the policies that stay and cut pods off: tenant, namespaces, policy.
+    """Yields the policies that stay in the cluster and cut pods off, each as tenant, namespaces and policy.
 
-    Argo CD leaves the policy that isolates the pods, and prunes all policies that allow connections. If these stay too,
-    the pods keep their connections. Argo CD can leave the namespaces too, if they or their tenant are removed.
+    Argo CD leaves the policy that isolates the pods, and prunes all policies that allow connections. If the policies
+    that allow connections stay too, the pods keep their connections. Argo CD can also leave the namespaces, if the
+    namespaces or their tenant are removed.
     """
     state, intended = network_after(change), _isolating(change.after)
     owners = labelled_tenancy(with_left(change, _KINDS[2:]).objects).tenants

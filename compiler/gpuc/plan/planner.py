@@ -1,6 +1,6 @@
 """Computes the plans of clusters: the impacts of a change with their lines, a summary, and the objects that change.
 
-Of impacts with the same id, the summary names those on the node pools with the most nodes first.
+If several impacts have the same id, the summary first names the impacts on the node pools with the most nodes.
 """
 
 from collections.abc import Iterable, Iterator
@@ -64,7 +64,11 @@ def plan_cluster(change: Change) -> ClusterPlan:
 
 
 def _impacts(change: Change) -> Iterator[Impact]:
-    """Yields the impacts. Several objects of one element, for example the ClusterQueues of a queue, have it once."""
+    """Yields the impacts.
+
+    gpuc can emit several objects from one element of the spec, for example the ClusterQueues of a queue. The element
+    then has each impact once.
+    """
     for check in IMPACTS.discover():
         # Argo CD deletes and changes nothing of a removed cluster, so the other impacts do not happen.
         if change.is_removed and check.rule.id != CLUSTER_REMOVED:
@@ -169,7 +173,7 @@ def summary(plan: ClusterPlan) -> Iterator[str]:
 def _costs(change: Change) -> Iterator[str]:
     """Yields the differences of the costs of all node pools, and the node pools with a new price.
 
-    The nodes of a removed cluster go on to cost, and those of a renamed cluster cost before and after.
+    The nodes of a removed cluster continue to cost money. The nodes of a renamed cluster cost money before and after.
     """
     if change.is_removed or change.other_name:
         return
@@ -230,7 +234,8 @@ class Plans(Struct, frozen=True):
 def with_other_names(changes: Iterable[Change]) -> list[Change]:
     """Returns the changes, with the other name of each renamed cluster.
 
-    The substrate knows what identifies a cluster. Specs do not contain the account of the cloud.
+    Two names can belong to the same cluster. The substrate (where the cluster lives, for example EKS) knows what
+    identifies a cluster. Specs do not contain the account of the cloud.
     """
     found = list(changes)
     states = (

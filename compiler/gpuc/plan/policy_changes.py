@@ -1,4 +1,7 @@
-"""The policies before and after a change: their stages and expressions, and what their settings refuse and allow."""
+"""The policies before and after a change: their stages, their expressions and their settings.
+
+The settings of a policy decide what the policy refuses and allows.
+"""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -125,7 +128,9 @@ def _new_and_removed_tenants(change: Change) -> set[str]:
 
 
 def perhaps_refused(change: Change, tenants: Collection[str]) -> tuple[Prediction, ...]:
-    """Returns the predictions of a policy that refuses more: workloads that violate the policy cannot start again.
+    """Returns the predictions of a policy that refuses more than before.
+
+    The prediction is that workloads that violate the policy cannot start again.
 
     Args:
         tenants: the tenants whose objects the policy checks; empty for all tenants.
@@ -188,7 +193,9 @@ class SettingChange(Struct, frozen=True):
 
 
 def policy_settings(change: Change, stage: str, *, refuses_more: bool, effect: str = "") -> Iterator[Raised]:
-    """Yields an impact for what the settings of a policy refuse, or allow. The same changes of tenants are together.
+    """Yields an impact for what the settings of a policy refuse, or allow.
+
+    Equal changes of several tenants are in one impact.
 
     Args:
         stage: the stage of the policies: warn or deny.
@@ -253,7 +260,7 @@ def _parameters(pair: Pair) -> Iterator[tuple[str, tuple[Any, Any]]]:
 def _listed(
     some: Mapping[str, float], others: Mapping[str, float], path: Path, refuses: str, allows: str
 ) -> Iterator[SettingChange]:
-    """Yields what a policy refuses for the entries that only the first list has, and allows for those of the second."""
+    """Yields what a policy refuses because of entries in the first list only, and allows because of the second list."""
     for found, words, refuses_more in (
         ([entry for entry in some if entry not in others], refuses, True),
         ([entry for entry in others if entry not in some], allows, False),
@@ -263,7 +270,7 @@ def _listed(
 
 
 def _maxima(old: Mapping[str, float], new: Mapping[str, float], name: str, path: Path) -> Iterator[SettingChange]:
-    """Yields the changes of maxima. In a pool, the maximum of the pool and the maximum of all pools count."""
+    """Yields the changes of maxima. The maximum of a pool and the maximum of all pools both count for the pool."""
     for entry in dict.fromkeys((*new, *old)):
         of = entry or name
         entries = {entry, entry.partition(_IN_POOL)[0]}
@@ -279,7 +286,7 @@ def _maxima(old: Mapping[str, float], new: Mapping[str, float], name: str, path:
 
 
 def _entries(value: Any, namespaces: set[str]) -> dict[str, float]:
-    """Returns the entries of a setting in words, each with its number; 0 for an entry without a number."""
+    """Returns the entries of a setting in words, each with the number of the entry. An entry without a number has 0."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return {"": value}
     found: dict[str, float] = {}

@@ -16,7 +16,7 @@ class PoolSize(Struct, frozen=True):
 
     name: str
     pairs: tuple[PoolPair, ...]
-    """The NodePools: of the pool, and of its warm nodes. One of them may be added or removed."""
+    """The NodePools for the pool and for its warm nodes. The change may add or remove one of them."""
     before: int
     """The number of nodes up to which nodes start."""
     after: int
@@ -65,7 +65,7 @@ def pool_of(cluster: Cluster | None, name: str) -> Pool | None:
 
 
 def nodes_text(count: int | None) -> str:
-    """Returns a number of nodes as an upper bound in words. With the limit 0, nodes from before can still run."""
+    """Returns the maximum number of nodes in words. If the limit is 0, nodes that started before can still run."""
     if count is None:
         return "all nodes"
     return f"up to {count} {'node' if count == 1 else 'nodes'}" if count else "the nodes that still run"

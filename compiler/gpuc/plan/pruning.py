@@ -19,9 +19,9 @@ from gpuc.plan.state import State
 def is_definition(manifest: Manifest) -> bool:
     """Returns whether an object is a CustomResourceDefinition.
 
-    Argo CD sets no tracking annotation on a CustomResourceDefinition, so no Application owns it. This is different if
-    Argo CD tracks objects by label, which gpuc does not configure, and if the manifest has a namespace, which is an
-    error of gpuc (MAN006).
+    Argo CD sets no tracking annotation on a CustomResourceDefinition, so no Application owns it. There are two
+    exceptions: Argo CD tracks objects by label, which gpuc does not configure; or the manifest has a namespace, which
+    is an error of gpuc (MAN006).
 
     Source: argo-cd v3.5.1 reposerver/repository/repository.go (GenerateManifests), controller/state.go
     (NormalizeTargetObjects), gitops-engine/pkg/cache/cluster.go (GetManagedLiveObjs)

@@ -1,4 +1,4 @@
-"""What a change of the spec gives and takes: nodes of pools and what they offer, quotas, GPUs of tenants."""
+"""The quantities that a change of the spec adds or removes: nodes and their resources, quotas, GPUs of tenants."""
 
 from collections.abc import Iterator, Mapping
 from fractions import Fraction

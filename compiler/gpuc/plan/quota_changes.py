@@ -61,9 +61,9 @@ class QuotaChange(Struct, frozen=True, eq=False):
         return self.flavor, self.unit.resource
 
     def limit(self, field: Literal["borrow", "lend"], *, grows: bool) -> str:
-        """Returns a limit that grows or shrinks, instead of the limit before, on the flavor; an empty text otherwise.
+        """Returns the new limit in words, and the limit before, for a limit that grows or shrinks; else an empty text.
 
-        The limits can be compared only if the queue keeps a cohort and some quota.
+        The limits can be compared only if the queue has a cohort in both states and keeps some quota.
         """
         before, after = getattr(self.before, field), getattr(self.after, field)
         less, more = (before, after) if grows else (after, before)
@@ -74,7 +74,7 @@ class QuotaChange(Struct, frozen=True, eq=False):
 
     @property
     def most_text(self) -> str:
-        """How much the queue can use instead of how much."""
+        """A sentence with the most that the queue can use after the change instead of before."""
         instead = self.unit.instead(self.before.most, self.after.most)
         return f"queue {self.queue} can use {instead} on {self.place}"
 
@@ -214,7 +214,7 @@ def _of_flavor(change: Change, pair: Pair, flavor: str, old: Member, new: Member
 
 
 def _counted(nodes: Iterable[Member], flavor: str, *, is_one: bool) -> list[str]:
-    """Returns the resources whose quotas the spec sets: GPUs, slices and shares; without GPUs cpu, or all resources.
+    """Returns the resources whose quotas the spec sets: GPUs, slices and shares. Without GPUs: cpu, or all resources.
 
     Args:
         is_one: whether one resource is enough, because all quotas are multiples of a node.

@@ -32,7 +32,7 @@ class Right(NamedTuple):
     """The name of the object; empty for all objects."""
 
     def is_in(self, rights: "set[Right]") -> bool:
-        """Returns whether some rights contain this right or a wider one."""
+        """Returns whether a set of rights contains this right, or a right that includes it."""
         wider = product((self.verb, "*"), (self.group, "*"), (self.resource, "*"), (self.name, ""))
         return any(Right(*right) in rights for right in wider)
 
@@ -96,7 +96,7 @@ class RightsChange(Struct, frozen=True):
 
 
 def gained(change: Change) -> Iterator[RightsChange]:
-    """Yields the rights that only the state after gives, the same rights of several namespaces together."""
+    """Yields the rights that exist only in the state after. Equal rights of several namespaces are together."""
     if _changes_rights(change):
         yield from _grouped(_rights(change.before), _rights(state_with_roles(change)), is_gain=True)
 
@@ -126,7 +126,7 @@ def rights_text(rights: Iterable[Right]) -> str:
 
 
 def _verb_words(found: set[str]) -> str:
-    """Returns verbs in words: "read" and "write" for the verbs that belong together."""
+    """Returns verbs in words. Verbs that belong together become "read" or "write"."""
     if "*" in found:
         return "use all verbs of"
     words = [word for word, verbs in (("read", _READ), ("write", _WRITE)) if verbs <= found]

@@ -1,4 +1,7 @@
-"""The state of a cluster before or after a change: its objects, Helm values and spec, from Git, a spec or manifests."""
+"""The state of a cluster before or after a change: its objects, Helm values and spec.
+
+A state comes from Git, from a spec or from manifests.
+"""
 
 import hashlib
 import json
@@ -201,7 +204,7 @@ def _readable(root: Path) -> Iterator[SafeDir]:
 
 
 def _fleet(root: Path) -> "tuple[FleetPolicies | None, Catalog | None]":
-    """Returns the policies and the catalog of a committed fleet; None for those with errors."""
+    """Returns the policies and the catalog of a committed fleet; None instead of a part that has errors."""
     from gpuc.pipeline.fleet_catalog import fleet_catalog
     from gpuc.pipeline.fleet_policies import fleet_policies
 

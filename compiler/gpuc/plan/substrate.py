@@ -1,6 +1,7 @@
-"""What the substrate of a cluster knows about changes of the complete cluster.
+"""The facts about changes of a complete cluster that depend on its substrate.
 
-Each folder of gpuc.substrates has a module plan.py with the variable PLAN. There is no central list.
+A substrate is the place where a cluster lives, for example eks. Each folder of gpuc.substrates has a module plan.py
+with the variable PLAN. There is no central list.
 """
 
 from collections.abc import Callable
@@ -14,7 +15,7 @@ from gpuc.spec.substrate import Sections, substrate_records
 
 
 class SubstratePlan(Struct, frozen=True, kw_only=True):
-    """What a substrate knows about changes of the complete cluster."""
+    """The facts of a substrate about changes of a complete cluster."""
 
     sections: Sections
     """The sections of the spec."""
@@ -29,7 +30,7 @@ class SubstratePlan(Struct, frozen=True, kw_only=True):
 
 
 def substrate_plan(state: State) -> SubstratePlan:
-    """Returns what the substrate of a cluster knows. Without a resolved spec, the node pools show the substrate."""
+    """Returns the facts of a cluster's substrate. If the spec is not resolved, the node pools show the substrate."""
     records: dict[str, SubstratePlan] = substrate_records("plan", "PLAN")
     if state.cluster:
         return records[state.cluster.spec.cloud.substrate.name]

@@ -71,12 +71,12 @@ def owner_of(change: Change, namespace: str) -> str:
 
 
 def left(change: Change) -> list[Pair]:
-    """Returns the removed Namespaces that Argo CD leaves in the cluster. It deletes the others."""
+    """Returns the removed Namespaces that Argo CD leaves in the cluster. Argo CD deletes all others."""
     return [pair for pair in change.pairs("", "Namespace") if pair.is_removed and is_left(change, pair.manifest)]
 
 
 def has_left(change: Change, removed: Sequence[Pair]) -> bool:
-    """Returns whether removed namespaces, or their tenant, have left in an earlier change."""
+    """Returns whether the removed namespaces, or their tenant, were marked as leaving in an earlier change."""
     spec = change.before.cluster
     leaving = {
         namespace.name

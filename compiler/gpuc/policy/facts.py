@@ -1,6 +1,7 @@
-"""Names of the facts of a cluster that a policy parameter can name under `from`, with their values in words.
+"""The names of the facts of a cluster, each with a description of its value.
 
-gpuc.emit.policy_facts contains the functions that return the values.
+A parameter of a policy names a fact in its key `from` in policy.yaml. gpuc.emit.policy_facts contains the functions
+that return the values.
 """
 
 from gpuc.parts.folders import table_beside

@@ -1,4 +1,4 @@
-"""Reads the policy.yaml of a policy, and reports all mistakes in it."""
+"""Reads the policy.yaml of a policy, and reports all mistakes in the file."""
 
 from collections.abc import Iterable
 from typing import Any

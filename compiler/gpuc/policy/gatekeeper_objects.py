@@ -1,4 +1,4 @@
-"""Parts of the Gatekeeper objects of a policy: the CEL source of its ConstraintTemplate, and the ExpansionTemplates."""
+"""Builds parts of the Gatekeeper objects of a policy: the CEL source of a ConstraintTemplate, ExpansionTemplates."""
 
 from collections.abc import Iterator
 from typing import Any

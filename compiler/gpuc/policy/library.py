@@ -65,7 +65,7 @@ class Policy(Struct, frozen=True):
     kinds: tuple[dict[str, list[str]], ...]
     """apiGroups and kinds of the objects that the policy checks. Wildcards are not used."""
     variables: dict[str, str]
-    """CEL expressions by name. An expression uses only variables before it. Unused variables are omitted."""
+    """CEL expressions by name. An expression uses only earlier variables. Unused variables are omitted."""
     validations: tuple[dict[str, str], ...]
     """Maps with the key expression, and the key message or messageExpression."""
     parameters: tuple[Parameter, ...]
@@ -90,7 +90,7 @@ class Policy(Struct, frozen=True):
 
     @property
     def reads_user(self) -> bool:
-        """Whether the verdict depends on the user of the request."""
+        """Whether the verdict depends on the user who makes the request."""
         expressions = [*self.variables.values(), *(row["expression"] for row in self.validations)]
         return any("request.userInfo" in expression for expression in expressions)
 

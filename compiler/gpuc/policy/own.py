@@ -1,4 +1,4 @@
-"""The policies of a fleet, in the folders of policies/. gpuc uses them in addition to the policies of its library.
+"""Reads the policies of a fleet in the folders of policies/. gpuc uses them in addition to the policies of its library.
 
 If a folder has the name of a library policy, the policy of the fleet replaces the library policy.
 """

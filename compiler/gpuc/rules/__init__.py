@@ -56,7 +56,7 @@ The function's docstring is the title of the rule; rules.toml in its folder has 
 
 
 class _ElementRule(Generic[Element]):
-    """Decorator that declares a function as a rule about each element of a kind, for example about each node pool."""
+    """Declares a function as a rule about each element of a kind, for example about each node pool."""
 
     def __init__(self, elements: "Callable[[Cluster], Iterable[Element]]") -> None:
         self._elements = elements
@@ -86,7 +86,7 @@ class Owned(NamedTuple):
     """Something that belongs to one cluster, for example a reservation, or to one environment."""
 
     path: Path
-    """The path in the spec that names it."""
+    """The path in the spec that names the owned thing."""
     identity: tuple[str, ...]
     """Equal identities in two specs are the same thing."""
     words: str

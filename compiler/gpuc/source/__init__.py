@@ -1,11 +1,13 @@
 """Reads the spec file of a cluster, merges it with its layers, and records the line and column of every value.
 
-A value of the spec file replaces the value of a layer. A value of a layer replaces the value of a layer that it
-extends, and the value of an earlier layer in the same `extends`. If several files extend the same layer, only the
-lowest position of the layer counts. Maps are merged by key; lists and scalars are replaced. A merged map has first the
-keys of the higher file, in their order, then the keys that only lower files have. `null` in a higher file removes the
-key of a lower file. Any other null, and a key without a value, is a finding. In Helm values and patches, null is a
-value and replaces the value of a lower file.
+A value of the spec file replaces the value of a layer. A value of a layer replaces the value of a layer that the layer
+extends. It also replaces the value of a layer that is earlier in the same `extends`. If several files extend the same
+layer, only the lowest position of the layer counts.
+
+Maps are merged by key; lists and scalars are replaced. A merged map first has the keys of the higher file, in their
+order. Then the keys follow that only lower files have. `null` in a higher file removes the key of a lower file. Any
+other null, and a key without a value, is a finding. In Helm values and patches, null is a value and replaces the value
+of a lower file.
 """
 
 import pathlib
@@ -69,7 +71,7 @@ def read(root: pathlib.Path, file: str) -> Source:
 
 
 def read_all(root: pathlib.Path, file: str) -> Source:
-    """Reads and merges the spec files of a cluster. A file may have findings about keys and values.
+    """Reads and merges the spec files of a cluster, even if some keys and values have findings.
 
     Raises:
         StageError: with all findings about the files, if gpuc cannot read and parse all of them.

@@ -142,7 +142,7 @@ class _Composer(Composer):
         node.value[key] = child
 
     def _key(self, event: Any, depth: int) -> str:
-        """Returns the key. A key that is no scalar is replaced by its position, which is different for every key."""
+        """Returns the key. If the key is not a scalar, returns its position, which is different for every key."""
         mark = self._mark(event)
         if type(event).__name__ != "ScalarEvent":
             self._node(event, depth)
@@ -183,7 +183,7 @@ class _Composer(Composer):
         return Node(mark, value, raw="" if isinstance(value, str | bool) else text)
 
     def _check_typography(self, event: Any, mark: Mark) -> None:
-        """Reports quotation marks and spaces of a text without quotes that its author did not intend as letters."""
+        """Reports quotation marks and spaces in a text without quotes that are probably not meant as letters."""
         text: str = event.value
         if not text.isascii():
             from gpuc.source import typography  # imported here, because most specs are ASCII

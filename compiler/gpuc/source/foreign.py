@@ -1,4 +1,4 @@
-"""Kubernetes objects in specs/ that are not in a folder manifests/, so that no cluster gets them."""
+"""Finds Kubernetes objects in specs/ that no cluster gets, because they are not in a folder manifests/."""
 
 import pathlib
 from collections.abc import Iterator

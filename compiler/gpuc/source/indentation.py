@@ -1,4 +1,4 @@
-"""Finds the indentation that a parser expects for a key."""
+"""Explains wrong indentation in a text that is not YAML: finds the columns at which a key or a list entry can begin."""
 
 import re
 from collections.abc import Iterator
@@ -20,7 +20,9 @@ _PROBLEMS = (
 
 
 def wrong_indentation(lines: list[str], stop: Mark, problem: str) -> Finding | None:
-    """Returns a finding if the line where the parser stopped is a key or an entry with the column of no map or list.
+    """Returns a finding if a key or a list entry begins at a column where no open map or list has its keys or entries.
+
+    The function checks only the line where the parser stopped.
 
     Args:
         lines: the lines of the file.
@@ -50,7 +52,7 @@ def wrong_indentation(lines: list[str], stop: Mark, problem: str) -> Finding | N
 
 
 def _entry(lines: list[str], stop: Mark) -> Finding | None:
-    """Returns a finding if the dash of an entry has another column than the dash before."""
+    """Returns a finding if the dash of a list entry is not at the column of the last dash above it."""
     match = _dash.match(lines[stop.line - 1])
     above = ((line, _dash.match(lines[line - 1])) for line in range(stop.line - 1, 0, -1))
     line, before = next(((line, found) for line, found in above if found), (0, None))
@@ -64,7 +66,10 @@ def _entry(lines: list[str], stop: Mark) -> Finding | None:
 
 
 def _open_keys(lines: list[str], number: int) -> Iterator[tuple[int, int, str]]:
-    """Yields the column (from 0), line and name of the last key of each map around a line, from the innermost map."""
+    """Yields the last key of each map that is open at a line: its column (from 0), its line and its name.
+
+    The innermost map comes first.
+    """
     limit = len(lines[number - 1]) + max(map(len, lines)) + 1
     for line in range(number - 1, 0, -1):
         match = _key.match(lines[line - 1])

@@ -59,7 +59,7 @@ def moves(document: Node) -> list[Move]:
 def moved(document: Node) -> tuple[Node, list[Finding]]:
     """Returns the document with all fields at their new places, and the findings about fields at their old places.
 
-    Values and keys keep their positions in the file. A map without other fields goes with its last field.
+    Values and keys keep their positions in the file. If all fields of a map move, the map is removed.
     """
     found = moves(document)
     for move in found:

@@ -137,7 +137,10 @@ def _second_colon(lines: list[str], stop: ParserStop) -> Finding | None:
 
 
 def _start_before(lines: list[str], number: int) -> tuple[int, int]:
-    """Returns the line and column of the last text that begins above a line and not right of its key; zeros if none."""
+    """Returns the line and column of the nearest text above a line that begins at most at the column of the line.
+
+    Comments do not count. Without such a text, the result is two zeros.
+    """
     limit = _column(lines[number - 1])
     for line in range(number - 1, 0, -1):
         content = lines[line - 1].strip()

@@ -1,6 +1,7 @@
-"""Traces a workload from its queue to its nodes: evaluates Kueue, the scheduler and Karpenter on Kubernetes objects.
+"""Traces a workload from its queue to its nodes, with Kubernetes objects and without a cluster.
 
-The module `tracer` runs all steps. Other modules contain single steps, such as policies, local_queue and limits.
+A trace evaluates the objects as Kueue, the scheduler and Karpenter do. The module `tracer` runs all steps. Other
+modules contain single steps, such as policies, local_queue and limits.
 """
 
 from gpuc.trace.cluster_index import ClusterIndex

@@ -1,4 +1,4 @@
-"""Checks the creation of a workload, of its jobs and of its pods by the API server, before and after Kueue."""
+"""Checks whether the API server creates a workload, its jobs and its pods, before and after the admission by Kueue."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache, partial
@@ -87,9 +87,9 @@ def _claim_steps(cluster: ClusterIndex, claim: Creation, pods: str) -> Steps:
 
 
 def limit_steps(cluster: ClusterIndex, workload: Workload) -> Steps:
-    """Yields the steps of the LimitRanges, for each pod, and of the ResourceQuotas, for all objects and pods together.
+    """Yields the steps of the LimitRanges for each pod, and of the ResourceQuotas for all objects and pods together.
 
-    An empty namespace is assumed.
+    gpuc assumes that the namespace is empty.
     """
     objects = cluster.objects
     created = [] if workload.record.is_pod else list(object_creations(workload, (), cluster.accounts))
@@ -208,9 +208,9 @@ def _in_part(field: Path, part: Path) -> Path:
 
 
 def namespace_steps(cluster: ClusterIndex, workload: Workload) -> Steps:
-    """Yields a step for a namespace that does not exist, or perhaps not; no step for a namespace that exists.
+    """Yields a step for a namespace that does not exist, or that may not exist; no step for a namespace that exists.
 
-    Without all objects of the cluster, every namespace is assumed to exist.
+    If the input does not have all objects of the cluster, gpuc assumes that every namespace exists.
     """
     objects, name = cluster.objects, workload.namespace
     if not objects.is_complete or name in namespaces(objects).created:

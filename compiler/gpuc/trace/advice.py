@@ -62,7 +62,7 @@ def for_resources(cluster: ClusterIndex, queue: Member, names: Iterable[str]) ->
 
 
 def for_flavor(cluster: ClusterIndex, queue: Member, pods: PodSet, attempts: Sequence[Attempt]) -> str:
-    """Returns what to add to the pods, or to remove, so that one flavor accepts them; an empty string if unknown."""
+    """Returns the change of the pods with which one flavor accepts them; an empty string if no change is known."""
     reasons = [reason for attempt in attempts for reason in attempt.reasons]
     known = [flavor for name in queue.by_flavor if (flavor := cluster.flavors.get(name)) is not None]
     if any("TopologyAwareScheduling" in reason or "requested level" in reason for reason in reasons):
@@ -83,7 +83,7 @@ def for_flavor(cluster: ClusterIndex, queue: Member, pods: PodSet, attempts: Seq
 
 
 def for_quota(queue: Member, requests: Amounts, attempts: Sequence[Attempt]) -> str:
-    """Returns a fix with the number of pods for which there is quota, or with flavors that have quota for one pod."""
+    """Returns a fix for missing quota: a number of pods that the quota allows, or flavors with quota for one pod."""
     exceeded = [attempt.flavor for attempt in attempts if attempt.refused_by == "quota"]
     for flavor in exceeded:
         if most := _max_pods(queue, flavor, requests):

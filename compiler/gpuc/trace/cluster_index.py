@@ -35,7 +35,7 @@ class ClusterIndex:
         self.accounts = dict(objects.once(_installed_accounts) if accounts is None else accounts)
         """The ServiceAccounts of controllers as namespace/name by framework of Kueue, if they are not upstream's.
 
-        Without an argument, those of the charts that Applications install."""
+        Without an argument, the ServiceAccounts of the charts that Applications install."""
         self.domain_nodes = dict(domain_nodes or {})
         """The number of nodes in one topology domain, by the node label of the level.
 
@@ -124,7 +124,8 @@ class Room:
     def _agent_requests(self, instance: "InstanceType") -> Amounts:
         """Returns the requests of the agents of EKS, of the fleet and of the installed charts on one node.
 
-        A DaemonSet of the fleet that is among the objects does not count: its own requests count.
+        If a DaemonSet of the fleet is among the objects, the function does not count it: its pods are counted with
+        their own requests.
         """
         present = {pods.manifest.name for pods in self._cluster.daemonsets}
         has_gpus, has_efa = bool(instance.gpu_count), bool(self._pool.efa_interfaces)

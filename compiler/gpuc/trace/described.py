@@ -1,4 +1,4 @@
-"""The Job that command-line options describe; the policies of the namespace determine what the options leave open."""
+"""Makes a Job from command-line options. The policies of the namespace set what the options do not set."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""The values of a node label over which rules between pods spread pods, or keep pods together.
+"""Domains: the values of a node label. Rules between pods spread pods over domains, or keep pods in one domain.
 
 Source: sigs.k8s.io/karpenter v1.14.1 pkg/controllers/provisioning/scheduling: topology.go (buildDomainGroups),
 topologygroup.go (domainMinCount, nextDomainTopologySpread); provisioning/provisioner.go (NewScheduler);
@@ -21,7 +21,7 @@ class Domains(NamedTuple):
     """The values of a label of the nodes that pods can get."""
 
     usable: dict[str, list[MatchingPool]]
-    """The node pools with nodes for the pods, by value. A pool that lists no values has one value for all of them."""
+    """The node pools with nodes for the pods, by value. A pool that lists no values has one value for all its nodes."""
     others: list[str]
     """The values of other nodes, which Karpenter counts as empty, although the pods get no such nodes."""
 

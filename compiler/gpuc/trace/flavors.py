@@ -85,7 +85,7 @@ def admit(
 def refusal_location(
     cluster: ClusterIndex, queue: Member, pods: PodSet, attempt: Attempt
 ) -> tuple[Manifest | None, Path]:
-    """Returns the object and path that cause a refusal; for a chosen flavor, its path in the ClusterQueue."""
+    """Returns the object and the path that cause a refusal. For a chosen flavor: its path in the ClusterQueue."""
     in_queue = queue.flavors.get(attempt.flavor)
     path = in_queue.path if in_queue else GROUPS
     flavor = cluster.flavors.get(attempt.flavor)

@@ -1,4 +1,4 @@
-"""Decides whether Kueue manages a workload, by the kinds and namespaces in the configuration of Kueue."""
+"""Decides whether Kueue manages a workload. Kueue's configuration names the kinds and namespaces that Kueue manages."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -40,7 +40,7 @@ _GPU_PREFIXES = ("nvidia.com/", "amd.com/")
 
 
 def how_to_manage(cluster: ClusterIndex, reason: str, workload: Workload) -> str:
-    """Returns the change with which Kueue manages the workload.
+    """Returns the change after which Kueue manages the workload.
 
     Args:
         reason: the result of why_unmanaged.
@@ -129,10 +129,14 @@ def is_gated(cluster: ClusterIndex, workload: Workload) -> bool:
 def why_unmanaged(cluster: ClusterIndex, workload: Workload) -> str:
     """Returns the reason why Kueue does not manage a workload; an empty string if Kueue manages the workload.
 
-    The pods of a workload that Kueue does not manage go directly to the scheduler. If the input has no configuration
-    of Kueue, Kueue is assumed to manage all workloads with a queue name, of any kind, unless the input is a complete
-    cluster without Kueue. Kueue manages no workload of a namespace that managedJobsNamespaceSelector excludes, also
-    with a queue name.
+    If Kueue does not manage a workload, its pods go directly to the scheduler.
+
+    The input may have no configuration of Kueue. gpuc then assumes that Kueue manages every workload with a queue name,
+    whatever the kind of the workload. This is different if the input is a complete cluster without Kueue: Kueue then
+    manages no workload.
+
+    The selector managedJobsNamespaceSelector can exclude a namespace. Kueue then manages no workload in this namespace,
+    not even a workload with a queue name.
 
     Source: kubernetes-sigs/kueue v0.19.2 apis/config/v1beta2/defaults.go; pkg/controller/jobframework/reconciler.go,
     ReconcileGenericJob; pkg/controller/jobs/pod/pod_webhook.go, Default; pkg/features/kube_features.go
@@ -156,11 +160,12 @@ def why_unmanaged(cluster: ClusterIndex, workload: Workload) -> str:
 
 
 def is_perhaps_suspended(cluster: ClusterIndex, workload: Workload) -> bool:
-    """Returns whether Kueue's webhook perhaps holds a workload of a namespace that Kueue does not manage.
+    """Returns whether Kueue's webhook may suspend a workload in a namespace that Kueue does not manage.
 
-    The webhooks of jobs and services hold every object with a queue name. The Helm chart gives them the namespaces of
-    managedJobsNamespaceSelector. Other installations have webhooks for all namespaces, and nothing starts the workload
-    again. Only the webhook of pods reads managedJobsNamespaceSelector.
+    The webhooks for jobs and services hold every object with a queue name. The Helm chart limits these webhooks to the
+    namespaces of managedJobsNamespaceSelector. Other installations have the webhooks in all namespaces. There the
+    webhook holds the workload, and nothing starts the workload again. Only the webhook for pods reads
+    managedJobsNamespaceSelector.
 
     Source: kubernetes-sigs/kueue v0.19.2 charts/kueue/templates/webhook/manifests.yaml; config/components/webhook;
     pkg/controller/jobframework/utils.go, WorkloadShouldBeSuspended
@@ -204,11 +209,11 @@ def _configuration(cluster: ClusterIndex) -> Any:
 def counting_quota(
     cluster: ClusterIndex, workload: Workload, demands: Sequence[PodDemand]
 ) -> tuple[str, Manifest | None]:
-    """Returns the ResourceQuota that counts pods outside of Kueue, in words and as an object.
+    """Returns the ResourceQuota that counts pods outside of Kueue: as text, and as an object.
 
-    It counts the GPUs of the pods, or else by their PriorityClass the pods on a node pool without GPUs. Returns an
-    empty string if no ResourceQuota does, or if Kueue counts a node pool of the pods. Kueue then gives the same GPUs
-    to queued workloads.
+    The ResourceQuota counts the GPUs of the pods. Otherwise, it counts the pods on a node pool without GPUs by their
+    PriorityClass. The text is empty if no ResourceQuota counts the pods. The text is also empty if Kueue counts a node
+    pool of the pods, because Kueue then gives the same GPUs to queued workloads.
     """
     gpus, queued = set[str](), cluster.objects.once(FlavorCapacity).queued
     for demand in demands:
@@ -232,7 +237,7 @@ def counting_quota(
 def _counting_part(
     cluster: ClusterIndex, workload: Workload, demands: Sequence[PodDemand]
 ) -> tuple[str, Manifest | None]:
-    """Returns the ResourceQuota that counts the pods by the PriorityClass of the one node pool that accepts them."""
+    """Returns the ResourceQuota that counts the pods by their PriorityClass, if one node pool accepts all of them."""
     pools = {match.pool.of_spec for demand in demands for match in matching_pools(cluster, demand)[0]}
     classes = {dig(pods.pod, "priorityClassName") for pods in workload.pod_sets}
     for part in cluster.objects.once(pool_parts):

@@ -1,4 +1,7 @@
-"""The DaemonSets of `nodeAgents` in a spec, as objects. gpuc does not emit them, but their pods need room on nodes."""
+"""Returns the DaemonSets of the key `nodeAgents` as objects.
+
+gpuc does not emit these DaemonSets. But their pods need resources of the nodes.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 from copy import deepcopy

@@ -1,4 +1,4 @@
-"""Whether the nodes of some node pools are enough for all pods of a pod set."""
+"""Checks whether the nodes of some node pools are enough for all pods of a pod set."""
 
 import re
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ from gpuc.trace.steps import Stage, Step, failed_if
 from gpuc.trace.workload import PodSet
 
 _EVERYWHERE = frozenset(WELL_KNOWN) - {"karpenter.sh/nodepool", "karpenter.sh/capacity-type"}
-"""Labels of all nodes, also of those that Karpenter does not start."""
+"""Labels of all nodes, also of nodes that Karpenter does not start."""
 DEVICES_OF_PROVIDER = (
     *("nvidia.com/gpu", "amd.com/gpu", "habana.ai/gaudi", "vpc.amazonaws.com/efa", "vpc.amazonaws.com/pod-eni"),
     *("aws.amazon.com/neuron", "aws.amazon.com/neuroncore"),
@@ -106,7 +106,7 @@ def _shortage(cluster: ClusterIndex, found: list[MatchingPool], demand: PodDeman
 
 
 def unknown_resources_message(cluster: ClusterIndex, found: list[MatchingPool], requests: Amounts) -> str:
-    """Returns a message with the requested resources for which a partial object set does not show the capacity."""
+    """Returns a message about the requested resources whose capacity the input does not show."""
     if cluster.objects.is_complete or not found or any(not match.pool.is_static for match in found):
         return ""
     known = {name for match in found for instance in match.types for name in match.room.of(instance)}
@@ -115,7 +115,7 @@ def unknown_resources_message(cluster: ClusterIndex, found: list[MatchingPool], 
 
 
 def _unsure_types_message(found: list[MatchingPool], demand: PodDemand) -> str:
-    """Returns a message with the instance types without known figures, which may have enough resources; or nothing."""
+    """Returns a message about instance types that may have enough resources, because their figures are not known."""
     for match in found:
         if not match.pool.is_known and (api_group := match.pool.api_group) not in (KARPENTER_AWS, AUTO_MODE_GROUP):
             return f"gpuc does not know the instance types of node class {api_group} of {match.pool.manifest}"

@@ -18,7 +18,7 @@ _PREFERRED: Path = ("affinity", "nodeAffinity", "preferredDuringSchedulingIgnore
 
 
 class _Fault(NamedTuple):
-    """A part of the node selection that the scheduler or Karpenter does not accept."""
+    """A part of the node selection of pods that the scheduler or Karpenter does not accept."""
 
     path: Path
     """The path in the spec of the pods."""
@@ -115,11 +115,11 @@ def _step(pods: PodSet, fault: _Fault, verdict: Judgement, consequence: str) -> 
 
 
 class VolumeTerms(NamedTuple):
-    """The node selector terms of a pod with the requirements of its volumes."""
+    """The node selector terms of a pod, together with the requirements of its volumes."""
 
     terms: tuple[Selector, ...]
     unknown: str = ""
-    """A volume of which the input does not show the zone, in words; or an empty string."""
+    """A text about a volume whose zone the input does not show; or an empty string."""
     holder: tuple[Manifest, Path] | None = None
     """The last object with such requirements, and their path; None without requirements."""
 

@@ -178,7 +178,7 @@ def pods_per_node(match: MatchingPool, pods: PodDemand) -> dict[str, int]:
 
 
 def types_with_room(match: MatchingPool, pods: PodDemand) -> list[str]:
-    """Returns the instance types without known figures, or not certain to start, on which a pod may fit."""
+    """Returns the instance types that may have room for a pod, but have no known figures or do not certainly start."""
     return [name for name in match.unsure_types if _may_fit(match.pool, name, pods.pod)]
 
 

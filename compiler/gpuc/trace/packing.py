@@ -69,7 +69,7 @@ def packing_steps(loads: Sequence[Load], copies: int) -> Steps:
 
 
 def _supply(pool: Pool, loads: Sequence[Load], resource: str) -> float:
-    """Returns an upper bound of a resource on all nodes of a pool."""
+    """Returns the most of a resource that all nodes of a pool together can have."""
     matches = [match for load in loads for match in load.found if match.pool is pool]
     types = {instance.type: instance for match in matches for instance in match.types}
     if not types:
@@ -88,7 +88,7 @@ def _supply(pool: Pool, loads: Sequence[Load], resource: str) -> float:
 
 
 def _fits(loads: Sequence[Load], order: int) -> bool:
-    """Returns whether the pods fit: large pods first, then on nodes that have room, else on new nodes.
+    """Returns whether the pods fit. Large pods are placed first. A pod goes to a node with room, or else to a new node.
 
     Args:
         order: 1 to start the smallest instance types first; -1 to start the largest first.

@@ -1,4 +1,4 @@
-"""The report of a trace: every step with its message and the object that decides, then the result."""
+"""Writes the report of a trace: every step with its message and the object that decides, then the result."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any

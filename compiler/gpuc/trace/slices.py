@@ -22,7 +22,7 @@ class Slices(NamedTuple):
     size: int
 
     def problem(self, pods: PodSet, levels: Sequence[str]) -> str:
-        """Returns why Kueue does not place all slices, however large the nodes are; an empty string otherwise.
+        """Returns why Kueue cannot place all slices, even on very large nodes; an empty string if Kueue can place them.
 
         Args:
             levels: the node labels of the levels of the topology, the widest first; empty if they are unknown.
@@ -35,9 +35,10 @@ class Slices(NamedTuple):
         return ""
 
     def unknown(self, pods: PodSet) -> str:
-        """Returns what Kueue does not decide alike in every run, or what the trace does not evaluate; else empty.
+        """Returns what a trace cannot predict about slices; an empty string otherwise.
 
-        Kueue assigns nodes only to complete slices. In runs of the program, the other pods sometimes got nodes too.
+        Either the result of Kueue can differ from run to run, or the trace does not evaluate a rule. Kueue assigns
+        nodes only to complete slices. In runs of Kueue, the pods outside of complete slices sometimes got nodes too.
         """
         if SLICE_CONSTRAINTS in pods.annotations:
             return "the trace does not evaluate slices in slices"

@@ -1,4 +1,4 @@
-"""Rules of pods about their nodes and zones that depend on other pods: affinity, spreading, ports and those of a kind.
+"""Rules of a pod about nodes and zones that depend on other pods: affinity, spreading over domains, and host ports.
 
 Source: k8s.io/kubernetes v1.35.4 pkg/scheduler/framework/plugins: interpodaffinity/filtering.go,
 podtopologyspread/filtering.go, nodeports/node_ports.go
@@ -205,9 +205,9 @@ def _near(rule: _Rule, demand: PodDemand, known: Domains, _: int | None) -> Spre
 def _even(rule: _Rule, demand: PodDemand, known: Domains, number: int | None) -> Spread:
     """Returns what a spread constraint allows over the values of a label.
 
-    Every value gets at most maxSkew pods if there are fewer values than minDomains, and if Karpenter counts a value
-    without nodes for the pods. In the second case the scheduler does not count this value, so that more pods can run
-    on the nodes that Karpenter starts for the first ones.
+    Every value gets at most maxSkew pods in two cases: there are fewer values than minDomains, or Karpenter counts a
+    value that has no node for the pods. In the second case, the scheduler does not count this value. So more pods can
+    run on the nodes that Karpenter starts for the first pods.
     """
     count, skew = demand.count, count_or(dig(rule.row, "maxSkew"), 1)
     each = f"at most {counted(skew, 'pod')}"

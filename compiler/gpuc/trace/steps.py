@@ -96,7 +96,7 @@ def failed_if(is_sure: bool) -> Judgement:
 
 
 def all_failures(steps: Iterable[Step]) -> list[Step]:
-    """Returns failed steps of one stage, all of which the trace shows before it ends."""
+    """Returns all failed steps of one stage. The trace shows all of them before it ends."""
     failed = list(steps)
     return [*(step._replace(has_next=True) for step in failed[:-1]), *failed[-1:]]
 
@@ -142,7 +142,7 @@ class TraceResult(Struct):
 
     @property
     def assumed(self) -> list[Step]:
-        """The steps about objects that the pods need and that the input lacks, because users create such objects."""
+        """The steps about objects that the pods need and the input lacks, because users create such objects."""
         return [step for step in self.steps if step.verdict == "assumed"]
 
     @property

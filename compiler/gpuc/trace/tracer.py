@@ -1,7 +1,7 @@
 """Traces a workload through admission, Kueue, the scheduler and Karpenter, without a cluster.
 
-The trace assumes an empty cluster, in which no other workload uses quota or nodes, unless the caller gives the usage of
-quota. So a workload that fails in a trace also fails in the cluster.
+The trace assumes an empty cluster: no other workload uses quota or nodes. A caller can change this with the quota that
+other workloads use. So if a workload fails in a trace, it also fails in the cluster.
 """
 
 from functools import partial
@@ -179,7 +179,7 @@ def _copies(
 
 
 def problem_steps(workload: Workload, *, is_refused: bool) -> Steps:
-    """Yields a failed step for what keeps a workload from running as its user expects: refusals, or other reasons."""
+    """Yields a failed step for each reason for which a workload does not run as its user expects, such as a refusal."""
     stage = Stage.API if is_refused else Stage.SUSPENDED
     for problem in (problem for problem in workload.problems if problem.is_refused == is_refused):
         yield Step(stage, "failed", problem.message, fix=problem.fix, field=problem.field)
@@ -188,8 +188,8 @@ def problem_steps(workload: Workload, *, is_refused: bool) -> Steps:
 def stopped_steps(workload: Workload, *, is_queued: bool) -> Steps:
     """Yields a failed step for a workload that starts no pods, although the API server accepts it.
 
-    The reason is a number of 0 pods, a suspended workload that Kueue does not start, a schedule without a day, or a
-    deadline of 0.
+    Such a workload has one of four reasons: it requests 0 pods, it is suspended and Kueue does not start it, its
+    schedule has no day, or its deadline is 0.
 
     Args:
         is_queued: whether Kueue manages the workload, and so sets and removes spec.suspend.

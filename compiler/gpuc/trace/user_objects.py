@@ -1,4 +1,4 @@
-"""Objects of a file that are meant as workloads, but from which no pods can be read."""
+"""Finds objects in a file that are meant as workloads, but whose pods gpuc cannot read."""
 
 from collections.abc import Iterable, Mapping
 from functools import cache
@@ -47,7 +47,7 @@ def unserved(manifest: Manifest) -> Step | None:
 def workload_without_pods(manifest: Manifest, document: Body) -> Workload | None:
     """Returns a workload without pod sets for an object of a built-in kind of workloads; None for other kinds.
 
-    The API server refuses the object, because the apiVersion is wrong or because the object has no pod template.
+    The API server refuses such an object, because its apiVersion is wrong or because it has no pod template.
     """
     if manifest.kind not in _builtin_kinds() or "." in group(manifest):
         return None
@@ -56,7 +56,7 @@ def workload_without_pods(manifest: Manifest, document: Body) -> Workload | None
 
 
 def why_not_traced(manifest: Manifest) -> str:
-    """Returns the reason why an object with pods, or perhaps with pods, is not traced; empty for an object without."""
+    """Returns why an object is not traced although it has pods, or may have pods; an empty text for other objects."""
     record = workload_kind(group(manifest), manifest.kind)
     if record.traits.why_not_traced:
         return record.traits.why_not_traced
@@ -73,10 +73,10 @@ def why_not_traced(manifest: Manifest) -> str:
 def with_replicas_of_autoscalers(
     manifest: Manifest, namespaces: Iterable[str], objects: Iterable[Manifest]
 ) -> tuple[Manifest, str]:
-    """Returns a workload with the replicas that autoscalers run at least, and a sentence about the autoscaler.
+    """Returns a workload with at least as many replicas as its autoscalers run, and a sentence about the autoscaler.
 
-    The sentence is empty, and the workload is unchanged, if no autoscaler runs more replicas. Metrics can lead to still
-    more replicas, up to the maximum of the autoscaler.
+    If no autoscaler runs more replicas than the workload requests, the workload is unchanged and the sentence is empty.
+    Because of metrics, an autoscaler can run still more replicas, up to its maximum.
 
     Args:
         namespaces: the namespaces in which an autoscaler can scale the workload.

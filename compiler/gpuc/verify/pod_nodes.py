@@ -1,4 +1,7 @@
-"""Nodes that take pods by labels and taints: the system nodes, as the README of a cluster has them, and node pools."""
+"""Finds the nodes that take pods, by labels and taints.
+
+The nodes are the system nodes, as the README of a cluster describes them, and the nodes of node pools.
+"""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -38,7 +41,7 @@ class Refusal(Struct, frozen=True):
 
     message: str
     fix: str
-    """The missing tolerations, if it is certain which nodes are for the pods, or the correct label."""
+    """The missing tolerations, if the nodes for the pods are certain; or the correct label."""
     wanted: Requirement | None = None
     """A requirement that no node meets; None if nodes with the labels exist, and taints keep the pods off."""
 

@@ -66,7 +66,7 @@ def test_the_example_has_no_finding() -> None:
         ({"instances": ["dgxh100"]}, [("NOD014", "pools.train-h100.instances.0", "write dgx-h100")]),
         ({"eks": {"zones": ["us-east-1a"]}}, [("NOD001", "pools.train-h100.eks", NO_ZONES)]),
         ({"nodes": {"static": 3}}, [
-            ("NOD003", "pools.train-h100.nodes", "remove nodes from node pool train-h100"),
+            ("NOD003", "pools.train-h100.nodes", "remove the key nodes from node pool train-h100"),
         ]),
         ({"topology": ["zone", "host"]}, [("NOD008", "pools.train-h100.topology.0", "write topology: [host]")]),
     ],

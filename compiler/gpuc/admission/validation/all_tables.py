@@ -1,7 +1,7 @@
-"""The tables of pods and of all kinds of workloads, with the functions that their rows name.
+"""The tables of pods and of all kinds of workloads, with the functions that rows of the tables name.
 
-The rows and the functions of a family of kinds are in gpuc.workloads.<family>: <family>.rows and checks.py. All files
-share the names of tables and of functions, so each name is there once.
+The rows and the functions of a family of kinds are in gpuc.workloads.<family>: <family>.rows and checks.py. The names
+of tables and functions are the same for all families. Therefore each name exists only once in all files together.
 """
 
 import inspect

@@ -1,6 +1,7 @@
-"""The fields that the API server and webhooks do not allow to change: the tables "changes of <kind>".
+"""Finds changed fields that the API server and webhooks do not allow to change: the tables "changes of <kind>".
 
-A row has a path without lists, and a sentence, or the name of a function that yields the refused changes of the object:
+A row has a path without lists, and one of the sentences below. Instead of a sentence, a row can have the name of a
+function that yields the refused changes of the object:
 
     immutable                    the value changes; a field that one of the two objects does not have is not compared
     immutable, missing as VALUE  the value changes; a missing field has a default

@@ -1,4 +1,4 @@
-"""Constraints of single values that most kinds need, by the name that they have in tables.
+"""Constraints of single values that most kinds need. Tables use the constraints by name.
 
 Source: k8s.io/apimachinery v0.35.4 pkg/util/validation/validation.go, pkg/util/validation/field/errors.go
 """
@@ -110,7 +110,7 @@ def percentage(value: Any) -> int | None:
 
 
 def has_back_steps(path: str) -> bool:
-    """Returns whether a path contains "..", which would lead out of a volume."""
+    """Returns whether a path contains "..". Such a path could lead to a place outside of the volume."""
     return ".." in path.split("/")
 
 

@@ -1,6 +1,7 @@
 """Fields of a document with their unvalidated values, and the problems for which the API server refuses a field.
 
-The structure check reports a value of a wrong type; the checks of fields then see the value as missing.
+A value can have a wrong type. The check of the structure then reports a finding. The checks of fields treat such a
+value as missing.
 """
 
 import json
@@ -64,7 +65,7 @@ class Field:
         return field or Field((), None)
 
     def of_table(self, table: str) -> "Field":
-        """Returns the structure as one that a table checks."""
+        """Returns the structure, marked as a structure that a table checks."""
         return Field(self.path, self.value, self.owner, table)
 
     @property
@@ -81,7 +82,7 @@ class Field:
         return self if self.owner is None else self.owner.root
 
     def reads(self, value: Any) -> "Field":
-        """Returns the field with another value."""
+        """Returns the same field with another value."""
         return Field(self.path, value, self.owner, self.table)
 
     @property

@@ -24,7 +24,7 @@ _SHAPE = (
     "nodeSelector", "affinity", "tolerations", "runtimeClassName", "priority", "topologySpreadConstraints", "overhead",
     "resourceClaims", "resources",
 )  # fmt: skip
-"""The fields of a pod that decide about its quota and its nodes; of containers, these are requests and ports."""
+"""The fields of a pod that decide about its quota and its nodes; in containers, the requests and the ports."""
 
 
 class Refused(NamedTuple):
@@ -95,7 +95,7 @@ def _shapes(record: WorkloadKind, changed: ChangedObject) -> Iterator[Refused]:
 
 
 def _is_shape(changed: ChangedObject, path: Path, inner: Path) -> bool:
-    """Returns whether a field of a pod is in the shape. A limit without a request is the request too."""
+    """Returns whether a field belongs to the shape of a pod. A limit without a request also counts as the request."""
     if not inner or inner[0] not in ("containers", "initContainers"):
         return not inner or inner[0] in _SHAPE
     if len(inner) < 3 or inner[2] == "ports" or inner[2:] == ("resources",):

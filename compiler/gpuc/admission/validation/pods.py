@@ -1,4 +1,4 @@
-"""Checks and defaults of pods and containers that are more than a row of a table.
+"""Checks and defaults of pods and containers that a row of a table cannot describe.
 
 Source: k8s.io/kubernetes v1.35.4 pkg/apis/core/validation/validation.go, pkg/apis/core/v1/defaults.go, conversion.go,
 pkg/apis/core/pods/helpers.go (ConvertDownwardAPIFieldLabel)

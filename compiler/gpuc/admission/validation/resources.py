@@ -1,4 +1,6 @@
-"""Requests and limits of containers and of pods, which all containers of a pod share.
+"""Checks the requests and limits of containers, and of pods as a whole.
+
+The requests and limits of a pod are for all of its containers together.
 
 Source: k8s.io/kubernetes v1.35.4 pkg/apis/core/validation/validation.go (validateResourceRequirements,
 validatePodResources, validatePodResourceConsistency), pkg/apis/core/helper/helpers.go;

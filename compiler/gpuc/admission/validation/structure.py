@@ -1,7 +1,7 @@
-"""The fields of an object and their types, compared with the schema of the object's kind.
+"""Compares the fields of an object and their types with the schema of the object's kind.
 
-kubectl sends objects with strict field validation: unknown fields are errors. Controllers do not; the API server then
-drops unknown fields.
+kubectl sends objects with strict field validation: an unknown field is an error. Controllers send objects without
+strict field validation: the API server then drops unknown fields.
 
 Source: k8s.io/apimachinery v0.35.4 pkg/apis/meta/v1/types.go (FieldValidation);
 k8s.io/apiextensions-apiserver v0.35.4 pkg/apiserver/schema/defaulting/prune.go
@@ -90,7 +90,7 @@ def without_nulls(document: Any) -> Any:
 
 
 def _without_nulls(value: Any, builtin: bool, null: str | None = None) -> Any:
-    """Returns the value without nulls in maps, or with `null` in their place."""
+    """Returns the value without the nulls in maps, or with the value of `null` in their place."""
     if isinstance(value, list):
         return [_without_nulls(item, builtin) for item in value]
     if not isinstance(value, dict):

@@ -1,21 +1,29 @@
-"""Tables of what the API server and webhooks require of the fields of a structure, in files whose names end with .rows.
+"""Reads tables from files whose names end with .rows. A table lists the constraints of the fields of a structure.
 
-A section of a file is a table. The heading has the name of the table in brackets, or several names, and after it the
-program that refuses the structure, if this is not the API server: "webhook of Kueue", or "controller of KubeRay", which
-creates no pods for an object that the API server has accepted. Lines that begin with spaces continue a row.
+A structure is a part of an object, for example a container. The API server, a webhook or a controller refuses an object
+whose fields do not meet the constraints.
 
-A row has a path, two spaces or more, and constraints with " | " between them. A path has dots between its steps; "[]"
-follows a list, and "{}" a map; "." is the structure itself. "a/b" is a field of a structure that may be missing. "a,b"
-are two fields, and "a[],b[]" two lists. A name with dots has quotes.
+A section of a file is a table. The heading of the section has the name of the table in brackets, or several names. If
+the API server is not the program that refuses the structure, the name of this program follows: "webhook of Kueue", or
+"controller of KubeRay". Such a controller creates no pods for an object that the API server has accepted. Lines that
+begin with spaces continue a row.
+
+A row has a path, two spaces or more, and constraints with " | " between them. A path has dots between its steps. After
+the name of a list comes "[]", and after the name of a map comes "{}". The path "." is the structure itself. "a/b" is a
+field b of a structure a that may be missing. "a,b" are two fields, and "a[],b[]" are two lists. A name with dots has
+quotes.
 
     volumeMounts[].subPath,subPathExpr  relative path
     volumeMounts[].subPathExpr          if some subPath and some this: subPath and subPathExpr are both set
 
-A constraint is the name of another table, of a function or of one of `CONSTRAINTS`, or a sentence; see `sentences`.
-All files share these names. The words of a name are those of the function: `_names_of_pods` is "names of pods".
-It is about a field that is present, and with ", missing as 0" also about a missing field. After " when ", it can have
-a condition; after " after ", the function that first changes a copy of the field, as a controller does. Relations are
-sentences that compare a field with other fields; only "if" needs a field that is present.
+A constraint is one of four things: the name of another table, the name of a function, the name of one of `CONSTRAINTS`,
+or a sentence (see `sentences`). These names are the same for all files. The name of a function in a table has spaces:
+"names of pods" is the function `_names_of_pods`.
+
+A constraint applies to a field that is present. With ", missing as 0", the constraint also applies to a missing field.
+A condition can follow after " when ". The name of a function can follow after " after ": this function first changes a
+copy of the field, as a controller does. Sentences that compare a field with other fields are relations. Only relations
+that begin with "if" need a field that is present.
 """
 
 import re

@@ -1,8 +1,8 @@
 """The decision of the API server about the fields of a new object, and the defaults that it sets first.
 
-The defaults are rows of the tables "defaults of pods" and "defaults of <kind>"; these tables have no checks. They are
-those of the API server and of the webhooks of JobSet and LeaderWorkerSet. Kueue's webhooks also change new objects, for
-example spec.suspend; these changes depend on queues of the cluster.
+The defaults are rows of the tables "defaults of pods" and "defaults of <kind>". These tables contain no checks. The API
+server and the webhooks of JobSet and LeaderWorkerSet set these defaults. Kueue's webhooks also change new objects, for
+example the field spec.suspend. These changes are not in the tables, because they depend on queues of the cluster.
 """
 
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Checks of volumes and their mounts that are more than a row of a table.
+"""Checks of volumes and their mounts that a row of a table cannot describe.
 
 Source: k8s.io/kubernetes v1.35.4 pkg/apis/core/validation/validation.go (ValidateVolumes, ValidateVolumeMounts,
 ValidateVolumeDevices)

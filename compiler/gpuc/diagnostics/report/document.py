@@ -1,6 +1,7 @@
-"""Reports as values. A report describes its lines, tables and lists; a printer escapes all texts and lays them out.
+"""Describes reports as values: lines, tables and lists. A printer escapes all texts and writes the report.
 
-printer.py and markdown.py have the printers of blocks, and `json_text` is the printer of data.
+The modules printer.py and markdown.py contain the printers for a terminal and for Markdown. `json_text` prints data as
+JSON.
 """
 
 import json
@@ -15,7 +16,7 @@ from gpuc.diagnostics.finding import Mark
 
 
 class Span(Struct, frozen=True):
-    """A part of a line with a look of its own."""
+    """A part of a line that is shown with its own colour or emphasis."""
 
     text: str
     colour: str = ""
@@ -48,7 +49,7 @@ class Heading(Struct, frozen=True):
 
 
 class Wrapped(Struct, frozen=True):
-    """A line whose last part has line breaks at the width of the terminal, and where the text has them."""
+    """A line whose last part is broken at the width of the terminal, and at the line breaks of its text."""
 
     line: Line
     indent: int

@@ -1,6 +1,7 @@
-"""Good and bad examples of rules that a module declares together: the case file of the module, or a file in examples/.
+"""Good and bad examples of the rules that a module declares together.
 
-A case file has an entry for each rule of the module, by rule id. The examples of other modules are in examples/.
+The examples are in the case file of the module, or in a file of the folder examples/. The case file has an entry for
+each rule of the module; the key is the rule id.
 """
 
 import re

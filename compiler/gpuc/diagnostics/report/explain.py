@@ -100,9 +100,10 @@ def _case_examples(id: str) -> Iterator[tuple[str, str]]:  # noqa: A002
 
 
 def _change_examples(id: str) -> Iterator[tuple[str, str]]:  # noqa: A002
-    """Yields the specs of the case file of an impact: the state before, and the states after with and without it.
+    """Yields the specs of the case file of an impact: the state before, then states after with and without the impact.
 
-    A line of the state before that ends with `#2! ID` has the impact if the second state after removes the line.
+    The mark `#2! ID` can be at the end of a line of the state before. The change to the second state after has the
+    impact if this state does not contain the line.
     """
     text = next(text for text in _texts("impacts/**/*.yaml") if f"! {id}" in text)
     texts = re.split(r"^---\n", text, flags=re.MULTILINE)

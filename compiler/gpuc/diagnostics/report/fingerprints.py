@@ -12,9 +12,9 @@ from gpuc.diagnostics.report.result import ReportRow
 def fingerprints(rows: Iterable[ReportRow], prefix: str) -> list[str]:
     """Returns a hash and a counter for each row of a report. Both stay the same when lines move or numbers change.
 
-    The hash is of the rule id, the file, and the spec path. A finding without a path has the object and the field in
-    its message, of which numbers after the name of the object and the text after a semicolon do not count. The counter
-    distinguishes equal hashes.
+    The hash covers the rule id, the file and the spec path. If a finding has no path, the hash covers the message,
+    which contains the object and the field. In the message, the hash ignores numbers after the name of the object, and
+    the text after a semicolon. The counter distinguishes findings with equal hashes.
 
     Args:
         prefix: the path of the root in its repository, so that the hash does not depend on the folder of the command.

@@ -1,7 +1,6 @@
-"""Reports as Markdown for GitHub. Texts of specs and manifests are untrusted: they have no effect, and look as written.
+"""Prints reports as Markdown for GitHub.
 
-Sources: https://docs.github.com/en/get-started/writing-on-github (pages "Basic writing and formatting syntax" and
-"Autolinked references and URLs"), and cmark-gfm extensions/autolink.c.
+Texts of specs and manifests are not trusted. They have no effect as Markdown, and look as they were written.
 """
 
 import html
@@ -42,7 +41,7 @@ _JOIN = "\x00"
 _SEAM = re.compile(r"(?<=[\w@#:/*`-])\x00(?=[\w./*`-])")
 """The place where two parts could together become a mention, a reference or an address."""
 _BREAK = "\u200b"
-"""A character without width. Between two characters, it ends what GitHub would make of them."""
+"""A character without width. Between two characters, it prevents a mention, a reference or an address."""
 
 
 def page(blocks: Iterable[Block]) -> str:

@@ -36,7 +36,7 @@ def _line(line: Line, style: Style, colour: str = "") -> str:
 
 
 def _texts(line: Line, colour: str = "") -> list[tuple[str, str]]:
-    """Returns the visible text and the colour of each part. The colour of the line is for parts that have none."""
+    """Returns the visible text and the colour of each part. A part without a colour has the colour of the line."""
     return [
         (visible(part.text), part.colour or colour) if isinstance(part, Span) else (visible(str(part)), colour)
         for part in parts_of(line)

@@ -134,7 +134,7 @@ class Access:
         return members
 
     def rules(self, bound_role: BoundRole) -> tuple[RoleRule, ...]:
-        """Returns the rules of a bound role, including the rules of ClusterRoles that the role aggregates."""
+        """Returns the rules of a bound role. If the role aggregates ClusterRoles, their rules are included."""
         if bound_role.role is not None and bound_role.role.kind == "Role":
             return tuple(_rules(bound_role.role))
         if bound_role.role_name not in self._rules:
@@ -236,8 +236,8 @@ def _is_restricted(
 ) -> bool:
     """Returns whether a constraint makes a permission harmless.
 
-    A constraint on the peers of NetworkPolicies makes their creation harmless. The constraint does not prevent that a
-    tenant changes or deletes a policy, which can isolate fewer pods.
+    A constraint that limits the peers of NetworkPolicies makes it harmless that a tenant creates NetworkPolicies. Such
+    a constraint does not prevent that a tenant changes or deletes a policy. A changed policy can isolate fewer pods.
     """
     if permission.forbidden.rule is not NETWORK or permission.verbs != {"create"} or not bound_role.namespace:
         return False
@@ -264,7 +264,7 @@ def _exists(names: tuple[str, ...], permission: GrantedPermission, bound_role: B
 
 
 def _location(excess: ExcessPermission) -> tuple[Manifest, Path]:
-    """Returns the rule of the role if the rule is wrong for every subject; otherwise the binding."""
+    """Returns the rule of the role, if the rule is wrong for every subject of the role; otherwise the binding."""
     bound_role, role_rule = excess.bound_role, excess.role_rule
     if excess.rule is OTHER_NAMESPACES or not bound_role.namespace or bound_role.is_everyone:
         return bound_role.binding, ("subjects", bound_role.subject_index)

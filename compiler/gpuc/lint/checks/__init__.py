@@ -1,4 +1,7 @@
-"""Checks of Kubernetes objects, by topic: `gpuc lint`, manifests of users, and output that a customization changes."""
+"""Checks of Kubernetes objects, by topic.
+
+`gpuc lint` runs the checks. gpuc also runs them on manifests of users, and on output that a customization changes.
+"""
 
 from collections.abc import Callable, Container, Iterable, Iterator
 from functools import wraps
@@ -23,7 +26,7 @@ POD_NEEDS = (
     "readiness.node.x-k8s.io/*", "scheduling.k8s.io/*", "secrets-store.csi.x-k8s.io/*", "storage.k8s.io/*",
     "trust.cert-manager.io/*", f"{HELM_VALUES}gpu-operator",
 )  # fmt: skip
-"""The kinds of what pods refer to, and of what creates these objects."""
+"""The kinds of objects to which pods refer, and the kinds that create such objects."""
 POLICIES = (
     "Namespace", "admissionregistration.k8s.io/*", "templates.gatekeeper.sh/*", "constraints.gatekeeper.sh/*",
     "expansion.gatekeeper.sh/*", "mutations.gatekeeper.sh/*", "config.gatekeeper.sh/*", "externaldata.gatekeeper.sh/*",

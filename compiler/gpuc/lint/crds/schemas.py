@@ -1,4 +1,7 @@
-"""Checks objects of custom kinds against the tables that `gpuc crds import` wrote, or of definitions in the input."""
+"""Checks objects of custom kinds against the schemas and CEL rules of their CustomResourceDefinitions.
+
+The schemas are in tables that `gpuc crds import` wrote, or come from definitions in the input.
+"""
 
 import json
 from collections import Counter

@@ -41,7 +41,7 @@ _MESSAGE_MAX = 300
 
 
 class _RefusedError(Exception):
-    """A Kustomization cannot be built. It is a mistake if kustomize cannot build it with any options either."""
+    """A Kustomization that cannot be built. This is a mistake if kustomize cannot build it with any options."""
 
     def __init__(self, reason: str, mark: Mark | None = None, is_mistake: bool = False) -> None:
         super().__init__(reason)
@@ -49,19 +49,19 @@ class _RefusedError(Exception):
 
 
 class Build(Struct):
-    """A Kustomization that no other one uses, and what came out of its build."""
+    """A Kustomization that no other Kustomization uses, and the result of its build."""
 
     file: str
     inputs: set[str] = field(default_factory=set)
     """The absolute paths of all files that the build reads."""
     objects: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
-    """Each object, with the absolute path of the file that it comes from."""
+    """Each object, with the absolute path of its file."""
     problem: _RefusedError | None = None
     """Why the files stay as they are."""
 
     @property
     def remark(self) -> str:
-        """The sentence of the report."""
+        """The sentence about the build for the report."""
         state = "built"
         if self.problem:
             place = f" ({self.problem.mark})" if self.problem.mark else ""
@@ -71,7 +71,7 @@ class Build(Struct):
 
 
 def builds(kustomizations: list[MapDocument], source_map: SourceMap) -> Iterator[Build]:
-    """Builds each Kustomization that no other one uses. Those that use each other in a circle are mistakes.
+    """Builds each Kustomization that no other one uses. Kustomizations that use each other in a circle are mistakes.
 
     Args:
         source_map: gets the texts of further Kustomizations that these ones use.
@@ -102,7 +102,7 @@ def builds(kustomizations: list[MapDocument], source_map: SourceMap) -> Iterator
 
 
 class _Tree:
-    """The Kustomizations by the real path of their folder, also those outside of the linted path."""
+    """The Kustomizations by the real path of their folder. Some of them can be outside of the linted path."""
 
     def __init__(self, kustomizations: list[MapDocument], source_map: SourceMap) -> None:
         self.known = {os.path.realpath(os.path.dirname(document[0])): document for document in kustomizations}
@@ -112,7 +112,7 @@ class _Tree:
         self._limit = f"{top}{os.sep}"
 
     def collect(self, folder: str, inputs: set[str], bases: set[str], above: tuple[str, ...]) -> None:
-        """Adds the files and the bases of a Kustomization and of those that it uses.
+        """Adds the files and the bases of a Kustomization, and of all Kustomizations that it uses.
 
         Raises:
             _RefusedError: for what kustomize must not read, or cannot read.

@@ -120,7 +120,7 @@ class _Input:
 
 
 def is_encrypted(data: dict[str, Any]) -> bool:
-    """Returns whether SOPS encrypted a document: it adds the key `sops`, which it removes when it decrypts.
+    """Returns whether SOPS encrypted a document. SOPS adds the key `sops`, and removes the key when it decrypts.
 
     Source: getsops/sops v3.11.0 stores/stores.go (Metadata)
     """

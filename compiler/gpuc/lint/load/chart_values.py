@@ -107,7 +107,7 @@ def _null_findings(component: str, values: Any, layers: Sequence[tuple[Any, Loca
 def _config_map_findings(
     component: str, data: dict[str, Any], manifests: Sequence[Manifest], locate: Locate
 ) -> Iterator[Finding]:
-    """Yields findings about values that name a missing ConfigMap, or a key that it lacks."""
+    """Yields findings about values that name a missing ConfigMap, or a key that the ConfigMap does not have."""
     facts = component_named(component)
     maps = {manifest.name: manifest for manifest in manifests if (manifest.api, manifest.kind) == ("v1", "ConfigMap")}
     for value in facts.config_maps if facts else ():

@@ -21,7 +21,7 @@ SETTINGS = "gpuc.yaml"
 _DATA_OF_TESTS = frozenset(("testdata", "fixtures", "__fixtures__", "golden"))
 """Names of folders with inputs of tests. Go never builds `testdata`."""
 _TESTS = frozenset(("test", "tests", "e2e"))
-"""Names of folders of tests, unless a Kustomization or gpuc makes objects of the folder, or it is an environment."""
+"""Names of folders of tests, unless a Kustomization or gpuc makes objects from it, or it is an environment."""
 _ENVIRONMENTS = re.compile(r"cluster|env|overlay|stage|region|site|tenant")
 """The names of folders of environments."""
 _ENVIRONMENT = re.compile(r"main|((pre|non)-?)?(stag(e|ing)|prod(uction)?)|live|qa|uat")
@@ -59,7 +59,10 @@ def files_below(path: str) -> Iterator[str]:
 
 
 def tests_of(names: Sequence[str], root: str) -> dict[str, str]:
-    """Returns the folder of tests of each file that is an input of tests, or wrong on purpose as its name says."""
+    """Returns the folder of tests for each file that belongs to tests.
+
+    Such a file is an input of tests, or its name says that the file is wrong on purpose.
+    """
     top, built = os.path.normpath(root), {os.path.dirname(name) for name in names if _KUSTOMIZATION.search(name)}
     known = {top: "", "": "", os.sep: ""}
 
@@ -174,7 +177,7 @@ _PLACEHOLDER = re.compile(r"\{\{|\{%|%\{|\$\{(?!\w+\})|<%|%\w+%")
 
 
 def is_template(file: str, text: str, parsed: YamlText) -> bool:
-    """Returns whether a text is a template: it has braces outside of YAML strings, or is not YAML where it has one.
+    """Returns whether a text is a template: it has braces outside of YAML strings, or braces where it is not YAML.
 
     A file of a chart's folder "templates" that is not YAML is a template in any case.
     """

@@ -103,9 +103,9 @@ def input_files(kustomizations: list[MapDocument]) -> set[str]:
 
 
 def generator_inputs(files: Iterable[str], generators: Iterable[Manifest]) -> set[str]:
-    """Returns the absolute paths of files that plugins of Kustomize read: those at and below a `path` of the plugin.
+    """Returns the absolute paths of files that plugins of Kustomize read: each `path` of a plugin, and all below it.
 
-    A PolicyGenerator, for example, makes policies of parts of objects.
+    A plugin such as PolicyGenerator makes policies from parts of objects.
     """
     named = {
         os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(generator.file)), text))

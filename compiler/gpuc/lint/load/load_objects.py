@@ -45,7 +45,7 @@ class LoadedObjects(Struct):
 
     @property
     def unread_summary(self) -> Iterator[str]:
-        """The first sentences about unread files and documents, and a sentence with the number of the rest."""
+        """The first sentences about unread files and documents, and a sentence with the number of the others."""
         yield from self.unread[:_SENTENCES_MAX]
         if len(self.unread) > _SENTENCES_MAX:
             yield f"and {len(self.unread) - _SENTENCES_MAX} more files or documents that could not be read"

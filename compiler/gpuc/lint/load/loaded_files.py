@@ -168,9 +168,9 @@ class LoadedFiles(Struct):
         return out
 
     def worlds(self) -> "Iterator[LoadedFiles]":
-        """Yields the files with the builds that have no common object, then each other build alone.
+        """Yields groups of files: first the files and the builds that have no common object, then each other build.
 
-        Builds with common objects are for different clusters, such as two overlays of the same base.
+        If two builds have a common object, they are for different clusters, such as two overlays of the same base.
         """
         first, others = list(self.manifests), []
         seen: set[tuple[str, ...]] = set()
@@ -216,7 +216,7 @@ class LoadedFiles(Struct):
         self.object_findings += self._metadata_findings(self.manifests[-1], metadata)
 
     def _generated_name(self, kind: str, metadata: dict[str, Any]) -> str:
-        """Returns a name in place of the one that the API server generates: train-x, train-x2, train-x3."""
+        """Returns a name for an object whose name the API server generates: train-x, then train-x2, then train-x3."""
         prefix = metadata["generateName"]
         key = kind, str(metadata.get("namespace") or ""), prefix
         self._generated[key] += 1
@@ -247,7 +247,7 @@ def load_files(files: Iterable[str], source_map: SourceMap, build: bool = False)
 
 
 def _built(data: dict[str, Any], file: str, sources: Iterable[Manifest]) -> Manifest | None:
-    """Returns an object that kustomize built, at the place of the object of its file that has the closest name."""
+    """Returns an object that kustomize built, at the place of the object in its file with the most similar name."""
     api, kind, name = data.get("apiVersion"), data.get("kind"), dig(data, "metadata", "name")
     if not (isinstance(api, str) and isinstance(kind, str) and isinstance(name, str)):
         return None
@@ -276,7 +276,7 @@ def _unnamed(file: str, path: Path, data: dict[str, Any]) -> UnnamedObject:
 
 
 def is_object(unnamed: UnnamedObject) -> bool:
-    """Returns whether a document of an unknown kind is an object that lacks its name, and no configuration file."""
+    """Returns whether a document of an unknown kind is an object without a name, and not a configuration file."""
     api_group, _, version = unnamed.api.rpartition("/")
     is_configuration = ".config." in f"{api_group}." or unnamed.kind.endswith(("Config", "Configuration"))
     has_metadata = bool(unnamed.data.get("metadata")) and bool(_VERSION.fullmatch(version))

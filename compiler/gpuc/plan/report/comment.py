@@ -1,4 +1,7 @@
-"""The plan as a comment on a pull request: first what a reviewer decides, then the objects, folded."""
+"""Prints the plan as a comment on a pull request.
+
+First the comment has what a reviewer decides. The objects follow in a folded part.
+"""
 
 from collections.abc import Iterator, Sequence
 
@@ -16,7 +19,7 @@ LIMIT_BYTES = 60_000
 
 
 def render(plans: Plans) -> str:
-    """Returns the comment. If not all has room, each impact is named before the first one has its details."""
+    """Returns the comment. If the comment is too long, all impacts have a short form before one of them has details."""
     names = [plan.name for plan in plans.changed if plan.name]
     title = (f"Plan for {first_names(names, 5)}" if names else "Plan") if plans.changed else "No cluster changes"
     found = list(parts(plans))
@@ -27,9 +30,10 @@ def render(plans: Plans) -> str:
 
 
 def fitted(found: Sequence[Part], limit: int) -> list[Sequence[Block] | None]:
-    """Returns what the page shows of each part: the blocks, the short form, or None.
+    """Returns for each part what the page shows: the complete blocks, the short form, or None for nothing.
 
-    First the short forms get room, up to the first one that has none. The rest of the room is for complete parts.
+    The function first gives room to the short forms, in their order. It stops at the first part without a short form.
+    Then it uses the rest of the room for complete parts.
 
     Args:
         found: the parts in the order of the page.
@@ -60,7 +64,7 @@ def _size(blocks: Sequence[Block] | None) -> int:
 
 
 def _missing(found: Sequence[Part], shown: Sequence[Sequence[Block] | None]) -> Iterator[Block]:
-    """Yields a paragraph about what has no room; nothing if all is shown."""
+    """Yields a paragraph about the parts that do not fit on the page; nothing if all parts fit."""
     cut = [(part, blocks) for part, blocks in zip(found, shown, strict=True) if blocks is not part.blocks]
     if not cut:
         return

@@ -98,7 +98,7 @@ def more_fields(count: int) -> str:
 
 
 def same_objects(pairs: Sequence[Pair]) -> str:
-    """Returns the first of some objects with equal changes, and the number of the others."""
+    """Returns the first of some objects with equal changes, and the number of the other objects."""
     same = " with the same change" if pairs[0].is_changed else ""
     return str(pairs[0].manifest) + (f" and {len(pairs) - 1} more{same}" if len(pairs) > 1 else "")
 

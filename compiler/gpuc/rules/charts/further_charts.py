@@ -1,4 +1,4 @@
-"""Further charts of a spec: their names, namespaces, kinds and values."""
+"""Checks the further charts of a spec, which are charts that are no components: names, namespaces, kinds and values."""
 
 from collections.abc import Iterator
 
@@ -68,7 +68,7 @@ def chart_with_denied_kind(cluster: Cluster) -> Findings:
 
 
 _APPLICATIONS = ("extra", "monitoring", "project", "root", "tenants")
-"""Names of Applications of gpuc, and of the files beside them."""
+"""Names of Applications of gpuc, and of files in the same folder."""
 
 
 @rule("CHT004")

@@ -1,4 +1,4 @@
-"""What a tenant needs of the network policy engine."""
+"""Checks that the network policy engine has the features that a tenant needs."""
 
 from gpuc.diagnostics.finding import Path, Related
 from gpuc.model import Cluster
@@ -71,7 +71,7 @@ def names_without_cilium(cluster: Cluster) -> Findings:
 
 
 def _without_cilium(cluster: Cluster, path: Path, actual: str, expected: str) -> Found:
-    """Returns the finding about something that only Cilium has."""
+    """Returns the finding about a feature that only Cilium has."""
     engine = cluster.network.policy_engine
     message = f"{actual}, but network.policyEngine is {engine}; expected {expected}, or policyEngine cilium"
     return Found(path, message, related=[Related(f"the engine is {engine}", ENGINE)])

@@ -71,7 +71,7 @@ def _ranges(tenant: Tenant) -> Iterator[tuple[Path, Allowed, IPv4Network]]:
 
 
 def _includes(wider: Allowed, entry: Allowed) -> bool:
-    """Returns whether an exception has all ports, namespaces and pods of another."""
+    """Returns whether an exception includes all ports, namespaces and pods of another exception."""
     ports = {(port.port, port.protocol) for port in entry.ports}
     return (
         ports <= {(port.port, port.protocol) for port in wider.ports}

@@ -44,7 +44,7 @@ def declared_ranges(cluster: Cluster, *keys: str) -> Iterator[SpecRange]:
 
 
 def with_pods(cluster: Cluster, ranges: Iterable[SpecRange]) -> Iterator[tuple[Path, str, str, list[Related]]]:
-    """Yields the path and the text of each range that overlaps podCidrs, and the range of pods with its place."""
+    """Yields each range that overlaps podCidrs: its path, its text, and the range of pods with its place."""
     for path, text in ranges:
         given = ipv4_network(text)
         for place, pod_text in declared_ranges(cluster, "podCidrs"):

@@ -19,9 +19,9 @@ def unknown_names(cluster: Cluster) -> Iterator[tuple[str, str]]:
 
 
 def not_at_deny(cluster: Cluster, policies: Iterable[str]) -> dict[str, list[str]]:
-    """Returns the policies without stage deny, by the key under `policies` that sets their stage.
+    """Returns the policies without stage deny. The key of the result is the key under `policies` that sets the stage.
 
-    A policy whose name is probably misspelled in the spec is left out, because POL001 reports the wrong name.
+    If the spec probably misspells the name of a policy, the policy is left out, because POL001 reports the wrong name.
     """
     misspelled = {meant for _, meant in unknown_names(cluster)}
     known = (policy for policy in policies if policy in cluster.policies and policy not in misspelled)

@@ -1,4 +1,7 @@
-"""The sections and values of node pools that belong to one substrate."""
+"""Checks for sections and values of node pools that belong to another substrate.
+
+A substrate is the place where a cluster lives, for example `eks` or `on_premises`.
+"""
 
 from pydantic import BaseModel
 
@@ -16,8 +19,8 @@ def section_of_another_substrate(cluster: Cluster) -> Findings:
             if other is not own and other.pool_key in pool.spec.model_fields_set:
                 keys = _keys(getattr(pool.spec, other.pool_key))
                 listed = f" ({', '.join(keys)})" if keys else ""
-                actual = f"node pool {pool.name} has {other.pool_key}{listed}, for {other.title}"
-                expected = f"the cluster has cloud.{own.name}, {own.title}; expected {own.pool_key} or no section"
+                actual = f"node pool {pool.name} has the section {other.pool_key}{listed}, which is for {other.title}"
+                expected = f"cloud.{own.name} of the cluster is for {own.title}; expected {own.pool_key} or no section"
                 instead = [f"{own.instead[key]} instead of {key}" for key in keys if key in own.instead]
                 fix = f"remove {other.pool_key} from node pool {pool.name}"
                 if instead:

@@ -123,7 +123,10 @@ def borrowed_beyond_lent(member: Member, keys: Iterable[Key]) -> Iterator[Found]
 
 
 def _lenders(cohort: Cohort, queue: Queue, pool: str) -> list[Related]:
-    """Returns the places where the other queues of a cohort say what they lend of a pool: `lend`, or else the quota."""
+    """Returns the paths at which the other queues of a cohort set what they lend of a pool.
+
+    A path leads to `lend`, or to the quota if the queue has no `lend`.
+    """
     related = []
     for other in cohort.queues:
         quota = other.spec.quota.get(pool)

@@ -1,4 +1,8 @@
-"""Quotas and the capacity of their node pool: beyond it for certain or depending on the instance types, or below it."""
+"""Compares the quotas for a node pool with the capacity of the node pool.
+
+Quotas can exceed the capacity with certainty, or only with the smallest instance types. They can also be less than the
+capacity.
+"""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -60,7 +64,7 @@ def exceeding_quotas(cluster: Cluster, *, is_possible: bool) -> Findings:
 
 
 def beyond(rows: Sequence[Counted], limit: int, of: str, owner_of_nodes: str, unit: Unit) -> Found:
-    """Returns the finding about quotas whose sum exceeds a limit, at the first quota with which it exceeds the limit.
+    """Returns the finding about quotas whose sum exceeds a limit. The place is the quota at which the sum exceeds it.
 
     Args:
         of: what the quotas count in words, for example "node pool train".

@@ -1,4 +1,4 @@
-"""Whether Kueue or ResourceQuotas count a node pool."""
+"""Checks for node pools that Kueue counts, and node pools that ResourceQuotas count."""
 
 from collections.abc import Iterator
 

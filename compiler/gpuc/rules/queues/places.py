@@ -1,4 +1,4 @@
-"""The places of quotas in the spec or in objects, and their units: nodes, GPUs, MIG slices and GPU shares."""
+"""Finds the places of quotas in the spec or in objects. Quotas are in nodes, GPUs, MIG slices or GPU shares."""
 
 from collections.abc import Iterator
 
@@ -43,9 +43,9 @@ def counted_resources(pool: Pool) -> tuple[str, ...]:
 
 
 def quotas(cluster: Cluster, pool: Pool) -> Iterator[CountedQuota]:
-    """Returns every quota that counts the pool, in the order of the spec: of queues, or else of namespaces.
+    """Returns every quota that counts the pool, in the order of the spec: the quotas of queues, or else of namespaces.
 
-    A quota of the other kind has a finding of its own, and is left out here.
+    Either queues or namespaces count a pool. Another rule reports a quota of the other kind.
     """
     all_quotas = queue_quotas(cluster) if pool.counted == "kueue" else namespace_quotas(cluster)
     return (quota for quota in all_quotas if quota.pool is pool)
@@ -92,7 +92,7 @@ def owner_kind(pool: Pool) -> str:
 
 
 def counted_by(pool: Pool) -> list[Related]:
-    """Returns the place at which the spec chooses the kind of quota of a pool; an empty list for the default."""
+    """Returns the path at which the spec chooses whether queues or namespaces count a pool; empty for the default."""
     if "counted" not in pool.spec.model_fields_set:
         return []
     return [Related(f"counted of node pool {pool.name} is {pool.counted}", (*pool.path, "counted"))]
@@ -104,7 +104,7 @@ _IN_SPEC = {"borrowingLimit": "borrow", "lendingLimit": "lend"}
 
 
 def counted_keys(member: Member) -> Iterator[Key]:
-    """Yields the flavors and resources whose quota a user sets; gpuc computes the other quotas of a spec."""
+    """Yields the flavors and resources whose quota a user sets. gpuc computes all other quotas of a spec."""
     for flavor, resource in member.quotas:
         if not member.queue or resource in counted_resources(member.pool_quotas[flavor].pool):
             yield flavor, resource

@@ -52,7 +52,7 @@ def namespace_with_leaving_pools(cluster: Cluster) -> Findings:
 
 
 def _found(owner: str, path: Path, subject: str, leaving: Sequence[Pool | Queue | Tenant], alternative: str) -> Found:
-    """Returns the finding about an owner that depends only on leaving elements, at the last of them."""
+    """Returns the finding about an owner that depends only on leaving elements. The finding is at the last of them."""
     message = f"{subject} that are marked as leaving: {', '.join(element.name for element in leaving)}"
     fix = f"set leaving of {owner} to true, or {alternative}"
     return Found((*leaving[-1].path, "leaving"), message, fix, [Related(owner, path, on_key=True)])

@@ -1,4 +1,4 @@
-"""What objects of tenants may use to be reachable from outside of the cluster."""
+"""Checks what objects of tenants may use so that clients outside of the cluster can reach them."""
 
 from gpuc.catalog.annotations import FREE, GRANTED, annotation, annotations, controller_of
 from gpuc.diagnostics.finding import Path, Related, Severity

@@ -1,4 +1,4 @@
-"""Priorities: who may use them, and names that Kubernetes reserves."""
+"""Checks priorities: the tenants that may use them, and names that Kubernetes reserves."""
 
 from gpuc.diagnostics.finding import Related
 from gpuc.model import Cluster

@@ -25,8 +25,9 @@ def published_form(cluster: Cluster, name: str) -> str:
 def incompatible_components(cluster: Cluster, *, certain: bool) -> Findings:
     """Yields findings for components that do not support the cluster's Kubernetes version.
 
-    With `certain`, the facts of low confidence in the catalog are ignored; otherwise only these facts are used. Yields
-    nothing for a version without schemas, which has a finding of its own.
+    The catalog marks some facts as facts of low confidence. With `certain`, the function ignores these facts; otherwise
+    it uses only these facts. The function yields nothing for a version without schemas, because another rule reports
+    this version.
     """
     cluster_version, kubernetes = cluster.spec.kubernetes, ("spec", "kubernetes")
     if cluster_version not in builtin_versions():

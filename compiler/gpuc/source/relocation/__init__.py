@@ -51,7 +51,8 @@ def free_moves(document: Node) -> list[Move]:
 def _groups(document: Node, layout: Layout) -> Iterable[list[Move]]:
     """Returns the fields that move from the same map to the same map, without those in the value of an alias.
 
-    Such a field is also in the value of the anchor. When it moves there, it moves for the alias too.
+    If the value of an alias contains a field, the value of the anchor contains the same field. When the field of the
+    anchor moves, it moves for the alias too.
     """
     groups: dict[tuple[Path, Path], list[Move]] = {}
     for move in free_moves(document):

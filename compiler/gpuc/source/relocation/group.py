@@ -14,8 +14,8 @@ _STEP = 2
 def edits(layout: Layout, group: Sequence[Move]) -> Iterator[Edit]:
     """Yields the edits that move fields of one map to another map. Maps that become empty are removed.
 
-    A field that stays in its map only gets another key. A new map takes the place of the first entry that goes from the
-    map around it, or follows the map of the fields.
+    A field that stays in its map only gets another key. If the edits remove entries from the map around a new map, the
+    new map takes the place of the first of these entries. Otherwise, the new map follows the map of the fields.
 
     Raises:
         UnusualLayoutError: when the layout cannot be kept.
@@ -52,7 +52,7 @@ class _GroupMove:
         self.is_replaced = self.around is self.holder and not self.target
         """Whether the new map takes the place of the first entry to remove."""
         self.beside = self.gone[0] if self.is_replaced or self.target else parents[len(new) - 1]
-        """The entry whose place a new map takes, or which it follows."""
+        """The entry that the new map replaces, or after which the new map is written."""
         self.lost = list(self._lost_comments())
         """The comments of the maps that become empty, and whether a key or value is before the comment."""
 

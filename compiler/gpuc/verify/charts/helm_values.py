@@ -1,4 +1,4 @@
-"""Helm values that the pinned charts do not accept, or with which their pods have no node."""
+"""Finds Helm values that the pinned charts do not accept, and Helm values with which pods of a chart have no node."""
 
 from collections.abc import Iterator
 from typing import Any

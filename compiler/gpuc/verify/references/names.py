@@ -32,7 +32,7 @@ _LABELLED = [
     for path in kind.queueing.labels
     if ".".join(path[:-2]) not in ("", *kind.templates)
 ]
-"""Kinds with the labels of Kueue neither at the object nor at its pods, and the paths of these labels."""
+"""Kinds whose Kueue labels are neither on the object nor on its pods, and the paths of the labels."""
 _FURTHER = {
     "REF002": [
         Reference(kind, f"{labels}.{{{GROUP}/queue-name}}", f"{GROUP}/LocalQueue") for kind, labels in _LABELLED

@@ -38,7 +38,7 @@ ANY_NAMESPACE: Final = "any"
 
 
 class Confidence(Enum):
-    """The confidence that a cluster lacks an object of a kind, if the checked files lack the object."""
+    """How certain it is that a cluster does not have an object of a kind that the checked files do not have."""
 
     CERTAIN = "certain"
     """A repository has either all objects of the kind or none. If the files have others, the finding is an error."""
@@ -89,7 +89,7 @@ _OFTEN_GENERATED = frozenset(map(kind_of, TABLE["often_generated"]))
 
 
 def confidence_of(kind: Kind) -> Confidence:
-    """Returns the confidence that a cluster lacks an object of a kind, if the checked files lack the object."""
+    """Returns how certain it is that a cluster does not have an object that the checked files do not have."""
     if kind[0] in _CERTAIN_GROUPS:
         return Confidence.CERTAIN
     return Confidence.ONLY_IF_MISSPELLED if kind in _OFTEN_GENERATED else Confidence.LIKELY

@@ -1,4 +1,4 @@
-"""Checks and defaults of the webhooks for Jobs of Volcano that are more than a row of a table.
+"""Checks and defaults of the webhooks for Jobs of Volcano that a row of a table cannot describe.
 
 Source: volcano-sh/volcano v1.15.1 pkg/webhooks/admission/jobs/{validate,mutate},
 pkg/controllers/job/plugins/factory.go, pkg/controllers/job/plugins/distributed-framework/mpi/mpi.go

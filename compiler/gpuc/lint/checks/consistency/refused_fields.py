@@ -1,7 +1,8 @@
-"""Fields for which the API server or the webhook of a job controller refuses an object, without any other object.
+"""Fields of a single object for which the API server or the webhook of a job controller refuses the object.
 
-The tables of gpuc.admission.validation are those of `gpuc trace`. The findings about what an object lacks, or about two
-fields of it, need the complete object. Other rules report schemas, amounts, mounts and repeated names.
+The tables of gpuc.admission.validation are the same as for `gpuc trace`. Some findings are about a missing field, or
+about two fields of an object. These findings need the complete object. Other rules report schemas, amounts, mounts and
+repeated names.
 """
 
 from gpuc.admission.request import Decision

@@ -78,7 +78,8 @@ def _refused(member: Member) -> Findings:
 def _no_lender(member: Member, *, is_complete: bool) -> Findings:
     """Yields an error for a borrowing limit without a lender; a warning if other files may have a lender.
 
-    A limit above what other queues lend is no mistake in objects, because other queues may come later.
+    A limit can be higher than the quota that other queues lend. This is no mistake in objects, because other queues can
+    be added later.
     """
     rule = unreachable_borrowing.rule
     for found in borrowed_beyond_lent(member, [key for key in member.quotas if member.lent(key) <= 0]):

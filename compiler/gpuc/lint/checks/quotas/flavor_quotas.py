@@ -1,4 +1,8 @@
-"""Quotas of flavors: above the capacity of their node pools, out of proportion to each other, or of closed pools."""
+"""Checks quotas of flavors that do not fit their node pools.
+
+Such a quota can exceed the capacity of the node pools, or be out of proportion to the other quotas of the flavor, or be
+for pools with a limit of 0 nodes.
+"""
 
 from collections import defaultdict
 from fractions import Fraction

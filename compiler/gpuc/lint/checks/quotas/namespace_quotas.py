@@ -73,7 +73,7 @@ def _too_high(
 
 
 def _parts_beyond_pools(parts: tuple[PoolPart, ...], unqueued: list[Pool]) -> Findings:
-    """Yields findings about ResourceQuotas of pods of one node pool that allow more cpu than the pool has."""
+    """Yields findings about ResourceQuotas for the pods of one node pool that allow more cpu than the pool has."""
     for name, rows in by_first((part.pool, part) for part in parts).items():
         pools = [pool for pool in unqueued if pool.of_spec == name and not pool.is_closed]
         bounds = [pool.maximum(CPU) for pool in pools]
@@ -260,7 +260,7 @@ def _counted_twice(quota: NamespaceQuota, unqueued: list[Pool]) -> Findings:
 
 
 def _groups(quotas: list[NamespaceQuota], unqueued: list[Pool]) -> list[_Group]:
-    """Returns the namespaces that use pools without Kueue. Namespaces with a common pool are in the same group."""
+    """Groups the namespaces that use node pools without Kueue. Namespaces with a common pool are in the same group."""
     groups: list[_Group] = []
     for quota in quotas:
         pools, members = {pool.name: pool for pool in quota.pools(unqueued)}, [quota]

@@ -95,7 +95,10 @@ def _is_plain(source: Source) -> bool:
 
 
 def _first_sync(delivery: Delivery) -> Findings:
-    """Yields findings about objects of two Applications, and kinds that a controller defines after the dry run."""
+    """Yields findings about the first sync: objects of two Applications, and kinds that a controller defines too late.
+
+    A controller defines such a kind only after the dry run of the sync.
+    """
     first: dict[tuple[str, ...], tuple[Application, Manifest]] = {}
     for owner in delivery.applications:
         folders = [name for source in owner.sources if _is_plain(source) for name in delivery.synced_folders(source)]
@@ -194,7 +197,7 @@ def missing_charts(index: Index, delivery: Delivery) -> Findings:
 
 
 def _charts_of_definitions() -> Iterator[tuple[str, str]]:
-    """Yields the charts whose CRDs are in a chart of their own, each with that chart."""
+    """Yields the charts of controllers whose CRDs are in another chart, each with this other chart."""
     for rows in load().releases.values():
         for release in rows.values():
             if release.crds_from not in ("", release.component):
@@ -202,7 +205,7 @@ def _charts_of_definitions() -> Iterator[tuple[str, str]]:
 
 
 def device_plugins() -> Iterator[DevicePlugin]:
-    """Yields the device plugins of components, with all charts that install them."""
+    """Yields the device plugins of components. Each device plugin has all charts that install it."""
     charts = {row.component: row.chart for row in load().all_releases}
     for component in components():
         if plugin := component.device_plugin:

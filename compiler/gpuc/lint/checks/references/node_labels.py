@@ -194,7 +194,7 @@ def _meant(key: str) -> str:
 
 
 def _values(pool: Pool) -> Findings:
-    """Yields findings about instance types and sizes that the scheme of EC2's names does not have."""
+    """Yields findings about instance types and sizes that do not follow the form of EC2's names."""
     for number, row in items(dig(pool.manifest.body, *REQUIREMENTS)):
         key = dig(row, "key")
         if not isinstance(key, str) or normal(key) != INSTANCE_TYPE:

@@ -108,7 +108,7 @@ def _pods(index: Index) -> Findings:
 
 
 def _closed(kinds: set[tuple[str, str]]) -> frozenset[str]:
-    """Returns the keys of labels that controllers set, if all values of these labels are known.
+    """Returns the keys of labels that controllers set, if the input shows all values of these labels.
 
     The values are unknown if an object in the namespace, such as a CronJob, may create objects of the kind.
     """

@@ -39,7 +39,7 @@ OPERATOR_KEPT_OFF = rule_of("REF015")
 UNREMOVED_TAINT = rule_of("REF025")
 IDLE_REMOVER = rule_of("REF081")
 _ON_ALL_NODES = frozenset((*WELL_KNOWN, HOSTNAME)) - {NODE_POOL, INSTANCE_TYPE}
-"""Labels that nodes outside of the node pools have too, so that these labels select no node pool."""
+"""Labels that nodes outside of the node pools have too. A label of this kind selects no node pool."""
 _OF_OTHERS = re.compile(r"(?:[\w.-]+\.)?(?:kubernetes\.io|k8s\.io|karpenter\.sh|azure\.com|google\.com)/.*")
 """Taints that Kubernetes, Karpenter and cloud providers add to nodes."""
 _AWS = ("karpenter.k8s.aws", "eks.amazonaws.com")
@@ -81,7 +81,8 @@ def findings(objects: ObjectSet) -> Findings:
 def _flavor_rule(flavor: ResourceFlavor, index: Index) -> Rule | None:
     """Returns the rule for a flavor that does not tolerate the taints of its node pools.
 
-    A label that is not well known is a label of the node pools. Other nodes have it only if the input has other nodes.
+    If a node label is not well known, node pools of the input set it. Other nodes have such a label only if the input
+    contains other nodes.
     """
     keys = set(map(normal, flavor.labels))
     if index.nodes.is_complete and not all(is_well_known(key) for key in keys):

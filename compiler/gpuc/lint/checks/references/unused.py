@@ -68,7 +68,7 @@ def findings(objects: ObjectSet) -> Findings:
 
 
 def _reservations(index: Index) -> Findings:
-    """Yields findings about reservations that no node pool of their class uses, and reserved nodes without any."""
+    """Yields findings about capacity reservations that no node pool uses, and reserved nodes without a reservation."""
     for row in index.tree.of(KARPENTER_AWS, "EC2NodeClass"):
         pools = [pool for pool in index.nodes.pools if pool.node_class == (KARPENTER_AWS, row.kind, row.name)]
         listed = [pool.listed(CAPACITY_TYPE) for pool in pools]

@@ -1,6 +1,7 @@
-"""Labels and annotations where no program reads them: an annotation instead of a label, or above the pod template.
+"""Finds labels and annotations at a place where no program reads them.
 
-The words, the programs and the places are in words.toml.
+Examples are an annotation instead of a label, and a label above the pod template. The file words.toml contains the
+words, the programs and the places.
 """
 
 from functools import cache

@@ -18,9 +18,9 @@ def smallest_pods(cluster: ClusterIndex, queue: Member) -> Smallest:
 
 
 def _smallest(queue: Member, flavor: Flavor) -> dict[str, Amounts]:
-    """Returns the smallest pod that requests a resource, by the resources that the ClusterQueue can use in a flavor.
+    """Returns the smallest pod that requests a resource, for each resource that the ClusterQueue can use in a flavor.
 
-    The key is an empty string if the ClusterQueue can use only cpu and memory. Huge pages come in pages.
+    The key is an empty string if the ClusterQueue can use only cpu and memory. Huge pages are requested in whole pages.
     """
     usable = [name for name in flavor.resources if queue.capacity((flavor.name, name)) > 0]
     base = {name: count for name, count in ((CPU, 1), (MEMORY, MIB)) if name in usable}

@@ -1,4 +1,4 @@
-"""Gangs of training: TrainJobs and their runtimes, retries, rendezvous, and annotations at the wrong place."""
+"""Checks gangs (pods that train together): TrainJobs and their runtimes, retries, rendezvous, lost annotations."""
 
 import re
 from typing import Any
@@ -77,7 +77,7 @@ def _rendezvous(pods: Pods, path: Path, container: Any) -> Findings:
 
 
 def _annotations(pods: Pods) -> Findings:
-    """Yields findings for two rules about the topology of the same pods, and for an annotation beside the pods."""
+    """Yields findings about two topology annotations for the same pods, and annotations outside of the pod template."""
     document, own = pods.manifest.document(), dict(pairs(dig(pods.template, "metadata", "annotations")))
     above = [pods.path[:end] for end in range(len(pods.path)) if end == 0 or pods.path[end - 1] in ("template",)]
     for at in above:

@@ -1,7 +1,11 @@
-"""Nodes that end while their pods may not: runs longer than the life of a node, and budgets that allow no eviction.
+"""Checks for nodes that Karpenter ends too early for their pods, and for budgets that never allow an eviction.
 
-An expired node is drained at once. The drain waits for pods with karpenter.sh/do-not-disrupt and for budgets that allow
-no eviction, up to terminationGracePeriod, after which Karpenter deletes all pods of the node.
+The first check compares the time that a pod may run with the lifetime of its node. The second check finds
+PodDisruptionBudgets that allow no eviction although all pods are healthy.
+
+Karpenter drains an expired node at once. The drain waits for pods with the annotation karpenter.sh/do-not-disrupt, and
+for PodDisruptionBudgets that allow no eviction. The drain waits at most for terminationGracePeriod. Then Karpenter
+deletes all pods of the node.
 """
 
 import re
@@ -29,7 +33,7 @@ NO_EVICTION = rule_of("SCD012")
 
 @check(ENDS_EARLY, NO_EVICTION)
 def findings(objects: ObjectSet) -> Findings:
-    """Yields findings about runs that expiring nodes end, and budgets that never let the pods of such nodes go."""
+    """Yields findings about pods that run longer than their nodes exist, and budgets that block every eviction."""
     index = objects.once(Index)
     for pods in index.pods if index.nodes.pools else ():
         yield from _run(pods, index)
@@ -38,7 +42,7 @@ def findings(objects: ObjectSet) -> Findings:
 
 
 def own_pools(pods: Pods, nodes: Pools) -> list[Pool]:
-    """Returns the node pools that pods select by a label that only node pools of the input set."""
+    """Returns the node pools that pods select by a label that only node pools of the input can set."""
     wanted = labels(dig(pods.spec, "nodeSelector"))
     keys = [key for key in map(normal, wanted) if key == NODE_POOL or not is_well_known(key)]
     return nodes.matching(wanted) if any(key in nodes.values for key in keys) else []
@@ -62,7 +66,7 @@ def _run(pods: Pods, index: Index) -> Findings:
 
 
 def _end(pool: Pool, *, is_protected: bool) -> int | None:
-    """Returns after how many seconds the pods of a node end at the latest; None if they never have to end."""
+    """Returns the seconds after which Karpenter ends the pods of a node at the latest; None without such a limit."""
     if is_protected and not pool.grace:
         return None
     try:

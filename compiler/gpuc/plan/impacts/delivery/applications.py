@@ -33,7 +33,7 @@ def application_removed(change: Change) -> Impacts:
 
 
 def _described(change: Change) -> set[str]:
-    """Returns the Applications before the change whose objects are removed or move, which other impacts describe."""
+    """Returns the Applications before the change that other impacts describe, because their objects go or move."""
     found = set()
     for pair in change.all_pairs:
         if pair.before and pair.before.api and (pair.is_removed or change.after.application_of(pair.manifest)):

@@ -154,7 +154,7 @@ def deletion_protection_changes(change: Change) -> Impacts:
 
 
 def _protections(change: Change) -> Iterator[_Row]:
-    """Yields the message, the details, an object and its path, for the objects that lose and get the protection."""
+    """Yields the message, the details, an object and its path for objects that lose the protection, or that get it."""
     found: dict[tuple[bool, ...], list[Manifest]] = {}
     for pair in change.all_pairs:
         if pair.before and pair.after and pair.manifest.api and pair.manifest.kind not in _OF_POOLS:
@@ -174,7 +174,7 @@ def _protections(change: Change) -> Iterator[_Row]:
 
 
 def _applications(change: Change) -> Iterator[_Row]:
-    """Yields the same for the Applications that start and stop to prune."""
+    """Yields the message, the details, an object and its path for Applications that start or stop to prune."""
     before = {found.name: found.prunes for found in change.before.applications}
     changed = [found for found in change.after.applications if before.get(found.name, found.prunes) != found.prunes]
     texts = {

@@ -168,7 +168,7 @@ def _pairs_raised(change: Change, found: Iterable[Verdict], verb: str, *, at_pol
 
 
 def _at_isolation(change: Change, raised: Raised, *tenants: str) -> Raised:
-    """Returns an impact at the isolation of the first of some tenants whose isolation changes in the spec."""
+    """Returns an impact at the key `isolation` of the first of some tenants for which the spec changes this key."""
     for tenant in tenants:
         path: Path = ("spec", "tenants", tenant, "isolation")
         if path in change.changed_paths(*path):

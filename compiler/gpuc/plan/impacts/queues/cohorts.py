@@ -55,7 +55,7 @@ def queue_leaves_cohort(change: Change) -> Impacts:
 
 
 def _renamed(change: Change, changes: Iterable[QuotaChange]) -> Iterator[str]:
-    """Yields the queues of cohorts that only get another name: the same queues, which can use the same quota."""
+    """Yields the queues of cohorts that only get another name. The queues and their quota stay the same."""
     losing = {quota.queue for quota in changes if quota.after.most < quota.before.most}
     cohorts = grouped(change.pairs(GROUP, "ClusterQueue"), lambda pair: parents(pair)[0])
     for name, pairs in cohorts.items():

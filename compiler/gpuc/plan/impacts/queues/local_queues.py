@@ -75,7 +75,7 @@ def _deletion(change: Change, pairs: list[Pair]) -> str:
 def _outcome_without_queue(change: Change, namespace: str) -> str:
     """Returns "refused" if the policy queue-required denies such workloads in a namespace after the change.
 
-    Otherwise Kueue creates a Workload that it never admits, and the result is "waiting".
+    Without this policy, Kueue creates a Workload that it never admits. The result is then "waiting".
     """
     labels = change.after.objects.namespaces.get(namespace) or change.before.objects.namespaces.get(namespace, {})
     for constraint in change.after.objects.of(CONSTRAINTS, "GpucQueueRequired"):
@@ -86,14 +86,14 @@ def _outcome_without_queue(change: Change, namespace: str) -> str:
 
 
 class _Stop(NamedTuple):
-    """Queues that get another stopPolicy for the same reason."""
+    """Queues whose stopPolicy changes for the same reason."""
 
     subject: str
     """The queue, tenant or namespace that leaves; without a spec, the queue."""
     pairs: tuple[Pair, ...]
     """The LocalQueues and ClusterQueues."""
     is_complete: bool
-    """Whether all LocalQueues of the queue are among them."""
+    """Whether `pairs` contains all LocalQueues of the queue."""
 
     def predictions(self, outcome: str) -> tuple[Prediction, ...]:
         """Returns that the queues are inactive, and the outcome for the workloads of the queues."""
@@ -133,7 +133,7 @@ def _policy(pair: Pair, state: int) -> str:
 
 
 def _subject(change: Change, pair: Pair) -> str:
-    """Returns the element that is leaving, of the state after or before; without such an element the queue."""
+    """Returns the element that is leaving, in the state after or before. If there is none, returns the queue."""
     clusters = (state.cluster for state in (change.after, change.before))
     for tenant, namespace in (row for cluster in clusters for row in (cluster.namespaces if cluster else ())):
         if namespace.name != pair.namespace:

@@ -59,10 +59,11 @@ def nominal_quota_shrinks(change: Change) -> Impacts:
 
 
 def _outcome(change: Change, quota: QuotaChange) -> str:
-    """Returns what happens to the same workloads of a full queue that start again, while other queues are full too.
+    """Returns what happens to the same workloads of a full queue if they start again while other queues are full too.
 
-    They wait if they are more than the queue can have with borrowed quota. If the quotas of all queues together shrink,
-    workloads of at least one queue wait. Otherwise another queue has gained the quota, which the queue borrows.
+    If the workloads need more than the queue can have with borrowed quota, they wait. If the quotas of all queues
+    together shrink, workloads of at least one queue wait. Otherwise another queue has gained the quota, and the queue
+    borrows this quota.
     """
     if quota.after.most < quota.before.nominal:
         return "waiting"

@@ -39,7 +39,10 @@ def namespace_quota_shrinks(change: Change) -> Impacts:
 
 
 def _predictions(change: Change, limits: LimitChange) -> Iterator[Prediction]:
-    """Yields a refusal for each namespace. In a namespace with a LocalQueue, it depends on the pods without a queue."""
+    """Yields a refusal for each namespace.
+
+    If a namespace has a LocalQueue, the refusal depends on the pods without a queue.
+    """
     queued = {local.namespace for local in change.before.objects.of(GROUP, "LocalQueue")}
     for pair in limits.pairs if limits.has_gpus else ():
         outcome = "perhaps refused" if pair.namespace in queued else "refused"

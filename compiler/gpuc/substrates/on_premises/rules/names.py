@@ -23,10 +23,10 @@ def pool_without_nodes(pool: Pool) -> Findings:
 def number_of_existing_nodes(pool: Pool) -> Findings:
     """A pool of existing nodes has a number of nodes in addition to their names."""
     if "nodes" in pool.spec.model_fields_set and machines(pool.spec).names:
-        names = counted(len(machines(pool.spec).nodes), "name")
-        message = f"node pool {pool.name} has nodes, but nothing starts or ends a node; expected no nodes, because"
-        fix = f"remove nodes from node pool {pool.name}"
-        yield Found((*pool.path, "nodes"), f"{message} machines.names has {names}", fix, on_key=True)
+        names = counted(len(machines(pool.spec).nodes), "node")
+        actual = f"node pool {pool.name} has the key nodes, but machines.names already lists its {names}"
+        fix = f"remove the key nodes from node pool {pool.name}"
+        yield Found((*pool.path, "nodes"), f"{actual}; expected no key nodes", fix, on_key=True)
 
 
 @pool_rule("NOD004")
@@ -73,7 +73,7 @@ def node_named_twice(pool: Pool) -> Findings:
     for index, text in enumerate(names):
         again = [name for name in expanded(text) if name in seen]
         if again and text not in names[:index]:
-            message = f"{text} of node pool {pool.name} has {kind_of(again[:_MOST], 'node')} again"
+            message = f"{text} of node pool {pool.name} repeats {kind_of(again[:_MOST], 'node')}"
             related = [Related("named here", (*pool.names_path, seen[again[0]]))]
             yield Found((*pool.names_path, index), f"{message}; expected each node once", related=related)
         seen = dict.fromkeys(expanded(text), index) | seen
@@ -140,7 +140,7 @@ def fewer_spares_than_racks(cluster: Cluster) -> Findings:
         used = by_rack(cluster.spec.cloud, machines(pool.spec).working)
         if "rack" in (pool.spec.topology or ()) and pool.spares < len(used):
             actual = f"node pool {pool.name} has {counted(pool.spares, 'spare')} for {counted(len(used), 'rack')}"
-            message = f"{actual}, so that a workload which requires one rack may get no node for a failed one"
+            message = f"{actual}: a workload that requires one rack may get no other node if a node fails"
             related = [Related("the racks", RACKS, on_key=True)]
             has_key = "spares" in machines(pool.spec).model_fields_set
             place = (*pool.path, "machines", "spares") if has_key else (*pool.path, "topology")

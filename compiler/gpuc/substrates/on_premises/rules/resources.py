@@ -88,7 +88,7 @@ def two_drivers(cluster: Cluster) -> Findings:
     pools = [pool for pool in cluster.gpu_pools if pool.instances[0].host_driver and pool.image.driver == "operator"]
     if pools:
         servers = " and ".join(dict.fromkeys(pool.instances[0].type for pool in pools))
-        actual = f"gpuDriver is operator, but the operating system of the maker of {servers} contains the driver"
+        actual = f"gpuDriver is operator, but the operating system of {servers} from its maker contains the driver"
         message = f"{actual}; expected host, or an operating system without a driver"
         related = [Related(f"the server of node pool {pool.name}", (*pool.path, "instances", 0)) for pool in pools]
         yield Found((*CLOUD, "gpuDriver"), message, "write gpuDriver: host", related)
