@@ -1,4 +1,4 @@
-"""Annotations of load balancers, Ingress controllers, external-dns and cert-manager, and what a tenant may use."""
+"""Annotations of load balancers, Ingress controllers, external-dns and cert-manager, and which ones tenants may use."""
 
 from collections.abc import Iterator
 from functools import cache

@@ -214,7 +214,7 @@ def _text_errors(value: Any, path: Path) -> Iterator[tuple[Path, str]]:
 
 
 def _changed_metadata(emitted: Manifest, before: Manifest, after: Manifest) -> Iterator[tuple[Path, str]]:
-    """Yields the spec path and a message for each label and annotation of gpuc that a patch changes or removes.
+    """Yields the spec path and a message for each label and annotation of gpuc that the patch changes or removes.
 
     Args:
         emitted: the object without patches. A patch may change its labels and annotations from the spec.

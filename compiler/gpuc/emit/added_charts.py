@@ -52,6 +52,6 @@ def _values(name: str, cluster: Cluster) -> Iterator[Artifact]:
 
 
 def _kinds(names: list[str]) -> tuple[Kind, ...]:
-    """Returns the API groups and kinds of names such as apps/Deployment, or Service for the core group."""
+    """Returns (API group, kind) for each text such as "apps/Deployment". "Service" is a kind of the core group."""
     pairs = (name.rpartition("/") for name in names)
     return tuple((group, kind) for group, _, kind in pairs)

@@ -1,7 +1,7 @@
 """Checks the objects that users write together with the objects of gpuc.
 
-The checks are the checks of `gpuc lint`. A finding about an object of gpuc is reported if the objects of users cause
-the finding: if the objects of gpuc alone do not have it.
+The checks are the checks of `gpuc lint`. A finding about an object of gpuc is reported only if the objects of users
+cause the finding: the same check of gpuc's objects alone does not give the finding.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,7 +1,7 @@
 """WorkloadKind: what gpuc knows about one kind of objects with pods.
 
-A module gpuc.workloads.<family>.kind has the records of a family in KINDS; there is no central list. A record answers
-every question about its kind, also if the answer is none.
+A module gpuc.workloads.<family>.kind has the records of a family in KINDS; there is no central list. A record has a
+value for every field, also if the value is None or empty.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -26,7 +26,7 @@ class FurtherPods(NamedTuple):
     template: Any
     """The template of the pod, unvalidated."""
     field: Path
-    """The field of the object in which users can write the template; otherwise it is the controller's own."""
+    """The field in which users can write the template. Without the field, the controller has its own template."""
 
 
 class Made(NamedTuple):
@@ -36,7 +36,7 @@ class Made(NamedTuple):
     """The spec of a pod, with what the controller adds."""
     number: int
     queued: Any
-    """The spec of which Kueue counts the requests. The number of these pods is that of the pod set."""
+    """The pod spec whose requests Kueue counts. Kueue counts as many of these pods as the pod set has."""
 
 
 class Queueing(NamedTuple):
@@ -143,7 +143,7 @@ Find = Callable[[str, str, str, str], Body | None]
 
 
 class Problem(NamedTuple):
-    """Why an object is not run as its user expects."""
+    """Why an object does not run as its user expects."""
 
     message: str
     fix: str
@@ -161,12 +161,15 @@ class Resolved(NamedTuple):
 
 
 class Traits(NamedTuple):
-    """What only few kinds have."""
+    """Properties that only few kinds of workloads have."""
 
     further_pods: Callable[[Body], Iterator[FurtherPods]]
     made: Callable[[Body, Path, Any], Made | None]
-    """Returns the pods of a template, from the object, the path of the template and the spec of the pods; None if they
-    are as many as in the pod set and the controller adds nothing that matters."""
+    """Returns the pods that the controller makes from a template.
+
+    The arguments are the object, the path of the template and the spec of the pods. None if the pod set has the number
+    of pods, and the controller adds nothing that matters.
+    """
     elsewhere: Callable[[Body], str]
     """Returns the field that gives the work of an object to the pods of another object, in words; else empty.
 
@@ -178,9 +181,12 @@ class Traits(NamedTuple):
     is_scaled: bool
     """Whether autoscalers change spec.replicas."""
     is_per_node: bool
-    """Whether a pod runs on every node, also before the node is ready."""
+    """Whether the object runs a pod on every node, also before the node is ready."""
     has_service: bool
-    """Whether the controller creates the Service for the DNS names of the pods, also if only of some objects."""
+    """Whether the controller creates the Service for the DNS names of the pods.
+
+    True also if the controller does so only for some objects of the kind.
+    """
     is_expanded: bool
     """Whether Gatekeeper checks the pod template as a pod.
 
