@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 TEMPLATE = Path(__file__).parent / "template"
 SUBSTRATE = next((TEMPLATE.parents[1] / "substrates").glob("*/template"))
-"""The template of the substrate of new clusters: the specs, and questions.toml about their settings."""
+"""The folder of the default substrate of new clusters: templates of specs, and questions.toml about their settings."""
 LAYER = f"specs/base/{next(SUBSTRATE.glob('*/specs/base/*')).stem}"
 """The layer of a new fleet."""
 COMMON = "common"

@@ -99,7 +99,7 @@ def _new(findings: list[Finding], baseline: Path, prefix: str, remarks: list[str
 
 
 def _without_ignored(linter: Linter, paths: Sequence[str]) -> tuple[list[Finding], list[str]]:
-    """Returns the findings that gpuc.yaml does not accept, and sentences about what was built and accepted."""
+    """Returns the findings that gpuc.yaml does not accept, and sentences about built overlays and accepted findings."""
     findings, accepted = linter.findings, linter.unchecked.accepted
     if settings := _settings_file(Path.cwd()):
         from gpuc.diagnostics.suppressions import apply_ignored

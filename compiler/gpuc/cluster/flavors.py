@@ -1,4 +1,4 @@
-"""The node pools of ResourceFlavors, and the capacity for which quotas of a flavor can be useful."""
+"""The node pools that ResourceFlavors select, and the largest capacity that a quota of a flavor can use."""
 
 from functools import cached_property
 

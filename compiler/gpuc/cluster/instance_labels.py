@@ -20,7 +20,7 @@ _SCHEME = re.compile(r"([a-z]+)(?:-[0-9]+tb)?([0-9]+)")
 TYPE_LABELS = frozenset(
     ("kubernetes.io/arch", INSTANCE_TYPE, *(key for key in AWS_LABELS if "/instance-" in key and key != _TENANCY))
 )
-"""The labels whose value or absence follows from the instance type of a node."""
+"""The labels that the instance type of a node determines: their value, or that the node does not have the label."""
 
 
 @cache

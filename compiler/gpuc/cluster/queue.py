@@ -1,6 +1,6 @@
 """Queues: the trees of ClusterQueues and Cohorts of a cluster, with the quotas of their flavors.
 
-Every value knows its place: an object and a path in the object, or an element of the spec.
+Every value has its position: an object and a path in the object, or an element of the spec.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

@@ -185,7 +185,7 @@ def _manifest(manifest: Manifest, result: Any, overrides: dict[Path, Path], path
 
 
 def _errors(before: Body, after: Any) -> Iterator[tuple[Rule, Path, str]]:
-    """Yields rule, path and message for each part of a patched document that makes it another object, or no object."""
+    """Yields rule, path and message of each change that makes the document another object, or not an object."""
     metadata = after.get("metadata")
     if not isinstance(metadata, dict):
         yield NOT_AN_OBJECT, ("metadata",), "the patch removes or replaces metadata"

@@ -88,7 +88,7 @@ def _routes(cluster: Cluster, routes: Collection[Route]) -> Iterator[Body]:
 
 
 def _tenant_routes(cluster: Cluster, tenant: Tenant, route: Route) -> Iterator[Body]:
-    """Yields a route for each label by which alerts name the tenant: its namespaces, and the queues it shares not."""
+    """Yields the routes of a tenant: for alerts with its namespaces, and for alerts with queues of only this tenant."""
     queues = [queue for queue in tenant.queues if queue.tenant_names == (tenant.name,)]
     values = {
         "namespace": [namespace.name for namespace in tenant.namespaces],

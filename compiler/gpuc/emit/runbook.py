@@ -60,7 +60,7 @@ def _when(rules: list[Alert]) -> str:
 
 
 def _for_people(text: str) -> str:
-    """Returns a text in which labels are words, not variables of Prometheus' templates, and a section is a link."""
+    """Returns a text for people: words replace Prometheus' variables, and the names of sections become links."""
     return _LABEL.sub(
         lambda label: _WORDS.get(label[1], _DOMAIN.sub("", label[1]).upper()), text.replace(_SECTION, _LINK)
     )

@@ -1,4 +1,4 @@
-"""Data that gpuc cannot write as YAML so that all tools read the same data."""
+"""Finds data that gpuc cannot write as YAML in a form that all tools read in the same way."""
 
 import re
 from collections.abc import Iterator

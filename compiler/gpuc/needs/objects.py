@@ -192,7 +192,7 @@ def _node_class(output: Output, manifest: Manifest) -> Found:
 
 
 def _selected(terms: Any) -> str:
-    """Returns the ids of the terms of a selector, or the tags of its term as key=value."""
+    """Returns what a selector of AWS resources lists: ids, or tags as "key=value", separated by commas."""
     found = [term for _, term in items(terms)]
     ids = [str(term["id"]) for term in found if dig(term, "id")]
     return ",".join(ids or [f"{key}={value}" for term in found for key, value in pairs(dig(term, "tags"))])

@@ -97,7 +97,7 @@ class ChildTemplate(Struct, frozen=True):
     path: Path
     """The path of the template in the workload; empty if the workload itself is the template."""
     part: Path = ()
-    """The part of the object that the workload has at `path`; empty for the complete object."""
+    """Which part of the child object the workload has at `path`; empty if it has the complete child object."""
 
 
 class Child(Struct, frozen=True):
@@ -171,9 +171,10 @@ class Traits(NamedTuple):
     of pods, and the controller adds nothing that matters.
     """
     elsewhere: Callable[[Body], str]
-    """Returns the field that gives the work of an object to the pods of another object, in words; else empty.
+    """Returns a text with the field that gives the work of an object to the pods of another object; else empty.
 
-    Kueue ignores such an object, and no pods come from its templates."""
+    Kueue ignores such an object, and no pods come from its templates.
+    """
     claims: Path
     """The path of the templates of named PersistentVolumeClaims, as in a StatefulSet; empty without such templates."""
     keeps_data: bool

@@ -1,4 +1,4 @@
-"""The driver that values of the chart gpu-operator install: the ClusterPolicy that the chart renders from them.
+"""The driver that Helm values of the chart gpu-operator install: the ClusterPolicy that the chart renders.
 
 Source: NVIDIA/gpu-operator v26.7.0 deployments/gpu-operator/values.yaml, templates/clusterpolicy.yaml
 """
@@ -74,7 +74,10 @@ def chart_driver(state: State, manifest: Manifest | None) -> ChartDriver | None:
 
 
 def _rendered(install: ChartInstall, values: Body) -> Body:
-    """Returns the sections of the ClusterPolicy. Values that are not in the input can set what the version decides."""
+    """Returns the sections of the ClusterPolicy.
+
+    Helm values that are not in the input can also change the driver version.
+    """
     driver: Body = with_policy({})
     defaults: Body = {"driver": driver}
     if install.is_complete and install.version:

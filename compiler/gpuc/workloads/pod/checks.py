@@ -1,4 +1,4 @@
-"""Checks of Kueue's webhook for pods that are more than a row of a table.
+"""Checks of Kueue's webhook for pods that a row of the table of checks cannot express.
 
 Source: kubernetes-sigs/kueue v0.19.2 pkg/controller/jobs/pod/pod_webhook.go
 """
