@@ -92,7 +92,7 @@ def _found(before: list[str], typed: str) -> Completion:
 
 
 def _state(actions: list[argparse.Action], before: list[str]) -> tuple[argparse.Action | None, int]:
-    """Returns the option whose value comes next, or None, and the number of positional arguments so far."""
+    """Returns the option that needs a value now (else None), and the number of positional arguments so far."""
     with_value = {name: action for action in actions if action.nargs != 0 for name in action.option_strings}
     waiting, position = None, 0
     for word in before:

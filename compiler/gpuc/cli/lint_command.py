@@ -90,7 +90,7 @@ def _linter(
 
 
 def _new(findings: list[Finding], baseline: Path, prefix: str, remarks: list[str]) -> list[Finding]:
-    """Returns the findings that a baseline does not have, and adds a sentence about the others to the remarks."""
+    """Returns the findings that are not in the baseline, and adds a remark about the findings in the baseline."""
     from gpuc.lint.baseline import new_findings
 
     new, sentence = new_findings(baseline, findings, prefix)

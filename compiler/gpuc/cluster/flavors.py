@@ -115,5 +115,5 @@ class FlavorCapacity:
         return types if is_known and not is_shared else []
 
     def is_certain(self, flavor: str) -> bool:
-        """Returns whether only nodes of the input's pools can have the flavor's labels."""
+        """Returns whether all nodes with the labels of the flavor belong to node pools of the input."""
         return self.objects.is_complete or NODE_POOL in self._labels.get(flavor, {})

@@ -81,7 +81,7 @@ def _of_figures(row: "Ec2Family", size: str) -> dict[str, str]:
 
 
 def has_all_labels(catalog: "Catalog", name: str) -> bool:
-    """Returns whether `instance_labels` has all labels of an instance type, so that a missing label is absent."""
+    """Returns whether `instance_labels` has all labels of an instance type: nodes then lack every other label."""
     family, _, size = name.partition(".")
     row = catalog.ec2_families.get(family)
     return row is not None and size in row.sizes

@@ -112,7 +112,7 @@ class NodeTemplate:
         return None
 
     def holder(self, wanted: Requirement) -> tuple[Manifest, Path]:
-        """Returns the object and the path that decide the label of a requirement that no node of the pool meets.
+        """Returns the object and the path that set the label of a requirement that no node meets.
 
         For a label that no object sets, these are the labels of the node template.
         """

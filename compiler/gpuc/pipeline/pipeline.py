@@ -222,7 +222,7 @@ class _Run(Struct):
                 self.renderer.add(compiled)
 
     def _stored(self, file: str, name: str, lock: str) -> tuple[Result, int] | None:
-        """Returns the stored result of a cluster and the number of its output files; None if it is not right."""
+        """Returns the stored result of a cluster and the number of its output files; None without a current result."""
         entry = self.cache.entry(file)
         if entry is None or entry.result is None:
             return None

@@ -170,7 +170,7 @@ def is_current(result: Result, conflicts: Sequence[Conflict], lock: str) -> bool
 
 
 def day_of_result() -> str:
-    """Returns the day on which a result is right; empty if no check has read the date since `dates` was emptied."""
+    """Returns the only day on which a result is current; empty if no check read the date since `dates` was emptied."""
     return f"{max(dates)}" if dates else ""
 
 

@@ -76,7 +76,8 @@ def chart_driver(state: State, manifest: Manifest | None) -> ChartDriver | None:
 def _rendered(install: ChartInstall, values: Body) -> Body:
     """Returns the sections of the ClusterPolicy.
 
-    Helm values that are not in the input can also change the driver version.
+    Without all Helm values, the sections have no defaults of the chart: a value that is not in the input could change
+    them.
     """
     driver: Body = with_policy({})
     defaults: Body = {"driver": driver}

@@ -67,7 +67,7 @@ class DriverChange(Struct, frozen=True, eq=False, dict=True):
         return [leaf for field in differences(self.before, self.after) for leaf in leaves(field)]
 
     def changed(self, kind: str) -> list[Path]:
-        """Returns the paths of the changed fields with which the operator does the same.
+        """Returns the paths of the changed fields of one kind, by what the operator does with them.
 
         Args:
             kind: "install" for another installation, "restart" for other driver pods, "policy" for upgrades.

@@ -1,4 +1,4 @@
-"""Alerts about the inventory: missing nodes, spares in use, and nodes whose labels are not those of their rule."""
+"""Alerts about existing nodes: missing nodes, spares in use, and nodes whose labels differ from their rule."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""Pools of existing nodes among objects: a NodeFeatureRule names the nodes, and gives them labels and taints."""
+"""Reads pools of existing nodes from objects: a NodeFeatureRule names the nodes, and gives them labels and taints."""
 
 import json
 from collections.abc import Iterator, Mapping
