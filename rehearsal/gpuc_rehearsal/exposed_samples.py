@@ -1,4 +1,4 @@
-"""Objects with which a tenant receives traffic: those that the spec grants, and one for each refused annotation."""
+"""Objects with which a tenant receives traffic: objects that the spec allows, and one with each refused annotation."""
 
 from collections.abc import Iterator
 from itertools import product

@@ -40,7 +40,7 @@ class Destination(NamedTuple):
 
     @property
     def own(self) -> "Destination":
-        """The namespace in the cluster of Argo CD, with both names of that cluster."""
+        """The destination with this namespace in the cluster of Argo CD, with server and name of the cluster."""
         return Destination(OWN_SERVER, OWN_NAME, self.namespace)
 
 

@@ -66,7 +66,7 @@ def expanded(text: str) -> Iterator[str]:
 
 
 def all_names(texts: Iterable[str]) -> dict[str, int]:
-    """Returns the names that a list of names and ranges means, with the place in the list where each is first."""
+    """Returns the names that a list of names and ranges contains, each with the index of its first entry."""
     found: dict[str, int] = {}
     for index, text in enumerate(texts):
         for name in expanded(text):
