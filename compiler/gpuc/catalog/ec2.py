@@ -1,4 +1,4 @@
-"""EC2 instance types that Karpenter knows, by family: the figures for the labels and devices of nodes."""
+"""EC2 instance types in Karpenter's reference, by family: the figures from which labels and devices of nodes follow."""
 
 from msgspec import Struct
 

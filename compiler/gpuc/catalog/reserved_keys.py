@@ -16,7 +16,7 @@ class ReservedKey(Struct, frozen=True):
     the keys that start with the text.
     """
     effect: str
-    """What the program does with the keys, as the second half of a sentence."""
+    """What the program does with the keys: the second half of a sentence in a message."""
     source: Sources
     of_nodes: bool = False
     """Whether programs also read the keys of labels and taints of nodes."""

@@ -38,7 +38,7 @@ class Written(Struct, frozen=True):
 
     created: list[str]
     kept: dict[str, list[str]]
-    """The files that exist with another content, each with the lines to add, as far as gpuc knows them."""
+    """The files that exist with another content. For some of them gpuc knows which lines the user can add."""
 
 
 def write_fleet(directory: Path, settings: "Settings", example: str = TENANTS) -> Written:

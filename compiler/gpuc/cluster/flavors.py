@@ -35,7 +35,7 @@ class ResourceFlavor:
 
 
 def every_flavor(objects: ObjectSet) -> tuple[ResourceFlavor, ...]:
-    """Returns the ResourceFlavors of an object set, also those with the same name."""
+    """Returns all ResourceFlavors of an object set, even if several have the same name."""
     return tuple(ResourceFlavor(row, objects) for row in objects.of(GROUP, "ResourceFlavor"))
 
 

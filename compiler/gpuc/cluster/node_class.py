@@ -1,4 +1,4 @@
-"""The node class of a pool: the node labels that depend on it, and the resources that it leaves to pods.
+"""The node class of a pool: the node labels and the resources for pods that depend on the node class.
 
 Source: aws/karpenter-provider-aws v1.14.1 pkg/providers/instancetype/types.go (computeRequirements, getOS)
 """

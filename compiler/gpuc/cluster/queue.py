@@ -110,11 +110,11 @@ class Member(quota.Node, eq=False):
 
     @property
     def words(self) -> str:
-        """The queue in words: "queue research", or "ClusterQueue research" for an object."""
+        """The queue as words in a message: "queue research", or "ClusterQueue research" for an object."""
         return f"queue {self.queue.name}" if self.queue else str(self.manifest)
 
     def flavor_words(self, flavor: str) -> str:
-        """Returns a flavor in words: "node pool train", or "ResourceFlavor train" for an object."""
+        """Returns a flavor as words in a message: "node pool train", or "ResourceFlavor train" for an object."""
         return f"{'node pool' if self.queue else 'ResourceFlavor'} {flavor}"
 
     def unit(self, key: Key) -> Unit:
@@ -166,7 +166,7 @@ class Queues(Struct, frozen=True, eq=False, dict=True):
     members: list[Member]
     """Parents before children."""
     objects: ObjectSet
-    """The objects with the queues; empty if the queues are those of a spec."""
+    """The objects with the queues; empty if the queues come from a spec."""
 
     @cached_property
     def by_name(self) -> dict[str, Member]:
@@ -197,7 +197,7 @@ class Queues(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def with_quota(self) -> frozenset[str]:
-        """The names of the flavors of which a ClusterQueue has nominal quota."""
+        """The names of the flavors for which a ClusterQueue has nominal quota."""
         rows = (row for member in self.by_name.values() for row in member.quotas.items())
         return frozenset(flavor for (flavor, _), row in rows if row.nominal)
 
@@ -277,7 +277,7 @@ def _member(manifest: Manifest) -> Member:
 
 
 def _quotas(rows: Iterable[Any]) -> Iterator[tuple[str, Quota]]:
-    """Yields the quotas of a flavor by resource, without those whose nominal quota is not a quantity."""
+    """Yields the quotas of a flavor by resource. Quotas whose nominal quota is not a quantity are left out."""
     for row in rows:
         resource = dig(row, "name")
         if isinstance(resource, str):

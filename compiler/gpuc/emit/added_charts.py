@@ -1,4 +1,4 @@
-"""The charts that a spec adds, as components about which gpuc knows only what the spec says."""
+"""The charts that a spec adds, as components. gpuc has only the facts in the spec about these charts."""
 
 from collections.abc import Iterator
 from functools import partial

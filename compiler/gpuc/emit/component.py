@@ -167,8 +167,8 @@ class Component(Struct, frozen=True, kw_only=True):
     keeps_definitions: bool
     """Whether the chart's templates contain CRDs, not only its folder crds/. Argo CD then prunes nothing.
 
-    Argo CD prunes a CRD only if it tracks resources by label, or if the template has a namespace. A deleted CRD deletes
-    all objects of its kind, so Argo CD may not delete it in these cases either.
+    Argo CD prunes a CRD only if it tracks resources by label, or if the template has a namespace. The deletion of a CRD
+    deletes all objects of its kind. So Argo CD must not delete a CRD in these cases either.
     """
     chart_cluster_kinds: tuple[Kind, ...]
     """Cluster-scoped kinds of the objects that the chart renders, hooks included.
@@ -217,8 +217,9 @@ class Component(Struct, frozen=True, kw_only=True):
     chart_labels: ChartLabels | None
     """The labels of the chart's services and pods; None if gpuc does not know them.
 
-    The manifests that lint reads do not contain these services and pods. Without their labels, lint could not tell a
-    monitor that selects them from a monitor that selects nothing."""
+    The manifests that lint reads do not contain these services and pods. Without their labels, lint could not
+    distinguish a monitor that selects them from a monitor that selects nothing.
+    """
     device_plugin: DevicePlugin | None
     """The device plugin that the chart installs."""
     config_maps: tuple[ConfigMapValue, ...]

@@ -56,7 +56,7 @@ class Chapter(Struct, frozen=True):
     after: Literal["checks", "quotas"]
     """After which chapter it comes: the checks of the cluster, or the chapter that explains how GPUs are counted."""
     values: Callable[[Cluster], dict[str, object]]
-    """Returns variables of the template, in addition to those of the README."""
+    """Returns variables of the template, in addition to the variables of the README."""
 
 
 class Preparation(Struct, frozen=True):

@@ -8,7 +8,7 @@ from gpuc.model import Cluster, Namespace
 from gpuc.objects.object_set import grouped
 
 INTERNET = ("internet-facing", "false")
-"""Values of the annotations scheme and internal with which a load balancer is reachable from the internet."""
+"""Values of the annotations `scheme` and `internal` that make a load balancer reachable from the internet."""
 _LISTS = {
     "hosts": "hosts", "classes": "classes", "groups": "groups", "gateways": "gateways", "certificates": "certificates",
     "issuers": "issuers", "addresses": "addresses", "externalNames": "external_names",

@@ -28,7 +28,7 @@ ASK_SECONDS = 300
 """The longest wait for a checkpoint that a pod asks for. The ranks of a gang that lost a node do not answer, and the
 new gang starts after the wait."""
 _REQUEST = "/dev/shm/checkpoint-requested"
-"""The file with which a pod that ends asks its ranks for a checkpoint."""
+"""The file that a pod creates when it ends, to ask its ranks for a checkpoint."""
 
 
 def job_set(template: Template, run: Run | None, environment: Mapping[str, str], labels: Mapping[str, str]) -> Body:

@@ -103,9 +103,10 @@ def _quota(cluster: Cluster, namespace: Namespace, file: str) -> Manifest:
 
 
 def _priority_classes(cluster: Cluster) -> Iterator[Manifest]:
-    """Yields the PriorityClasses of pools without GPUs that ResourceQuotas count, and those of priorities of pods.
+    """Yields the PriorityClasses of pools without GPUs that ResourceQuotas count, and of the priorities of pods.
 
-    The value 0 is the priority of pods without a PriorityClass: the class of a pool changes no order.
+    The PriorityClass of a pool has the value 0, which pods without a PriorityClass also have. So it does not change the
+    order of pods.
     """
     for name, priority in cluster.spec.priorities.items():
         if priority.pods:

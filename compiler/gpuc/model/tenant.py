@@ -70,7 +70,7 @@ class Namespace(Struct, frozen=True, dict=True):
 
     @property
     def parts(self) -> dict[str, Amounts]:
-        """The cpu and memory of the pods with the PriorityClass of a pool, and under "" those of all other pods.
+        """The limits of cpu and memory: for the pods with the PriorityClass of a pool, and under "" for all other pods.
 
         Empty if the namespace has no quota on a pool whose pods have a PriorityClass.
         """
@@ -161,7 +161,7 @@ class Tenant(Struct, frozen=True, dict=True):
         return {role: tuple(groups) for role, groups in roles.items()}
 
     def editors(self, namespace: Namespace) -> tuple[str, ...]:
-        """Returns the groups that may create workloads in a namespace, those with the role edit first."""
+        """Returns the groups that may create workloads in a namespace. Groups with the role `edit` come first."""
         roles = self.groups_by_role(namespace)
         return (*roles.get("edit", ()), *roles.get("admin", ()))
 

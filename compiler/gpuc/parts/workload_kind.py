@@ -1,4 +1,4 @@
-"""WorkloadKind: what gpuc knows about one kind of objects with pods.
+"""WorkloadKind: the facts of gpuc about one kind of objects with pods, for example Jobs.
 
 A module gpuc.workloads.<family>.kind has the records of a family in KINDS; there is no central list. A record has a
 value for every field, also if the value is None or empty.
@@ -78,7 +78,7 @@ class Controller(Struct, frozen=True):
     """The program that creates the objects and pods of a workload."""
 
     title: str
-    """The program that users install, in words; empty for a controller of Kubernetes."""
+    """The program that users install, as words in a message; empty for a controller of Kubernetes."""
     account: str
     """The ServiceAccount in upstream's manifests, as namespace/name."""
     creates: tuple[str, ...]
@@ -132,7 +132,7 @@ class Start(NamedTuple):
     deadline: Path | None
     """The path of the number of seconds after which the controller ends a Job; None without such a field."""
     managers: tuple[str, ...]
-    """The values of managedBy in the spec of the jobs with which the kind's own controller starts them."""
+    """The values of managedBy in the spec of jobs for which the kind's own controller starts the jobs."""
 
 
 AT_ONCE = Start(("spec",), schedule=None, deadline=None, managers=())

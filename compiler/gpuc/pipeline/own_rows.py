@@ -105,7 +105,7 @@ def _wrong_gpu(row: InstanceRow, path: Path) -> Iterator[Finding]:
 
 
 def _instance(name: str, row: InstanceRow, known: InstanceType | None) -> InstanceType:
-    """Returns the record of a row: the figures of the row, and for other figures those of gpuc."""
+    """Returns the record of a row. Figures that the row does not have are the figures of gpuc."""
     given = _given(row)
     if known is not None:
         record = replace(known, **given)

@@ -24,7 +24,7 @@ _OPTIONS: dict[str, Body] = {
     "stat": {"reduceOptions": {"calcs": ["lastNotNull"]}},
     "timeseries": {"legend": {"displayMode": "list", "placement": "bottom"}, "tooltip": {"mode": "multi"}},
 }
-"""The options of a panel by type, if they are not those of Grafana."""
+"""The options of a panel by type, if they differ from the defaults of Grafana."""
 
 
 @cache

@@ -59,7 +59,7 @@ def is_closed(pool: NodePool | None, reason: str) -> bool:
 
 
 def allows_more(after: NodePool, before: NodePool, reason: str) -> bool:
-    """Returns whether the budgets of a NodePool allow more nodes at some time than those of another NodePool."""
+    """Returns whether the budgets of a NodePool allow more nodes at some time than the budgets of another NodePool."""
     own, other = _budgets(after, reason), _budgets(before, reason)
     most = min(after.most_nodes or before.most_nodes or _MOST, _MOST)
     return any(

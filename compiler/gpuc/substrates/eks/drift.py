@@ -55,7 +55,7 @@ _TAINTS = {"taints": "taint", "startupTaints": "startup taint"}
 
 
 def field_words(change: Change, pair: Pair, field: FieldChange) -> str:
-    """Returns a changed field of a NodePool or an EC2NodeClass in words, with the values if they are short."""
+    """Returns a text about a changed field of a NodePool or an EC2NodeClass, with the values if they are short."""
     steps = [step for step in field.path if step not in ("spec", "template", "metadata")]
     name, last = (str(steps[0]), str(steps[-1])) if steps else ("template", "template")
     if name in _TAINTS:
