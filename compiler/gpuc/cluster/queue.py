@@ -55,7 +55,10 @@ class Member(quota.Node, eq=False):
     """A ClusterQueue or a Cohort."""
 
     manifest: Manifest | None = None
-    """The object; None in the spec, and for a cohort without an object, which Kueue creates for a reference."""
+    """The object.
+
+    None if the queue comes from the spec, and for a cohort that only a reference names: Kueue creates such a cohort.
+    """
     groups: tuple[Group, ...] = ()
     """The resource groups of the object; empty in the spec."""
     queue: Queue | None = None
@@ -238,7 +241,7 @@ def cluster_queue(local: Manifest) -> str:
 
 
 def inactive_reason(objects: ObjectSet, queue: Member) -> tuple[str, Path] | None:
-    """Returns the missing object that makes a ClusterQueue inactive, in words, with the path of its name.
+    """Returns a text about the missing object because of which a ClusterQueue is inactive, and the path of its name.
 
     None for an active ClusterQueue. A stopPolicy is not a reason.
 

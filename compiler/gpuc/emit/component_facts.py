@@ -60,7 +60,7 @@ class Chapter(Struct, frozen=True):
 
 
 class Preparation(Struct, frozen=True):
-    """What an engineer prepares before a cluster can have a component: a chapter before the first sync."""
+    """A chapter of the README: what an engineer prepares before the first sync, because a component needs it."""
 
     place: int
     """The place among the chapters of `gpuc.emit.prerequisites`."""

@@ -141,7 +141,7 @@ class Cluster(Struct, frozen=True, dict=True):
 
     @property
     def controller_accounts(self) -> dict[str, str]:
-        """The ServiceAccounts of controllers by framework, if they are not those of upstream's manifests."""
+        """The ServiceAccounts of controllers by framework, if they differ from the names in upstream's manifests."""
         return {**self.brought_controllers, **{str(name): user for name, user in self.spec.kueue.controllers.items()}}
 
     def priorities_of(self, tenant: str) -> list[str]:

@@ -1,7 +1,7 @@
 """WorkloadKind: the facts of gpuc about one kind of objects with pods, for example Jobs.
 
 A module gpuc.workloads.<family>.kind has the records of a family in KINDS; there is no central list. A record has a
-value for every field, also if the value is None or empty.
+value for every field, even if the value is None or empty.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -167,8 +167,8 @@ class Traits(NamedTuple):
     made: Callable[[Body, Path, Any], Made | None]
     """Returns the pods that the controller makes from a template.
 
-    The arguments are the object, the path of the template and the spec of the pods. None if the pod set has the number
-    of pods, and the controller adds nothing that matters.
+    The arguments are the object, the path of the template and the spec of the pods. None if the controller makes as
+    many pods as the pod set has, and adds nothing that matters.
     """
     elsewhere: Callable[[Body], str]
     """Returns a text with the field that gives the work of an object to the pods of another object; else empty.

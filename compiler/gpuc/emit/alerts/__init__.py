@@ -75,7 +75,7 @@ def _facts(cluster: Cluster) -> Iterator[Record]:
 
 
 def _missing_sources(cluster: Cluster) -> Iterator[Alert]:
-    """Yields alerts that fire when a metric is missing without which other alerts cannot fire.
+    """Yields alerts for missing metrics: without these metrics, other alerts cannot fire.
 
     GpucTelemetryMissing and GpucAuditLate are the corresponding alerts for the DCGM exporter and Gatekeeper.
     """
