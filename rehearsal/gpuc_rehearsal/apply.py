@@ -95,8 +95,8 @@ class FieldDifference(Struct, frozen=True):
 def differences(written: Object, stored: Object) -> list[FieldDifference]:
     """Returns the values that the API server changed or dropped, and defaults from the API server in written lists.
 
-    Defaults outside lists cause no drift: Argo CD compares only written fields, except in lists of custom resources,
-    which Argo CD compares completely.
+    Defaults outside of lists cause no drift, because Argo CD compares only written fields. Lists of custom resources
+    are an exception: Argo CD compares them completely.
     """
     return list(_compare("", written, stored, in_list=False))
 
@@ -217,7 +217,7 @@ def _differences(client: Client, manifest: Manifest) -> list[ObjectProblem]:
 
 
 def _is_harmless(difference: FieldDifference, manifest: Manifest) -> bool:
-    """Returns whether Argo CD does not see a difference.
+    """Returns whether Argo CD ignores a difference.
 
     Argo CD knows the defaults and the quantities of built-in kinds. gpuc writes quantities in their canonical form, but
     users may write them in another form.

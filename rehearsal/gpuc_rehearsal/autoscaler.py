@@ -1,6 +1,7 @@
-"""The nodes of a substrate in a rehearsal: a program starts them with a simulated provider, or they always exist.
+"""The nodes of a substrate (a place where a cluster lives) in a rehearsal.
 
-Its module in gpuc_rehearsal.substrates has the variable AUTOSCALER or the variable NODES.
+Either an autoscaler starts the nodes with a simulated provider, or the nodes exist from the start. The module of the
+substrate in gpuc_rehearsal.substrates has the variable AUTOSCALER or the variable NODES.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -32,8 +33,10 @@ class Drift(Struct, frozen=True, kw_only=True):
     is_stale: "Callable[[Client, Snapshot], bool]"
     """Returns whether the autoscaler has not yet compared each claim with its pool."""
     await_decisions: "Callable[[Client, Snapshot], bool]"
-    """Waits until the autoscaler replaces a drifted node of each pool, or says what keeps one. The snapshot is from
-    before the change. Returns whether it has decided."""
+    """Waits until the autoscaler replaces a drifted node of each pool, or reports what prevents the replacement.
+
+    The snapshot is from before the change. Returns whether the autoscaler has decided.
+    """
     outcomes: "Callable[[Snapshot, Mapping[str, Object], Snapshot, Collection[str]], Iterator[NodeOutcome]]"
     """Yields the outcome of each node. Arguments: those of `transition.outcomes.node_outcomes`."""
     notes: Callable[[Sequence[Manifest]], Iterator[str]]
@@ -79,7 +82,7 @@ class Autoscaler(Struct, frozen=True, kw_only=True):
     simulated_text: Callable[[str], str]
     """Returns the text of a file in which pools refer to the simulated provider."""
     reconcile: Callable[[Client], None]
-    """Does once what a controller of the cloud does with its objects, when Argo CD applies them."""
+    """Acts once as a controller of the cloud, for objects of the cloud that Argo CD applied."""
     drift: Drift
 
 

@@ -9,14 +9,16 @@ from http import HTTPStatus
 
 REQUEST_TIMEOUT_SECONDS = 60
 ATTEMPTS = 40
-"""Number of times that a request is sent which the API server wants later: usually once in a second.
+"""How often a request is sent again if the API server asks to send it later: usually once in a second.
 
 The API server reads the list of kinds every 30 s (k8s.io/apiserver v0.35.4 pkg/server/options/admission.go).
 """
 _TOO_EARLY = re.compile(rb"resource referenced by paramKind|denied the request: Namespace [^ ]+ not found")
-"""Refusals of requests that come too early: a ValidatingAdmissionPolicy whose constraint kind is too new for the API
-server, and an object in a namespace that is too new for a webhook. In a real cluster Gatekeeper creates the binding
-30 s after the kind, but the Gatekeeper of a rehearsal after 1 s.
+"""Patterns for refusals of requests that come too early.
+
+The constraint kind of a ValidatingAdmissionPolicy can be too new for the API server, and the namespace of an object can
+be too new for a webhook. In a real cluster Gatekeeper creates the binding 30 s after the kind, but the Gatekeeper of a
+rehearsal after 1 s.
 
 Source: k8s.io/apiserver v0.35.4 pkg/admission/plugin/policy/generic/policy_source.go
 """

@@ -30,7 +30,7 @@ T = TypeVar("T")
 class Timeouts(Struct, frozen=True):
     """Maximum duration of each step of a test case, in seconds.
 
-    A test case waits for a state. So a long limit costs nothing on a fast machine, and a short one fails on a machine
+    A test case waits for a state. So a long limit costs nothing on a fast machine, and a short limit fails on a machine
     with other work: on two busy cores the job controller needed more than 30 s for the status of a complete Job.
     """
 

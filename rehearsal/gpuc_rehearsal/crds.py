@@ -34,7 +34,10 @@ EXPOSED = (
     Table("cert-manager.io", "v1", "Certificate", "certificates", True, _ANY_SPEC),
     Table("externaldns.k8s.io", "v1alpha1", "DNSEndpoint", "dnsendpoints", True, _ANY_SPEC),
 )
-"""Kinds with which a tenant receives traffic, and which no component installs. Their schemas allow every spec."""
+"""Kinds with which a tenant receives traffic, and whose definitions no component installs.
+
+Their schemas allow every spec.
+"""
 _NAME = re.compile(rb"^metadata:\n(?:  .*\n)*?  name: (\S+)$", re.MULTILINE)
 
 

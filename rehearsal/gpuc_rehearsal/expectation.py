@@ -1,6 +1,7 @@
-"""Expected outcomes: what `gpuc trace` says about the objects of a test case, in the form of an outcome.
+"""Expected outcomes: the prediction of `gpuc trace` about the objects of a test case, in the form of an outcome.
 
-So a rehearsal shows that the answers of `gpuc trace` are right. A record of an earlier run could confirm wrong answers.
+So a rehearsal shows that the predictions of `gpuc trace` are correct. A recorded outcome of an earlier run could
+instead confirm a wrong prediction.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -39,7 +40,7 @@ def expect(spec: CompiledSpec, queue: ClusterQueue, request: Request, usage: Usa
 
     A request is pending if Kueue admits the request, but the pods never get nodes. Preemption is not considered.
 
-    usage: the quota in use, by the nodes of `Quota`.
+    usage: the quota in use, by node of the quota tree (see `Quota`).
     """
     return predict(spec, job_of(spec.cluster, Work("", queue, request)), usage)
 

@@ -1,4 +1,4 @@
-"""Objects with which a tenant receives traffic: those that the spec grants, and one for each refused annotation."""
+"""Objects with which a tenant receives traffic: objects that the spec allows, and one with each refused annotation."""
 
 from collections.abc import Iterator
 from itertools import product
@@ -82,7 +82,7 @@ def ingress(hosts: list[str]) -> Object:
 
 
 def _granted_annotations(namespace: Namespace, values: dict[str, list[str]]) -> Iterator[tuple[str, str]]:
-    """Yields the annotations whose values the spec grants, and those that it grants by key, with values."""
+    """Yields annotations with values that the spec grants, and annotations that the spec grants by key."""
     for entry in annotations():
         # The API server refuses the older annotation of a class together with ingressClassName.
         names = [name for name in values.get(entry.use, ()) if name not in INTERNET[1:]]

@@ -1,4 +1,7 @@
-"""Health checks of objects, of Argo CD and for Gatekeeper, and the nodes that must run before the test cases."""
+"""Health checks of objects: the checks of Argo CD, and checks for Gatekeeper.
+
+Also prepares the nodes that always run.
+"""
 
 import time
 from collections import Counter

@@ -1,4 +1,7 @@
-"""The formats of the reports of rehearsals. The summary is last on a terminal, and below the title in Markdown."""
+"""The formats of the reports of rehearsals.
+
+On a terminal the summary is at the end; in Markdown it is below the title.
+"""
 
 import json
 from collections.abc import Callable, Iterable, Sequence

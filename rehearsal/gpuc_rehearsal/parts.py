@@ -1,4 +1,4 @@
-"""Finds what the rehearsal knows about components, substrates and kinds of workloads: modules with their names.
+"""Finds the modules of the rehearsal about components, substrates and kinds of workloads, by their names.
 
 The folders components, substrates and workloads mirror those of gpuc. There is no central list.
 """
@@ -25,6 +25,6 @@ def substrate_module(folder: str) -> ModuleType:
 
 
 def workload_modules() -> Iterator[ModuleType]:
-    """Imports and yields the modules of the families of workloads that have one."""
+    """Imports and yields the modules about families of workloads, of all families that have a module."""
     names = sorted(module.name for module in iter_modules([str(Path(__file__).with_name("workloads"))]))
     return (import_module(f"{_PACKAGE}.workloads.{name}") for name in names)

@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 
 def poll(find: Callable[[], T], timeout_s: float, poll_s: float = POLL_SECONDS) -> T:
-    """Calls `find` until it returns a value that counts as true, or the time is over; returns the last value."""
+    """Calls `find` until the value counts as true or the time is over, and returns the last value of `find`."""
     deadline = time.monotonic() + timeout_s
     while not (found := find()) and time.monotonic() <= deadline:
         time.sleep(poll_s)

@@ -76,12 +76,15 @@ def find_programs(substrates: Collection[str] | None = None) -> Programs:
 
 
 def find_controller(name: str, workloads: str) -> Programs:
-    """Returns a controller of workloads, which `gpuc tools --<name>` builds for tests. Raises MissingProgramsError."""
+    """Returns the programs for a controller of workloads: `gpuc tools --<name>` builds them.
+
+    Raises MissingProgramsError.
+    """
     return Programs(_find(OTHERS[name], f"{workloads} need", (name,), OTHERS[name].tables["data"]))
 
 
 def find_argo_programs() -> ArgoPrograms:
-    """Returns the programs that `gpuc tools --argocd` builds, and those on PATH. Raises MissingProgramsError."""
+    """Returns the programs that `gpuc tools --argocd` builds, and two programs on PATH. Raises MissingProgramsError."""
     folder = _find(OTHERS["argocd"], "--argocd needs", ARGO_NAMES, ARGO_DATA)
     found = {name: shutil.which(name) for name in FROM_PATH}
     for name, path in found.items():

@@ -17,7 +17,10 @@ from gpuc_rehearsal.outcome import Outcome
 from gpuc_rehearsal.suites import CaseResult
 
 LISTED = 40
-"""Maximum number of test cases that the text report lists. With more, it counts by line of the spec and suite."""
+"""Maximum number of test cases that the text report lists.
+
+With more test cases, the report has counts by spec line and suite.
+"""
 _LONGEST_CELL = 120
 
 
@@ -146,7 +149,10 @@ def _different(located: LocatedResult) -> Item:
 
 
 def _rows(result: Result) -> Iterator[tuple[str, ...]]:
-    """Yields the heading, then a row per test case; for more than LISTED cases, one per line of the spec and suite."""
+    """Yields the heading, then a row for each test case.
+
+    With more than LISTED test cases, yields a row for each pair of a spec line and a suite.
+    """
     if len(result.cases) <= LISTED:
         yield "spec", "test case", "outcome", "s"
         for mark, row in result.cases:

@@ -51,7 +51,7 @@ class Batch(Struct):
     refused: list[tuple[ClusterQueue, Request, Outcome]] = field(default_factory=list)
     """(ClusterQueue, request, expected outcome) for every request that Kueue must refuse."""
     blocked_queues: set[str] = field(default_factory=set)
-    """ClusterQueues with StrictFIFO and a refused request: Kueue admits no later request of these ClusterQueues."""
+    """ClusterQueues with StrictFIFO that have a refused request: Kueue admits no later request in them."""
     queues_with_requests: set[str] = field(default_factory=set)
 
     def add(self, case: Case) -> bool:
@@ -110,8 +110,8 @@ def schedule(spec: CompiledSpec, cases: Iterable[Case]) -> list[list[Case]]:
 def _max_nodes(pool: Pool, work: Iterable[Request]) -> int:
     """Returns the maximum number of nodes that requests need.
 
-    A pod that requests more than half of a node needs a separate node; smaller pods run together. If a batch has both,
-    the small pods may need one more node, because the autoscaler starts nodes as the pods arrive.
+    A pod that requests more than half of a node needs a separate node; smaller pods run together. If a batch has large
+    and small pods, the small pods may need one more node, because the autoscaler starts nodes as the pods arrive.
     """
     requests = list(work)
     large = [request for request in requests if _node_fraction(pool, request.pod) > 0.5]
@@ -130,7 +130,7 @@ def run_cases(
 ) -> list[CaseResult]:
     """Runs all test cases, and deletes their objects after each batch.
 
-    A test case with another outcome runs again alone, because test cases of a batch run at the same time only to save
+    A test case with an unexpected outcome runs again alone. Test cases of a batch run at the same time only to save
     time, and programs can confuse them: Kueue 0.19 gives one host to two workloads of one scheduling cycle.
 
     Args:

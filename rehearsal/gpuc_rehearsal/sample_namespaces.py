@@ -117,7 +117,7 @@ def _priority_classes(served: Iterable[Example]) -> set[str]:
 
 
 def _is_probe(example: Example) -> bool:
-    """Returns whether the policy refuses the example, and not another check of the API server."""
+    """Returns whether it is the policy that refuses the example, and not another check of the API server."""
     return example.denied and example.before is None and not example.api_server_refusal
 
 

@@ -48,7 +48,7 @@ class WorkloadFactory(Struct, frozen=True):
 
     @property
     def pools(self) -> tuple[Pool, ...]:
-        """Pools that the namespace may use, without duplicates: those of its queues, and those of its ResourceQuota."""
+        """Pools that the namespace may use, without duplicates: pools of its queues and of its ResourceQuota."""
         own = [quota.pool for quota in self.namespace.quotas]
         return tuple({pool.name: pool for pool in (*self.queued_pools, *own)}.values())
 
@@ -100,7 +100,10 @@ class WorkloadFactory(Struct, frozen=True):
         return new_object(*POD, f"rehearsal-{name}", self.namespace.name, spec=spec)
 
     def sample(self, title: str, name: str, pool: Pool | None, devices: dict[str, int]) -> SampleObject:
-        """Returns a pod with devices. The title is its name in the report; the others are arguments of `pod`."""
+        """Returns a pod with devices.
+
+        The title is the name of the pod in the report; the other arguments are those of `pod`.
+        """
         document = self.pod(name, pool, devices)
         return SampleObject(title, document, devices=devices, pool=pool.name if pool else "")
 
@@ -131,7 +134,7 @@ def factories(cluster: Cluster) -> list[WorkloadFactory]:
 
 
 def distinct_factories(cluster: Cluster) -> list[WorkloadFactory]:
-    """Returns for each tenant the first namespace of those with the same queues and the same quota."""
+    """Returns a factory for each tenant and each set of queues and quota: for the first namespace with them."""
     distinct: dict[tuple[object, ...], WorkloadFactory] = {}
     for factory in factories(cluster):
         key = factory.tenant.name, factory.namespace.local_queues, tuple(factory.namespace.hard.items())

@@ -92,7 +92,7 @@ def substitutions(spec: CompiledSpec, definitions: Definitions) -> list[str]:
 
 
 def _sentences(section: str, facts: Mapping[str, object], autoscaler: Autoscaler | None) -> Iterator[str]:
-    """Yields the sentences of a section about the facts whose value counts as true, in the order of the facts."""
+    """Yields the sentences of a section for each fact that is true, in the order of the facts."""
     known = {**_SENTENCES[section], **(autoscaler.sentences[section] if autoscaler else {})}
     for key in (key for key, value in facts.items() if value):
         for sentence in known[key]:
@@ -111,7 +111,9 @@ def split_by_kind(client: Client, synced: Iterable[Manifest]) -> tuple[list[Mani
 
 
 def not_tested(cluster: Cluster, unserved: Iterable[Manifest] = ()) -> tuple[str, ...]:
-    """Returns one sentence per gap. Sentences that apply to every cluster come first.
+    """Returns a sentence for each thing that the rehearsal does not test.
+
+    Sentences that apply to every cluster come first.
 
     Args:
         unserved: objects that are not applied.

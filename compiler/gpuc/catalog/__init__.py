@@ -1,6 +1,7 @@
-"""The catalog of facts about AWS, NVIDIA and the components. `load()` returns the catalog of gpuc.
+"""The catalog of facts about AWS, NVIDIA and the components.
 
-A fleet can have rows of its own: `Catalog(rows)` is the catalog of a fleet.
+`load()` returns the catalog of gpuc. A fleet can add rows, or replace rows of gpuc: `Catalog(rows)` is the catalog of
+such a fleet.
 """
 
 from functools import cache, cached_property
@@ -47,7 +48,7 @@ def _read(file: str, table: str, own: str = "") -> cached_property[Any]:
 
 
 class Catalog:
-    """The tables of facts about AWS, NVIDIA and the components. A table is read from its JSON file at the first use.
+    """The tables of facts about AWS, NVIDIA and the components. The first use of a table reads its JSON file.
 
     Args:
         own: the rows of a fleet, which replace rows of gpuc; None for the catalog of gpuc.
@@ -102,7 +103,7 @@ class Catalog:
         return row.instance(size) if row is not None and size in row.sizes else None
 
     def family(self, name: str) -> "list[InstanceType]":
-        """Returns the instance types of a family that have figures: those of gpuc by size, then those of the fleet."""
+        """Returns the instance types of a family that have figures: types of gpuc by size, then types of the fleet."""
         row = self.ec2_families.get(name)
         names = [f"{name}.{size}" for size in row.sizes] if row is not None else []
         others = (*self.instances.values(), *self.servers.values())
@@ -170,7 +171,7 @@ class Catalog:
 
     @cached_property
     def documents(self) -> "tuple[EmbeddedDocument, ...]":
-        """The documents in Helm values."""
+        """The YAML documents that charts have as texts in their Helm values."""
         return tuple(typed("releases", "documents"))
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Annotations of load balancers, Ingress controllers, external-dns and cert-manager, and what a tenant may use."""
+"""Annotations of load balancers, Ingress controllers, external-dns and cert-manager, and which ones tenants may use."""
 
 from collections.abc import Iterator
 from functools import cache
@@ -54,7 +54,7 @@ def annotation(key: str, substrate: str = "") -> Annotation | None:
 
 
 def controller_of(key: str, substrate: str = "") -> Annotation | None:
-    """Returns an entry of the controller that would read an annotation; None if no controller would."""
+    """Returns an entry of the controller to whose domain an annotation belongs; None if there is none."""
     return next((entry for entry in annotations(substrate) if key.startswith(entry.prefix)), None)
 
 

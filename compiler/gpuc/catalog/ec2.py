@@ -1,4 +1,4 @@
-"""EC2 instance types that Karpenter knows, by family: the figures for the labels and devices of nodes."""
+"""EC2 instance types in Karpenter's reference, by family: the figures from which labels and devices of nodes follow."""
 
 from msgspec import Struct
 
@@ -6,9 +6,10 @@ from gpuc.catalog.records import InstanceType, Sources
 
 
 class Ec2Family(Struct, frozen=True):
-    """A family of EC2 instance types.
+    """A family of EC2 instance types, for example p5.
 
-    The fields with one number per size have one number if it is the same for all sizes, and are empty without a number.
+    Most fields are tuples with a number for each size in `sizes`. A tuple has only one number if the number is the same
+    for all sizes. A tuple is empty if the sizes have no such number.
     """
 
     family: str
@@ -46,13 +47,13 @@ class Ec2Family(Struct, frozen=True):
     """Whether the network encrypts in transit."""
 
     def number(self, values: tuple[int, ...], size: str) -> int:
-        """Returns the number of a size from a field of the family; 0 if the field is empty."""
+        """Returns the number that a field such as `efa` has for one size of the family; 0 if the field is empty."""
         if len(values) <= 1:
             return values[0] if values else 0
         return values[self.sizes.index(size)]
 
     def instance(self, size: str) -> InstanceType:
-        """Returns the instance type of a size. Its GPUs are those of NVIDIA.
+        """Returns the instance type with a size. The result has only GPUs of NVIDIA.
 
         Every network card has one EFA device if the instance type has several network cards. The only exception,
         p6-b300, is in instances.json.

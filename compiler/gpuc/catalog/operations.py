@@ -40,7 +40,7 @@ returned for a host name; a client behind a proxy of the engine; a load balancer
 
 
 class DatapathFact(Struct, frozen=True):
-    """What a network policy engine matches with the packets of a pod, for one kind of connection."""
+    """Which peers of a network policy match the packets of a pod, for one engine and one kind of connection."""
 
     engine: Literal["vpc-cni", "cilium"]
     subject: Subject

@@ -1,4 +1,4 @@
-"""The rows that a fleet adds to the catalog, or with which it replaces rows of gpuc."""
+"""The rows that a fleet adds to the catalog. A row can also replace a row of gpuc."""
 
 from collections.abc import Mapping
 

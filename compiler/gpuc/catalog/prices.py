@@ -1,6 +1,7 @@
 """Record types of prices, of gpuc and of a fleet.
 
-A price is no value of an instance type: it has a region, a purchase option and a date, and changes more often.
+Prices are not fields of an instance type: a price has a region, a purchase option and a date, and changes more often
+than the other figures.
 """
 
 from msgspec import Struct

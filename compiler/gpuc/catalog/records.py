@@ -240,8 +240,10 @@ class Daemonset(Struct, frozen=True):
 
     name: str
     component: str
-    """The component that installs the DaemonSet. For DaemonSets of all clusters of a substrate, the folder of the
-    substrate; FLEET for those of a fleet in all of its clusters; and NODE_AGENT for an entry of nodeAgents in the spec.
+    """The component that installs the DaemonSet.
+
+    If all clusters of a substrate have the DaemonSet, the folder of the substrate. FLEET if the fleet declares the
+    DaemonSet for all of its clusters. NODE_AGENT for an entry of `nodeAgents` in the spec.
     """
     nodes: Literal["all", "gpu", "efa"]
     """The nodes of the DaemonSet. efa: nodes with an instance type that the EFA device plugin supports."""

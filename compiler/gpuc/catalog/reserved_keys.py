@@ -1,4 +1,4 @@
-"""Keys of labels and annotations that programs read, so that a value of a user would change what the programs do."""
+"""Keys of labels and annotations that programs read. A user who sets such a key would change what the programs do."""
 
 from functools import cache
 
@@ -16,12 +16,12 @@ class ReservedKey(Struct, frozen=True):
     the keys that start with the text.
     """
     effect: str
-    """What the program does with the keys, as the second half of a sentence."""
+    """What the program does with the keys: the second half of a sentence in a message."""
     source: Sources
     of_nodes: bool = False
     """Whether programs also read the keys of labels and taints of nodes."""
     by_cloud: bool = False
-    """Whether nodes get labels of the domain from Kubernetes or the cloud even if their node pool sets none."""
+    """Whether Kubernetes or the cloud sets labels of the domain on nodes, even if their node pool sets no labels."""
 
     def reserves(self, key: str) -> bool:
         """Returns whether the entry is about a key."""
@@ -40,8 +40,8 @@ _FREE_ON_NODES = (
 def reserved_keys() -> tuple[ReservedKey, ...]:
     """Returns the keys of all programs that gpuc installs, and of programs that read labels of a namespace.
 
-    One label of the spec is on many objects, and could switch off policies, hooks or pruning for all of them. A patch
-    changes one object, with a reason. A Job with a container of Istio or Linkerd may also never end.
+    A label of the spec is on many objects. So a reserved key could switch off policies, hooks or pruning for all these
+    objects. A patch changes one object, with a reason. A Job with a container of Istio or Linkerd may also never end.
     """
     return tuple(by_key("reserved_keys", "keys").values())
 

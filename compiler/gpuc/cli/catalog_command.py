@@ -42,7 +42,9 @@ def run_catalog(words: list[str], form: str = "text", source: str | None = None)
 
 
 def _selected(known: list[Entry], words: list[str]) -> list[Entry]:
-    """Returns the entries of a subject, or those that contain all words. Without words, types are only in families.
+    """Returns the entries of a subject, or the entries that contain all words.
+
+    Without words, the list has instance families instead of their types.
 
     Raises:
         UsageError: when no entry contains the words.

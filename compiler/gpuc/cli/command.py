@@ -23,7 +23,7 @@ class Argument(NamedTuple):
     default: str | None = None
     """The value of a positional argument that is missing."""
     const: str = ""
-    """The value that an option without a value gives. Such options exclude each other."""
+    """The value of `dest` when the user gives this option, which takes no value. Such options exclude each other."""
 
 
 class Command(NamedTuple):

@@ -22,7 +22,7 @@ from gpuc.diagnostics.usage import UsageError
 from gpuc.pipeline.shard import Shard, shard_of
 
 Run = Callable[[Path, list[str] | None, Path, Progress, Shard], Report]
-"""Compiles or checks the specs below a root. With None, all specs; the second path is the folder for out/."""
+"""Compiles or checks the specs below a root; all specs if the list is None. The second path is the folder for out/."""
 
 
 def run_compile(**options: Any) -> int:

@@ -18,7 +18,7 @@ from gpuc.diagnostics.usage import UsageError
 FILES, FOLDERS = ":files", ":folders"
 """The lines that ask a shell for paths."""
 _PATHS = {"SPEC": FILES, "PATH": FILES, "FILE": FILES, "OLD": FILES, "NEW": FILES, "DIR": FOLDERS, "FOLDER": FOLDERS}
-"""The paths that fit, by part of the metavar. The first part decides: files include folders."""
+"""Which paths fit, by a part of the metavar. The first part in the metavar decides. FILES includes folders."""
 
 
 class Completion(NamedTuple):
@@ -57,7 +57,7 @@ def complete(words: list[str]) -> Completion:
 
 
 def _joined(words: list[str]) -> list[str]:
-    """Returns the words with `--format=json` again for `--format`, `=`, `json`."""
+    """Returns the words, with `--format=json` as one word where Bash has split it into `--format`, `=`, `json`."""
     joined: list[str] = []
     for word, previous in zip(words, ["", *words], strict=False):
         if joined and "=" in (word, previous):
@@ -92,7 +92,7 @@ def _found(before: list[str], typed: str) -> Completion:
 
 
 def _state(actions: list[argparse.Action], before: list[str]) -> tuple[argparse.Action | None, int]:
-    """Returns the option whose value comes next, or None, and the number of positional arguments so far."""
+    """Returns the option that needs a value now (else None), and the number of positional arguments so far."""
     with_value = {name: action for action in actions if action.nargs != 0 for name in action.option_strings}
     waiting, position = None, 0
     for word in before:

@@ -19,7 +19,7 @@ _BOM = b"\xef\xbb\xbf"
 _NAMED_FIELDS = 3
 """The largest number of fields in a line of the report."""
 _OF_CHECK = (KIND.id, VERSION.id, METADATA.id, NAME.id)
-"""Findings about files that gpuc can change all the same. `gpuc check` reports them."""
+"""Findings with which `gpuc fix` can still change a file. `gpuc check` reports these findings."""
 
 
 class _Result(Struct, frozen=True):
@@ -50,7 +50,7 @@ def run_fix(specs: Sequence[str]) -> int:
 
 
 def _read(root: Path, named: Sequence[str]) -> tuple[list[str], list[Finding]]:
-    """Returns the files of specs that have a document, each once, and the errors that hinder a change."""
+    """Returns the spec and layer files that contain a document, each once, and the errors that prevent a change."""
     files: set[str] = set()
     findings: dict[Finding, None] = {}
     for file in named:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 TEMPLATE = Path(__file__).parent / "template"
 SUBSTRATE = next((TEMPLATE.parents[1] / "substrates").glob("*/template"))
-"""The template of the substrate of new clusters: the specs, and questions.toml about their settings."""
+"""The folder of the default substrate of new clusters: templates of specs, and questions.toml about their settings."""
 LAYER = f"specs/base/{next(SUBSTRATE.glob('*/specs/base/*')).stem}"
 """The layer of a new fleet."""
 COMMON = "common"
@@ -38,7 +38,7 @@ class Written(Struct, frozen=True):
 
     created: list[str]
     kept: dict[str, list[str]]
-    """The files that exist with another content, each with the lines to add, as far as gpuc knows them."""
+    """The files that exist with another content. For some of them gpuc knows which lines the user can add."""
 
 
 def write_fleet(directory: Path, settings: "Settings", example: str = TENANTS) -> Written:

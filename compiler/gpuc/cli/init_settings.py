@@ -102,7 +102,7 @@ def questions() -> tuple[Question, ...]:
 
 
 def _of_substrate(field: str) -> tuple[str, str, str]:
-    """Returns the text, the expected form and the model of a setting that only the substrate knows."""
+    """Returns the question, the expected form and the model of a setting of one substrate, for example `eks`."""
     import tomllib
 
     from gpuc.cli.init import SUBSTRATE

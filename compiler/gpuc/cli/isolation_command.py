@@ -95,7 +95,7 @@ def _prove_files(paths: list[str], label: str | None, pods: Ranges | None) -> Pr
 
 
 def _input_assumptions(files: LoadedObjects) -> Iterator[Assumption]:
-    """Yields an assumption for input that gpuc could not read, and one for documents that are not objects.
+    """Yields an assumption for input that gpuc could not read, and an assumption for documents that are not objects.
 
     NetworkPolicies are additive, so a NetworkPolicy in this input may allow more traffic.
     """

@@ -90,7 +90,7 @@ def _linter(
 
 
 def _new(findings: list[Finding], baseline: Path, prefix: str, remarks: list[str]) -> list[Finding]:
-    """Returns the findings that a baseline does not have, and adds a sentence about the others to the remarks."""
+    """Returns the findings that are not in the baseline, and adds a remark about the findings in the baseline."""
     from gpuc.lint.baseline import new_findings
 
     new, sentence = new_findings(baseline, findings, prefix)
@@ -99,7 +99,7 @@ def _new(findings: list[Finding], baseline: Path, prefix: str, remarks: list[str
 
 
 def _without_ignored(linter: Linter, paths: Sequence[str]) -> tuple[list[Finding], list[str]]:
-    """Returns the findings that gpuc.yaml does not accept, and sentences about what was built and accepted."""
+    """Returns the findings that gpuc.yaml does not accept, and sentences about built overlays and accepted findings."""
     findings, accepted = linter.findings, linter.unchecked.accepted
     if settings := _settings_file(Path.cwd()):
         from gpuc.diagnostics.suppressions import apply_ignored

@@ -50,7 +50,7 @@ class Parser(argparse.ArgumentParser):
         return [action for action in self._actions if action.help != argparse.SUPPRESS]
 
     def parse(self, arguments: Sequence[str]) -> dict[str, Any]:
-        """Parses options and positional arguments, in any order, and returns the values of those that are given.
+        """Parses options and positional arguments, in any order, and returns the values of the given arguments.
 
         Raises:
             UsageError: when an argument is unknown, wrong or missing.

@@ -1,4 +1,4 @@
-"""`gpuc specs`: lists the clusters of a fleet, or those whose files differ from a revision."""
+"""`gpuc specs`: lists the clusters of a fleet, or only the clusters whose files differ from a revision."""
 
 import json
 from collections.abc import Sequence

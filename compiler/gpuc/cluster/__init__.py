@@ -1,1 +1,1 @@
-"""Pools, queues, Applications and namespaces of a cluster as values, read once from objects or from the spec."""
+"""Classes for pools, queues, Applications and namespaces of a cluster, read from objects or from the spec."""

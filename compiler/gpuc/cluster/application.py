@@ -1,4 +1,4 @@
-"""Argo CD Applications as values, and the folders and charts that they install."""
+"""Reads Argo CD Applications, and the folders and charts that they install."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -40,7 +40,7 @@ class Destination(NamedTuple):
 
     @property
     def own(self) -> "Destination":
-        """The namespace in the cluster of Argo CD, with both names of that cluster."""
+        """The destination with this namespace in the cluster of Argo CD, with server and name of the cluster."""
         return Destination(OWN_SERVER, OWN_NAME, self.namespace)
 
 
@@ -55,7 +55,7 @@ class Source(Struct, frozen=True):
     url: str
     """The repoURL: of a Git repository, of a Helm repository, or of an OCI registry without oci://."""
     repository: str
-    """The repoURL in the form that is equal for equal repositories."""
+    """The repoURL in a normal form: two URLs of the same repository have the same form."""
     revision: str
     """The revision in Git, or the version of the chart."""
     chart: str

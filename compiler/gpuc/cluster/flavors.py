@@ -1,4 +1,4 @@
-"""The node pools of ResourceFlavors, and the capacity for which quotas of a flavor can be useful."""
+"""The node pools that ResourceFlavors select, and the largest capacity that a quota of a flavor can use."""
 
 from functools import cached_property
 
@@ -35,7 +35,7 @@ class ResourceFlavor:
 
 
 def every_flavor(objects: ObjectSet) -> tuple[ResourceFlavor, ...]:
-    """Returns the ResourceFlavors of an object set, also those with the same name."""
+    """Returns all ResourceFlavors of an object set, even if several have the same name."""
     return tuple(ResourceFlavor(row, objects) for row in objects.of(GROUP, "ResourceFlavor"))
 
 
@@ -115,5 +115,5 @@ class FlavorCapacity:
         return types if is_known and not is_shared else []
 
     def is_certain(self, flavor: str) -> bool:
-        """Returns whether only nodes of the input's pools can have the flavor's labels."""
+        """Returns whether all nodes with the labels of the flavor belong to node pools of the input."""
         return self.objects.is_complete or NODE_POOL in self._labels.get(flavor, {})

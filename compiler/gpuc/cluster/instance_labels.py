@@ -20,7 +20,7 @@ _SCHEME = re.compile(r"([a-z]+)(?:-[0-9]+tb)?([0-9]+)")
 TYPE_LABELS = frozenset(
     ("kubernetes.io/arch", INSTANCE_TYPE, *(key for key in AWS_LABELS if "/instance-" in key and key != _TENANCY))
 )
-"""The labels whose value or absence follows from the instance type of a node."""
+"""The labels that the instance type of a node determines: their value, or that the node does not have the label."""
 
 
 @cache
@@ -81,7 +81,7 @@ def _of_figures(row: "Ec2Family", size: str) -> dict[str, str]:
 
 
 def has_all_labels(catalog: "Catalog", name: str) -> bool:
-    """Returns whether `instance_labels` has all labels of an instance type, so that a missing label is absent."""
+    """Returns whether `instance_labels` has all labels of an instance type: nodes then lack every other label."""
     family, _, size = name.partition(".")
     row = catalog.ec2_families.get(family)
     return row is not None and size in row.sizes

@@ -1,4 +1,4 @@
-"""The node class of a pool: the node labels that depend on it, and the resources that it leaves to pods.
+"""The node class of a pool: the node labels and the resources for pods that depend on the node class.
 
 Source: aws/karpenter-provider-aws v1.14.1 pkg/providers/instancetype/types.go (computeRequirements, getOS)
 """
@@ -52,7 +52,9 @@ class NodeClass:
         """The number of EFA devices of a node; None if the instance type decides."""
 
     def offer(self, region: str) -> dict[str, Domain]:
-        """Returns the possible values of labels that depend on the node class; without labels that can have any value.
+        """Returns the possible values of labels that depend on the node class.
+
+        Labels that can have any value are left out.
 
         Args:
             region: the AWS region of the nodes; empty if it is unknown.

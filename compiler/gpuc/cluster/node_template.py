@@ -94,7 +94,7 @@ class NodeTemplate:
         """Returns the first requirement that no node of the pool can meet; None without such a requirement.
 
         Args:
-            exists: whether the nodes exist before the pods; None for what is usual for the pool.
+            exists: whether the nodes exist before the pods; None for the usual case of the pool.
         """
         wanted, is_there = tuple(term), self.is_static if exists is None else exists
         return next((row for row in wanted if not self._meets(row, exists=is_there)), self._class_conflict(wanted))
@@ -112,7 +112,7 @@ class NodeTemplate:
         return None
 
     def holder(self, wanted: Requirement) -> tuple[Manifest, Path]:
-        """Returns the object and the path that decide the label of a requirement that no node of the pool meets.
+        """Returns the object and the path that set the label of a requirement that no node meets.
 
         For a label that no object sets, these are the labels of the node template.
         """

@@ -110,7 +110,7 @@ class Pool(NodeTemplate):
 
     @cached_property
     def _names(self) -> tuple[list[str], list[str]]:
-        """The instance types that the pool can certainly start, and those that it can start perhaps."""
+        """The instance types that the pool can certainly start, and the instance types that it can perhaps start."""
         if self._class_conflict(self.offer.items()):
             return [], []
         names: Iterable[str] = sorted(self.listed(INSTANCE_TYPE))
@@ -270,7 +270,10 @@ class Pool(NodeTemplate):
         return self.maximum(resource)
 
     def _by_types(self, resource: str, limits: Amounts) -> Iterator[int]:
-        """Yields the bounds for a resource that follow from a limit of another resource and the instance types."""
+        """Yields upper bounds for a resource.
+
+        They follow from a limit of another resource, and from the instance types.
+        """
         types = self.bounds
         if not types or not all(resource in node for node in types):
             return
@@ -285,8 +288,8 @@ def _within_limit(node: Amounts, resource: str, limited: str, limit: int, *, is_
 
     Args:
         limited: the resource that the limit is for.
-        is_only: whether the pool has only this instance type. Several types may use the limit up more closely, so
-            fractions of a node count.
+        is_only: whether the pool has only this instance type. Nodes of several types can fill the limit more closely,
+            so fractions of a node count.
     """
     if not node[resource]:
         return 0

@@ -58,7 +58,7 @@ class Budget(Struct, frozen=True):
 
 
 def requirements(raw: Any) -> Iterator[PoolRequirement]:
-    """Yields the requirements of a list, also those that the API server refuses."""
+    """Yields all requirements of a list, including requirements that the API server refuses."""
     for index, row in items(raw):
         values = tuple(str(value) for _, value in items(dig(row, "values")))
         least = dig(row, "minValues")

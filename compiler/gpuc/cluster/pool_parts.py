@@ -10,7 +10,7 @@ from gpuc.objects.object_set import ObjectSet, dig, items
 
 
 class PoolPart(NamedTuple):
-    """The part of a namespace in a node pool."""
+    """The quota of a namespace on a node pool without GPUs."""
 
     pool: str
     """The name of the pool in the spec."""
@@ -20,7 +20,7 @@ class PoolPart(NamedTuple):
 
 
 def pool_parts(objects: ObjectSet) -> tuple[PoolPart, ...]:
-    """Returns the parts of all namespaces."""
+    """Returns the quotas of all namespaces on node pools without GPUs."""
     return tuple(_parts(objects))
 
 

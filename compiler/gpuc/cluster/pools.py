@@ -1,4 +1,4 @@
-"""The node pools of an object set, and those that meet the requirements of pods."""
+"""The node pools of an object set, and which of the pools meet the requirements of pods."""
 
 from collections.abc import Iterable, Sequence
 from functools import cached_property

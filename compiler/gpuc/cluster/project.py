@@ -1,4 +1,4 @@
-"""AppProjects as values: the repositories, clusters, namespaces and kinds that they permit to their Applications.
+"""Reads AppProjects: the repositories, clusters, namespaces and kinds that they permit to their Applications.
 
 Argo CD neither applies nor deletes objects that the AppProject does not permit.
 
@@ -19,7 +19,10 @@ from gpuc.objects.object_set import ObjectSet, dig, group, items
 
 _TOKEN = re.compile(r"\*\*+|\[!?[^\]]+\]|\{[^{}]*\}|\\.|.", re.DOTALL)
 _AROUND = re.compile(r"([^*?{[\\]*)(\*+)([^*?{[\\]*)")
-"""A pattern with only one sign. The texts before and after it may overlap: kube-*-system matches kube-system."""
+"""A pattern with only one wildcard.
+
+The texts before and after the wildcard may overlap: kube-*-system matches kube-system.
+"""
 _LITERAL, _ESCAPED = re.compile(r"[\[^]"), r"\\\g<0>"
 """Signs in a set of a pattern that have another meaning in a set of a regular expression."""
 _EXCEPT = re.compile(r"\[![^\]]+\]")

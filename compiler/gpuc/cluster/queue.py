@@ -1,6 +1,6 @@
 """Queues: the trees of ClusterQueues and Cohorts of a cluster, with the quotas of their flavors.
 
-Every value knows its place: an object and a path in the object, or an element of the spec.
+Every value has its position: an object and a path in the object, or an element of the spec.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -55,7 +55,10 @@ class Member(quota.Node, eq=False):
     """A ClusterQueue or a Cohort."""
 
     manifest: Manifest | None = None
-    """The object; None in the spec, and for a cohort without an object, which Kueue creates for a reference."""
+    """The object.
+
+    None if the queue comes from the spec, and for a cohort that only a reference names: Kueue creates such a cohort.
+    """
     groups: tuple[Group, ...] = ()
     """The resource groups of the object; empty in the spec."""
     queue: Queue | None = None
@@ -110,11 +113,11 @@ class Member(quota.Node, eq=False):
 
     @property
     def words(self) -> str:
-        """The queue in words: "queue research", or "ClusterQueue research" for an object."""
+        """The queue as words in a message: "queue research", or "ClusterQueue research" for an object."""
         return f"queue {self.queue.name}" if self.queue else str(self.manifest)
 
     def flavor_words(self, flavor: str) -> str:
-        """Returns a flavor in words: "node pool train", or "ResourceFlavor train" for an object."""
+        """Returns a flavor as words in a message: "node pool train", or "ResourceFlavor train" for an object."""
         return f"{'node pool' if self.queue else 'ResourceFlavor'} {flavor}"
 
     def unit(self, key: Key) -> Unit:
@@ -166,7 +169,7 @@ class Queues(Struct, frozen=True, eq=False, dict=True):
     members: list[Member]
     """Parents before children."""
     objects: ObjectSet
-    """The objects with the queues; empty if the queues are those of a spec."""
+    """The objects with the queues; empty if the queues come from a spec."""
 
     @cached_property
     def by_name(self) -> dict[str, Member]:
@@ -197,7 +200,7 @@ class Queues(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def with_quota(self) -> frozenset[str]:
-        """The names of the flavors of which a ClusterQueue has nominal quota."""
+        """The names of the flavors for which a ClusterQueue has nominal quota."""
         rows = (row for member in self.by_name.values() for row in member.quotas.items())
         return frozenset(flavor for (flavor, _), row in rows if row.nominal)
 
@@ -238,7 +241,7 @@ def cluster_queue(local: Manifest) -> str:
 
 
 def inactive_reason(objects: ObjectSet, queue: Member) -> tuple[str, Path] | None:
-    """Returns the missing object that makes a ClusterQueue inactive, in words, with the path of its name.
+    """Returns a text about the missing object because of which a ClusterQueue is inactive, and the path of its name.
 
     None for an active ClusterQueue. A stopPolicy is not a reason.
 
@@ -277,7 +280,7 @@ def _member(manifest: Manifest) -> Member:
 
 
 def _quotas(rows: Iterable[Any]) -> Iterator[tuple[str, Quota]]:
-    """Yields the quotas of a flavor by resource, without those whose nominal quota is not a quantity."""
+    """Yields the quotas of a flavor by resource. Quotas whose nominal quota is not a quantity are left out."""
     for row in rows:
         resource = dig(row, "name")
         if isinstance(resource, str):

@@ -1,4 +1,4 @@
-"""The form of repository URLs in which Argo CD compares them.
+"""Brings repository URLs into the form in which Argo CD compares them.
 
 Source: argo-cd v3.5.7 util/git/git.go (NormalizeGitURL); go 1.26 net/url (Parse, String)
 """

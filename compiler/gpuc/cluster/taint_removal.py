@@ -1,6 +1,6 @@
 """The agents that remove the startup taints of node pools.
 
-The objects do not say which agent removes a taint, because every client with the right to change Nodes can do it.
+The objects do not show which agent removes a taint: every client with the right to change Nodes can remove taints.
 """
 
 import re
@@ -61,7 +61,7 @@ class _Candidate:
     def _mentions(self, taint: Taint) -> bool:
         """Returns whether the pods' containers, or the ConfigMaps that the pods read, mention the key of a taint.
 
-        A mention of the key with an effect counts only if the effect is that of the taint.
+        A mention of the key with an effect counts only if the taint has this effect.
         """
         if taint.key not in self._strings:
             return False

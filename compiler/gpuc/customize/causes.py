@@ -1,4 +1,4 @@
-"""Separates the findings about the output that a customization causes from bugs of gpuc."""
+"""Separates findings about the output: a customization of the user causes a finding, or a bug of gpuc."""
 
 from collections.abc import Callable, Iterable, Sequence
 
@@ -21,9 +21,10 @@ def split_by_cause(
 ) -> tuple[list[Finding], list[ObjectFinding]]:
     """Returns the findings that customizations cause, at the lines of the user, and all other findings.
 
-    Which customization causes a finding? In an object with customized values, the one that sets the value. Elsewhere,
-    gpuc runs the checks without one customization after the other: the finding disappears without its cause. A finding
-    that is also there without any customization has another cause. Without findings, no check runs again.
+    A finding that also appears without all customizations has another cause. If a customization set the value that a
+    finding is about, this customization is the cause. For other findings, gpuc leaves out one customization at a time
+    and runs the checks again: if the finding disappears, the customization that was left out is the cause. If there are
+    no findings, the checks run only once.
 
     Args:
         emitted: the artifacts without customizations.
@@ -57,7 +58,10 @@ def _grouped(findings: Iterable[Finding]) -> list[Finding]:
 
 
 def _value_below(finding: ObjectFinding, entry: Path) -> Path:
-    """Returns the spec path of the first value of a customization below the path of a finding, or else the entry."""
+    """Returns the spec path of the first value that the customization `entry` set below the path of a finding.
+
+    Returns the path of the customization if the customization set no value there.
+    """
     values = finding.manifest.overrides.items()
     below = (at for path, at in values if path[: len(finding.path)] == finding.path and at[: len(entry)] == entry)
     return next(below, entry)

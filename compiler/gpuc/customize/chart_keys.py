@@ -1,4 +1,4 @@
-"""What gpuc knows about the keys of a chart: reasons of its values, defaults it relies on, keys without effect."""
+"""Facts about Helm values of a chart: reasons for gpuc's values, required defaults, and values without effect."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -8,14 +8,17 @@ from gpuc.emit.component import Component, component_named
 
 
 def reason(name: str, path: Path) -> str:
-    """Returns why the cluster needs a value of gpuc: the reason of the longest known path; empty for none."""
+    """Returns why the cluster needs a value of gpuc: the reason of the longest matching path.
+
+    Empty without a reason.
+    """
     reasons = component.reasons if (component := component_named(name)) else {}
     known = [key for key in reasons if _starts_with(path, key)]
     return reasons[max(known, key=len)] if known else ""
 
 
 def relied(component: Component, path: Path, value: Any) -> Iterator[tuple[Path, str]]:
-    """Yields path and reason of each default of the chart that a value of the spec replaces.
+    """Yields the path of each chart default that gpuc needs and that a value of the spec replaces, with the reason.
 
     Args:
         path: the path of a value that gpuc does not have.

@@ -1,4 +1,4 @@
-"""Fields of objects that other sections of the spec decide. A patch of such a field contradicts the spec."""
+"""Fields of objects whose values follow from other sections of the spec. A patch may not change such a field."""
 
 from collections.abc import Iterator, Mapping
 
@@ -42,7 +42,7 @@ _NODE_LABELS: Path = (*_TEMPLATE, "metadata", "labels")
 
 
 def contradictions(emitted: Manifest, before: Manifest, after: Manifest) -> Iterator[tuple[Path, str]]:
-    """Yields the spec path and a message for each change of a field that another section of the spec decides.
+    """Yields the spec path and a message for each changed field whose value follows from another section of the spec.
 
     Args:
         emitted: the object without patches.

@@ -185,7 +185,7 @@ def _manifest(manifest: Manifest, result: Any, overrides: dict[Path, Path], path
 
 
 def _errors(before: Body, after: Any) -> Iterator[tuple[Rule, Path, str]]:
-    """Yields rule, path and message for each part of a patched document that makes it another object, or no object."""
+    """Yields rule, path and message of each change that makes the document another object, or not an object."""
     metadata = after.get("metadata")
     if not isinstance(metadata, dict):
         yield NOT_AN_OBJECT, ("metadata",), "the patch removes or replaces metadata"
@@ -214,7 +214,7 @@ def _text_errors(value: Any, path: Path) -> Iterator[tuple[Path, str]]:
 
 
 def _changed_metadata(emitted: Manifest, before: Manifest, after: Manifest) -> Iterator[tuple[Path, str]]:
-    """Yields the spec path and a message for each label and annotation of gpuc that a patch changes or removes.
+    """Yields the spec path and a message for each label and annotation of gpuc that the patch changes or removes.
 
     Args:
         emitted: the object without patches. A patch may change its labels and annotations from the spec.

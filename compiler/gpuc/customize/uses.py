@@ -1,4 +1,4 @@
-"""The objects that contain the name in a Helm value of gpuc, and so probably rely on the value."""
+"""Which objects contain a name that a Helm value of gpuc sets: these objects probably need the value."""
 
 import re
 from collections.abc import Iterator, Sequence

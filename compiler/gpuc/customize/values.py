@@ -41,7 +41,7 @@ class ComponentValues(Struct):
     _merged: set[str] = field(default_factory=set)
     """The components with a values file."""
     _same: list[tuple[str, Path]] = field(default_factory=list)
-    """Component and path of the values that gpuc has already."""
+    """Component and path of each value of the spec that is equal to gpuc's value."""
     _replaced: list[tuple[str, Path, Any, Any]] = field(default_factory=list)
     """Component, path, value of gpuc and value of the spec, for each value of gpuc that the spec replaces."""
     _added: list[tuple[str, Path, Any]] = field(default_factory=list)

@@ -1,1 +1,1 @@
-"""Emitters of the frame: Argo CD, tenants, monitoring, workloads, further charts and README of a cluster."""
+"""Emitters of the files that belong to no component: Argo CD, tenants, monitoring, workload templates and README."""

@@ -1,4 +1,4 @@
-"""The charts that a spec adds, as components about which gpuc knows only what the spec says."""
+"""The charts that a spec adds, as components. gpuc has only the facts in the spec about these charts."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -52,6 +52,6 @@ def _values(name: str, cluster: Cluster) -> Iterator[Artifact]:
 
 
 def _kinds(names: list[str]) -> tuple[Kind, ...]:
-    """Returns the API groups and kinds of names such as apps/Deployment, or Service for the core group."""
+    """Returns (API group, kind) for each text such as "apps/Deployment". "Service" is a kind of the core group."""
     pairs = (name.rpartition("/") for name in names)
     return tuple((group, kind) for group, _, kind in pairs)

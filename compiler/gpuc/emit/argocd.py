@@ -53,7 +53,7 @@ def argocd(cluster: Cluster) -> Iterator[Artifact]:
 
 
 def _own_folders(cluster: Cluster) -> list[tuple[Folder, str]]:
-    """Returns the folders that belong to no component, each with the namespace of objects without a namespace."""
+    """Returns the folders that belong to no component. Each has the namespace for objects that name no namespace."""
     observability = cluster.spec.observability
     folders = [(folder, "default") for folder in substrate_output(cluster).folders]
     folders += [(MONITORING, observability.namespace)] if observability else []
@@ -63,8 +63,8 @@ def _own_folders(cluster: Cluster) -> list[tuple[Folder, str]]:
 def delivered(cluster: Cluster, item: Delivered, permitted: Permitted) -> Iterator[Manifest]:
     """Yields the AppProject and the Application of objects or charts of users, both in the file apps/<name>.yaml.
 
-    The root Application is healthy without the Application. A kind that does not exist yet, because another chart
-    defines the kind, holds back only the objects of the kind: Argo CD applies the others, and tries again.
+    The root Application does not wait until the Application is healthy. If a kind does not exist yet, because another
+    chart defines the kind, only the objects of this kind wait: Argo CD applies the other objects, and tries again.
     """
     yield own_project(cluster, item, permitted)
     destination = target_cluster(cluster, item.namespace)
@@ -104,7 +104,8 @@ def _repository(cluster: Cluster) -> Body:
 def _root(cluster: Cluster) -> Manifest:
     """Returns the root Application. An engineer applies it once. Then Argo CD applies all Applications in apps/.
 
-    It belongs to the AppProject, so the engineer applies the AppProject before; later changes of it are synced.
+    The root Application belongs to the AppProject. So the engineer applies the AppProject first. Argo CD syncs later
+    changes of the AppProject.
     """
     # Applications are in the cluster of Argo CD, even if they deploy to another cluster. Pruning an Application does
     # not delete its objects, because no Application has the finalizer resources-finalizer.argocd.argoproj.io.

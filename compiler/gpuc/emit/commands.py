@@ -35,7 +35,7 @@ def serve(port: int, *, has_gpu: bool) -> list[str]:
 
 
 RESTARTS = 8
-"""How often torchrun is started again in succession, if no run between reaches the next checkpoint.
+"""How often torchrun is started again in succession, if none of these runs reaches the next checkpoint.
 
 The pauses are 10, 20, 40, 80, 160 and then 320 seconds. After the loss of a node, a new pod can find the old pod 0,
 whose ranks wait for the lost rank until the timeout of NCCL, 600 seconds. The torchrun of the new pod then fails. The

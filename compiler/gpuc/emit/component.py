@@ -1,9 +1,9 @@
 """Component: a Helm chart, its Argo CD settings, and the objects that gpuc emits for it.
 
-Each folder of gpuc.components is a component, and each folder with a component.py of a substrate: the module has the
-variable COMPONENT. There is no central list. Beside the module are release.json, with repository, chart, version,
-namespace and DaemonSet requests, and the schema of the Helm values, which `python -m tests.derive`
-derives.
+A component is a folder of gpuc.components, or a folder of a substrate that contains component.py. The module
+component.py has the variable COMPONENT. There is no central list. A substrate is a place where a cluster lives: `eks`
+or `on_premises`. Beside the module are release.json, with repository, chart, version, namespace and DaemonSet requests,
+and the schema of the Helm values, which `python -m tests.derive` derives.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -72,7 +72,10 @@ PRIVILEGED: Mapping[str, str] = {
 
 
 def system_affinity(cluster: Cluster) -> Body:
-    """Returns the affinity of controllers: nodes of no pool. All nodes of pools also have a taint."""
+    """Returns the affinity of controllers: they run on nodes that belong to no pool.
+
+    Nodes of pools also have a taint.
+    """
     of_no_pool = {"key": substrate_output(cluster).pool_label, "operator": "DoesNotExist"}
     terms = {"nodeSelectorTerms": [{"matchExpressions": [of_no_pool]}]}
     return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
@@ -98,7 +101,10 @@ class Folder(Struct, frozen=True):
     path: str
     """The path below out/<cluster>/, for example kueue/queues."""
     title: str
-    """What the folder has, in the table of sync waves. With the wave of the chart: "<chart> and its <title>"."""
+    """What the folder contains, as words in the table of sync waves.
+
+    In the wave of the chart: "<chart> and its <title>".
+    """
     wave: int
     """The sync wave of the folder's Application, after the wave of the chart that defines the folder's kinds."""
     is_protected: bool = False
@@ -146,7 +152,10 @@ class Component(Struct, frozen=True, kw_only=True):
     title: str
     """The name in a sentence of the README, for example "Kueue" or "the GPU Operator"."""
     section: Path
-    """The section of the spec for which a cluster needs the component. READMEs list components in this order."""
+    """The section of the spec because of which a cluster needs the component.
+
+    READMEs list components by this section.
+    """
     wave: int
     """The sync wave of the chart's Application, one of the waves above."""
     artifacts: Callable[[Cluster], Iterator[Artifact]] | None
@@ -154,12 +163,12 @@ class Component(Struct, frozen=True, kw_only=True):
     is_needed: Callable[[Cluster], bool]
     """Returns whether a cluster needs the component."""
     may_need_refresh: bool
-    """Whether the Application can stay Progressing after its sync, until the next comparison, because of its CRDs."""
+    """Whether CRDs can keep the Application Progressing after its sync, until the next comparison by Argo CD."""
     keeps_definitions: bool
     """Whether the chart's templates contain CRDs, not only its folder crds/. Argo CD then prunes nothing.
 
-    Argo CD prunes a CRD only if it tracks resources by label, or if the template has a namespace. A deleted CRD deletes
-    all objects of its kind, so Argo CD may not delete it in these cases either.
+    Argo CD prunes a CRD only if it tracks resources by label, or if the template has a namespace. The deletion of a CRD
+    deletes all objects of its kind. So Argo CD must not delete a CRD in these cases either.
     """
     chart_cluster_kinds: tuple[Kind, ...]
     """Cluster-scoped kinds of the objects that the chart renders, hooks included.
@@ -178,7 +187,7 @@ class Component(Struct, frozen=True, kw_only=True):
     ignored: tuple[Body, ...]
     """Entries of ignoreDifferences: fields of the chart's objects that controllers write."""
     reasons: Mapping[str, str]
-    """Why the cluster needs the Helm values of gpuc, by the path of a value or of a map with values.
+    """Why the cluster needs the Helm values of gpuc. The key is the path of a value, or of a map that contains values.
 
     The README of the cluster shows the reasons if another team installs the chart.
     """
@@ -201,20 +210,24 @@ class Component(Struct, frozen=True, kw_only=True):
     restarts: Restarts | None
     """Which Helm values restart the programs of the chart; None for a chart without programs."""
     hashed_values: Mapping[str, str]
-    """Helm values that are in the hash of each node, in words, by path. Another value replaces all nodes."""
+    """Helm values that are in the hash of each node: a description by path.
+
+    A change of such a value replaces all nodes.
+    """
     chart_labels: ChartLabels | None
     """The labels of the chart's services and pods; None if gpuc does not know them.
 
-    The manifests that lint reads do not contain these services and pods. Without their labels, lint could not tell a
-    monitor that selects them from a monitor that selects nothing."""
+    The manifests that lint reads do not contain these services and pods. Without their labels, lint could not
+    distinguish a monitor that selects them from a monitor that selects nothing.
+    """
     device_plugin: DevicePlugin | None
     """The device plugin that the chart installs."""
     config_maps: tuple[ConfigMapValue, ...]
     """The Helm values that name a ConfigMap."""
     ready_check: ReadyCheck | None
-    """How an engineer checks that the objects of the component are ready; None if it has no objects with a status."""
+    """How an engineer checks that the component's objects are ready; None if none of the objects has a status."""
     preparation: Preparation | None
-    """The chapter about what the component needs from outside; None if other chapters have all that it needs."""
+    """The chapter about what the component needs from outside of the output; None if other chapters name everything."""
     chapter: Chapter | None
     """The chapter in the README of a cluster that needs the component."""
     member_rights: tuple[PolicyRule, ...]
@@ -223,13 +236,16 @@ class Component(Struct, frozen=True, kw_only=True):
     Members have rights on the kinds of `kueue.frameworks` without this field.
     """
     auditor_rights: tuple[PolicyRule, ...]
-    """Rules of the role of auditors, about the kinds of the chart, as for member_rights."""
+    """Rules of the role of auditors about the kinds of the chart, also in clusters without the chart."""
     rehearsal: Rehearsal | None
-    """What `gpuc rehearse` runs of the chart. None if it runs nothing, and installs the definitions from the tables."""
+    """The program of the chart that `gpuc rehearse` runs.
+
+    None if the rehearsal runs no program of the chart, and installs the definitions from gpuc's tables.
+    """
     needs: Needs
     """What the program of the chart needs from outside of the output, because of its Helm values."""
     calls: Calls | None
-    """The connections of the chart's programs to pods of tenants; None if they open none."""
+    """The connections of the chart's programs to pods of tenants; None if the programs open no such connections."""
 
     @property
     def folder(self) -> File:
@@ -265,16 +281,16 @@ def components() -> tuple[Component, ...]:
 
 
 def components_on(substrates: Collection[str] | None) -> tuple[Component, ...]:
-    """Returns the components that clusters can have, in sync order.
+    """Returns the components that clusters on some substrates can have, in sync order.
 
-    substrates: the folders of the substrates of these clusters; None for all substrates.
+    substrates: the names of the folders in gpuc.substrates, for example "eks"; None for all substrates.
     """
     everywhere = substrates is None
     return tuple(row for row in components() if everywhere or substrate_folder(row.folder) in ("", *(substrates or ())))
 
 
 def component_named(name: str) -> Component | None:
-    """Returns a component; None for another chart, for example one that a spec adds."""
+    """Returns the component with a name; None for other charts, for example charts that a spec adds."""
     return next((component for component in components() if component.name == name), None)
 
 

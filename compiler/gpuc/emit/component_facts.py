@@ -1,4 +1,4 @@
-"""Types of what a component answers about its chart: restarts, labels, and devices of nodes."""
+"""Types of the facts that a component has about its chart: restarts, labels, and devices of nodes."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
@@ -54,13 +54,13 @@ class Chapter(Struct, frozen=True):
     """A chapter of the README of a cluster: the template chapter.md.j2 beside the component."""
 
     after: Literal["checks", "quotas"]
-    """What it follows: the checks of the cluster, or the chapter that explains how GPUs are counted."""
+    """After which chapter it comes: the checks of the cluster, or the chapter that explains how GPUs are counted."""
     values: Callable[[Cluster], dict[str, object]]
-    """Returns variables of the template, in addition to those of the README."""
+    """Returns variables of the template, in addition to the variables of the README."""
 
 
 class Preparation(Struct, frozen=True):
-    """What an engineer prepares before a cluster can have a component: a chapter before the first sync."""
+    """A chapter of the README: what an engineer prepares before the first sync, because a component needs it."""
 
     place: int
     """The place among the chapters of `gpuc.emit.prerequisites`."""
@@ -92,7 +92,7 @@ class PartialRestart(Struct, frozen=True):
 
 
 class Restarts(Struct, frozen=True):
-    """Which Helm values are in pods, so that programs restart with them, and what happens meanwhile.
+    """Which Helm values restart the programs of a chart, and what happens during the restart.
 
     Values are the paths of values or of maps with values, for example "rbac" or "driver.manager.image".
     """
@@ -100,7 +100,7 @@ class Restarts(Struct, frozen=True):
     in_pods: tuple[str, ...] | None
     """The values that are in pods; None for all values."""
     in_no_pod: tuple[str, ...]
-    """The values that are in no pod of the component, though their map is in one."""
+    """The values that are in no pod of the component, although other values of the same map are in a pod."""
     partial: tuple[PartialRestart, ...]
     effect: Callable[[Body], str]
     """Returns what happens while the programs restart, for the Helm values after the change."""
@@ -158,9 +158,12 @@ class InstalledChart(Struct, frozen=True):
 
 
 Needs = Callable[[InstalledChart], Iterator[tuple[str, Path]]]
-"""Yields ids of things outside of the output, for example "system-nodes", with the path in the Helm values."""
+"""A function.
+
+It yields ids of things outside of the output, such as "system-nodes", each with a path in Helm values.
+"""
 
 
 def nothing(chart: InstalledChart) -> Iterator[tuple[str, Path]]:
-    """Yields no need of a chart."""
+    """Yields nothing: the chart needs nothing from outside of the output."""
     return iter(())

@@ -1,4 +1,7 @@
-"""All emitters of a cluster, in their order. Records of components load without them."""
+"""All emitters of a cluster, in their order.
+
+Modules that need only the records of components do not import this module.
+"""
 
 from collections.abc import Iterator
 

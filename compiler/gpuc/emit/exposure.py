@@ -1,4 +1,4 @@
-"""What the policies `exposure` and `exposure-annotations` allow: the facts of the spec and of the annotations."""
+"""What the policies `exposure` and `exposure-annotations` allow: values that the spec grants, and known annotations."""
 
 from collections.abc import Collection
 from typing import Any
@@ -8,16 +8,16 @@ from gpuc.model import Cluster, Namespace
 from gpuc.objects.object_set import grouped
 
 INTERNET = ("internet-facing", "false")
-"""Values of the annotations scheme and internal with which a load balancer is reachable from the internet."""
+"""Values of the annotations `scheme` and `internal` that make a load balancer reachable from the internet."""
 _LISTS = {
     "hosts": "hosts", "classes": "classes", "groups": "groups", "gateways": "gateways", "certificates": "certificates",
     "issuers": "issuers", "addresses": "addresses", "externalNames": "external_names",
 }  # fmt: skip
-"""The lists of `exposed` whose values objects may have, with the names of the attributes."""
+"""The lists of `exposed` whose values objects may have, each with the name of the attribute in the model."""
 
 
 FIELDS = ("hosts", "gateways", "classes", "addresses", "issuers", "externalNames")
-"""The lists with values of fields. The policy `exposure` reads them in this order."""
+"""The lists of `exposed` with values for fields of objects. The policy `exposure` reads the lists in this order."""
 
 
 def granted_values(namespace: Namespace) -> dict[str, list[str]]:

@@ -1,7 +1,7 @@
 """A gang as a JobSet: the pods of a training run that start together, and that start again together.
 
-A Job that replaces single pods leaves the other ranks in NCCL until its timeout. Here one lost pod ends the Job, and
-the JobSet starts all pods again from the last checkpoint.
+If a Job replaces a single pod, the ranks of the other pods wait in NCCL until the timeout of NCCL. With a JobSet, one
+lost pod ends the Job, and the JobSet starts all pods again from the last checkpoint.
 """
 
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ from gpuc.model.tenant import Run
 from gpuc.model.time_limits import pods_ready_minutes
 
 NODE = "node"
-"""The name of the replicated job and of its container: those that Kubeflow Trainer expects.
+"""The name of the replicated job and of its container. Kubeflow Trainer expects this name.
 
 Source: kubeflow/trainer v2.3.0 pkg/constants/constants.go (Node), pkg/webhooks/trainingruntime_webhook.go
 """
@@ -28,7 +28,7 @@ ASK_SECONDS = 300
 """The longest wait for a checkpoint that a pod asks for. The ranks of a gang that lost a node do not answer, and the
 new gang starts after the wait."""
 _REQUEST = "/dev/shm/checkpoint-requested"
-"""The file with which a pod that ends asks its ranks for a checkpoint."""
+"""The file that a pod creates when it ends, to ask its ranks for a checkpoint."""
 
 
 def job_set(template: Template, run: Run | None, environment: Mapping[str, str], labels: Mapping[str, str]) -> Body:
@@ -142,10 +142,10 @@ def wait_for_nodes(template: Template) -> dict[str, str]:
 
 
 def gang_manifest(template: Template, api: str, kind: str, spec: Body, command: str) -> Manifest:
-    """Returns the template of a gang that a controller other than that of Jobs runs.
+    """Returns the template of a gang that another controller than the Job controller of Kubernetes runs.
 
     Args:
-        command: how users set the command and the number of nodes, a sentence of the usage.
+        command: a sentence of the usage that explains how users set the command and the number of nodes.
     """
     file = template.cluster.out(f"workloads/{template.name}.{kind.lower()}.yaml")
     usage = {USAGE: f"{template.usage('whole')} {command}"}

@@ -59,10 +59,11 @@ def _job(template: Template) -> Body:
 
 
 def _failure_rules(template: Template) -> list[Body]:
-    """Returns the rules for pods that failed. The first rule that matches applies, and other failures count.
+    """Returns the rules for pods that failed.
 
-    The loss of a node does not count. A pod that gets SIGTERM without the condition DisruptionTarget was deleted, for
-    example by the autoscaler at the end of the grace period of a node.
+    The first rule that matches applies. Failures without a matching rule use up a retry. The loss of a node does not. A
+    pod that gets SIGTERM without the condition DisruptionTarget was deleted, for example by the autoscaler at the end
+    of the grace period of a node.
 
     Source: kubernetes/kubernetes v1.35.4 pkg/controller/job/pod_failure_policy.go
     """
@@ -86,7 +87,7 @@ def _retries(template: Template) -> Body:
 
 
 def pod_metadata(template: Template) -> Body:
-    """Returns the annotations of the pods: those that keep a node, and the topology level that Kueue prefers."""
+    """Returns the annotations of the pods: annotations that keep the node running, and the topology level for Kueue."""
     annotations = dict(template.pool.scaling.run_annotations) if template.pool.scaling else {}
     levels = template.pool.spec.topology
     if levels:

@@ -43,7 +43,10 @@ def with_metadata(cluster: Cluster, artifacts: Iterable[Artifact]) -> list[Artif
 
 
 def _with_metadata(manifest: Manifest, sections: Mapping[Path, Spec | Pool | Tenant]) -> Manifest:
-    """Returns the object with the labels and annotations of sections, of the first section that has a key."""
+    """Returns the object with labels and annotations of the spec.
+
+    If sections have the same key, the first section applies.
+    """
     texts: dict[str, dict[str, str]] = {"labels": dict(manifest.labels), "annotations": dict(manifest.annotations)}
     overrides = dict(manifest.overrides)
     for path, section in sections.items():

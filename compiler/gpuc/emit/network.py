@@ -27,7 +27,7 @@ _HTTPS = (Port(port=443),)
 
 
 class _Destination(Struct, frozen=True):
-    """A service that pods reach at its addresses or, with some engines, only as an entity."""
+    """A service that pods connect to. A policy names its addresses or, with some engines, an entity of Cilium."""
 
     name: str
     """The name of the policy that allows the destination."""
@@ -122,7 +122,8 @@ def _dns(cluster: Cluster, tenant: Tenant, namespace: Namespace) -> PolicyPart:
     """Returns the policy for DNS: the pods of kube-dns, and the pods of the DNS cache if Cilium redirects DNS to them.
 
     Where pods may connect to host names, Cilium's DNS proxy reads the answers, from which Cilium learns the addresses.
-    There is no NetworkPolicy besides: a rule without layer 7 makes the layer 7 part of the same ports ineffective.
+    There is then no NetworkPolicy for DNS: a rule without layer 7 would make the layer 7 rule for the same ports
+    ineffective.
 
     Source: cilium/cilium v1.20.2 Documentation/network/kubernetes/local-redirect-policy.rst, Node-local DNS cache;
     Documentation/security/policy/layer7.rst, DNS Policy and IP Discovery

@@ -1,8 +1,8 @@
-"""Policies of the connections that a tenant declares: network.egress, network.internet and network.ingress.
+"""Policies for the connections that a tenant declares in `network.egress`, `network.internet` and `network.ingress`.
 
 Entries with the same peers become rules of one policy. The name of the policy depends only on its peers and pods, so
-that the order of the entries has no effect, and a further entry with other peers changes no policy that exists. It does
-not depend on the ranges of health checks, so that a change of these ranges does not replace the policy.
+that the order of the entries has no effect, and a further entry with other peers changes no policy that exists. The
+name does not depend on the ranges of health checks, so that a change of these ranges does not replace the policy.
 """
 
 from collections.abc import Iterable, Iterator

@@ -28,7 +28,7 @@ class PolicyPart(Struct, frozen=True):
     pods: Mapping[str, str] = field(default_factory=dict)
     """The labels of the pods that have the policy; empty for all pods."""
     is_cilium: bool = False
-    """Whether the rules are those of a CiliumNetworkPolicy."""
+    """Whether the rules have the form of a CiliumNetworkPolicy."""
 
     def manifest(self, file: str, namespace: Namespace) -> Manifest:
         """Returns the policy as an object in a namespace."""

@@ -19,15 +19,16 @@ from gpuc.spec.platform import Observability
 
 KIND: Kind = ("monitoring.coreos.com", "AlertmanagerConfig")
 NO_RECEIVER = "none"
-"""The receiver of alerts that no route takes; it sends nothing. The first route must have a receiver."""
+"""The receiver for alerts that match no other route; it sends nothing. The first route must have a receiver."""
 _SUMMARIES = '{{ range .Alerts }}{{ .Labels.severity }}: {{ .Annotations.summary }}{{ "\\n" }}{{ end }}'
 
 
 def notification_spec(cluster: Cluster, notify: Notify) -> Body:
     """Returns the spec of the AlertmanagerConfig.
 
-    The first route takes only the alerts of gpuc and of this cluster: with the strategy None, the operator gives it all
-    alerts of the Alertmanager. The operator also sets `continue`, so other routes of the Alertmanager still apply.
+    The first route takes only the alerts of gpuc and of this cluster: with the matcher strategy None, the first route
+    gets all alerts of the Alertmanager. The operator also sets `continue`, so other routes of the Alertmanager still
+    apply.
     """
     return {
         "receivers": [
@@ -87,7 +88,7 @@ def _routes(cluster: Cluster, routes: Collection[Route]) -> Iterator[Body]:
 
 
 def _tenant_routes(cluster: Cluster, tenant: Tenant, route: Route) -> Iterator[Body]:
-    """Yields a route for each label by which alerts name the tenant: its namespaces, and the queues it shares not."""
+    """Yields the routes of a tenant: for alerts with its namespaces, and for alerts with queues of only this tenant."""
     queues = [queue for queue in tenant.queues if queue.tenant_names == (tenant.name,)]
     values = {
         "namespace": [namespace.name for namespace in tenant.namespaces],

@@ -51,7 +51,7 @@ _OPTION = "has(request.options) && request.options != null && has(request.option
 
 
 def pod_deletion(cluster: Cluster, origins: dict[str, Path], sync_wave: int) -> Iterator[Manifest]:
-    """Yields the policies and their bindings, if the cluster has tenants.
+    """Yields the two policies about deletions and their bindings, if the cluster has tenants.
 
     Args:
         origins: the paths in the spec that configure the policies gpu-quota and owned-workloads, by their names.

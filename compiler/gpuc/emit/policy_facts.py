@@ -82,7 +82,7 @@ def _namespace_pools(_: Cluster, tenant: Tenant) -> list[dict[str, Any]]:
 
 
 def _namespace_parts(_: Cluster, tenant: Tenant) -> list[dict[str, str]]:
-    """Returns the pools without GPUs of which a namespace has a part, with the PriorityClass of the pods there."""
+    """Returns the pools without GPUs on which a namespace has a quota, and the PriorityClass of pods on each pool."""
     return [
         {"namespace": namespace.name, "pool": quota.pool.name, "priorityClass": quota.pool.priority_class}
         for namespace in tenant.namespaces

@@ -50,7 +50,7 @@ TRAINING_RUNTIME: Kind = ("trainer.kubeflow.org", "TrainingRuntime")
 """The kind of the training runtimes in tenants/."""
 VOLUME: Kind = ("", "PersistentVolume")
 CLAIM: Kind = ("", "PersistentVolumeClaim")
-"""The kinds of the volumes of namespaces in tenants/."""
+"""The kind of the volume claims of namespaces in tenants/."""
 
 SERVICE_ACCOUNT: Kind = ("", "ServiceAccount")
 """The kind of ServiceAccounts with IAM roles in tenants/."""

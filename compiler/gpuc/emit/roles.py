@@ -29,14 +29,18 @@ VIEW, EDIT, ADMIN, ROUTES, AUDITED = (
     )
     for name in ("view", "edit", "admin", "routes", "audited")
 )
-"""The rules of all roles; those that edit and admin, admin, edit and admin with Gateways, and auditors have besides."""
+"""Lists of rules.
+
+All roles have VIEW. In addition, `edit` and `admin` have EDIT; `admin` has ADMIN; `edit` and `admin` have ROUTES in
+namespaces with `exposed.gateways`; auditors have AUDITED.
+"""
 
 AUDITOR = "gpuc-auditor"
 AUDITORS_FILE = "tenants/auditors.rbac.yaml"
 """The path below out/<cluster>/. The name of a tenant contains no dot, so that no file of a tenant has this path."""
 
 _DATA = ("pods/log",)
-"""Resources of the role view of members that are no objects, but data of a tenant: what its programs print."""
+"""Resources of the role `view` that contain data of a tenant, not objects: the output of its programs."""
 
 
 def member_roles(cluster: Cluster, tenant: Tenant, namespace: Namespace, file: str) -> Iterator[Manifest]:
@@ -53,8 +57,9 @@ def member_roles(cluster: Cluster, tenant: Tenant, namespace: Namespace, file: s
 def auditors(cluster: Cluster) -> Iterator[Manifest]:
     """Yields the ClusterRole of the auditors, and the ClusterRoleBinding for their groups.
 
-    Argo CD prunes both objects after `auditors` was removed from the spec, as it prunes the roles of members. They are
-    in the Application of the tenants: the objects of an Application that leaves the output stay in the cluster.
+    Argo CD prunes both objects after `auditors` was removed from the spec, as Argo CD prunes the roles of members. Both
+    objects belong to the Application of the tenants. In an Application of their own they would stay in the cluster:
+    Argo CD does not delete the objects of an Application that leaves the output.
     """
     spec = cluster.spec.auditors
     if spec is None:
@@ -103,7 +108,10 @@ def _rules(cluster: Cluster, namespace: Namespace, role: Role) -> Iterator[Polic
 
 
 def _view() -> list[PolicyRule]:
-    """Returns the rules of all roles. They do not depend on the cluster, so that a component changes no role."""
+    """Returns the rules that all roles have.
+
+    The rules are the same in all clusters, so a new component changes no role.
+    """
     return sorted(chain(VIEW, *(component.member_rights for component in components())))
 
 

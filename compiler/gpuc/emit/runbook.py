@@ -13,9 +13,9 @@ _LABEL = re.compile(r"\{\{ \$labels\.(\w+) \}\}")
 _DOMAIN = re.compile(r"^\w+_(?:sh|io|dev|com)_")
 """The domain in a label that was a label of a node."""
 _WORDS = {"gpu": "N", "hostname": "NODE"}
-"""The words for labels whose names say little to a reader."""
+"""The words that the runbook writes for labels whose names are hard to understand."""
 _PARTS = (("Meaning", "loss"), ("Look", "details"), ("Do", "remedy"), ("Stop", "stop"))
-"""The parts of a section, and the texts of an alert that they have."""
+"""The headings in the section of an alert, each with the attribute of `Alert` that has the text."""
 _SECTION = "the section Replace a broken node in the README of the cluster"
 _LINK = "[Replace a broken node](README.md#replace-a-broken-node)"
 
@@ -60,7 +60,7 @@ def _when(rules: list[Alert]) -> str:
 
 
 def _for_people(text: str) -> str:
-    """Returns a text in which labels are words, not variables of Prometheus' templates, and a section is a link."""
+    """Returns a text for people: words replace Prometheus' variables, and the names of sections become links."""
     return _LABEL.sub(
         lambda label: _WORDS.get(label[1], _DOMAIN.sub("", label[1]).upper()), text.replace(_SECTION, _LINK)
     )

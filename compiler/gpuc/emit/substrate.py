@@ -1,4 +1,4 @@
-"""What the substrate of a cluster adds to the output and to the README of the cluster.
+"""What the substrate of a cluster (the place where it lives) adds to the output and to the README of the cluster.
 
 Each folder of gpuc.substrates has a module output.py with the variable OUTPUT. There is no central list.
 """
@@ -30,7 +30,7 @@ class SubstrateOutput(Struct, frozen=True, kw_only=True):
     cluster_name: Callable[[Cluster], str]
     """Returns the name of the Kubernetes cluster for the engineers who use it."""
     endpoints: str
-    """What the ranges of `network.endpointCidrs` belong to."""
+    """What has the addresses in `network.endpointCidrs`, as words for messages."""
     texts: Callable[[Cluster], Mapping[str, str]]
     """Returns the variables of the texts of prerequisites."""
     values: Callable[[Cluster], Mapping[str, object]]
@@ -44,7 +44,7 @@ class SubstrateOutput(Struct, frozen=True, kw_only=True):
     pool_label: str
     """The node label that exactly the nodes of pools have. Controllers run on other nodes."""
     labels_by_rules: bool
-    """Whether node feature discovery gives the nodes of pools their labels and taints."""
+    """Whether Node Feature Discovery sets the labels and taints of the nodes of pools."""
     machines: str
     """The kind of the objects that show the nodes, for kubectl."""
     nodes_metric: Callable[[Cluster], str]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def render(folder: Path, template: str, /, *more: Path, **values: object) -> str:
-    """Renders a template in a folder, which can extend templates in more folders.
+    """Renders a template in a folder. The template can extend templates in further folders.
 
     The filter `shell` quotes values for the shell.
 

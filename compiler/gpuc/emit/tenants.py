@@ -103,9 +103,10 @@ def _quota(cluster: Cluster, namespace: Namespace, file: str) -> Manifest:
 
 
 def _priority_classes(cluster: Cluster) -> Iterator[Manifest]:
-    """Yields the PriorityClasses of pools without GPUs that ResourceQuotas count, and those of priorities of pods.
+    """Yields the PriorityClasses of pools without GPUs that ResourceQuotas count, and of the priorities of pods.
 
-    The value 0 is the priority of pods without a PriorityClass: the class of a pool changes no order.
+    The PriorityClass of a pool has the value 0, which pods without a PriorityClass also have. So it does not change the
+    order of pods.
     """
     for name, priority in cluster.spec.priorities.items():
         if priority.pods:
@@ -126,8 +127,9 @@ def _priority_classes(cluster: Cluster) -> Iterator[Manifest]:
 def _part_quotas(cluster: Cluster, namespace: Namespace, file: str) -> Iterator[Manifest]:
     """Yields the ResourceQuotas of pods with the PriorityClass of a pool, and of all other pods of the namespace.
 
-    Without the last one, pods on GPU nodes could use the cores that the namespace has on another pool. With the scope
-    PriorityClass, a ResourceQuota can have only pods, cpu and memory, so `gpuc` counts the disk of all pods together.
+    Without the ResourceQuota of all other pods, pods on GPU nodes could use the cores that the namespace has on another
+    pool. With the scope PriorityClass, a ResourceQuota can have only pods, cpu and memory, so `gpuc` counts the disk of
+    all pods together.
 
     Source: kubernetes/kubernetes v1.35.4 pkg/apis/core/helper/helpers.go (IsResourceQuotaScopeValidForResource)
     """
@@ -139,10 +141,11 @@ def _part_quotas(cluster: Cluster, namespace: Namespace, file: str) -> Iterator[
 
 
 def _no_system_pods(cluster: Cluster, tenant: Tenant, namespace: Namespace, file: str) -> Manifest:
-    """Returns the ResourceQuota that refuses pods with the priority of system components, or with a foreign class.
+    """Returns the ResourceQuota that refuses pods with certain PriorityClasses.
 
-    A pod with the first preempts Kueue and the pods of other tenants. The second are the PriorityClasses of pools of
-    which the namespace has no quota. Policies also refuse these pods, but a policy can be at the stage warn.
+    A pod with a PriorityClass of system components would preempt Kueue and the pods of other tenants. The PriorityClass
+    of a pool is refused if the namespace has no quota of the pool. Policies also refuse these pods, but a policy can be
+    at the stage warn.
     """
     foreign = [pool.priority_class for pool in cluster.pools if pool.priority_class not in ("", *namespace.parts)]
     allowed = cluster.priorities_of(tenant.name)
@@ -176,10 +179,10 @@ def _default_requests(namespace: Namespace, file: str) -> Manifest:
 
 
 def _service_accounts(tenant: Tenant, namespace: Namespace, file: str) -> Iterator[Manifest]:
-    """Yields the ServiceAccounts with roles in the cloud, which finds the role of a pod by namespace and name.
+    """Yields the ServiceAccounts with roles in the cloud.
 
-    A ServiceAccount is not protected from pruning: it contains nothing, and its pods lose the role when it leaves the
-    spec.
+    The cloud finds the role of a pod by the namespace and the name of its ServiceAccount. A ServiceAccount is not
+    protected from pruning: it contains no data, and its pods lose the role when the ServiceAccount leaves the spec.
     """
     for name, account in namespace.spec.service_accounts.items():
         path: Path = (*namespace.path, "serviceAccounts", name)

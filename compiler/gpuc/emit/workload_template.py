@@ -24,7 +24,7 @@ class Place(Struct, frozen=True):
 
     namespace: str = "default"
     team: str = "team"
-    """A part of the image name: the name of the tenant."""
+    """The name of the tenant, which is a part of the image name."""
     tenant: Tenant | None = None
     """None in a cluster without tenants."""
     pod_security: str = "privileged"
@@ -132,5 +132,5 @@ class Template(Struct, frozen=True):
         return {"volumes": [{"name": "shm", "emptyDir": shm}]}
 
     def usage(self, kind: Literal["gang", "job", "server", "train", "whole"], **values: int) -> str:
-        """Returns the instructions for the use of the template, with values of the texts about a kind."""
+        """Returns the instructions for the use of the template. The texts depend on the kind of the object."""
         return " ".join(render(Path(__file__).parent, "usage.j2", template=self, kind=kind, **values).split())

@@ -1,4 +1,4 @@
-"""Workload templates: for each pool a Job or a Deployment that its quota counts, and that passes all policies."""
+"""Workload templates: for each pool a Job or a Deployment that a quota counts and that passes all policies."""
 
 from collections.abc import Iterator
 

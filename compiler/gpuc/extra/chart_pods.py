@@ -40,7 +40,7 @@ def chart_findings(cluster: Cluster, artifacts: Sequence[Artifact]) -> Iterator[
 
 
 def _refusals(values: dict[str, Any], nodes: Sequence[NodeGroup]) -> Iterator[tuple[Path, Refusal]]:
-    """Yields the path of each value that leaves pods without a node; an empty path for missing tolerations."""
+    """Yields the path of each Helm value with which no node takes the pods; an empty path for missing tolerations."""
     adds_tolerations = QUEUE_LABEL in str(values)  # Kueue adds those of the flavor
     has_tolerations = False
     for path, pod, key in _pods(values):

@@ -1,7 +1,7 @@
 """Checks the objects that users write together with the objects of gpuc.
 
-The checks are the checks of `gpuc lint`. A finding about an object of gpuc is reported if the objects of users cause
-the finding: if the objects of gpuc alone do not have it.
+The checks are the checks of `gpuc lint`. A finding about an object of gpuc is reported only if the objects of users
+cause the finding: the same check of gpuc's objects alone does not give the finding.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -31,7 +31,7 @@ _SECONDARY_NETWORKS = ("NetworkAttachmentDefinition", "UserDefinedNetwork", "Clu
 
 
 def duplicates(artifacts: Iterable[Artifact], manifests: Iterable[Manifest]) -> Iterator[Finding]:
-    """Yields a finding for each object that gpuc emits too, that an Application creates, or that is there twice.
+    """Yields a finding for each user's object that gpuc or an Application also creates, or that exists twice.
 
     Args:
         artifacts: the artifacts of gpuc.
@@ -109,10 +109,10 @@ def _unevaluated(manifests: Sequence[Manifest]) -> Iterator[Finding]:
 def _checks(
     own: ObjectSet, manifests: Sequence[Manifest], *, is_complete: bool
 ) -> Iterator[tuple[ObjectFinding, Finding]]:
-    """Yields the findings of the checks on complete input, or of the checks whose objects may exist elsewhere.
+    """Yields the findings of checks. Checks that need all objects of a cluster run only if the input is complete.
 
-    Secrets and the objects of charts are not in the output, so a reference to them is no mistake. Each finding comes
-    without and with its position.
+    Secrets and the objects of charts are not in the output, so a reference to them is no mistake. Each finding is a
+    pair: the finding about the object, and the finding with its position in a file.
 
     Args:
         own: the objects of gpuc.

@@ -1,4 +1,4 @@
-"""The objects that users write, in the stages of a compile: read, applied by Argo CD, and checked with all objects.
+"""The objects that users write, in the stages of a compile: read, emit Applications, and check.
 
 A cluster without manifests does not import the modules that read and check them.
 """
@@ -69,7 +69,7 @@ class UserObjects:
         return list(duplicates(artifacts, self.manifests))
 
     def findings(self, artifacts: "Sequence[Artifact]") -> list[Finding]:
-        """Returns the findings of all checks of charts and objects, about those of users and what they cause.
+        """Returns the findings about users' charts and objects, and about objects of gpuc because of them.
 
         Args:
             artifacts: the artifacts of gpuc.

@@ -14,8 +14,10 @@ NOT_IN_BODY = frozenset(("apiVersion", "kind", "metadata", "status"))
 Kind = tuple[str, str]
 """API group and kind; the core group is the empty string."""
 Overrides = Mapping[Path, Path]
-"""The values that users set with labels, annotations, patches and Helm values: paths of the merged spec, by path in the
-object or values."""
+"""The values that users set with labels, annotations, patches and Helm values.
+
+The key is the path in the object or in the Helm values; the value is the path in the merged spec.
+"""
 RunsOn = Literal["system nodes", "pool nodes", "GPU nodes", "EFA nodes"]
 """The nodes for the pods of a chart: the system nodes, or all nodes with GPUs or EFA, also before they are ready."""
 

@@ -35,7 +35,9 @@ class OutputFile(Struct, dict=True):
 
     @cached_property
     def content(self) -> str:
-        """The form and the data as JSON, without the brackets of the list. It decides about the rendered text.
+        """The form and the data as JSON, without the brackets of the list.
+
+        Files with the same content have the same rendered text.
 
         Raises:
             ValueError: when the data is not JSON, for example because of a number that is not finite.

@@ -1,4 +1,4 @@
-"""Data that gpuc cannot write as YAML so that all tools read the same data."""
+"""Finds data that gpuc cannot write as YAML in a form that all tools read in the same way."""
 
 import re
 from collections.abc import Iterator
@@ -43,7 +43,7 @@ def unprintable(value: Any, *, allows_null: bool = False, path: Path = ()) -> It
 
 
 def text_problem(text: str) -> str:
-    """Returns why YAML parsers do not read a text as gpuc writes it; an empty string if all parsers read the text."""
+    """Returns why some YAML parsers would change a text; an empty string if all parsers read the text correctly."""
     if match := _UNREADABLE.search(text):
         return f"the text contains the character U+{ord(match[0]):04X}, which YAML parsers drop or refuse"
     is_suspect = _SUSPECT.match(text) and not _YAML11.fullmatch(text)

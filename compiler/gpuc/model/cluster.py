@@ -60,7 +60,7 @@ class Cluster(Struct, frozen=True, dict=True):
     user_manifests: tuple[Manifest, ...] = ()
     """The objects that users wrote in manifests/."""
     object_owners: tuple[str, ...] = ()
-    """Who has objects in manifests/: names of tenants, and an empty text for the platform."""
+    """The owners of the objects in manifests/: names of tenants, and an empty text for the platform."""
 
     @property
     def network(self) -> ClusterNetwork:
@@ -98,7 +98,10 @@ class Cluster(Struct, frozen=True, dict=True):
 
     @property
     def datapath(self) -> "Mapping[str, DatapathFact]":
-        """What the network policy engine matches, by subject. Engines without verified facts have no facts."""
+        """What the network policy engine matches, by subject (the other end of a connection).
+
+        Empty for an unverified engine.
+        """
         return self.catalog.datapaths.get(self.network.policy_engine, {})
 
     @property
@@ -132,13 +135,13 @@ class Cluster(Struct, frozen=True, dict=True):
 
     @cached_property
     def brought_controllers(self) -> dict[str, str]:
-        """The ServiceAccount as namespace/name of the controller of each framework that a component installs."""
+        """The ServiceAccounts of controllers that components install, as "namespace/name", by framework of Kueue."""
         rows = ((row.namespace, *account) for row in self.components.values() for account in row.frameworks.items())
         return {framework: f"{namespace}/{account}" for namespace, framework, account in rows}
 
     @property
     def controller_accounts(self) -> dict[str, str]:
-        """The ServiceAccounts of controllers by framework, if they are not those of upstream's manifests."""
+        """The ServiceAccounts of controllers by framework, if they differ from the names in upstream's manifests."""
         return {**self.brought_controllers, **{str(name): user for name, user in self.spec.kueue.controllers.items()}}
 
     def priorities_of(self, tenant: str) -> list[str]:
@@ -162,7 +165,10 @@ class Cluster(Struct, frozen=True, dict=True):
 
     @property
     def namespaces(self) -> Iterator[tuple[Tenant, Namespace]]:
-        """The namespaces of all tenants, each with its tenant, in the order of the spec, up to one that is unknown."""
+        """The namespaces of all tenants, each with its tenant, in the order of the spec.
+
+        Ends at an unknown tenant or namespace.
+        """
         return ((tenant, namespace) for tenant in self.tenants for namespace in tenant.namespaces)
 
     @property
@@ -235,7 +241,10 @@ class Cluster(Struct, frozen=True, dict=True):
 
 
 def once_for_each_cluster(reader: Callable[[Cluster], T]) -> Callable[[Cluster], T]:
-    """Decorates a function so that it reads each cluster once. Its callers do not change the result."""
+    """Decorates a function of a cluster: the function runs once for each cluster.
+
+    Callers must not change its result.
+    """
 
     @wraps(reader)
     def result(cluster: Cluster) -> T:

@@ -22,9 +22,9 @@ class GpuPool(Pool, frozen=True, kw_only=True, dict=True):
     def portions(self) -> dict[str, Amounts]:
         """Resources for one GPU, MIG slice or GPU share, by its resource name. The GPU resource is included.
 
-        CPU, memory and ephemeral storage are rounded down: of a GPU to full cores and GiB, because the kubelet can pin
-        only full cores; of a slice or share to 100m and GiB, because a node has so many that full cores would waste
-        many cores.
+        CPU, memory and ephemeral storage are rounded down. For a GPU they are rounded to full cores and GiB, because
+        the kubelet can pin only full cores. For a slice or share they are rounded to 100m and GiB: a node has many
+        slices or shares, so full cores would waste many cores.
         """
         if self.sharing.kind != "mig":
             whole = self.sharing.kind == "exclusive"

@@ -38,7 +38,10 @@ def _search(instances: Sequence[MigProfile], taken: frozenset[int], units: int) 
 
 
 def why_impossible(layout: Mapping[str, int], profiles: MigProfileSet) -> str:
-    """Returns the message about a layout that does not fit: what each profile takes, and smaller layouts that fit."""
+    """Returns why a layout does not fit on one GPU, as a message.
+
+    The message has the number of placement units and the start positions of each profile, and smaller layouts that fit.
+    """
     instances = ", ".join(f"{count} x {name}" for name, count in layout.items())
     taken = ", ".join(_taken(profiles.profiles[name]) for name in layout)
     actual = f"{instances} do not fit on one {profiles.gpus[0]} with {profiles.placement_units} placement units"
@@ -60,7 +63,10 @@ def _taken(profile: MigProfile) -> str:
 
 
 def _fitting(layout: Mapping[str, int], profiles: MigProfileSet) -> list[dict[str, int]]:
-    """Returns the largest layouts that fit and have fewer instances of only one profile."""
+    """Returns layouts that fit on one GPU.
+
+    Each differs from the given layout only in one profile, with fewer instances.
+    """
     found = []
     for name, count in layout.items():
         for fewer in range(min(count - 1, profiles.placement_units), -1, -1):

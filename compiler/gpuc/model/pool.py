@@ -43,7 +43,7 @@ class Pool(Struct, frozen=True, kw_only=True, dict=True):
     network_policy_engine: str
     """The program that enforces NetworkPolicies. On some clusters it also provides the pod network."""
     daemonsets: tuple[Daemonset, ...]
-    """DaemonSets that run on the nodes."""
+    """The DaemonSets that run on the nodes of the pool."""
     allocatable_of: Callable[[InstanceType], Amounts]
     """Returns allocatable cpu, memory and ephemeral storage of a node of an instance type. Huge pages are in memory."""
     scaling: Scaling | None
@@ -61,7 +61,7 @@ class Pool(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def keeps_runs(self) -> bool:
-        """Whether no node of the pool drains while a run is on it."""
+        """Whether a node of the pool never drains while a run is on the node."""
         return self.spec.runs is not None if self.scaling is None else self.scaling.keeps_runs
 
     @property
@@ -109,7 +109,7 @@ class Pool(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def counted(self) -> Literal["kueue", "quota"]:
-        """Whether Kueue or ResourceQuotas count the pool."""
+        """Whether Kueue or ResourceQuotas count the resources that pods use on the pool."""
         return self.spec.counted or ("quota" if self.spec.purpose == "inference" else "kueue")
 
     @property
@@ -140,7 +140,7 @@ class Pool(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def inventory(self) -> str:
-        """The nodes, and which of them quotas cannot promise, in words; empty if they can promise all nodes."""
+        """A text with the nodes that exist, and those that quotas cannot promise; empty if quotas can promise all."""
         kinds = {"excluded": self.excluded, "spare" if self.spares == 1 else "spares": self.spares}
         listed = [f"{count} {kind}" for kind, count in kinds.items() if count]
         return f"{self.nodes_max + self.excluded} nodes less {' and '.join(listed)}" if listed else ""
@@ -172,7 +172,7 @@ class Pool(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def judges_user_data(self) -> bool:
-        """Whether a failure of userData is visible on the nodes."""
+        """Whether nodes show that a script in `userData` has failed."""
         return self.image.id in ("al2023", "ubuntu")
 
     @property
@@ -297,7 +297,7 @@ class Pool(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def agent_taints(self) -> tuple[Taint, ...]:
-        """Taints that node agents must tolerate: they make the node ready, and show why it is excluded."""
+        """Taints that node agents must tolerate: agents make a new node ready, and show why a node is excluded."""
         excluded = (Taint(EXCLUDED, "true"),) if self.existing is not None else ()
         return (*self.taints, *self.gpu_taints, *excluded)
 

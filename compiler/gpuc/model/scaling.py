@@ -1,4 +1,4 @@
-"""What the substrate alone knows about the nodes of a pool that come and go."""
+"""Facts that only the substrate has about the nodes of a pool that start and end."""
 
 from collections.abc import Iterator, Mapping
 from typing import Protocol
@@ -19,7 +19,7 @@ class Scaling(Protocol):
 
     @property
     def keeps_runs(self) -> bool:
-        """Whether no node of the pool drains while a run is on it."""
+        """Whether a node of the pool never drains while a run is on the node."""
 
     @property
     def run_annotations(self) -> Mapping[str, str]:
@@ -39,11 +39,17 @@ class Scaling(Protocol):
 
     @property
     def registered(self) -> tuple[str, str]:
-        """The first step of the GPU gate: its name, and what `kubectl wait --for` waits for before taints change."""
+        """The first step of the GPU gate: its name, and the condition for `kubectl wait --for`.
+
+        Taints change after this step.
+        """
 
     @property
     def choices(self) -> Mapping[str, tuple[str, ...]]:
-        """The values of node labels between which the substrate chooses, by label."""
+        """The possible values of node labels whose value the substrate chooses, by label."""
 
     def bought(self, nodes: int) -> Iterator[tuple[int, tuple[Purchase, ...]]]:
-        """Yields numbers of nodes with the purchase options of which one applies, the first choice first."""
+        """Yields numbers of nodes, each with its possible purchase options.
+
+        The substrate uses the first available option.
+        """

@@ -1,4 +1,4 @@
-"""Substrate: the place where a cluster lives, as the model sees it.
+"""Substrate: the place where a cluster lives (`eks` or `on_premises`), with the facts that the model needs.
 
 Each folder of gpuc.substrates has a module substrate.py with the variable SUBSTRATE. There is no central list.
 """
@@ -55,13 +55,13 @@ class Substrate(Struct, frozen=True, kw_only=True):
     zones: Callable[[Spec], tuple[str, ...]]
     """Returns the zones of the cluster; empty without zones."""
     identity: Callable[[Spec], tuple[str, ...]]
-    """Returns what makes the cluster the same cluster in two revisions of a spec."""
+    """Returns values that identify the cluster: they are equal in two revisions of a spec for the same cluster."""
     service_range: Callable[[Spec], str]
-    """Returns where an engineer finds the address range of Services, after "set network.serviceCidr to"."""
+    """Returns the end of the sentence "set network.serviceCidr to ...": where an engineer finds the address range."""
     node_services: Mapping[str, str]
     """Addresses of services on each node to which pods may connect over HTTP, by name of the NetworkPolicy."""
     refused_type: Callable[[str, Path, Catalog], Finding | None]
-    """Returns the finding about the type of a node that pools cannot have; None for a type with figures."""
+    """Returns the finding about an instance type or server type without figures; None for a type with figures."""
     levels: tuple[str, ...]
     """The levels of a topology that nodes can have, from the widest to the narrowest."""
     policy_engines: tuple[str, ...]

@@ -61,7 +61,7 @@ class Namespace(Struct, frozen=True, dict=True):
     quotas: tuple[NamespaceQuota, ...]
     """The quotas on pools that ResourceQuotas count, in the order of the spec."""
     ceiling: Amounts
-    """The maximum that Kueue can admit in the queues of the namespace: nominal quota and quota that is lent."""
+    """The maximum that Kueue can admit in the queues of the namespace: nominal quota, and quota of lenders."""
 
     @property
     def hard(self) -> Amounts:
@@ -70,7 +70,7 @@ class Namespace(Struct, frozen=True, dict=True):
 
     @property
     def parts(self) -> dict[str, Amounts]:
-        """The cpu and memory of the pods with the PriorityClass of a pool, and under "" those of all other pods.
+        """The limits of cpu and memory: for the pods with the PriorityClass of a pool, and under "" for all other pods.
 
         Empty if the namespace has no quota on a pool whose pods have a PriorityClass.
         """
@@ -101,7 +101,7 @@ class Members(Struct, frozen=True):
 
 
 class Run(Struct, frozen=True):
-    """A training runtime of a tenant, and what its runs have."""
+    """A training runtime of a tenant, and the properties of runs with this runtime."""
 
     name: str
     path: Path
@@ -111,7 +111,7 @@ class Run(Struct, frozen=True):
 
     @property
     def queue(self) -> ClusterQueue | None:
-        """The first ClusterQueue of the namespace with quota of the pool."""
+        """The first ClusterQueue of the namespace that has quota of the pool."""
         return next((queue for queue in self.namespace.cluster_queues if self.pool in queue.pools), None)
 
     @property
@@ -153,12 +153,15 @@ class Tenant(Struct, frozen=True, dict=True):
         return roles[-1] if roles else None
 
     def groups_by_role(self, namespace: Namespace) -> dict[Role | None, tuple[str, ...]]:
-        """Returns the groups of the tenant by their widest role in a namespace; None is the key without a role."""
+        """Returns the groups of the tenant by their widest role in a namespace.
+
+        Groups without a role have the key None.
+        """
         roles = grouped(self.groups, lambda group: self.role_of(group, namespace))
         return {role: tuple(groups) for role, groups in roles.items()}
 
     def editors(self, namespace: Namespace) -> tuple[str, ...]:
-        """Returns the groups that may create workloads in a namespace, those with the role edit first."""
+        """Returns the groups that may create workloads in a namespace. Groups with the role `edit` come first."""
         roles = self.groups_by_role(namespace)
         return (*roles.get("edit", ()), *roles.get("admin", ()))
 

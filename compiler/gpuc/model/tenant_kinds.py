@@ -1,4 +1,4 @@
-"""Kinds with which the owner of a namespace could leave the limits of its tenant.
+"""Kinds of objects that a tenant may not have in manifests/: with these objects it would escape its limits.
 
 Argo CD applies the manifests of a tenant with its own permissions. Objects of these kinds would therefore give a tenant
 more than the roles of its members give.

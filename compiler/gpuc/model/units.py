@@ -16,11 +16,11 @@ _OBJECTS = {
     "count/jobs.batch": "Jobs",
     "pods": "pods",
 }
-"""The units of the limits of objects, by the key in a ResourceQuota."""
+"""The units for limits of the number of objects in a namespace, by the key in a ResourceQuota."""
 
 
 class Unit(Struct, frozen=True):
-    """The unit in which messages count a quota."""
+    """The unit in which messages count a quota, for example nodes or GPUs."""
 
     resource: str
     name: str

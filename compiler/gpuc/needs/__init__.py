@@ -20,11 +20,11 @@ CONTRADICTION = rule_of("PRE002")
 def findings(
     cluster: Cluster, artifacts: Sequence[Artifact], records: Sequence[Prerequisite] | None = None
 ) -> list[ObjectFinding]:
-    """Returns a finding for the first object with each need that no prerequisite names.
+    """Returns a finding for each need that no prerequisite names. The finding is about the first object with the need.
 
     Args:
         artifacts: the objects and Helm values, and the objects of users.
-        records: the named prerequisites; None for all prerequisites of the cluster.
+        records: the prerequisites to compare with; None for all prerequisites of the cluster.
     """
     named = {item.id for item in (prerequisites(cluster) if records is None else records)}
     found = grouped(needs_of(cluster, artifacts), lambda need: (need.id, need.manifest.written is not None))
@@ -32,7 +32,7 @@ def findings(
 
 
 def contradictions(cluster: Cluster) -> Iterator[Finding]:
-    """Yields a finding for each two records of the same thing that state different facts about it."""
+    """Yields a finding for each pair of records about the same thing that state different facts."""
     first: dict[tuple[str, str], Prerequisite] = {}
     for record in prerequisites(cluster):
         for fact, value in record.facts.items():

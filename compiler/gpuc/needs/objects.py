@@ -1,7 +1,7 @@
 """What each object of the output needs from outside of the output.
 
-The functions read only objects and Helm values. They share nothing with the records of `gpuc.emit.prerequisites`, so
-that a need without a record shows a gap in the README of the cluster.
+The functions read only objects and Helm values. They do not read the records of `gpuc.emit.prerequisites`, from which
+the README of the cluster is made. So a need without a record shows that the README does not name a prerequisite.
 """
 
 import re
@@ -47,7 +47,7 @@ class Need(Struct, frozen=True):
 
 
 class Output(Struct, frozen=True, dict=True):
-    """The objects and Helm values of a cluster, and the facts about it that no object has."""
+    """The objects and Helm values of a cluster, and facts about the cluster that its objects do not contain."""
 
     objects: ObjectSet
     values: tuple[Manifest, ...]
@@ -146,7 +146,7 @@ def _tolerates_system_nodes(value: Any) -> bool:
 
 
 def _of_any(output: Output, manifest: Manifest) -> Found:
-    """Yields the definition of the object's kind, and in strict mode a policy for the object's pods."""
+    """Yields the needs that any object can have: the CRD of its kind, and in strict mode a policy for its pods."""
     api_group = group(manifest)
     is_template = "/workloads/" in manifest.file and manifest.written is None  # users copy it, Argo CD does not sync it
     if is_custom(api_group):
@@ -174,7 +174,7 @@ def _claims(manifest: Manifest) -> Found:
 
 
 def _of_fields(manifest: Manifest) -> Found:
-    """Yields the things that fields of the object name."""
+    """Yields a need for each thing outside of the output that a field of the object names."""
     for path, *kinds in _FIELDS.get((group(manifest), manifest.kind), ()):
         for at, name in matching_values(manifest.body, pattern(path)):
             yield from ((f"{kind}/{name}", at) for kind in kinds if name)
@@ -192,7 +192,7 @@ def _node_class(output: Output, manifest: Manifest) -> Found:
 
 
 def _selected(terms: Any) -> str:
-    """Returns the ids of the terms of a selector, or the tags of its term as key=value."""
+    """Returns what a selector of AWS resources lists: ids, or tags as "key=value", separated by commas."""
     found = [term for _, term in items(terms)]
     ids = [str(term["id"]) for term in found if dig(term, "id")]
     return ",".join(ids or [f"{key}={value}" for term in found for key, value in pairs(dig(term, "tags"))])
@@ -307,7 +307,7 @@ _FIELDS: Mapping[tuple[str, str], Sequence[tuple[str, ...]]] = {
     ),
     (GROUP, "Topology"): (("spec.levels[].nodeLabel", "node-label"),),
 }
-"""The fields of each kind that name a thing, with the kinds of needs."""
+"""The fields in which objects name a thing outside of the output, each with the kind of the need."""
 
 
 _KINDS: Mapping[tuple[str, str], Callable[[Output, Manifest], Found]] = {

@@ -1,1 +1,4 @@
-"""The types of the parts of gpuc, and their registries: each part gives one record, and engines read all records."""
+"""The record types of gpuc's extension points, and their registries.
+
+Each kind of workload, for example, has one record; the programs of gpuc read all records.
+"""

@@ -1,4 +1,4 @@
-"""The folders of components: those of all clusters, and those of one substrate; and tables beside modules."""
+"""The folders of components, of all clusters and of one substrate (a place where a cluster lives); and their tables."""
 
 import tomllib
 from functools import cache

@@ -1,7 +1,7 @@
-"""WorkloadKind: what gpuc knows about one kind of objects with pods.
+"""WorkloadKind: the facts of gpuc about one kind of objects with pods, for example Jobs.
 
-A module gpuc.workloads.<family>.kind has the records of a family in KINDS; there is no central list. A record answers
-every question about its kind, also if the answer is none.
+A module gpuc.workloads.<family>.kind has the records of a family in KINDS; there is no central list. A record has a
+value for every field, even if the value is None or empty.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -26,7 +26,7 @@ class FurtherPods(NamedTuple):
     template: Any
     """The template of the pod, unvalidated."""
     field: Path
-    """The field of the object in which users can write the template; otherwise it is the controller's own."""
+    """The field in which users can write the template. Without the field, the controller has its own template."""
 
 
 class Made(NamedTuple):
@@ -36,7 +36,7 @@ class Made(NamedTuple):
     """The spec of a pod, with what the controller adds."""
     number: int
     queued: Any
-    """The spec of which Kueue counts the requests. The number of these pods is that of the pod set."""
+    """The pod spec whose requests Kueue counts. Kueue counts as many of these pods as the pod set has."""
 
 
 class Queueing(NamedTuple):
@@ -78,7 +78,7 @@ class Controller(Struct, frozen=True):
     """The program that creates the objects and pods of a workload."""
 
     title: str
-    """The program that users install, in words; empty for a controller of Kubernetes."""
+    """The program that users install, as words in a message; empty for a controller of Kubernetes."""
     account: str
     """The ServiceAccount in upstream's manifests, as namespace/name."""
     creates: tuple[str, ...]
@@ -97,7 +97,7 @@ class ChildTemplate(Struct, frozen=True):
     path: Path
     """The path of the template in the workload; empty if the workload itself is the template."""
     part: Path = ()
-    """The part of the object that the workload has at `path`; empty for the complete object."""
+    """Which part of the child object the workload has at `path`; empty if it has the complete child object."""
 
 
 class Child(Struct, frozen=True):
@@ -132,7 +132,7 @@ class Start(NamedTuple):
     deadline: Path | None
     """The path of the number of seconds after which the controller ends a Job; None without such a field."""
     managers: tuple[str, ...]
-    """The values of managedBy in the spec of the jobs with which the kind's own controller starts them."""
+    """The values of managedBy in the spec of jobs for which the kind's own controller starts the jobs."""
 
 
 AT_ONCE = Start(("spec",), schedule=None, deadline=None, managers=())
@@ -143,7 +143,7 @@ Find = Callable[[str, str, str, str], Body | None]
 
 
 class Problem(NamedTuple):
-    """Why an object is not run as its user expects."""
+    """Why an object does not run as its user expects."""
 
     message: str
     fix: str
@@ -161,16 +161,20 @@ class Resolved(NamedTuple):
 
 
 class Traits(NamedTuple):
-    """What only few kinds have."""
+    """Properties that only few kinds of workloads have."""
 
     further_pods: Callable[[Body], Iterator[FurtherPods]]
     made: Callable[[Body, Path, Any], Made | None]
-    """Returns the pods of a template, from the object, the path of the template and the spec of the pods; None if they
-    are as many as in the pod set and the controller adds nothing that matters."""
-    elsewhere: Callable[[Body], str]
-    """Returns the field that gives the work of an object to the pods of another object, in words; else empty.
+    """Returns the pods that the controller makes from a template.
 
-    Kueue ignores such an object, and no pods come from its templates."""
+    The arguments are the object, the path of the template and the spec of the pods. None if the controller makes as
+    many pods as the pod set has, and adds nothing that matters.
+    """
+    elsewhere: Callable[[Body], str]
+    """Returns a text with the field that gives the work of an object to the pods of another object; else empty.
+
+    Kueue ignores such an object, and no pods come from its templates.
+    """
     claims: Path
     """The path of the templates of named PersistentVolumeClaims, as in a StatefulSet; empty without such templates."""
     keeps_data: bool
@@ -178,9 +182,12 @@ class Traits(NamedTuple):
     is_scaled: bool
     """Whether autoscalers change spec.replicas."""
     is_per_node: bool
-    """Whether a pod runs on every node, also before the node is ready."""
+    """Whether the object runs a pod on every node, also before the node is ready."""
     has_service: bool
-    """Whether the controller creates the Service for the DNS names of the pods, also if only of some objects."""
+    """Whether the controller creates the Service for the DNS names of the pods.
+
+    True also if the controller does so only for some objects of the kind.
+    """
     is_expanded: bool
     """Whether Gatekeeper checks the pod template as a pod.
 

@@ -28,7 +28,7 @@ def family_files(name: str) -> tuple[Path, ...]:
 
 
 def family_modules(name: str) -> Iterator[ModuleType]:
-    """Imports and yields the modules with a name of all families that have one."""
+    """Imports and yields the modules with a name, for example "gang", of all families that have such a module."""
     return (import_module(f"{_FAMILIES}.{file.parent.name}.{name}") for file in family_files(f"{name}.py"))
 
 
@@ -39,7 +39,7 @@ def _by_kind() -> dict[tuple[str, str], WorkloadKind]:
 
 @cache
 def workload_kind(api_group: str, kind: str) -> WorkloadKind:
-    """Returns the record of a kind; a record without answers for a kind that gpuc does not know."""
+    """Returns the record of a kind; a record with empty fields for a kind that gpuc does not know."""
     return _by_kind().get((api_group, kind)) or unknown_kind(api_group, kind)
 
 

@@ -24,7 +24,7 @@ _TYPE = re.compile(r"[a-z][a-z0-9-]{0,30}\.[a-z0-9-]{1,30}")
 _ARCHITECTURES = {"x86_64": "amd64", "arm64": "arm64"}
 _ACCELERATORS = ("NeuronInfo", "InferenceAcceleratorInfo")
 _MEMORY_TOLERANCE = 0.1
-"""The part by which the memory of a GPU in the EC2 API may differ from the memory that NVML reports."""
+"""The fraction by which the memory of a GPU in the EC2 API may differ from the memory that NVML reports."""
 
 Rows = dict[str, dict[str, Any]]
 
@@ -41,7 +41,7 @@ class _Unusable(Exception):
 
 
 def imported_rows(data: bytes, file: str, source: str) -> tuple[Rows, list[str], list[Finding]]:
-    """Returns the rows by instance type, the types of which gpuc has the same figures, and the findings.
+    """Returns the rows by instance type, the instance types whose figures gpuc already has, and the findings.
 
     Args:
         data: the JSON output of the EC2 API.

@@ -1,4 +1,4 @@
-"""What all clusters of a fleet share: policies and the catalog. It is read when the first cluster needs it."""
+"""What all clusters of a fleet share: policies and the catalog. gpuc reads both when the first cluster needs them."""
 
 from collections.abc import Callable
 from functools import cached_property

@@ -1,8 +1,8 @@
 """The findings of all stages about a spec with errors: an error of a stage does not hide errors of the next stages.
 
-The next stages get the known part of the spec (known_spec.py): a wrong value is unknown, and so is what depends on it.
-A check ends when it reads an unknown value. So each finding is independent of the errors of earlier stages, and stays
-when the user corrects them. gpuc emits nothing from such a spec.
+The next stages get the known part of the spec (known_spec.py). A wrong value is unknown, and every value that depends
+on a wrong value is unknown too. A check ends when it reads an unknown value. So each finding is independent of the
+errors of earlier stages. The finding remains when the user corrects these errors. gpuc emits nothing from such a spec.
 """
 
 from collections.abc import Sequence
@@ -79,7 +79,10 @@ def independent_findings(source: Source, inputs: Inputs) -> list[Finding]:
 
 
 def _described(remark: Finding, shape: Sequence[Finding], source: Source) -> Finding:
-    """Returns the finding about a key without a value with the value that the language expects."""
+    """Returns the finding about a key without a value.
+
+    The message then has the value that the spec language expects.
+    """
     if remark.message == NO_VALUE:
         for finding in shape:
             if _IS_NULL in finding.message and source.locate(finding.path) == remark.mark:
@@ -90,7 +93,10 @@ def _described(remark: Finding, shape: Sequence[Finding], source: Source) -> Fin
 def _resolved(
     spec: ClusterSpec, source: Source, mistakes: "_Mistakes", inputs: Inputs
 ) -> tuple[Cluster | None, list[Finding]]:
-    """Returns the known part of the cluster, or None if it is not certain, and the findings about names."""
+    """Returns the known part of the cluster, and the findings about names.
+
+    The cluster is None if its known part is not certain.
+    """
     if inputs.catalog is None:
         return None, []
     policies = inputs.fleet.policies if inputs.fleet else None

@@ -1,4 +1,4 @@
-"""Compares the specs of a fleet with each other: what belongs to one cluster must not be in a second spec.
+"""Compares the specs of a fleet: a second spec must not name something that belongs to one cluster.
 
 The claims of a spec are also stored, so that a comparison does not read the specs again. This module imports the rules
 only for a spec without stored claims.
@@ -20,24 +20,24 @@ if TYPE_CHECKING:
 
 
 class Claim(Struct, frozen=True):
-    """Something that belongs to one cluster, in its spec."""
+    """Something in a spec that may belong to only one cluster, for example its EKS cluster."""
 
     rule: str
     """The id of the rule."""
     identity: tuple[str, ...]
-    """Equal for the same thing in two specs."""
+    """The identity of the thing: equal if two specs mean the same thing."""
     words: str
-    """The thing in words."""
+    """The thing, as words in a message."""
     path: SpecPath
     mark: Mark
     environment: str
-    """The environment of the cluster if the clusters of one environment may share the thing; else empty."""
+    """The environment of the cluster, if clusters of the same environment may share the thing; else empty."""
     is_accepted: bool
     """Whether the spec accepts that another spec has it too."""
 
 
 class Conflict(Struct, frozen=True):
-    """A claim of a spec that a spec before it also has."""
+    """A claim of a spec, if an earlier spec has the same claim."""
 
     rule: str
     path: SpecPath
@@ -124,7 +124,7 @@ def _read_claims(root: Path, file: str, cache: "ResultCache") -> tuple[Claim, ..
 
 
 def claims_of(spec: "ClusterSpec", source: "Source") -> Iterator[Claim]:
-    """Yields what belongs to the cluster of a spec, up to a value that is unknown because of an error."""
+    """Yields the claims of a spec. Ends at the first value that is unknown because of an error."""
     from gpuc.diagnostics.suppressions import accepts
     from gpuc.diagnostics.unknown import until_unknown
     from gpuc.rules import FLEET_RULES

@@ -39,10 +39,10 @@ class _Merge(Struct):
     prices: list[Price] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     _first: dict[tuple[str, ...], Mark] = field(default_factory=dict)
-    """The position of the first row about a thing."""
+    """For each thing, the position of the first row about the thing."""
 
     def first(self, section: str, rows: Mapping[Any, _Row], source: Source) -> Iterator[tuple[str, _Row, Path]]:
-        """Yields the name, the row and the path of each row whose name is in no earlier row of the section."""
+        """Yields name, row and path of the rows of a section, without rows whose name an earlier row already has."""
         for name, row in rows.items():
             if self.is_first((section, name), (section, name), source):
                 yield name, row, (section, name)
@@ -105,7 +105,7 @@ def _wrong_gpu(row: InstanceRow, path: Path) -> Iterator[Finding]:
 
 
 def _instance(name: str, row: InstanceRow, known: InstanceType | None) -> InstanceType:
-    """Returns the record of a row: the figures of the row, and for other figures those of gpuc."""
+    """Returns the record of a row. Figures that the row does not have are the figures of gpuc."""
     given = _given(row)
     if known is not None:
         record = replace(known, **given)

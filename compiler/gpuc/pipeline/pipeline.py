@@ -156,7 +156,7 @@ class _Run(Struct):
     send: Send
     renderer: Renderer | None = None
     needs_output: bool = False
-    """Whether a stored result is repeated only if the output files of the cluster are as it says."""
+    """Whether to repeat a stored result only if the output files of the cluster agree with the result."""
     others: OtherClusters = field(default_factory=OtherClusters)
     compiled: int = 0
 
@@ -222,7 +222,7 @@ class _Run(Struct):
                 self.renderer.add(compiled)
 
     def _stored(self, file: str, name: str, lock: str) -> tuple[Result, int] | None:
-        """Returns the stored result of a cluster and the number of its output files; None if it is not right."""
+        """Returns the stored result of a cluster and the number of its output files; None without a current result."""
         entry = self.cache.entry(file)
         if entry is None or entry.result is None:
             return None
@@ -237,7 +237,7 @@ class _Run(Struct):
 
 
 def _has_same_elements(cluster: Rendered) -> bool:
-    """Returns whether the findings are also right beside the new gpuc.lock: it names the same elements."""
+    """Returns whether the findings are also correct with the new gpuc.lock, because it has the same elements."""
     from gpuc.write.lockfile import parse
 
     before, after = cluster.before, parse(cluster.output.lock, cluster.output.cluster)

@@ -13,7 +13,10 @@ from gpuc.pipeline.snapshot import digest
 from gpuc.write.lockfile import LOCKFILE, lock_file
 
 SETTLED_NS = 2_000_000_000
-"""A file that is younger may change again without another time, because file systems round the times of files."""
+"""The age in nanoseconds from which a file's time is trusted.
+
+File systems round the times of files, so a younger file can change again and keep its time.
+"""
 
 
 def lock_digest(into: str, cluster: str) -> str:
@@ -52,7 +55,7 @@ def intact_files(into: str, cluster: str) -> int:
 
 
 def unnamed_clusters(into: str, names: Collection[str]) -> set[str]:
-    """Returns the clusters that have a gpuc.lock and are not named."""
+    """Returns the clusters that have a gpuc.lock below the folder, without the clusters of the argument."""
     try:
         folders = [entry for entry in os.scandir(f"{into}/out") if entry.name not in names]
     except OSError:

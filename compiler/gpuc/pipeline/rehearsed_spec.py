@@ -1,9 +1,9 @@
-"""The spec of a rehearsal: nothing leaves, and all components are in their usual namespaces."""
+"""The spec of a rehearsal: without `leaving` and `hold`, and with all components in their usual namespaces."""
 
 from typing import Any
 
 _MARKS = ("leaving", "hold")
-"""The fields with which an element gets no new workloads."""
+"""The fields with which a pool, tenant, namespace or queue gets no new workloads."""
 
 
 def without_leaving(merged_spec: dict[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:

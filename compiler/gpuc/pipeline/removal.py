@@ -88,7 +88,7 @@ def _unprepared(section: str, name: str, removed: dict[Element, str], added: lis
 
 
 def _new_name(section: str, name: str, removed: dict[Element, str], added: list[Element]) -> str:
-    """Returns the added element that is probably the removed element with a new name; empty if there is none."""
+    """Returns the added element that probably replaces the removed element under a new name; empty for none."""
     added_names = [other for kind, other in added if kind == section]
     removed_names = [other for kind, other in removed if kind == section]
     if len(added_names) == len(removed_names) == 1:

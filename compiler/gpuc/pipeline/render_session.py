@@ -120,7 +120,7 @@ class Rendered(Struct, frozen=True):
 
 
 class Renderer:
-    """Renders the output of each cluster while the next cluster is compiled, so that it keeps at most two clusters.
+    """Renders the output of each cluster while gpuc compiles the next cluster. So memory holds at most two clusters.
 
     Args:
         use: receives the output of each cluster, in the order of `add`.
@@ -133,7 +133,7 @@ class Renderer:
         self._waiting: Compiled | None = None
 
     def add(self, cluster: "Compiled") -> None:
-        """Renders the cluster before, and remembers this one."""
+        """Renders the cluster of the previous call, and keeps this cluster for the next call."""
         self.finish()
         self._waiting = cluster
 

@@ -34,24 +34,24 @@ class Result(Struct, frozen=True):
     """The result of a cluster without errors."""
 
     conflicts: tuple[Conflict, ...]
-    """What also belongs to a cluster before this one."""
+    """The claims of this cluster that an earlier cluster also has."""
     locks: tuple[str, ...]
     """The sha256 of each gpuc.lock with which the result is the same; an empty string if there is no output yet."""
     day: str
-    """The day on which the result is right, if a check read the date; else an empty string."""
+    """The only day on which the result is current, if a check read the date; else an empty string."""
     findings: tuple[Finding, ...]
     output: str = ""
     """The sha256 of the gpuc.lock of the output; empty if only `gpuc check` has run."""
 
 
 class Entry(Struct, frozen=True):
-    """What is known of the input of a cluster."""
+    """The stored facts about the input of a cluster, and its result."""
 
     key: str
     layers: Mapping[str, str]
     """The sha256 of each layer, by path."""
     claims: tuple[Claim, ...]
-    """What belongs to the cluster and may be in no other spec."""
+    """The claims of the cluster: what belongs to it, so that no other spec may name it."""
     result: Result | None = None
 
 
@@ -107,7 +107,7 @@ class ResultCache:
         return found if found and self._snapshot.has(found.layers) else None
 
     def store(self, file: str, files: Sequence[str], claims: Iterable[Claim], result: Result | None) -> None:
-        """Stores the entry of a spec file, and keeps what an earlier entry with the same input knows.
+        """Stores the entry of a spec file, and keeps the values of an earlier entry with the same input.
 
         Args:
             files: the spec file and its layers.
@@ -129,7 +129,7 @@ class ResultCache:
 
         Args:
             lock: the text of gpuc.lock.
-            is_same: whether the result is also right beside this gpuc.lock.
+            is_same: whether the result is also correct with this gpuc.lock.
         """
         entry = self._entries.get(file)
         if entry and entry.result:
@@ -163,20 +163,20 @@ def is_current(result: Result, conflicts: Sequence[Conflict], lock: str) -> bool
     """Returns whether a result is still right.
 
     Args:
-        conflicts: what belongs to this cluster and to a cluster before it.
+        conflicts: the claims of this cluster that an earlier cluster also has.
         lock: the sha256 of the present gpuc.lock; empty if there is none.
     """
     return result.conflicts == tuple(conflicts) and lock in result.locks and result.day in ("", f"{today()}")
 
 
 def day_of_result() -> str:
-    """Returns the day on which a result is right; empty if no check has read the date since `dates` was emptied."""
+    """Returns the only day on which a result is current; empty if no check read the date since `dates` was emptied."""
     return f"{max(dates)}" if dates else ""
 
 
 @cache
 def identity() -> str:
-    """Returns the digest of everything that decides about a result and is not input; empty if it is unknown."""
+    """Returns the digest of everything besides the input on which a result depends; empty if the digest is unknown."""
     package = os.path.dirname(os.path.dirname(__file__))
     try:
         files = sorted(_files_below(package))
@@ -227,7 +227,7 @@ def _write(name: str, entry: Entry | FleetEntry) -> None:
 
 
 def replace_file(path: str, data: bytes) -> None:
-    """Writes a file of the cache at once, or not at all: without it, the next run does all the work again."""
+    """Writes a complete file of the cache, or no file. Without the file, the next run only does all the work again."""
     temporary = f"{path}.{os.getpid()}"
     with suppress(OSError):
         os.makedirs(os.path.dirname(path), exist_ok=True)

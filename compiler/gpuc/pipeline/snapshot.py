@@ -1,4 +1,7 @@
-"""The digests of all files that a compile reads, from before it reads them: a file that changes meanwhile differs."""
+"""The digests of all files that a compile reads, taken before it reads them.
+
+So gpuc sees files that change meanwhile.
+"""
 
 import hashlib
 import os
@@ -12,7 +15,7 @@ SPECS = "specs"
 
 
 class Snapshot:
-    """The files below specs/ and policies/.
+    """The digests of the files below specs/ and policies/.
 
     Args:
         root: the folder that contains specs/.

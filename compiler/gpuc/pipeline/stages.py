@@ -226,7 +226,7 @@ def _verified(cluster: Cluster, artifacts: Sequence[Artifact]) -> list[ObjectFin
 
 
 def _unnamed(cluster: Cluster, artifacts: Sequence[Artifact], written: UserObjects) -> list[Finding]:
-    """Returns the findings about what the objects of users need from outside."""
+    """Returns the findings about things outside of the output that the objects of users need."""
     if not written.manifests:
         return []
     found = needs.findings(cluster, [*artifacts, *written.manifests])

@@ -1,1 +1,4 @@
-"""The places where clusters live. Each folder is a substrate: its part of the spec, nodes, checks and objects."""
+"""The places where clusters live.
+
+Each folder is a substrate, with its part of the spec, its nodes, checks and objects.
+"""

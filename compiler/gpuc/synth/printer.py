@@ -45,7 +45,7 @@ class Printer:
         self._requested: list[bool] = []
         """For each pending call of `send`, whether Node.js has a request."""
         self._known: dict[str, str] = {}
-        """The rendered texts by the content of a file. A text that is requested and not received yet is empty."""
+        """The rendered texts by the content of a file. The text is empty until Node.js has sent it."""
 
     @classmethod
     def start(cls) -> "Printer":

@@ -11,8 +11,11 @@ if TYPE_CHECKING:
     from gpuc.write.writer import Output, Plan
 
 _SECTIONS = {"tenants": "tenant", "pools": "node pool", "queues": "queue", "cohorts": "cohort"}
-"""The sections of the spec whose elements are subjects. A file with elements of several sections is of the first one:
-the file of a tenant also contains the LocalQueues of the tenant."""
+"""The sections of the spec whose elements are subjects.
+
+If a file has elements of several sections, its subject is the element of the first section in this list: the file of a
+tenant also contains the LocalQueues of the tenant.
+"""
 _FOLDERS = {
     "apps": "Argo CD Applications",
     "extra": "manifests of the user",
@@ -20,14 +23,15 @@ _FOLDERS = {
     "policies": "policies",
     "workloads": "workloads",
 }
-"""The subject of the other files, by folder in the output of the cluster. Other folders are components."""
+"""The subjects of files without such elements, by folder in the output of the cluster. Other folders are components."""
 _ORDER = (*_SECTIONS.values(), *_FOLDERS.values())
 
 
 def changes(plan: "Plan", outputs: "Sequence[Output]") -> tuple[ClusterChange, ...]:
     """Returns the changes of a write by cluster, sorted; the subjects are in the order of the spec's sections.
 
-    Both gpuc.lock, of the old and of the new output, have the spec paths of each file, so no object is read for this.
+    The gpuc.lock of the old output and that of the new output contain the spec paths of each file. So the function
+    reads no objects.
 
     Args:
         plan: the plan that was written.

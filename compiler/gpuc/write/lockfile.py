@@ -176,8 +176,9 @@ def unchanged_texts(
 ) -> dict[str, str]:
     """Returns the texts of the unchanged files, by path: gpuc.lock has the digests of their data and of their bytes.
 
-    After an edit of one pool, only its file is rendered: to compare digests takes less time than to render. The result
-    is empty if a version has changed. The function trusts gpuc.lock, so `gpuc check --fresh` must not use the function.
+    After an edit of one pool, gpuc renders only the file of the pool, because digests are faster to compare than files
+    to render. The result is empty if a version has changed. The function trusts gpuc.lock, so `gpuc check --fresh` must
+    not use the function.
 
     Args:
         read: returns the bytes of a file; None if the file does not exist.

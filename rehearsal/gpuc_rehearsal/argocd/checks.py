@@ -18,11 +18,11 @@ _REFUSED = {
         r"is invalid|failed to apply|failed to create typed patch|denied the request|\.spec\S* is not valid"
     ),
 }
-"""Messages of refusals, by kind of the failure; the first kind counts."""
+"""Patterns for messages of refusals, by the kind of the failure. The first kind with a match applies."""
 _AWAITED = re.compile(
     r"no matches for kind|could not find the requested resource|namespaces \S+ not found|failed calling webhook"
 )
-"""Refusals until the kind, the namespace or the webhook of an object exists: Argo CD tries again."""
+"""Patterns for refusals that end when the kind, namespace or webhook of an object exists: Argo CD tries again."""
 _BLOCKING = re.compile(r"waiting for (pruning confirmation|deletion)")
 ATTEMPT = re.compile(r"\s*(Retrying attempt #\d+.*|\(retried \d+ times\)\.?)")
 
@@ -41,7 +41,7 @@ class Failure(NamedTuple):
 
 
 def unfinished(timeline: Timeline, moment: float) -> Iterator[Failure]:
-    """Yields a failure for each Application that is not Synced, Healthy and Succeeded then."""
+    """Yields a failure for each Application that is not Synced, Healthy and Succeeded at that time."""
     for name, state in sorted(timeline.at(moment).items()):
         if not state.is_good:
             problems = "; ".join(f"{kind}: {message}" for kind, message in state.conditions)
@@ -80,9 +80,10 @@ def refusals(states: Iterable[State]) -> list[Failure]:
 
 
 def _messages(state: State) -> Iterator[tuple[str, str]]:
-    """Yields (object, message) of refused objects. The object of operations and error conditions is empty.
+    """Yields (object, message) of refused objects.
 
-    The messages have no number of the attempt, so that the messages of all attempts are equal.
+    For messages of operations and error conditions, the object is empty. The function removes the number of the attempt
+    from a message, so that the messages of all attempts are equal.
     """
     operation = [("", state.message)] if state.phase != "Succeeded" else []
     errors = [("", message) for kind, message in state.conditions if kind.endswith("Error")]

@@ -36,7 +36,7 @@ _TLS_SERVER_NAME = "localhost"
 """A host name that the certificate of every simulated API server contains."""
 SECRET_TYPE = "argocd.argoproj.io/secret-type"
 _RUNS = 64
-"""Number of concurrent runs on a machine that can have separate addresses."""
+"""The number of concurrent runs on a machine that can have separate address ranges."""
 
 
 def system_nodes(cluster: Cluster) -> Iterator[Object]:

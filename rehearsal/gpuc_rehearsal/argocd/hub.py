@@ -1,4 +1,4 @@
-"""Argo CD that syncs either the cluster in which it runs, or other clusters: its processes and their hosts."""
+"""Starts Argo CD and the hosts that it needs. Argo CD syncs the cluster in which it runs, or other clusters."""
 
 import secrets
 import socket

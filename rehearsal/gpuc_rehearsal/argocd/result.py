@@ -47,7 +47,7 @@ class SyncResult(Struct):
     """Seconds from `began` until all Applications were good (State.is_good). None if the sync was not in time."""
     failures: list[Failure] = field(default_factory=list)
     is_expected: Callable[[State], bool] = lambda state: False
-    """Returns whether refusals of an Application in a state are no failures, because an edit made an object invalid."""
+    """Returns whether refusals in a state of an Application are expected, because an edit made an object invalid."""
     seconds: dict[str, float] = field(default_factory=dict)
     """Duration of the steps by name, in the order of the run."""
     rows: tuple[ApplicationRow, ...] = ()

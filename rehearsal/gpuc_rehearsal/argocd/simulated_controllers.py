@@ -1,7 +1,8 @@
 """Simulates controllers that do not run: those of a cloud, the GPU Operator, and the programs of charts of users.
 
-kwok makes the pods of these charts ready as soon as the scheduler has found nodes. The images of charts are no programs
-of this machine, and mistakes of the spec (nodes, order, permissions, names) are seen without them.
+kwok makes the pods of these charts ready as soon as the scheduler has found nodes. The programs in the images of charts
+do not run on this machine. The rehearsal finds mistakes of the spec (nodes, order, permissions, names) without these
+programs.
 """
 
 import base64
@@ -31,8 +32,10 @@ class SimulatedControllers(Struct):
     client: Client
     authority: Authority
     known_groups: Collection[str]
-    """The API groups whose definitions come from elsewhere. Argo CD notes on no definition which chart brought it:
-    argo-cd v3.5.7 reposerver/repository/repository.go (IsCRD)."""
+    """The API groups whose definitions do not come from the charts of users.
+
+    Argo CD notes on no definition which chart brought it: argo-cd v3.5.7 reposerver/repository/repository.go (IsCRD).
+    """
     namespaces: Collection[str]
     """The namespaces of the charts."""
     api_namespaces: Collection[str] = ()
@@ -126,7 +129,10 @@ def list_served(client: Client, kind: tuple[str, str]) -> list[Object]:
 
 
 def patch_present(client: Client, document: Object, changes: Object, subresource: str = "", ignored: int = 404) -> None:
-    """Patches an object. Ignores that the object was deleted in the meantime, and one other code of an error."""
+    """Patches an object.
+
+    Ignores the error if the object was deleted in the meantime, and ignores one other error code.
+    """
     try:
         client.patch_object(document, changes, subresource)
     except ApiError as error:

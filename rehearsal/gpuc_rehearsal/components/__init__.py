@@ -1,1 +1,1 @@
-"""What a rehearsal knows about components: how their programs start, by the folder of the component."""
+"""Modules that start the programs of components in a rehearsal. A module has the name of the component's folder."""

@@ -21,7 +21,7 @@ USER = f"system:serviceaccount:{NAMESPACE}:kueue-controller-manager"
 Source: kueue v0.19.2 charts/kueue/templates/rbac/service_account.yaml
 """
 CONVERTED_RESOURCES = ("clusterqueues", "cohorts", "localqueues", "multikueueclusters", "workloads")
-"""Resources that need a conversion webhook, which the files of the CustomResourceDefinitions do not configure."""
+"""Resources that need a conversion webhook. The files of the CustomResourceDefinitions do not configure the webhook."""
 CERTIFICATE_SECONDS = 30
 NODE_REPLACEMENT = (
     "TASFailedNodeReplacement",
@@ -156,10 +156,11 @@ def start_gatekeeper(site: Site, port: int) -> Process:
 
 
 def prepare_webhook(site: Site, client: Client, settings: Settings, port: int) -> None:
-    """Creates Gatekeeper's objects. The webhook receives only the kinds that policies check, and Gatekeeper's own.
+    """Creates Gatekeeper's objects.
 
-    The chart registers it for all kinds. On two cores, calls for the others take a third of the API server's CPU time,
-    and change no result.
+    The webhook receives only the kinds that policies check, and Gatekeeper's own kinds. The chart registers the webhook
+    for all kinds. On two cores, calls for all other kinds take a third of the API server's CPU time, and change no
+    result.
     """
     _create_service(client, GATEKEEPER_SERVICE, GATEKEEPER_NAMESPACE)
     if settings.service_accounts:

@@ -1,4 +1,4 @@
-"""kwok, which sets the status of nodes and pods as kubelets do: its Stages, and the resources of simulated nodes."""
+"""Starts kwok with its Stages. kwok sets the status of nodes and pods as kubelets do."""
 
 import json
 from collections.abc import Iterator

@@ -132,7 +132,7 @@ class Site:
             arguments: arguments of the command line.
             ready: a URL that returns status 200 when the program is ready, or a function that returns True then.
             environment: additional environment variables.
-            program: the program; by default, the one that `gpuc tools` builds with this name.
+            program: the path of the program; by default, the program that `gpuc tools` builds with this name.
         """
         process = self.spawn(name, program or self.programs.path(name), arguments, ready, environment or {})
         self.processes.append(process)

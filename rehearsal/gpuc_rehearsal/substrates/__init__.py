@@ -1,1 +1,1 @@
-"""What a rehearsal knows about substrates, by the folder of the substrate."""
+"""Modules about the nodes of substrates in a rehearsal. A module has the name of the substrate's folder."""

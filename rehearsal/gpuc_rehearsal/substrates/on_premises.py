@@ -1,4 +1,4 @@
-"""The nodes of a rehearsal: they exist from the start, and get labels and taints as from node feature discovery."""
+"""Existing nodes in a rehearsal, with the labels and taints that Node Feature Discovery would set."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -21,7 +21,7 @@ _OF_RULES = "gpuc.dev/rehearsal-labels"
 
 
 class _Features(NamedTuple):
-    """What rules give to a node."""
+    """The labels and taints that rules give to a node."""
 
     labels: dict[str, str]
     taints: dict[tuple[str, str], Body]
@@ -35,7 +35,10 @@ class _Features(NamedTuple):
 
 
 def _features(rules: Iterable[Object]) -> dict[str, _Features]:
-    """Returns what NodeFeatureRules give to nodes, by the name of the node. The rule with the later name wins."""
+    """Returns the labels and taints that NodeFeatureRules give to nodes, by the name of the node.
+
+    If two rules differ, the rule with the later name applies.
+    """
     found: dict[str, _Features] = {}
     for document in sorted(rules, key=lambda document: str(document["metadata"]["name"])):
         for _, rule in items(dig(document, "spec", "rules")):

@@ -57,7 +57,10 @@ class Case(Struct, frozen=True):
     """Name of the ClusterQueue or LocalQueue; empty for a test case without a queue."""
     pool: str = ""
     request: str = ""
-    """The request in words; by default the name. Test cases are distinct if suite, queue, pool or request differ."""
+    """A description of the request; by default the name.
+
+    Test cases are distinct if suite, queue, pool or request differ.
+    """
     batch: str = ""
     """Name of the batch. Test cases with an empty name are in the batch of their suite."""
     demand: Request | None = None
@@ -68,7 +71,7 @@ class Case(Struct, frozen=True):
 
     @property
     def is_refusal(self) -> bool:
-        """Whether the expected outcome is a refusal or pending pods."""
+        """Whether the test case expects a refusal, or pods that stay pending."""
         return self.expected.verdict in ("refused", "pending")
 
 
@@ -79,7 +82,7 @@ class CaseResult(Struct, frozen=True):
     actual: Outcome
     seconds: float
     beside: Outcome | None = None
-    """The outcome beside other test cases, if it was different and the test case ran again alone."""
+    """The outcome of the run together with other test cases, if it was unexpected and the test case ran again alone."""
 
     @property
     def passed(self) -> bool:

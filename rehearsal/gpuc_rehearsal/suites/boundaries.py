@@ -138,7 +138,7 @@ def _changes(factory: WorkloadFactory) -> Iterator[AccessRequest]:
 
 
 def cases(spec: CompiledSpec) -> Iterator[Case]:
-    """Yields test cases for RBAC in every tenant namespace, and for the rest in the namespaces that differ in pools."""
+    """Yields test cases for RBAC in every tenant namespace, and other test cases in namespaces that differ in pools."""
     for factory in factories(spec.cluster):
         for role, groups in factory.tenant.groups_by_role(factory.namespace).items():
             yield from _member_cases(factory, role or "no role", groups[0])
@@ -217,8 +217,8 @@ def unfilled_quotas(cluster: Cluster) -> list[str]:
 def _fill_quota(context: RehearsalContext, lock: Lock, pods: list[Object]) -> Outcome:
     """Creates pods that fill a quota, and returns the outcome of the last pod, which is one too many.
 
-    An admission of the last pod is final only if it lasts: after pods were deleted, the controller of ResourceQuotas
-    counts the pods again, and may write a number without the newest pods.
+    If the last pod is admitted, the outcome is final only after a while: after pods were deleted, the controller of
+    ResourceQuotas counts the pods again, and may write a number without the newest pods.
     """
     *filling, last = pods
 
@@ -244,7 +244,7 @@ def _fill_quota(context: RehearsalContext, lock: Lock, pods: list[Object]) -> Ou
 
 
 def _gated_pod(factory: WorkloadFactory, pool: Pool, resource: str, number: int, amount: int) -> Object:
-    """Returns a pod that no controller starts. Kueue's gate is the only gate that counts a pod of a queue."""
+    """Returns a pod that no controller starts. For a pod of a queue, only Kueue's scheduling gate counts as a gate."""
     name = f"{resource.rpartition('/')[2].replace('.', '-')}-{number}"
     pod = factory.pod(name, pool, {resource: amount})
     pod["spec"]["schedulingGates"] = [{"name": KUEUE_GATE} if pool.counted == "kueue" else dict(GATE)]
@@ -263,7 +263,7 @@ def _taint_cases(factory: WorkloadFactory) -> Iterator[Case]:
 
 
 def pending(cluster: Cluster, pool: Pool, message: str, static: str = "") -> Outcome:
-    """Returns the outcome of a pod that gets no node: a part of a message, which is another one for a static pool."""
+    """Returns the outcome of a pod that gets no node. The message is different for a static pool."""
     return Outcome("pending", by=decider(cluster, pool.is_static), message=static if pool.is_static else message)
 
 

@@ -50,7 +50,7 @@ def cases(spec: CompiledSpec) -> Iterator[Case]:
 
 
 def _pod_cases(factory: WorkloadFactory) -> Iterator[Case]:
-    """Yields pods with a GPU that nothing counts: a Kueue-counted pool, no pool, or a pool without a quota."""
+    """Yields pods with a GPU that no quota counts: with a pool of Kueue, no pool, or a pool without quota."""
     expected = _decision(factory, GPU_QUOTA)
     for pool in factory.queued_pools:
         if pool.is_gpu:
@@ -90,7 +90,7 @@ def _general_cases(factory: WorkloadFactory) -> Iterator[Case]:
 
 
 def _kinds(factory: WorkloadFactory, pool: Pool, pod: Object, *, is_counted: bool, suffix: str = "") -> Iterator[Case]:
-    """Yields objects with equal pods. Everything is a dry run.
+    """Yields objects of several kinds with equal pods. All requests are dry runs.
 
     Args:
         is_counted: whether a ResourceQuota counts the pods.
@@ -195,7 +195,10 @@ def _change(patch: Object, client: Client, job: Object) -> None:
 
 
 def _forgery(factory: WorkloadFactory, policy: str) -> Outcome:
-    """Returns the outcome of an object with a forged owner, which a policy and owned-workloads forbid."""
+    """Returns the outcome of an object with a forged owner.
+
+    A policy forbids the object, and so does owned-workloads.
+    """
     if OWNED in SampleNamespaces(factory.cluster).emitted and factory.cluster.policy_stage(OWNED) == "deny":
         return Outcome("refused", by="policy")
     return _decision(factory, policy)
@@ -215,7 +218,10 @@ def _decision(factory: WorkloadFactory, policy: str) -> Outcome:
 def _case(
     factory: WorkloadFactory, policy: str, name: str, action: Action, outcome: Outcome, pool: Pool | None, pods: int = 0
 ) -> Case:
-    """Returns a test case. With pods, Kueue has to admit a Job first, which needs quota of the pool for these pods."""
+    """Returns a test case.
+
+    If `pods` is set, Kueue must first admit a Job, which needs quota of the pool for these pods.
+    """
     title, path = f"{factory.namespace.name} {name}", origin(factory.cluster, policy)
     if pool is None:
         return Case(SUITE, title, path, outcome, action)

@@ -1,4 +1,4 @@
-"""Test cases for the quota of ClusterQueues: gangs within and above it, borrowing, preemption and reclaim."""
+"""Test cases for the quota of ClusterQueues: gangs within and above the quota, borrowing, preemption and reclaim."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -65,7 +65,7 @@ def gangs(pool_quota: PoolQuota) -> dict[str, Request]:
 
 
 def refused_request(spec: CompiledSpec, queue: ClusterQueue, pool_quota: PoolQuota, resource: str) -> Request | None:
-    """Returns the smallest request above a ClusterQueue's maximum of a resource, but within the quota of all others.
+    """Returns the smallest request that exceeds a ClusterQueue's maximum of one resource, and of no other.
 
     Returns None if no such request exists.
     """
@@ -150,7 +150,10 @@ def preemption(spec: CompiledSpec) -> Iterator[Case]:
 
 
 def reclaim(spec: CompiledSpec) -> Iterator[Case]:
-    """Yields for each pool and pair of ClusterQueues: one borrows the maximum, the other submits its largest gang."""
+    """Yields a test case for each pool and pair of ClusterQueues.
+
+    One ClusterQueue borrows the maximum, and then the other submits its largest gang.
+    """
     numbers: Counter[str] = Counter()
     for borrower in cluster_queues(spec.cluster):
         for lender in cluster_queues(spec.cluster):

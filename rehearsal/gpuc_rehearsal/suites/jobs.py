@@ -69,7 +69,7 @@ def job_of(cluster: Cluster, work: Work) -> Object:
 
 
 def block_label(queue: ClusterQueue, request: Request) -> str:
-    """Returns the node label of the block that a request requires: that of the selected pool, or of the first one."""
+    """Returns the node label of the block that a request requires: of the selected pool, or of the first pool."""
     labels = [pool.level_labels for pool in queue.pools if request.pool in ("", pool.name)]
     return next((found["block"] for found in labels if "block" in found), LEVEL_LABELS["block"])
 
@@ -246,6 +246,6 @@ def scheduling_refusal(context: RehearsalContext, pod: Object, is_static: bool) 
 
 
 def decider(cluster: Cluster, is_static: bool) -> Component:
-    """Returns who decides that a pod of a pool gets no node: the scheduler for a static pool, else the autoscaler."""
+    """Returns what decides that a pod gets no node: the scheduler for a static pool, else the autoscaler."""
     autoscaler = None if is_static else autoscaler_of(cluster)
     return autoscaler.name if autoscaler else "scheduler"

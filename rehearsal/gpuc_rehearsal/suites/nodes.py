@@ -20,7 +20,7 @@ from gpuc_rehearsal.suites import Case
 from gpuc_rehearsal.suites.jobs import SMALL, Work, job_case, job_of, kueue_decision, placed, submit
 
 STEPS = {CPU: 1, MEMORY: MIB, EPHEMERAL_STORAGE: MIB}
-"""By resource, the smallest amount by which a request exceeds a node. Policies limit all other resources."""
+"""The smallest amount, by resource, by which a request can exceed a node. Policies limit all other resources."""
 UNMETERED_DEVICE = "a container requests a device for which this tenant has no quota"
 """A part of the message of the policy gpu-resources."""
 FULL, BEYOND = "one node of shares", "two nodes of shares"
@@ -28,7 +28,9 @@ FULL, BEYOND = "one node of shares", "two nodes of shares"
 
 
 def smallest(spec: CompiledSpec) -> Iterator[Case]:
-    """Yields for each queue and pool one unit of each GPU resource, or a small amount of cpu of a general pool.
+    """Yields a small request for each queue and pool.
+
+    The request is one unit of each GPU resource, or a small amount of cpu of a general pool.
 
     All pods fit at the same time, and complete on a node of the pool.
     """
@@ -126,7 +128,10 @@ def too_large(cluster: Cluster, expected: Outcome) -> Outcome:
 
 
 def topology(spec: CompiledSpec) -> Iterator[Case]:
-    """Yields for each ClusterQueue and static pool with blocks: gangs up to a block and one node, and a large pod."""
+    """Yields test cases for static pools with blocks.
+
+    For each ClusterQueue and pool, they are gangs of up to a block and one node, and a large pod.
+    """
     numbers: Counter[str] = Counter()
     for queue in cluster_queues(spec.cluster):
         for pool in queue.pools:

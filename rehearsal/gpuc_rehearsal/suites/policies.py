@@ -79,7 +79,7 @@ def _expected_for_example(name: str, example: Example) -> Outcome:
 
 
 def _prepared(namespaces: SampleNamespaces, action: Action) -> Action:
-    """Returns an action for which the namespaces of all examples exist."""
+    """Returns an action that first creates the namespaces of all examples, if they do not exist."""
 
     def prepared(context: RehearsalContext) -> Outcome:
         namespaces.prepare(context)
@@ -113,7 +113,7 @@ def _creation(factory: WorkloadFactory, sample: SampleObject) -> Action:
 
 
 def _platform_cases(cluster: Cluster, namespaces: SampleNamespaces) -> Iterator[Case]:
-    """Yields, for each policy, an object that the policy denies to tenants and allows in a platform namespace."""
+    """Yields a test case for each policy, with an object that is denied to tenants and allowed to the platform."""
     tested: set[str] = set()
     for sample in (sample for factory in factories(cluster) for sample in violations(factory)):
         if sample.policy in namespaces.emitted and sample.policy not in tested:

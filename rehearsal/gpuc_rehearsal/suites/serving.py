@@ -1,6 +1,7 @@
 """Test cases for Deployments, StatefulSets and pods that a ResourceQuota or Kueue counts, and for open pools.
 
-Open pools are those of clusters without tenants: their workload templates run in the namespace default.
+Open pools are the pools of clusters without tenants. The workload templates of these clusters run in the namespace
+default.
 """
 
 import time
@@ -74,7 +75,10 @@ def _exhausting_cases(factory: WorkloadFactory, quota: NamespaceQuota) -> Iterat
 
 
 def _exhausting_part(factory: WorkloadFactory, quota: NamespaceQuota) -> Iterator[Case]:
-    """Yields a Deployment with a complete node for each pod, and one pod more than the part of a pool without GPUs."""
+    """Yields a Deployment for each pool without GPUs.
+
+    Each pod uses a complete node, and the Deployment has one pod more than the quota allows.
+    """
     pool, nodes = quota.pool, quota.spec.nodes or 0
     if not pool.priority_class or nodes > MAX_PODS:
         return

@@ -1,6 +1,6 @@
-"""Test cases for ways around the policies: each row of ways.yaml is a request of a member, with its answer.
+"""Test cases for ways around the policies: each row of ways.yaml is a request of a member, with the expected answer.
 
-The rows name the fields and objects that could reach the effect that a policy prevents. The requests run in one
+The rows name the fields and objects that could have the effect that a policy prevents. The requests run in one
 namespace per cluster, as dry runs.
 """
 
@@ -70,7 +70,7 @@ class Way(Struct, frozen=True, forbid_unknown_fields=True, rename={"fields": "wi
 
 @cache
 def ways() -> tuple[Way, ...]:
-    """Returns the rows of suites/ways.yaml and of the substrates."""
+    """Returns the rows of suites/ways.yaml, and the rows of the substrates."""
     return tuple(way for table in TABLES for way in convert(load_yaml(table.read_text(encoding="utf-8")), list[Way]))
 
 
@@ -91,7 +91,7 @@ def change(factory: WorkloadFactory, way: Way) -> Object:
 
 
 def applies(factory: WorkloadFactory, namespaces: SampleNamespaces, way: Way) -> bool:
-    """Returns whether the cluster has the policies, the kind, and the names of a row."""
+    """Returns whether the cluster has the policies, the kind, and the names that a row needs."""
     names, served = set(_names(factory)), namespaces.serves_group(way.kind[0].rpartition("/")[0])
     used = {text for text in ("$pool", "$other", "$gpu", "$queue") if text in str((way.fields, way.change, way.main))}
     return {way.policy, way.by or way.policy} <= set(namespaces.emitted) and used <= names and served

@@ -67,7 +67,7 @@ class Selection(Struct, frozen=True, dict=True):
     below: str
     """The subfolder of the cache, and of GPUC_TOOLS; empty for the programs of the rehearsal."""
     purpose: str
-    """The programs, in the words of `gpuc tools --help`."""
+    """A description of the programs, for `gpuc tools --help`."""
 
     @cached_property
     def tables(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Creates the work of the state before anew, to find out whether it would be refused or would wait after the change.
+"""Creates the workloads of the state before again, to find out whether they would be refused or would wait now.
 
 Three requests give the answer: a dry run by a member of the tenant, a dry run of a running pod by the controller that
 replaces pods, and a new start of the workload that uses the rest of a quota, after its deletion.
@@ -51,7 +51,10 @@ def dry_runs(client: Client, cluster: Cluster, work: Sequence[Filling], snapshot
 
 
 def refusals(before: Answers, after: Answers) -> dict[str, Attempt]:
-    """Returns the workloads that were not refused before the change, or not by this program, and are refused now."""
+    """Returns the workloads that are refused now.
+
+    Before the change they were not refused, or another program refused them.
+    """
     found: dict[str, Attempt] = {}
     for (text, what), new in sorted(after.items(), key=lambda item: item[0]):
         old = before.get((text, what))
@@ -61,7 +64,7 @@ def refusals(before: Answers, after: Answers) -> dict[str, Attempt]:
 
 
 def to_restart(work: Sequence[Filling], changed: Iterable[ObjectKey]) -> list[list[Filling]]:
-    """Returns the workloads to start again: a change of queues or limits concerns them, and they only use quota.
+    """Returns the workloads to start again: they only use quota, and a change of queues or limits can affect them.
 
     The workloads of a ClusterQueue are one group. Groups are restarted one after another, because a workload that
     waits can borrow the quota that the stopped workloads of another queue do not use.

@@ -114,7 +114,10 @@ def _job(cluster: Cluster, work: Work, selector: dict[str, str]) -> Filling:
 
 
 def _selector(pool: Pool, index: int) -> dict[str, str]:
-    """Returns a node selector that makes the nodes of a pool different. Static pools have nodes of one form already."""
+    """Returns a node selector with which the nodes of a pool differ in zone, type or capacity type.
+
+    Nodes of a static pool are all equal.
+    """
     if pool.always_running:
         return {}
     values = pool.scaling.choices if pool.scaling else {}
@@ -148,10 +151,10 @@ def _deployment(factory: WorkloadFactory, pod: Object, pool: Pool, replicas: int
 
 
 def user_work(documents: Iterable[Object], cluster: Cluster) -> tuple[list[Filling], list[Object]]:
-    """Returns the objects of users as they were written: those that get pods, and all others.
+    """Returns the objects of users as they were written: objects that get pods, and all other objects.
 
-    The others are created first. Work that is not valid is among them: the API server says why. Objects of controllers,
-    such as ReplicaSets, are left out.
+    The other objects are created first. They include workloads that are not valid: the API server refuses them with a
+    reason. Objects of controllers, such as ReplicaSets, are left out.
     """
     queues = {part.name: queue.name for queue in cluster.queues for part in queue.cluster_queues}
     tenants = {namespace.name: tenant.name for tenant, namespace in cluster.namespaces}

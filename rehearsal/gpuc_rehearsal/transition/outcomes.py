@@ -32,7 +32,7 @@ _OBSERVED = (POD, WORKLOAD, CLUSTER_QUEUE, LOCAL_QUEUE)
 
 
 class Attempt(NamedTuple):
-    """The answer to the same workload created anew after the change."""
+    """The outcome of creating the same workload again after the change."""
 
     outcome: str
     """kept, refused or waiting."""
@@ -163,7 +163,7 @@ def settle(
 
 
 def _digest(snapshot: Snapshot) -> Iterator[tuple[Any, ...]]:
-    """Yields what decides about outcomes: existence, deletion and conditions."""
+    """Yields the facts on which outcomes depend: which objects exist, their deletion, and their conditions."""
     for kind, documents in sorted(snapshot.objects.items()):
         for document in documents:
             metadata, status = document["metadata"], document.get("status", {})

@@ -15,7 +15,10 @@ UNCHANGED = ("kept", "applied", "active")
 """Outcomes that no report lists one by one."""
 _LONGEST_CELL = 160
 _LONGEST_REASON = 500
-"""Of the reason of a node: an autoscaler names one reason for each NodePool, and that of the node is not the first."""
+"""The maximum length of the reason of a node.
+
+An autoscaler names a reason for each NodePool, and the reason of the node's own pool is not the first.
+"""
 
 
 class NodeOutcome(Struct, frozen=True):

@@ -53,8 +53,8 @@ def shared_settings(before: CompiledSpec, others: Iterable[CompiledSpec], defini
     """Returns the settings of the state before, with the instance types and the pools of the other states added.
 
     An autoscaler knows all instance types of its cloud in a real cluster, so a new instance type needs no restart. All
-    of them have offerings in the zones of all states, and the resources of the first state that uses them. Kueue and
-    Gatekeeper run from the start if any state needs them.
+    instance types have offerings in the zones of all states. An instance type has the resources of the first state that
+    uses it. Kueue and Gatekeeper run from the start if any state needs them.
     """
     specs = (before, *others)
     zones = sorted({zone for spec in specs for zone in zones_of(spec.cluster)})
@@ -106,7 +106,7 @@ class RunningState:
     """A control plane that runs the state before."""
 
     explains_nodes = True
-    """Whether to wait until the autoscaler says what keeps drifted nodes, which takes up to 25 s."""
+    """Whether to wait until the autoscaler reports why it does not replace drifted nodes. The wait takes up to 25 s."""
 
     def __init__(self, plane: ControlPlane, settings: Settings, definitions: Definitions, before: CompiledSpec) -> None:
         self.plane = plane
@@ -116,7 +116,7 @@ class RunningState:
         self.before = before
         self.before_objects = self._served(before)
         self._present = self.before_objects
-        """The objects that Git has: those of the state before, or those of the state after."""
+        """The objects in Git: the objects of the state before, or the objects of the state after."""
         self.work: list[Filling] = []
         self.snapshot = Snapshot()
         """The objects before the change, when all work runs."""
@@ -165,8 +165,8 @@ class RunningState:
     def _await_decisions(self) -> None:
         """Waits until the autoscaler has decided about the drifted nodes.
 
-        If it says nothing, restarts it: it publishes one event of a kind about a node in two minutes, also if the
-        reason differs, and the events about the start of a node are of the same kind.
+        If the autoscaler reports nothing, restarts it. The autoscaler publishes only one event of a kind about a node
+        in two minutes, even if the reason differs, and the events about the start of a node are of the same kind.
 
         Source: sigs.k8s.io/karpenter v1.14.1 pkg/events/recorder.go (shouldCreateEvent)
         """
@@ -275,10 +275,11 @@ def _refused(client: Client, documents: Iterable[Object]) -> Iterator[str]:
 
 
 def compiled_from(root: Path, source: Source, *, keeps_namespaces: bool = False) -> CompiledSpec:
-    """Compiles a merged spec. Elements that leave stay marked, because marking them is a change of people.
+    """Compiles a merged spec.
 
-    All components are in their usual namespaces, because the control plane runs them there; with keeps_namespaces, in
-    those of the spec. Raises StageError when the spec, a policy or a fact of the fleet has errors.
+    Elements that leave stay marked, because a person marks them as a part of the change. All components are in their
+    usual namespaces, because the control plane runs them there. With keeps_namespaces, components are in the namespaces
+    of the spec. Raises StageError when the spec, a policy or a fact of the fleet has errors.
     """
     tree, moved = (source.tree, ()) if keeps_namespaces else without_namespaces(source.tree)
     catalog = fleet_catalog(root).catalog

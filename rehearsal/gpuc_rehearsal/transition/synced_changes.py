@@ -20,7 +20,10 @@ NO_PRUNE = "Prune=false"
 HEALTH_SECONDS = 15
 """Seconds to wait until the policies of a wave are enforced."""
 _POLICY_GROUPS = ("templates.gatekeeper.sh", "constraints.gatekeeper.sh", "admissionregistration.k8s.io")
-"""API groups whose objects must be healthy. Queues and node pools are observed later, also those that are inactive."""
+"""API groups whose objects must be healthy.
+
+Queues and node pools are observed later, also inactive queues and pools.
+"""
 
 
 class ObjectKey(NamedTuple):

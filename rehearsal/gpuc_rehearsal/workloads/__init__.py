@@ -1,1 +1,1 @@
-"""What a rehearsal knows about kinds of workloads, by the folder of the family."""
+"""Modules about kinds of workloads in a rehearsal. A module has the name of the family's folder."""

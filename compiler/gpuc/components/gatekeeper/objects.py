@@ -117,7 +117,7 @@ def _value(fact: str, cluster: Cluster, tenant: Tenant, settings: dict[str, Any]
 
 
 def policy_origin(cluster: Cluster, policy: Policy | None = None) -> Path:
-    """Returns the path in the spec that configures the policy, or the path that configures all policies."""
+    """Returns the spec path that configures the policy, or else the path that configures all policies."""
     if policy and policy.name in cluster.policy_specs:
         return ("spec", "policies", policy.name)
     return ("spec", "policies", "default") if "default" in cluster.policy_specs else ("spec", "policies")

@@ -1,4 +1,4 @@
-"""The driver that values of the chart gpu-operator install: the ClusterPolicy that the chart renders from them.
+"""The driver that Helm values of the chart gpu-operator install: the ClusterPolicy that the chart renders.
 
 Source: NVIDIA/gpu-operator v26.7.0 deployments/gpu-operator/values.yaml, templates/clusterpolicy.yaml
 """
@@ -74,7 +74,11 @@ def chart_driver(state: State, manifest: Manifest | None) -> ChartDriver | None:
 
 
 def _rendered(install: ChartInstall, values: Body) -> Body:
-    """Returns the sections of the ClusterPolicy. Values that are not in the input can set what the version decides."""
+    """Returns the sections of the ClusterPolicy.
+
+    Without all Helm values, the sections have no defaults of the chart: a value that is not in the input could change
+    them.
+    """
     driver: Body = with_policy({})
     defaults: Body = {"driver": driver}
     if install.is_complete and install.version:

@@ -41,7 +41,7 @@ _EFFECTIVE = {
     "driver": tuple(f"manager.{key}" for key in _IMAGE),
     "validator": _IMAGE,
 }
-"""Values below a key of INEFFECTIVE with an effect: ConfigMaps, and environment variables of the operator."""
+"""Helm values that have an effect although they are below a key of INEFFECTIVE, such as names of ConfigMaps."""
 _INEFFECTIVE = (
     "psa", "cdi", "sandboxWorkloads", "hostPaths", "daemonsets", "validator", "mig", "driver", "toolkit",
     "devicePlugin", "dcgm", "dcgmExporter", "gfd", "migManager", "nodeStatusExporter", "gds", "gdrcopy", "vgpuManager",

@@ -1,4 +1,4 @@
-"""What a change does to the driver of running nodes: of a ClusterPolicy, an NVIDIADriver, or values of the chart.
+"""What a changed ClusterPolicy, NVIDIADriver or Helm value does to the driver of running nodes.
 
 The DaemonSets of the driver have the update strategy OnDelete, so only the upgrade controller replaces driver pods.
 With autoUpgrade, it takes each node whose driver pod is older than the DaemonSet through these states: it cordons the
@@ -67,7 +67,7 @@ class DriverChange(Struct, frozen=True, eq=False, dict=True):
         return [leaf for field in differences(self.before, self.after) for leaf in leaves(field)]
 
     def changed(self, kind: str) -> list[Path]:
-        """Returns the paths of the changed fields with which the operator does the same.
+        """Returns the paths of the changed fields of one kind, by what the operator does with them.
 
         Args:
             kind: "install" for another installation, "restart" for other driver pods, "policy" for upgrades.
@@ -82,7 +82,7 @@ class DriverChange(Struct, frozen=True, eq=False, dict=True):
 
     @property
     def what(self) -> str:
-        """The versions before and after the change, or the first other field of the installation that changes."""
+        """What changes, as a text: the versions before and after the change, or else the first changed field."""
         before, after = self.values("driver", "version")
         if before != after:
             return f" {before or 'default'} -> {after or 'default'}"
@@ -112,7 +112,7 @@ class DriverChange(Struct, frozen=True, eq=False, dict=True):
 
     @property
     def can_evict(self) -> bool:
-        """Whether the upgrade of a node gets beyond the eviction, which fails without podDeletion."""
+        """Whether the upgrade of a node can evict pods with GPUs. Without podDeletion the eviction fails."""
         return isinstance(self._policy.get("podDeletion"), dict)
 
     def steps(self) -> Iterator[str]:

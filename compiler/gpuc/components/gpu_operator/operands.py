@@ -1,8 +1,8 @@
 """What a change of the GPU Operator does to nodes: its operands, and the configurations that nodes choose by a label.
 
 The operator renders a DaemonSet for each operand. The pods restart if their template changes, and the operator deletes
-the DaemonSet of a disabled operand. gpuc enables no operands for virtual machines, and they are not here. The driver is
-not here either, because its DaemonSet has the update strategy OnDelete.
+the DaemonSet of a disabled operand. This module does not contain operands for virtual machines, because gpuc enables
+none. It does not contain the driver, because the DaemonSet of the driver has the update strategy OnDelete.
 
 The device plugin and the MIG manager read the configuration that the label names when they start and when the label
 changes. They do not notice another content of the ConfigMap, and the GPU Operator does not restart them for it.
@@ -32,7 +32,7 @@ OPERANDS: dict[str, str] = _TABLE["sections"]
 _DISABLED = ("the node status exporter",)
 """The operands that are not enabled by default."""
 _READERS: dict[Path, list[str]] = {tuple(path.split(".")): names for path, names in _TABLE["readers"].items()}
-"""The operands whose pods have a field of spec, by the path below spec. The longest path counts."""
+"""The operands whose pods depend on a field, by the path of the field below spec. The longest matching path counts."""
 
 
 class OperandChange(Struct, frozen=True, dict=True):
@@ -43,7 +43,7 @@ class OperandChange(Struct, frozen=True, dict=True):
 
     @cached_property
     def restarted(self) -> dict[str, list[FieldChange]]:
-        """The changed fields by the operand that restarts; empty if the DaemonSets are updated only by hand."""
+        """The changed fields that restart an operand, by operand; empty if DaemonSets are updated only by hand."""
         if self.policy.values("spec", "daemonsets", "updateStrategy")[1] == "OnDelete":
             return {}
         found: dict[str, list[FieldChange]] = {}

@@ -1,4 +1,4 @@
-"""Recording rules: the part of a GPU behind each resource, the action of each XID, and the use of GPUs.
+"""Recording rules: the part of a GPU that each resource is, the action for each XID, and the use of GPUs.
 
 Source: kubernetes/kube-state-metrics v2.20 docs/metrics/workload/pod-metrics.md; the module alerts has the labels of
 the DCGM exporter
@@ -36,7 +36,7 @@ def level(xid: Xid) -> str:
 
 
 def parts_of_gpu(pool: GpuPool) -> Iterator[tuple[str, str, Fraction]]:
-    """Yields each GPU resource of a pool with its MIG profile and the part of a GPU that one unit of it is.
+    """Yields each GPU resource of a pool, its MIG profile, and which part of a GPU one unit of the resource is.
 
     The parts of a complete layout are one GPU. If GPUs with different layouts have the same profile, the part is the
     mean. The profile is empty for complete GPUs and shares.

@@ -1,4 +1,4 @@
-"""The alert for a controller of JobSets without a leader."""
+"""The alert that fires when no replica of the controller of JobSets is the leader."""
 
 from collections.abc import Iterator
 
@@ -6,7 +6,7 @@ from gpuc.emit.alerts.alert import Alert, alert
 from gpuc.model import Cluster
 
 LEADER = 'leader_election_master_status{name="6d4f6a47.jobset.x-k8s.io"}'
-"""The metric of each replica that shows whether the replica leads. It exists as soon as the replica runs.
+"""The metric with which each replica shows whether it is the leader. The metric exists as soon as the replica runs.
 
 Other controllers have a metric with the same name, so the name of the lease selects the metric of JobSet.
 
@@ -17,5 +17,8 @@ tools/leaderelection/leaderelection.go (NewLeaderElector)
 
 
 def leader_alerts(cluster: Cluster) -> Iterator[Alert]:
-    """Yields the alert for replicas of which none leads. Without metrics, GpucMetricsMissing fires."""
+    """Yields the alert that fires when no replica is the leader.
+
+    If there are no metrics, GpucMetricsMissing fires instead.
+    """
     yield alert("GpucJobSetNoLeader", leader=LEADER, namespace=cluster.components["jobset"].namespace)

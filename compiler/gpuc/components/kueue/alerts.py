@@ -1,7 +1,8 @@
 """Alerts for queues that admit no workloads, and for admitted workloads that do not start.
 
-Both replicas of Kueue export gauges, and the gauges of the follower are late or wrong: a waiting workload that Kueue
-has tried is inadmissible for the leader, and active for the follower. The alerts use the gauges of the leader.
+Both replicas of Kueue export gauges, and the gauges of the follower are late or wrong: the leader counts a waiting
+workload that Kueue has tried as inadmissible, and the follower counts it as active. The alerts use the gauges of the
+leader.
 
 Source: kubernetes-sigs/kueue v0.19.2 pkg/metrics/metrics.go, pkg/util/roletracker
 """

@@ -66,7 +66,7 @@ def _values(cluster: Cluster) -> Values:
 
 
 def _configuration(cluster: Cluster) -> Body:
-    """Returns the complete configuration of the controller, because it replaces the defaults of the chart."""
+    """Returns the complete configuration of the controller: a configuration replaces all defaults of the chart."""
     fair: Body = {"preemptionStrategies": ["LessThanOrEqualToFinalShare", "LessThanInitialShare"]}
     return {
         "apiVersion": "config.kueue.x-k8s.io/v1beta2",

@@ -1,4 +1,4 @@
-"""The alert for a controller of LeaderWorkerSets without a leader."""
+"""The alert that fires when no replica of the controller of LeaderWorkerSets is the leader."""
 
 from collections.abc import Iterator
 
@@ -6,12 +6,15 @@ from gpuc.emit.alerts.alert import Alert, alert
 from gpuc.model import Cluster
 
 LEADER = 'leader_election_master_status{name="b8b2488c.x-k8s.io"}'
-"""The metric of each replica that shows whether the replica leads, as for JobSet.
+"""The metric with which each replica shows whether it is the leader. gpuc/components/jobset/alerts.py explains it.
 
 Source: kubernetes-sigs/lws v0.9.0 api/config/v1alpha1/defaults.go (DefaultLeaderElectionID)
 """
 
 
 def leader_alerts(cluster: Cluster) -> Iterator[Alert]:
-    """Yields the alert for replicas of which none leads. Without metrics, GpucMetricsMissing fires."""
+    """Yields the alert that fires when no replica is the leader.
+
+    If there are no metrics, GpucMetricsMissing fires instead.
+    """
     yield alert("GpucLeaderWorkerSetNoLeader", leader=LEADER, namespace=cluster.components["lws"].namespace)

@@ -1,4 +1,4 @@
-"""The alert for a controller of TrainJobs without a leader."""
+"""The alert that fires when no replica of the controller of TrainJobs is the leader."""
 
 from collections.abc import Iterator
 
@@ -6,12 +6,15 @@ from gpuc.emit.alerts.alert import Alert, alert
 from gpuc.model import Cluster
 
 LEADER = 'leader_election_master_status{name="trainer.kubeflow.org"}'
-"""The metric of each replica that shows whether the replica leads, as for JobSet.
+"""The metric with which each replica shows whether it is the leader. gpuc/components/jobset/alerts.py explains it.
 
 Source: kubeflow/trainer v2.3.0 charts/kubeflow-trainer/values.yaml (leaderElection.resourceName)
 """
 
 
 def leader_alerts(cluster: Cluster) -> Iterator[Alert]:
-    """Yields the alert for replicas of which none leads. Without metrics, GpucMetricsMissing fires."""
+    """Yields the alert that fires when no replica is the leader.
+
+    If there are no metrics, GpucMetricsMissing fires instead.
+    """
     yield alert("GpucTrainerNoLeader", leader=LEADER, namespace=cluster.components["trainer"].namespace)

@@ -1,4 +1,4 @@
-"""Rules of Prometheus: the alerts and records of the components, and those that belong to no component."""
+"""Rules of Prometheus: alerting rules and recording rules, of the components and of no component."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,9 +15,10 @@ from gpuc.model.names import POOL_LABEL
 def rules_by_group(cluster: Cluster) -> dict[str, list[Rule]]:
     """Returns the rules of a cluster by group. Each group is one file of the output.
 
-    Prometheus evaluates the rules of a group in their order, so a record follows those that it reads. The facts are
-    last, because a new namespace or pool then moves few rules: `gpuc plan` compares the rules by their places. In the
-    first evaluation the other records lack the facts.
+    Prometheus evaluates the rules of a group in their order. So a recording rule comes after the recording rules whose
+    series the rule reads. The facts of the spec are the last rules: `gpuc plan` compares rules by their index, and with
+    the facts last, a new namespace or pool moves few rules. In the first evaluation, the other recording rules
+    therefore find no facts.
     """
     recorded: list[Rule] = list(records(Path(__file__).parent))
     for component in needed_components(cluster):
@@ -42,7 +43,7 @@ def alerts(cluster: Cluster) -> list[Alert]:
 def metrics(cluster: Cluster) -> dict[str, frozenset[str]]:
     """Returns the metrics that each alert needs, by the name of the alert.
 
-    For a recorded series, these are the metrics from which Prometheus computes the series.
+    If an alert reads a recorded series, the result has the metrics from which Prometheus computes the series.
     """
     sources: dict[str, frozenset[str]] = {}
     found: dict[str, frozenset[str]] = {}
@@ -74,7 +75,7 @@ def _facts(cluster: Cluster) -> Iterator[Record]:
 
 
 def _missing_sources(cluster: Cluster) -> Iterator[Alert]:
-    """Yields alerts for metrics without which other alerts cannot fire.
+    """Yields alerts for missing metrics: without these metrics, other alerts cannot fire.
 
     GpucTelemetryMissing and GpucAuditLate are the corresponding alerts for the DCGM exporter and Gatekeeper.
     """

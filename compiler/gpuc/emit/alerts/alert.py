@@ -52,9 +52,9 @@ class Alert(_Rule, frozen=True):
     labels: tuple[tuple[str, str], ...] = ()
     """Labels in addition to the labels of the series and the labels of all alerts."""
     audience: str = "platform"
-    """Whose alert it is: platform, or the label with the namespace or the ClusterQueue whose tenant it concerns."""
+    """Who gets the alert: "platform", or a label whose value is a namespace or a ClusterQueue of the tenant."""
     silences: Mapping[str, Sequence[str]] = {}
-    """The alerts that send no notifications while this one fires, by the label whose value both have."""
+    """The alerts that send no notifications while this alert fires. The key is a label that must be equal in both."""
     stop: str = ""
     """What not to do, or when to stop and ask; only in the runbook."""
 
@@ -69,7 +69,10 @@ Rule = Alert | Record
 
 
 class _Text(Template):
-    """A text of the table. PromQL and labels contain dollar signs, so variables have another sign."""
+    """A text of alerts.toml with variables.
+
+    PromQL and labels contain dollar signs, so variables begin with another sign.
+    """
 
     delimiter = "@"
 
@@ -97,7 +100,7 @@ def alert(name: str, *labels: tuple[str, str], minutes: int = 0, severity: str =
 
 
 def fact(name: str, value: object = 1, **labels: str) -> Record:
-    """Returns a recording rule for a value of the spec or of the catalog. A label with an empty text is left out."""
+    """Returns a recording rule for a value of the spec or of the catalog. Labels with an empty value are left out."""
     return Record(name, f"vector({value})", tuple((label, text) for label, text in labels.items() if text))
 
 

@@ -25,7 +25,7 @@ _KEYWORDS = frozenset(
         *("count_values", "limitk", "limit_ratio", "inf", "nan", "start", "end", "atan2"),
     )
 )
-"""The words that are no metric. An aggregation is a word if its clause is before its argument."""
+"""The words of PromQL that are no names of metrics, and the aggregations that a clause such as `by` can follow."""
 
 
 def metric_names(expression: str) -> Iterator[str]:
@@ -38,8 +38,9 @@ def metric_names(expression: str) -> Iterator[str]:
 def of_cluster(expression: str, label: str, cluster: str) -> str:
     """Returns an expression that reads only the series of one cluster, and keeps the label with the cluster's name.
 
-    Each selector gets a matcher, and each `by` the label. All series have the same value of the label, so `on`,
-    `ignoring` and `without` stay: a side without the label, such as vector(1), still matches.
+    Each selector gets a matcher, and each `by` the label. All series have the same value of the label. So `on`,
+    `ignoring` and `without` do not change: a side of an operator that does not have the label, such as vector(1), still
+    matches.
     """
     return _TOKEN.sub(_with(label, f'{label}="{cluster}"'), expression)
 

@@ -51,10 +51,10 @@ def bootstrap(cluster: Cluster, components: tuple[Component, ...], folders: list
 
 
 def _chapters(cluster: Cluster, components: Iterable[Component], known: dict[str, object]) -> dict[str, str]:
-    """Returns the chapters of the components, by the chapter of the README that they follow.
+    """Returns the chapters of the components. The key is the chapter of the README after which they come.
 
     Args:
-        known: the variables of the README, which the templates of the chapters know too.
+        known: the variables of the README. The templates of the chapters have the same variables.
     """
     texts: dict[str, str] = {"checks": "", "quotas": ""}
     for component in by_section(components):
@@ -99,7 +99,8 @@ def _readme_values(cluster: Cluster, components: tuple[Component, ...], folders:
 def _first_step(chapter: Chapter) -> dict[str, str]:
     """Returns the title of a chapter, its anchor, and the number of its prerequisites.
 
-    Names of prerequisites have characters of users, so they are only in the chapter, which escapes them.
+    The result does not contain the names of the prerequisites: users choose the names, and only the chapter escapes
+    their characters.
     """
     anchor = "".join(sign for sign in chapter.title.lower().replace(" ", "-") if sign.isalnum() or sign == "-")
     return {"title": chapter.title, "anchor": anchor, "things": with_unit(len(chapter.prerequisites), "things")}
@@ -179,7 +180,7 @@ def _node_resources(pool: Pool) -> str:
 
 
 def _unproved_values(cluster: Cluster) -> dict[str, object]:
-    """Returns pools about which the README says what gpuc does not check."""
+    """Returns the values of the README about pools for which gpuc cannot check everything."""
     return {
         "shared_pools": [
             pool for pool in cluster.gpu_pools if any("shared" in name for name in pool.gpu_resource_names)
@@ -229,7 +230,7 @@ def _alert_values(cluster: Cluster) -> dict[str, object]:
 
 
 class Outside(Struct, frozen=True):
-    """The settings of one kind that gpuc copies from the spec into the output without a model of their meaning."""
+    """Settings of one kind, such as patches, that gpuc copies into the output without knowing their meaning."""
 
     count: int
     noun: str
@@ -245,7 +246,7 @@ class Outside(Struct, frozen=True):
 
 
 def _outside_of_model(cluster: Cluster) -> list[Outside]:
-    """Returns the settings that the cluster has, by kind; empty for a cluster without such settings."""
+    """Returns the settings of the cluster whose meaning gpuc does not know, by kind; empty without such settings."""
     charts, patches = cluster.spec.charts, cluster.spec.patches
     paths = {name: list(_leaves(settings.values)) for name, settings in cluster.spec.components.items()}
     values = [f"`{name}`: {', '.join(f'`{path}`' for path in found)}" for name, found in paths.items() if found]

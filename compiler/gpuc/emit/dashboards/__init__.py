@@ -1,7 +1,7 @@
 """Dashboards for Grafana: the panels of the components, as ConfigMaps for Grafana's sidecar or as JSON files.
 
 The text of a dashboard contains no names of a cluster: pools, nodes, queues, tenants and namespaces are variables. So
-all clusters with the same components share it. gpuc does not test how Grafana draws a panel.
+all clusters with the same components have the same text. gpuc does not test how Grafana draws a panel.
 """
 
 from collections.abc import Iterator

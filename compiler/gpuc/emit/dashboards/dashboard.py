@@ -24,7 +24,7 @@ _OPTIONS: dict[str, Body] = {
     "stat": {"reduceOptions": {"calcs": ["lastNotNull"]}},
     "timeseries": {"legend": {"displayMode": "list", "placement": "bottom"}, "tooltip": {"mode": "multi"}},
 }
-"""The options of a panel by type, if they are not those of Grafana."""
+"""The options of a panel by type, if they differ from the defaults of Grafana."""
 
 
 @cache
@@ -77,10 +77,11 @@ def _head(name: str, row: dict[str, Any], label: str) -> Body:
 
 
 def _variable(name: str, series: str, of: str, label: str, *, single: bool = True) -> Body:
-    """Returns a variable with the values of the label `of` of a series.
+    """Returns a variable of the dashboard: users choose from the values that the label `of` has in a series.
 
     Args:
-        single: whether one value is chosen, for selectors with `=`; otherwise any number, for those with `=~`.
+        single: whether users choose exactly one value, for selectors with `=`. Otherwise they choose any number of
+            values, for selectors with `=~`.
     """
     query = f"label_values({_selected(series, label)}, {of})"
     body: Body = {"name": name, "type": "query", "datasource": _DATA, "query": {"query": query, "refId": name}}
@@ -89,12 +90,15 @@ def _variable(name: str, series: str, of: str, label: str, *, single: bool = Tru
 
 
 def _selected(expression: str, label: str) -> str:
-    """Returns an expression that reads only the series of the chosen cluster."""
+    """Returns an expression that reads only the series of the cluster that the user of the dashboard has selected."""
     return of_cluster(expression, label, f"${label}") if label else expression
 
 
 def _placed(panels: Iterable[dict[str, Any]], label: str) -> Iterator[Body]:
-    """Yields the panels from left to right, and below each other. The numbers of a dashboard come first."""
+    """Yields the panels with their places: from left to right, then in the next row.
+
+    Panels with a single number come first.
+    """
     x = y = line = 0
     for number, panel in enumerate(sorted(panels, key=lambda row: row.get("type") != "stat"), 1):
         width, height = _SIZES.get(panel.get("type", ""), (_COLUMNS // 2, 8))

@@ -1,4 +1,4 @@
-"""What a cluster needs from outside of the output: records, in the order in which the cluster's README lists them."""
+"""What a cluster needs from outside of the output: a record for each thing, in the order of the cluster's README."""
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
@@ -36,7 +36,10 @@ def chapters(cluster: Cluster) -> list[Chapter]:
 
 
 def prerequisites(cluster: Cluster) -> list[Prerequisite]:
-    """Returns all prerequisites of a cluster, in the order of the README. A thing can have several records."""
+    """Returns all prerequisites of a cluster, in the order of the README.
+
+    Several records can be about the same thing.
+    """
     return [item for chapter in chapters(cluster) for item in chapter.prerequisites]
 
 

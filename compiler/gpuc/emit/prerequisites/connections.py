@@ -1,4 +1,4 @@
-"""What the NetworkPolicies of a cluster need, whatever the network of the cluster is."""
+"""What the NetworkPolicies of a cluster need from outside of the output, for every network policy engine."""
 
 from collections.abc import Iterator
 from itertools import chain
@@ -49,7 +49,7 @@ def servers_of(cluster: Cluster) -> list[str]:
 
 
 def policy_rows(cluster: Cluster) -> Iterator[Row]:
-    """Yields what the policies need beside an engine: definitions and features of Cilium, and a load balancer.
+    """Yields what the policies need in addition to an engine: definitions and features of Cilium, and a load balancer.
 
     Source: cilium/cilium pull requests 43420 and 43913 (the prefix `**.` since 1.19); cilium/cilium v1.20.2
     Documentation/network/servicemesh/gateway-api (prerequisites)

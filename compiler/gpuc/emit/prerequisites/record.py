@@ -16,18 +16,21 @@ from gpuc.parts.folders import table_beside
 
 _table = cache(table_beside)
 Row = tuple[str, Path, Mapping[str, str]]
-"""A record of a chapter: its entry in the chapter's table, the spec path that states the thing, and the variables of
-the texts. The id of the record is that of the entry, or the entry itself, completed by the variable `name`."""
+"""A record of a chapter: (key of the entry in the chapter's table, spec path that requires the thing, variables).
+
+The variables are for the texts of the entry. The id of the record is the id in the entry, or else the key of the entry.
+The variable `name` completes the id.
+"""
 
 
 class Prerequisite(Struct, frozen=True, kw_only=True):
-    """One thing outside of the output that an object of the output needs."""
+    """One thing outside of the output that an object of the output needs, for example an IAM role."""
 
     id: str
     """The kind and the name, for example "iam-role/KarpenterNodeRole-prod-use1". `gpuc.needs` finds the same ids in
     the objects."""
     what: str
-    """The thing in words."""
+    """A description of the thing."""
     reason: str
     """What happens without the thing."""
     checks: tuple[str, ...]
@@ -35,7 +38,7 @@ class Prerequisite(Struct, frozen=True, kw_only=True):
     expected: str
     """What the commands print if the thing is right."""
     path: Path
-    """The spec path that states the thing."""
+    """The spec path because of which the cluster needs the thing."""
     facts: Mapping[str, str] = field(default_factory=dict)
     """Properties that the thing must have, by name. Two records of the same thing must state the same value."""
 
@@ -75,7 +78,7 @@ def written(cluster: Cluster, files: str | File, title: str, rows: Iterable[Row]
 
 
 def variables(cluster: Cluster) -> dict[str, str]:
-    """Returns the variables that all records and chapters know: names of the cluster, and its commands."""
+    """Returns the variables that all records and chapters can use: names of the cluster, and commands."""
     destination = cluster.spec.delivery.destination
     is_hub = not destination.is_own_cluster
     return {

@@ -62,7 +62,7 @@ def prometheus(cluster: Cluster) -> Chapter:
 
 
 def _notify_rows(settings: Observability) -> Iterator[Row]:
-    """Yields the records of the Alertmanager and of the Secrets of receivers."""
+    """Yields the records about the Alertmanager, and about the Secrets that receivers read."""
     if settings.notify is None:
         return
     section, namespace = ("spec", "observability", "notify"), settings.namespace
@@ -74,7 +74,7 @@ def _notify_rows(settings: Observability) -> Iterator[Row]:
 
 
 def job_controllers(cluster: Cluster) -> Chapter:
-    """Returns the chapter about the controllers of job kinds that neither Kubernetes nor a component has."""
+    """Returns the chapter about controllers of job kinds that neither Kubernetes nor a component provides."""
     installed, brought = installed_controllers(), cluster.brought_controllers
     used = {name: installed[name].title for name in cluster.frameworks if name in installed and name not in brought}
     rows: list[Row] = []
@@ -106,7 +106,7 @@ def other_teams(cluster: Cluster) -> Chapter:
 
 
 def definitions(cluster: Cluster) -> Chapter:
-    """Returns the chapter about definitions of the kinds of users' manifests that no component brings."""
+    """Returns the chapter about definitions: users' manifests have objects of kinds that no component defines."""
     brought = {name for release in cluster.components.values() for name in release.groups}
     groups = sorted({group(manifest) for manifest in cluster.user_manifests if is_custom(group(manifest))} - brought)
     rows: list[Row] = [("definition", ("spec",), {"name": name}) for name in groups]

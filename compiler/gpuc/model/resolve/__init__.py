@@ -37,7 +37,9 @@ def resolve(
 def resolve_known(
     cluster_spec: ClusterSpec, file: str, catalog: Catalog, own_policies: Mapping[str, Policy] | None
 ) -> tuple[Cluster, list[Finding]]:
-    """Returns the cluster of a spec, and the findings. What depends on an unknown value of the spec is unknown.
+    """Returns the cluster of a spec, and the findings.
+
+    If a value of the spec is unknown, values that depend on it are too.
 
     Args:
         own_policies: the policies of the fleet; None if they are unknown.

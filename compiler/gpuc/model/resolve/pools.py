@@ -76,7 +76,10 @@ def _pool(
 
 
 def _hardware_findings(pool_spec: PoolSpec, instances: tuple[InstanceType, ...], path: Path) -> Iterator[Finding]:
-    """Yields findings about instance types that differ, and about a purpose or sharing that does not match them."""
+    """Yields findings about the hardware of a pool.
+
+    The instance types may differ from each other, or may not match the purpose or the sharing of the pool.
+    """
     first, *others = instances
     first_type = Related(first.type, (*path, "instances", 0))
     mig = pool_spec.sharing.mig if pool_spec.sharing else None
@@ -176,7 +179,7 @@ def _dedicated_to(pool: str, spec: Spec) -> str:
 def _daemonsets(
     spec: Spec, pool_spec: PoolSpec, components: dict[str, Release], catalog: Catalog
 ) -> tuple[Daemonset, ...]:
-    """Returns the DaemonSets on the nodes of a pool: of the substrate, of the components, and those of the spec."""
+    """Returns the DaemonSets on the nodes of a pool: DaemonSets of the substrate, of the components and of the spec."""
     # Memory is rounded up to MiB, as the request of a DaemonSet in the catalog.
     declared = [
         Daemonset(name, NODE_AGENT, agent.nodes, int(agent.cpu.removesuffix("m")), -(-agent.memory // MIB), ())

@@ -59,7 +59,7 @@ def is_closed(pool: NodePool | None, reason: str) -> bool:
 
 
 def allows_more(after: NodePool, before: NodePool, reason: str) -> bool:
-    """Returns whether the budgets of a NodePool allow more nodes at some time than those of another NodePool."""
+    """Returns whether the budgets of a NodePool allow more nodes at some time than the budgets of another NodePool."""
     own, other = _budgets(after, reason), _budgets(before, reason)
     most = min(after.most_nodes or before.most_nodes or _MOST, _MOST)
     return any(
@@ -84,7 +84,10 @@ def pace(pool: NodePool | None, cluster: Cluster | None, reason: str = DRIFTED) 
 
 
 def _at_a_time(values: list[str]) -> str:
-    """Returns the strictest number and the strictest percentage, which Karpenter rounds up to at least one node."""
+    """Returns the strictest number and the strictest percentage.
+
+    Karpenter rounds a percentage up to at least one node.
+    """
     found = [match.groups() for value in values if (match := _NODES.fullmatch(value))]
     most = min((int(number) for number, sign in found if not sign), default=None)
     share = min((int(number) for number, sign in found if sign), default=100)
@@ -108,7 +111,7 @@ def _allowed(active: Iterable[Budget], count: int) -> int:
 
 
 def _number(budget: Budget, count: int) -> int:
-    """Returns the number of nodes of a budget; 0 for text that is no number."""
+    """Returns the number of nodes that a budget allows; 0 for a text that is no number."""
     match = _NODES.fullmatch(budget.nodes)
     if match is None:
         return 0
@@ -116,7 +119,7 @@ def _number(budget: Budget, count: int) -> int:
 
 
 def _times(sides: Sequence[Sequence[Budget]]) -> Iterator[list[list[Budget]]]:
-    """Yields the active budgets of each side, once for all times with the same active budgets.
+    """Yields the active budgets of both NodePools. Times with the same active budgets are yielded once.
 
     A schedule with days of the month or months can be active at any time of the week.
     """

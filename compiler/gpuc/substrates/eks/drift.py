@@ -55,7 +55,7 @@ _TAINTS = {"taints": "taint", "startupTaints": "startup taint"}
 
 
 def field_words(change: Change, pair: Pair, field: FieldChange) -> str:
-    """Returns a changed field of a NodePool or an EC2NodeClass in words, with the values if they are short."""
+    """Returns a text about a changed field of a NodePool or an EC2NodeClass, with the values if they are short."""
     steps = [step for step in field.path if step not in ("spec", "template", "metadata")]
     name, last = (str(steps[0]), str(steps[-1])) if steps else ("template", "template")
     if name in _TAINTS:
@@ -99,7 +99,10 @@ def values_text(field: FieldChange) -> str:
 
 
 def _taint_words(pair: Pair, field: FieldChange, noun: str) -> str:
-    """Returns which taint is added, removed or changed. The path has the number of the taint, or all taints differ."""
+    """Returns a text: which taint is added, removed or changed.
+
+    The path contains the index of the taint, unless all taints differ.
+    """
     if field.path in ((*_SPEC, "taints"), (*_SPEC, "startupTaints")):
         is_added = field.before is MISSING
         taints = ", ".join(_taint(taint) for _, taint in items(field.after if is_added else field.before))
@@ -147,7 +150,7 @@ class Reason(Struct, frozen=True):
     """Why Karpenter replaces nodes."""
 
     words: str
-    """The change in words, for example "image al2023@v20260815 -> al2023@v20260901"."""
+    """A text about the change, for example "image al2023@v20260815 -> al2023@v20260901"."""
     manifest: Manifest
     path: Path
     """The path of the changed field in the object."""
@@ -174,7 +177,7 @@ class Scope(Enum):
     SOME = "some"
     """The nodes with the properties that the reason names."""
     UNKNOWN = "unknown"
-    """Only AWS, or the cluster, knows which nodes."""
+    """gpuc does not know which nodes: this depends on the state of AWS or of the cluster."""
 
 
 def drifts(change: Change, scope: Scope) -> list[PoolDrift]:
@@ -272,7 +275,7 @@ def labels_of_nodes(pool: NodePool, key: str) -> Domain:
     """Returns the possible values of a label of the nodes that a NodePool started.
 
     A node has the labels of the template, the labels that the provider derives from the instance, and one value for
-    each requirement with a label of one's own. If the requirement lists no values, the pods choose the value.
+    each requirement with a label of the user. If the requirement lists no values, the pods choose the value.
 
     Source: kubernetes-sigs/karpenter v1.14.1 pkg/controllers/provisioning/scheduling/nodeclaimtemplate.go
     (resolveCustomLabelsFromRequirements)
@@ -291,7 +294,7 @@ def labels_of_nodes(pool: NodePool, key: str) -> Domain:
 
 
 def _class_reasons(pair: Pair | None) -> Iterator[tuple[Scope, Reason]]:
-    """Yields the changed selectors of an EC2NodeClass. Which resources match tags is known only to AWS."""
+    """Yields the changed selectors of an EC2NodeClass. gpuc does not know which resources of AWS match tags."""
     if pair is None:
         return
     before, after = (_images(value) for value in pair.values("spec", "amiSelectorTerms"))

@@ -14,7 +14,7 @@ _LISTED = 6
 """The maximum number of instance types that a message lists."""
 _NUMBER = re.compile(r"(\d{1,3})x")
 _SMALL = {"nano": 1, "micro": 1, "small": 1, "medium": 1, "large": 2, "xlarge": 4}
-"""vCPUs of sizes without a number, and the number of other sizes."""
+"""The number of vCPUs by size, for sizes whose names contain no number."""
 _ADD = "a row in specs/catalog/ adds an instance type (`gpuc catalog import --help`)"
 
 

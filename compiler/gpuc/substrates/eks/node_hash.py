@@ -1,7 +1,7 @@
 """The fields of NodePools and EC2NodeClasses that are in the hashes by which Karpenter detects drift.
 
-A node has the hashes of the objects with which it started. If one of them changes, Karpenter replaces the node. The
-answers are compared with the real hash functions, see tests/conformance/karpenter_hashes.py.
+A node has the hashes of the objects with which it started. If one of them changes, Karpenter replaces the node. A test
+compares the results of this module with the real hash functions: tests/conformance/karpenter_hashes.py.
 
 Source: kubernetes-sigs/karpenter v1.14.1 pkg/apis/v1/nodepool.go (Hash; fields with hash:"ignore");
 aws/karpenter-provider-aws v1.14.1 pkg/apis/v1/ec2nodeclass.go (Hash); mitchellh/hashstructure v2.0.2 hashstructure.go
@@ -30,16 +30,16 @@ COMPARED_CLASS = (
 )
 """Fields of spec of an EC2NodeClass that are not in the hash. Karpenter compares the selected resources with nodes."""
 _ONLY_NEW = ("ipPrefixCount",)
-"""Fields of spec of an EC2NodeClass that are not in the hash, and are compared with no node."""
+"""Fields of spec of an EC2NodeClass that are not in the hash, and that Karpenter compares with no node."""
 _ZEROS = ("rootVolume", "networkCardIndex", "deviceIndex")
 """Fields without a pointer in Go: the hash does not distinguish false or 0 from a missing field."""
 _DURATIONS = ("expireAfter", "terminationGracePeriod", "evictionSoftGracePeriod")
-"""Durations, and maps of durations. The hash is of their length, not of their text.
+"""Fields with durations, and with maps of durations. The hash depends on the length of a duration, not on its text.
 
 Source: kubernetes-sigs/karpenter v1.14.1 pkg/apis/v1/duration.go (Raw)
 """
 _QUANTITIES = ("volumeSize",)
-"""Quantities. The hash is of their canonical text."""
+"""Fields with quantities. The hash depends on the canonical text of a quantity."""
 _EXPIRE_AFTER = "720h"
 """The default of the API server for expireAfter.
 
@@ -74,7 +74,10 @@ def _hashed(manifest: Manifest | None) -> dict[str, Any]:
 
 
 def _canonical(value: Any, field: str = "") -> Any:
-    """Returns a value in the form that equal values share. A field without a pointer and its zero value are equal."""
+    """Returns a value in a normal form: two values with the same hash have the same form.
+
+    A field without a pointer and its zero value are equal.
+    """
     if isinstance(value, dict):
         return {
             key: _canonical(inner, field if field in _DURATIONS else key)

@@ -1,4 +1,4 @@
-"""What EKS with Karpenter adds to the output and to the README of a cluster."""
+"""What the substrate `eks` (EKS with Karpenter) adds to the output and to the README of a cluster."""
 
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What EKS with Karpenter means for changes of the complete cluster."""
+"""Facts about EKS with Karpenter that `gpuc plan` needs for changes of the complete cluster."""
 
 from gpuc.objects.object_set import dig
 from gpuc.plan.change import Change

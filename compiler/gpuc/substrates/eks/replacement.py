@@ -1,4 +1,4 @@
-"""How Karpenter replaces nodes: how many at a time, when, and with which grace.
+"""How Karpenter replaces nodes: how many at a time, when, and how long running pods keep a node.
 
 Source: kubernetes-sigs/karpenter v1.14.1 pkg/controllers/disruption/drift.go, staticdrift.go, types.go (NewCandidate)
 """
@@ -16,7 +16,7 @@ from gpuc.substrates.eks.budgets import pace
 
 
 def is_replaceable(pair: PoolPair) -> bool:
-    """Returns whether the limit of a NodePool leaves a place for the new node.
+    """Returns whether the limit of a NodePool allows the new node that replaces an old node.
 
     A static NodePool starts the new node first. With the limit 0, which a leaving pool has, no node starts.
     """
@@ -27,7 +27,7 @@ def is_replaceable(pair: PoolPair) -> bool:
 
 
 def replaced_words(nodes: str, pairs: Sequence[PoolPair], cluster: Cluster | None, misfits: Sequence[str] = ()) -> str:
-    """Returns in words whether Karpenter replaces drifted nodes; if it does, when and at which pace.
+    """Returns a text: whether Karpenter replaces drifted nodes, and if so, when and how many at a time.
 
     Args:
         nodes: the nodes in words.
@@ -43,7 +43,7 @@ def replaced_words(nodes: str, pairs: Sequence[PoolPair], cluster: Cluster | Non
 
 
 def _full(pairs: Sequence[PoolPair]) -> Iterator[str]:
-    """Yields until when a smaller limit of a NodePool leaves no place for a new node.
+    """Yields texts that say until when a smaller limit of a NodePool allows no new node.
 
     Karpenter does not count the drifted node, so an unchanged limit always leaves a place. It does not compare a static
     NodePool with this limit.

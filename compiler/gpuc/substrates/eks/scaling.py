@@ -32,7 +32,7 @@ Source: aws/karpenter-provider-aws v1.14.1 website/content/en/docs/tasks/odcrs.m
 SYSTEM_CPU_MILLI = 1000
 """CPU that training nodes reserve for the system, because pinned cores of pods need complete cores.
 
-The EC2NodeClass has it, so that Karpenter and the quotas count the same cores. One core is an estimate.
+The EC2NodeClass contains the number, so that Karpenter and the quotas count the same cores. One core is an estimate.
 """
 GP3_THROUGHPUT, GP3_IOPS, IOPS_PER_MIB = 125, 3000, 4
 """Defaults of EC2 for a gp3 volume, and the least I/O operations per second for each MiB/s of throughput.
@@ -42,7 +42,7 @@ Source: Amazon EBS User Guide, general purpose SSD volumes, gp3 volume performan
 SPOT_NOTICE_SECONDS = 120
 """The time from the interruption notice of EC2 to the end of a spot instance."""
 KEEP_NODE = {DO_NOT_DISRUPT: "true"}
-"""The annotation of pods on whose nodes Karpenter waits."""
+"""The annotation of pods with which Karpenter does not drain their node until the pods end."""
 _HOUR_SECONDS = 3600
 
 
@@ -104,7 +104,7 @@ class EksScaling(Struct, frozen=True, kw_only=True):
 
     @property
     def keeps_runs(self) -> bool:
-        """Whether Karpenter drains no node of the pool while a run is on it.
+        """Whether Karpenter never drains a node of the pool while a run is on the node.
 
         Spot nodes are not kept: Karpenter would not stop the pods after an interruption notice, and EC2 would end the
         instance before the pods have written a checkpoint.
@@ -200,7 +200,10 @@ class EksScaling(Struct, frozen=True, kw_only=True):
 
     @property
     def root_volume_iops(self) -> int:
-        """I/O operations per second of the root volume. EC2 refuses more than 0.25 MiB/s for each of them."""
+        """I/O operations per second of the root volume.
+
+        EC2 refuses more than 0.25 MiB/s for each I/O operation per second.
+        """
         return self.spec.root_volume_iops or max(GP3_IOPS, IOPS_PER_MIB * self.root_volume_throughput)
 
     def allocatable(self, instance: InstanceType) -> Amounts:
@@ -211,7 +214,7 @@ class EksScaling(Struct, frozen=True, kw_only=True):
 
 
 def eks(pool: Pool) -> EksScaling:
-    """Returns what Karpenter knows about a pool of a cluster on EKS."""
+    """Returns the scaling of a pool of a cluster on EKS."""
     assert isinstance(pool.scaling, EksScaling), "the cluster is on EKS"
     return pool.scaling
 

@@ -1,4 +1,4 @@
-"""Alerts about the inventory: missing nodes, spares in use, and nodes whose labels are not those of their rule."""
+"""Alerts about existing nodes: missing nodes, spares in use, and nodes whose labels differ from their rule."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -14,7 +14,7 @@ _READY = 'kube_node_status_condition{condition="Ready",status="true"} == 1'
 
 
 def alert_labels(cluster: Cluster) -> tuple[str, ...]:
-    """Returns the node labels that the alerts read: of racks, and of proven servers."""
+    """Returns the node labels that the alerts read: the label of the rack, and the label of proven servers."""
     levels = {pool.level_labels.get("rack", "") for pool in cluster.pools}
     proven = any(pool.instances[0].dmi_product for pool in cluster.pools)
     return (*sorted(levels - {""}), *([PROVEN_LABEL] if proven else []))

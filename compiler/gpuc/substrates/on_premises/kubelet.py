@@ -1,8 +1,8 @@
 """The settings of the kubelet and of containerd on existing nodes, as files that Argo CD does not sync.
 
-Allocatable of a node is its capacity without kubeReserved, systemReserved and the hard eviction threshold. Capacity is
-the memory that the kernel has left, so `reserved.memory` of the spec is the sum of three parts: the kernel, the
-eviction threshold, and kubeReserved with systemReserved, which the kubelet adds.
+`Allocatable` of a node is `Capacity` minus kubeReserved, systemReserved and the hard eviction threshold. `Capacity`
+does not include the memory that the kernel keeps for itself. So `reserved.memory` of the spec is the sum of three
+amounts: the memory of the kernel, the eviction threshold, and kubeReserved together with systemReserved.
 
 Source: k8s.io/kubernetes v1.35.4 pkg/kubelet/cm/node_container_manager_linux.go (GetNodeAllocatableReservation)
 """
@@ -21,7 +21,7 @@ from gpuc.substrates.on_premises.section import SECTIONS, Existing, Reserved, ex
 EVICTION = GIB
 """The hard eviction threshold of memory."""
 _PAGE_STRUCTS = 64
-"""The kernel keeps one byte of 64: a struct page of 64 bytes for each page of 4 KiB.
+"""The kernel keeps 1/64 of the memory: a struct page of 64 bytes for each page of 4 KiB.
 
 Source: torvalds/linux include/linux/mm_types.h (struct page)
 """
@@ -30,7 +30,7 @@ _HERE = File(__file__).parent
 
 
 class Settings(NamedTuple):
-    """What the kubelet of each node of a pool keeps back."""
+    """The resources that the kubelet and the kernel of each node of a pool keep back."""
 
     kernel: int
     """The memory that the kernel keeps for itself, in bytes. It is no part of the capacity."""

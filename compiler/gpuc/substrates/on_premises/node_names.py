@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field
 from gpuc.spec.form import Form, text_error
 
 MOST_NAMES = 1000
-"""The most names of one range."""
+"""The largest number of names that one range can have."""
 _RANGE = re.compile(r"\[([0-9]+)-([0-9]+)\]")
 _NAME = r"[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?"
 _SAME_DIGITS = "a range with as many digits on both sides, such as [08-12]; for names without a leading 0, two ranges"
@@ -66,7 +66,7 @@ def expanded(text: str) -> Iterator[str]:
 
 
 def all_names(texts: Iterable[str]) -> dict[str, int]:
-    """Returns the names that a list of names and ranges means, with the place in the list where each is first."""
+    """Returns the names that a list of names and ranges contains, each with the index of its first entry."""
     found: dict[str, int] = {}
     for index, text in enumerate(texts):
         for name in expanded(text):

@@ -1,4 +1,4 @@
-"""What existing nodes mean for changes of the complete cluster."""
+"""Facts about existing nodes that `gpuc plan` needs for changes of the complete cluster."""
 
 from gpuc.plan.change import Change
 from gpuc.plan.substrate import SubstratePlan

@@ -1,4 +1,4 @@
-"""Pools of existing nodes among objects: a NodeFeatureRule names the nodes, and gives them labels and taints."""
+"""Reads pools of existing nodes from objects: a NodeFeatureRule names the nodes, and gives them labels and taints."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -52,7 +52,7 @@ class ExistingPool(Pool):
         return self._fields.get(path)
 
     def place(self, path: Path) -> Path:
-        """Returns the path of labels, taints or node names in the rule; the path of the rule for other fields."""
+        """Returns the path of labels, taints or node names in the rule; the rule's own path for other fields."""
         rule: Path = ("spec", "rules", self._position)
         for field, own in ((LABELS, "labels"), (TAINTS, "taints"), (REPLICAS, "matchFeatures")):
             if path[: len(field)] == field:

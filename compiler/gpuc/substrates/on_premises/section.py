@@ -172,7 +172,7 @@ def racks(cloud: BaseModel) -> dict[str, dict[str, int]]:
 
 
 def by_rack(cloud: BaseModel, names: Iterable[str]) -> dict[str, list[str]]:
-    """Returns those of some nodes that are in each rack, for the racks that have any of them."""
+    """Returns which of some nodes are in each rack. Racks without any of these nodes are left out."""
     own = list(names)
     found = {rack: [name for name in own if name in nodes] for rack, nodes in racks(cloud).items()}
     return {rack: nodes for rack, nodes in found.items() if nodes}

@@ -20,7 +20,7 @@ UNKNOWN_SERVER = rule_of("NOD014")
 
 
 def refused_type(name: str, path: Path, catalog: Catalog) -> Finding | None:
-    """Returns the finding about a type that is no server with figures; None for a server of the catalog."""
+    """Returns the finding about a type that is not a server of the catalog; None for a server of the catalog."""
     servers = sorted(other for other in {**catalog.servers, **catalog.instances} if "." not in other)
     if name in servers:
         return None

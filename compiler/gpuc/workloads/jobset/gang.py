@@ -1,4 +1,4 @@
-"""The template of a gang as a JobSet, for those who do not use Kubeflow Trainer."""
+"""The template of a gang as a JobSet, for clusters without Kubeflow Trainer."""
 
 from collections.abc import Iterator
 

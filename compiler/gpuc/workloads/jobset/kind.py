@@ -34,9 +34,10 @@ def _jobs(document: Body) -> Iterator[parts.ChildTemplate]:
 
 
 def _exclusive(document: Body, path: Path, count: int) -> tuple[Path, str] | None:
-    """Returns the annotation of exclusive placement, if it limits the nodes of the pods.
+    """Returns the annotation of exclusive placement, if the annotation limits the nodes of the pods.
 
-    A single job has no other job to avoid. Its pods need one zone, or one pod needs one node, which adds no limit.
+    A single job has no other job to avoid. If its pods need one zone, or its only pod needs one node, the annotation
+    adds no limit.
     """
     jobs = sum(count_or(dig(row, "replicas"), 1) for _, row in items(dig(document, "spec", "replicatedJobs")))
     for at in ((*path[:3], "template", "metadata", "annotations"), ("metadata", "annotations")):

@@ -128,6 +128,6 @@ def submitter(document: Body) -> Iterator[FurtherPods]:
 
 
 def existing_cluster(document: Body) -> str:
-    """Returns in words that a RayJob uses an existing RayCluster; an empty string if it makes its own."""
+    """Returns the text that a RayJob uses an existing RayCluster; an empty string if it creates a RayCluster."""
     name = dict(pairs(dig(document, "spec", "clusterSelector")))
     return f"clusterSelector gives the job to RayCluster {name.get('ray.io/cluster')}" if name else ""

@@ -1,4 +1,4 @@
-"""The JobSet that Kubeflow Trainer creates from a TrainJob and its runtime, and why it is not what the user expects.
+"""The JobSet that Kubeflow Trainer creates from a TrainJob and its runtime, and problems that users do not expect.
 
 Source: kubeflow/trainer v2.3.0 pkg/runtime/core/trainingruntime.go (RuntimeInfo, mergeRuntimePatches),
 pkg/runtime/framework/plugins/torch/torch.go, pkg/runtime/framework/plugins/jobset/{jobset,builder}.go
@@ -54,7 +54,7 @@ def resolved(train_job: Body, find: Find) -> Resolved:
 
 
 def of_runtime(runtime: Body) -> Iterator[Problem]:
-    """Yields a problem for a runtime of PyTorch of which no Job becomes the nodes.
+    """Yields a problem if no Job of a PyTorch runtime has the label that makes its pods the nodes of a run.
 
     Source: kubeflow/trainer v2.3.0 pkg/webhooks/trainingruntime_webhook.go
     """

@@ -40,7 +40,7 @@ def synced(cluster: Cluster, tenant: Tenant, file: str) -> Iterator[Artifact]:
 def templates(cluster: Cluster) -> Iterator[Artifact]:
     """Yields the template of a TrainJob for each training runtime.
 
-    The template has no empty list: with one below spec.trainer, Kueue would never start the TrainJob.
+    The template has no empty list: with an empty list below spec.trainer, Kueue would never start the TrainJob.
     """
     for tenant in cluster.tenants:
         for run in tenant.runs:
@@ -60,7 +60,7 @@ def templates(cluster: Cluster) -> Iterator[Artifact]:
 
 
 def run_template(cluster: Cluster, tenant: Tenant, run: Run, nodes: int) -> Template:
-    """Returns what the pods of a run have, for a number of nodes."""
+    """Returns the properties of the pods of a run with a number of nodes."""
     requests = node_requests(cluster, dict(run.pool.node), full_cores=True)
     queue = run.queue.name if run.queue else ""
     return Template(cluster, run.name, run.pool, Place.of(tenant, run.namespace), requests, queue, nodes)

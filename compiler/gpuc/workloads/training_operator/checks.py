@@ -1,4 +1,4 @@
-"""Checks of the webhook of the training operator that a row of a table cannot describe.
+"""Checks of the webhook of the training operator that a row of the table of checks cannot express.
 
 Source: kubeflow/training-operator v1.9.3 pkg/webhooks, pkg/common/util/webhooks.go
 """

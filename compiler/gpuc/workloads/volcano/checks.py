@@ -1,4 +1,4 @@
-"""Checks and defaults of the webhooks for Jobs of Volcano that a row of a table cannot describe.
+"""Checks and defaults of the webhooks for Jobs of Volcano that a row of the table of checks cannot express.
 
 Source: volcano-sh/volcano v1.15.1 pkg/webhooks/admission/jobs/{validate,mutate},
 pkg/controllers/job/plugins/factory.go, pkg/controllers/job/plugins/distributed-framework/mpi/mpi.go
@@ -47,7 +47,10 @@ def _names_of_pods_of_tasks(tasks: Field) -> Problems:
 
 
 def _dependencies_of_tasks(tasks: Field) -> Problems:
-    """Checks that tasks can start in an order; the webhook counts a name twice that a task names twice."""
+    """Checks that an order exists in which tasks can start.
+
+    If a task names another task twice, the webhook counts it twice.
+    """
     waiting = {text(task.get("name")): task.at("dependsOn", "name") for task in tasks.rows()}
     started: set[str] = set()
     while ready := [name for name, needs in waiting.items() if {*_texts(needs)} <= started]:

@@ -41,9 +41,9 @@ def instance_types(cluster: Cluster, zones: Iterable[str]) -> list[Body]:
 def reserve_daemon_sets(cluster: Cluster) -> Iterator[Body]:
     """Yields a DaemonSet for each pool and instance type with less allocatable resources than in another pool.
 
-    The simulated provider has one capacity per instance type. Karpenter subtracts the requests of DaemonSets from the
-    capacity; the result equals the allocatable resources of the pool in the model. The DaemonSets start no pods,
-    because simulated nodes report the allocatable resources of the model.
+    The simulated provider has the same capacity for an instance type in all pools. Karpenter subtracts the requests of
+    the DaemonSets from the capacity. The result equals the allocatable resources of the pool in the model. The
+    DaemonSets start no pods, because simulated nodes report the allocatable resources of the model.
     """
     for pool in cluster.pools:
         for instance in pool.instances:

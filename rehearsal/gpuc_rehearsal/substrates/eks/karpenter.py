@@ -36,13 +36,13 @@ _NODE_CLASS = re.compile(r"(\n +nodeClassRef:\n +group: )karpenter\.k8s\.aws(\n 
 PROGRAM = "karpenter-kwok"
 NAME: Component = "Karpenter"
 BLOCKED = "DisruptionBlocked"
-"""The reason of Karpenter's events about a node that a budget or a pod keeps.
+"""The reason of Karpenter's events about a node that Karpenter may not replace because of a budget or a pod.
 
 Source: sigs.k8s.io/karpenter v1.14.1 pkg/events/reason.go
 """
 _DRIFTED = "Drifted"
 _OF_STARTS = ("isn't initialized", "is nominated for a pending pod")
-"""The ends of messages about nodes for whose pods Karpenter waits some seconds.
+"""The ends of messages about nodes that have just started, for which Karpenter waits some seconds.
 
 Source: sigs.k8s.io/karpenter v1.14.1 pkg/controllers/state/statenode.go (ValidateNodeDisruptable)
 """
@@ -179,9 +179,9 @@ def node_outcomes(
 
 
 def blocked_by(snapshot: Snapshot, claim: Object) -> str:
-    """Returns the last message of Karpenter about what keeps a drifted node; an empty string without a message.
+    """Returns Karpenter's last message about why it does not replace a drifted node; an empty string without a message.
 
-    Messages from before the drift, and about the start of a node, have other reasons. If a budget allows no
+    Messages from before the drift, and messages about the start of a node, do not count. If a budget allows no
     replacement, the message is about the NodePool.
 
     Source: sigs.k8s.io/karpenter v1.14.1 pkg/controllers/disruption/events/events.go (Blocked,
@@ -217,9 +217,9 @@ def drifted(snapshot: Snapshot) -> set[str]:
 
 
 def await_decisions(client: Client, before: Snapshot) -> bool:
-    """Waits until Karpenter replaces a node of each pool with drifted nodes, or says what keeps one of them.
+    """Waits until Karpenter has decided: it replaces a node of each pool with drifted nodes, or reports why not.
 
-    Returns whether the drifted nodes have these decisions. Nodes that had drifted before do not count.
+    Returns whether Karpenter has decided about all these pools. Nodes that had drifted before do not count.
     """
     return poll(lambda: _is_decided(client, before), DISRUPTION_SECONDS, _POLL_SECONDS)
 

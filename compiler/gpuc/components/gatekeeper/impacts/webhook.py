@@ -28,7 +28,10 @@ _DEFAULT = "Ignore"
 
 
 def _coverage_changes(change: Change, *, checks_more: bool) -> Iterator[Raised]:
-    """Yields the changes of a Gatekeeper of both states with which it decides about more requests, or about fewer."""
+    """Yields the changes with which a Gatekeeper checks more requests, or fewer.
+
+    The Gatekeeper exists in both states.
+    """
     kept = set(change.before.objects.namespaces) & set(change.after.objects.namespaces)
     for pair in change.kept("config.gatekeeper.sh", "Config"):
         before, after = (dict(_ignored(manifest)) for manifest in (pair.before, pair.after))

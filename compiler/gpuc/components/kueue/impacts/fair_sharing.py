@@ -55,7 +55,7 @@ Source: kueue v0.19.2 pkg/cache/scheduler/fair_sharing.go, parseFairWeight
 
 
 def _weight_changes(change: Change) -> Iterator[ChangedValue]:
-    """Yields each weight that differs, as numbers. A change of fair sharing is left out.
+    """Yields the numbers of each changed weight. The result is empty if fair sharing itself is switched on or off.
 
     The weight of a ClusterQueue has an effect only in a cohort, and the weight of a cohort only below a parent.
     """

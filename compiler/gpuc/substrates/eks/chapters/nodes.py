@@ -34,7 +34,7 @@ def system_nodes(cluster: Cluster) -> Chapter:
 def instance_types(cluster: Cluster) -> Chapter:
     """Returns the chapter about the instance types that EC2 must offer in the region.
 
-    The price table of the catalog has only us-east-1, so that a type without a row there is unknown, not refused.
+    The price table of the catalog has only us-east-1. So a type without a row in the table is unknown, not refused.
     """
     paths = {instance.type: pool.path for pool in reversed(cluster.pools) for instance in pool.instances}
     types = sorted(paths)

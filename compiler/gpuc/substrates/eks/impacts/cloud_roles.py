@@ -28,7 +28,10 @@ def cloud_role_changes(change: Change) -> Impacts:
 
 
 def _cloud_roles(change: Change) -> Iterator[tuple[str, str, Raised]]:
-    """Yields the changed IAM roles of service accounts: before, after, and the impact. An empty text is no role."""
+    """Yields the changed IAM roles of service accounts: the role before, the role after, and the impact.
+
+    An empty text means no role.
+    """
     for pair in change.pairs("", "ServiceAccount"):
         before, after = (str(value or "") for value in pair.values(*_ROLE))
         if before != after:

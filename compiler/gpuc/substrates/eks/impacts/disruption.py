@@ -45,7 +45,7 @@ def nodes_perhaps_replaced(change: Change) -> Impacts:
 
 
 def _replaced(change: Change, scope: Scope, outcome: str) -> Impacts:
-    """Yields an impact for each node pool of which Karpenter replaces nodes, all of them or those that do not match."""
+    """Yields an impact for each node pool whose nodes Karpenter replaces: all nodes, or the nodes that do not match."""
     for drift in drifts(change, scope):
         first = drift.reasons[0]
         reasons = ", ".join(reason.words for reason in drift.reasons)
@@ -124,7 +124,7 @@ def budgets_widen(change: Change) -> Impacts:
 
 
 def _allowing_more(old: NodePool, new: NodePool) -> Iterator[str]:
-    """Yields the reasons with effects on pods for which the budgets of a NodePool allow more than before.
+    """Yields the reasons for which the budgets of a NodePool allow more nodes than before, if the reasons affect pods.
 
     A NodePool whose pods did not move before is another impact.
     """

@@ -12,7 +12,7 @@ NODE_MINUTES = 20
 NOT_READY_SECONDS = 600
 """Time limit for a NodePool or EC2NodeClass that is not ready."""
 NOT_REGISTERED = ("registration_timeout", "launch_timeout", "nodeclass_not_ready")
-"""Reasons with which Karpenter counts NodeClaims that it deletes because they became no node.
+"""The reasons, in a metric of Karpenter, for deleted NodeClaims that never became a node.
 
 Source: kubernetes-sigs/karpenter v1.14.1 pkg/controllers/nodeclaim/lifecycle (liveness.go, launch.go)
 """
@@ -93,7 +93,7 @@ def _spot(pool: Pool) -> Iterator[Alert]:
 
 
 def _capacity_block(cluster: Cluster, pool: Pool) -> Iterator[Alert]:
-    """Yields an alert from the time at which new runs no longer end before their capacity block (C19).
+    """Yields an alert that fires when new runs would no longer end before the end of their capacity block (C19).
 
     The alert ends when the pool is on hold, which removes the rule, or with the block. After the end it fires only
     while Kueue admits workloads to the pool, whose nodes cannot start.
@@ -131,7 +131,7 @@ def node_alerts(cluster: Cluster) -> Iterator[Alert]:
 
 
 def _unhealthy(cluster: Cluster) -> Iterator[Alert]:
-    """Yields alerts for GPU nodes that a node monitoring agent reports as broken. They need the agent.
+    """Yields alerts for GPU nodes that a node monitoring agent reports as broken. The alerts need the agent.
 
     Source: aws/eks-node-monitoring-agent v1.7.0 (condition AcceleratedHardwareReady); kubernetes-sigs/karpenter v1.14.1
     pkg/controllers/node/health (more than 20 % of a NodePool, rounded up, stop the repair; the counter)

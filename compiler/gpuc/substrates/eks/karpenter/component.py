@@ -54,7 +54,7 @@ def _values(cluster: Cluster) -> Body:
 
 
 def _feature_gates(cluster: Cluster) -> dict[str, bool]:
-    """Returns the feature gates that the emitted objects need. Without the feature gate, Karpenter ignores them."""
+    """Returns the feature gates that the emitted objects need. Karpenter ignores objects whose feature gate is off."""
     needed = {
         "nodeOverlay": any(overlay_capacity(pool, instance) for pool in cluster.pools for instance in pool.instances),
         "reservedCapacity": any("reserved" in eks(pool).spec.purchase for pool in cluster.pools),
@@ -82,7 +82,7 @@ def _flow_schemas(cluster: Cluster) -> Iterator[Manifest]:
     """Yields the FlowSchemas that give the controller the API priority of a controller in kube-system.
 
     Outside of kube-system, the requests of a controller share a priority level with the requests of all workloads. If
-    one of them overloads the API server, Karpenter loses its leader election, and starts no nodes.
+    other requests overload the API server, Karpenter loses its leader election, and starts no nodes.
 
     Source: aws/karpenter-provider-aws v1.14.1 website/content/en/docs/getting-started, preventing APIServer request
     throttling

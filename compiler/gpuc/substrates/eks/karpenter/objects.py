@@ -93,11 +93,11 @@ def _node_pool(cluster: Cluster, pool: Pool, purchase: Sequence[str], replicas: 
 def _warm_node_pool(cluster: Cluster, pool: Pool) -> Body:
     """Returns the body of the static NodePool of the warm nodes.
 
-    Karpenter cannot change a NodePool between static and dynamic, and a NodePool has no minimum. A CapacityBuffer is no
-    minimum either: it keeps free capacity beside the used capacity, and its feature gate is alpha. The warm nodes are
-    not spot capacity if the pool has another option, because EC2 can take spot nodes back at any time. Argo CD prunes
-    the NodePool when the spec has no `min` any more, also with `prune: confirm`: the pool is still in the spec, so no
-    `leaving` could announce the removal.
+    Karpenter cannot change a NodePool between static and dynamic, and a NodePool has no minimum. A CapacityBuffer is
+    not a minimum either: a CapacityBuffer keeps free capacity in addition to the used capacity, and its feature gate is
+    alpha. The warm nodes are not spot capacity if the pool has another option, because EC2 can take spot nodes back at
+    any time. Argo CD prunes the NodePool when the spec has no `min` any more, also with `prune: confirm`: the pool is
+    still in the spec, so no `leaving` could announce the removal.
 
     Source: kubernetes-sigs/karpenter v1.14.1 pkg/apis/v1/nodepool.go, pkg/controllers/capacitybuffer
     """
@@ -151,7 +151,9 @@ def _limits(pool: Pool) -> dict[str, str]:
 
 
 def _static_limits(pool: Pool) -> dict[str, str]:
-    """Returns the `limits` of a static NodePool object. Karpenter supports only a limit of the nodes there.
+    """Returns the `limits` of a static NodePool object.
+
+    There, Karpenter supports only the limit of the number of nodes.
 
     - `replicas` plus one node, because Karpenter starts the replacement of a drifted node first. If no capacity is
       reserved for this node, the limit is `replicas`. Karpenter then replaces no drifted nodes, because each attempt

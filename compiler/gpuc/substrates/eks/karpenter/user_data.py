@@ -42,11 +42,11 @@ def user_data(cluster: Cluster, pool: Pool) -> str:
 
 
 def _al2023(cluster: Cluster, pool: Pool) -> str:
-    """Returns a MIME archive, to which Karpenter adds its own NodeConfig. Empty if the nodes need no part of gpuc.
+    """Returns a MIME archive, to which Karpenter adds its own NodeConfig. Empty if the nodes need no user data of gpuc.
 
-    cloud-init runs the scripts in the order of the archive, and also the second if the first fails. The script of the
-    spec is the second: it cannot keep the script of gpuc from running. Its failure sets the condition of a GPU node,
-    and keeps other nodes out of the cluster. Karpenter would read a script outside of an
+    cloud-init runs the scripts in the order of the archive. It runs the second script even if the first fails. The
+    script of the spec is the second script, so it cannot prevent the script of gpuc from running. Its failure sets the
+    condition of a GPU node, and keeps other nodes out of the cluster. Karpenter would read a script outside of an
     archive as a NodeConfig if the script happens to be valid YAML.
 
     The node joins the cluster before its GPUs are prepared: Karpenter waits only 15 minutes for a node to join. The

@@ -21,7 +21,7 @@ def pools_with_user_data(cluster: Cluster) -> Iterator[tuple[Path, Pool]]:
 
 
 BOUNDARIES = (BOUNDARY, "//")
-"""The boundaries of gpuc and of Karpenter, which writes the archive again.
+"""The boundaries between the parts of the MIME archive: of gpuc, and of Karpenter, which writes the archive again.
 
 Source: aws/karpenter-provider-aws v1.14.1 pkg/providers/amifamily/bootstrap/mime/mime.go
 """

@@ -31,7 +31,7 @@ _STAY = "pods that run stay, except where a new taint has the effect NoExecute"
 
 
 def _rules(change: Change) -> Iterator[Pair]:
-    """Yields the NodeFeatureRules of pools in pairs."""
+    """Yields the NodeFeatureRule of each pool before and after the change."""
     for pair in change.pairs("nfd.k8s-sigs.io", "NodeFeatureRule"):
         if dig(pair.manifest.body, *_RULE, "labels", POOL_LABEL) is not None:
             yield pair
@@ -117,7 +117,10 @@ def nodes_are_relabelled(change: Change) -> Impacts:
 
 
 def _by_rule(pair: Pair, of: Callable[[Any], Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Returns what the later rules of an object give to nodes, by the name of the node, before and after the change."""
+    """Returns the labels and taints that the later rules of an object give to nodes, before and after the change.
+
+    The key is the name of the node.
+    """
     states = []
     for state in (pair.before, pair.after):
         rules = [rule for number, rule in items(dig(state.body, "spec", "rules")) if number] if state else []

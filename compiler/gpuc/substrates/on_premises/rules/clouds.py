@@ -1,4 +1,4 @@
-"""What a cloud has and existing nodes do not have."""
+"""Rules about settings that only a cloud supports, in clusters of existing nodes."""
 
 from gpuc.diagnostics.finding import Severity
 from gpuc.model import Cluster, Tenant
