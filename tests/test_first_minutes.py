@@ -3,6 +3,7 @@
 import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,13 @@ def commands(text: str) -> list[tuple[str, str]]:
 @pytest.mark.slow
 def test_the_training_job_gets_from_the_template_to_its_nodes(tmp_path: Path) -> None:
     def run(command: str) -> str:
-        merged = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "env": os.environ}
+        path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
+        merged = {
+            "stdout": subprocess.PIPE,
+            "stderr": subprocess.STDOUT,
+            "text": True,
+            "env": os.environ | {"PATH": path},
+        }
         return subprocess.run(["bash", "-c", command], cwd=tmp_path, check=False, **merged).stdout
 
     run(INIT)

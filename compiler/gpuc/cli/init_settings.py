@@ -102,7 +102,7 @@ def questions() -> tuple[Question, ...]:
 
 
 def _of_substrate(field: str) -> tuple[str, str, str]:
-    """Returns the question, the expected form and the model of a setting of one substrate, for example `eks`."""
+    """Returns the question, the expected form and the model of a setting that only one substrate has."""
     import tomllib
 
     from gpuc.cli.init import SUBSTRATE

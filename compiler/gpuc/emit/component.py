@@ -1,9 +1,9 @@
 """Component: a Helm chart, its Argo CD settings, and the objects that gpuc emits for it.
 
 A component is a folder of gpuc.components, or a folder of a substrate that contains component.py. The module
-component.py has the variable COMPONENT. There is no central list. A substrate is a place where a cluster lives: `eks`
-or `on_premises`. Beside the module are release.json, with repository, chart, version, namespace and DaemonSet requests,
-and the schema of the Helm values, which `python -m tests.derive` derives.
+component.py has the variable COMPONENT. There is no central list. A substrate is a place where a cluster lives, a
+folder of gpuc.substrates. Beside the module are release.json, with repository, chart, version, namespace and DaemonSet
+requests, and the schema of the Helm values, which `python -m tests.derive` derives.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -283,7 +283,7 @@ def components() -> tuple[Component, ...]:
 def components_on(substrates: Collection[str] | None) -> tuple[Component, ...]:
     """Returns the components that clusters on some substrates can have, in sync order.
 
-    substrates: the names of the folders in gpuc.substrates, for example "eks"; None for all substrates.
+    substrates: the names of the folders in gpuc.substrates; None for all substrates.
     """
     everywhere = substrates is None
     return tuple(row for row in components() if everywhere or substrate_folder(row.folder) in ("", *(substrates or ())))

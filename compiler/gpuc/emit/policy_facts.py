@@ -139,6 +139,7 @@ def _most(pool: Pool, resource: str) -> int:
 
 
 FACTS: dict[str, Callable[[Cluster, Tenant], Any]] = {
+    "cluster.priorities": lambda cluster, _: list(cluster.spec.priorities),
     "cluster.reserved_priorities": lambda cluster, _: [
         {"name": name, "namespaces": [row.name for owner, row in cluster.namespaces if owner.name in priority.tenants]}
         for name, priority in cluster.spec.priorities.items()

@@ -1,4 +1,4 @@
-"""Substrate: the place where a cluster lives (`eks` or `on_premises`), with the facts that the model needs.
+"""Substrate: the place where a cluster lives (a folder of gpuc.substrates), with the facts that the model needs.
 
 Each folder of gpuc.substrates has a module substrate.py with the variable SUBSTRATE. There is no central list.
 """

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Claim(Struct, frozen=True):
-    """Something in a spec that may belong to only one cluster, for example its EKS cluster."""
+    """Something in a spec that may belong to only one cluster, for example its cloud's name of the cluster."""
 
     rule: str
     """The id of the rule."""

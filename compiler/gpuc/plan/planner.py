@@ -234,7 +234,7 @@ class Plans(Struct, frozen=True):
 def with_other_names(changes: Iterable[Change]) -> list[Change]:
     """Returns the changes, with the other name of each renamed cluster.
 
-    Two names can belong to the same cluster. The substrate (where the cluster lives, for example EKS) knows what
+    Two names can belong to the same cluster. The substrate (the place where the cluster lives) knows what
     identifies a cluster. Specs do not contain the account of the cloud.
     """
     found = list(changes)

@@ -1,6 +1,6 @@
 """The facts about changes of a complete cluster that depend on its substrate.
 
-A substrate is the place where a cluster lives, for example eks. Each folder of gpuc.substrates has a module plan.py
+A substrate is the place where a cluster lives. Each folder of gpuc.substrates has a module plan.py
 with the variable PLAN. There is no central list.
 """
 

@@ -265,8 +265,8 @@ def test_a_pruned_object_with_workloads_is_a_failure(
     argo.prunes_all = True
     list(removals.run_removal(runner, "queue", sample_edits.removable_queues(runner.spec.cluster)))
     kinds = {(failure.kind, failure.object) for failure in runner.failures}
-    assert ("deleted", "ClusterQueue research") in kinds
-    assert ("leftover", "ClusterQueue research") in kinds
+    assert ("deleted", "ClusterQueue search") in kinds
+    assert ("leftover", "ClusterQueue search") in kinds
 
 
 @pytest.mark.slow

@@ -1,6 +1,6 @@
 """Checks for sections and values of node pools that belong to another substrate.
 
-A substrate is the place where a cluster lives, for example `eks` or `on_premises`.
+A substrate is the place where a cluster lives, a folder of gpuc.substrates.
 """
 
 from pydantic import BaseModel
