@@ -51,6 +51,12 @@ def objects(spec: CompiledSpec) -> Iterator[Object]:
         yield {**given["alertmanager"], "metadata": {"name": "main", "namespace": settings.namespace}}
         for name in secret_keys(settings):
             yield {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name, "namespace": settings.namespace}}
+    runs = [run for tenant in cluster.tenants for run in tenant.runs]
+    claims = {(run.namespace.name, run.spec.checkpoints.claim) for run in runs if run.spec.checkpoints}
+    for namespace, claim in sorted(claims):
+        spec_of_claim = {"accessModes": ["ReadWriteMany"], "resources": {"requests": {"storage": "1Gi"}}}
+        metadata = {"name": claim, "namespace": namespace}
+        yield {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata, "spec": spec_of_claim}
     yield from given["workloads"]
 
 
