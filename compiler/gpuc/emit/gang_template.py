@@ -60,7 +60,10 @@ def job_set(template: Template, run: Run | None, environment: Mapping[str, str],
             "maxRestarts": run.spec.restarts if run else 3, "restartStrategy": "BlockingRecreate", "rules": rules,
         },
         "ttlSecondsAfterFinished": KEEP_FINISHED_SECONDS,
-        "replicatedJobs": [{"name": NODE, "replicas": 1, "template": {**metadata, "spec": spec}}],
+        # The API server adds the group; without it, Argo CD would see a difference in each runtime.
+        "replicatedJobs": [
+            {"name": NODE, "groupName": "default", "replicas": 1, "template": {**metadata, "spec": spec}}
+        ],
     }  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from gpuc.emit.pod_deletion import GPU_QUOTA, NAME, grace_limits
 from gpuc.emit.workloads import workloads
 from gpuc.manifest.manifest import Manifest
 from gpuc.model import Cluster
+from gpuc.objects.object_set import group
 from gpuc.pipeline.stages import CompiledSpec
 from gpuc_rehearsal.client import Client, new_object
 from gpuc_rehearsal.context import POD, RehearsalContext
@@ -53,7 +54,7 @@ def cases(spec: CompiledSpec) -> Iterator[Case]:
         yield from _tenant_cases(factory, namespaces)
     yield from _platform_cases(cluster, namespaces)
     for template in workloads(cluster):
-        if isinstance(template, Manifest):
+        if isinstance(template, Manifest) and namespaces.serves_group(group(template)):
             name = f"template {template.file.rpartition('/')[2]} {template}"
             action = _prepared(namespaces, creation(template.document(), ignored=fleet_warnings(cluster)))
             yield Case(SUITE, name, template.origin, ADMITTED, action, request=f"template {template}")
