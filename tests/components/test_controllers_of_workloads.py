@@ -10,9 +10,9 @@ import pytest
 import yaml
 from msgspec.structs import replace
 
-from gpuc.components.kuberay.alerts import LEADER as KUBERAY
-from gpuc.components.lws.alerts import LEADER as LWS
-from gpuc.components.trainer.alerts import LEADER as TRAINER
+from gpuc.components.kuberay.component import LEADER as KUBERAY
+from gpuc.components.lws.component import LEADER as LWS
+from gpuc.components.trainer.component import LEADER as TRAINER
 from gpuc.diagnostics.finding import StageError
 from gpuc.documents.reader import load_yaml
 from gpuc.manifest.manifest import Manifest, Values

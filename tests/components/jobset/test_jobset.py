@@ -11,8 +11,7 @@ import pytest
 import yaml
 from msgspec.structs import replace
 
-from gpuc.components.jobset.alerts import LEADER
-from gpuc.components.jobset.component import COMPONENT, jobset
+from gpuc.components.jobset.component import COMPONENT, LEADER, jobset
 from gpuc.diagnostics.finding import StageError
 from gpuc.emit.component import needed_components
 from gpuc.extra.files import read_files

@@ -2,14 +2,16 @@
 
 from collections.abc import Iterator
 
-from gpuc.components.jobset.alerts import LEADER, leader_alerts
 from gpuc.diagnostics.finding import Path
 from gpuc.emit import component as parts
 from gpuc.emit import component_facts as facts
+from gpuc.emit.alerts.leader import leader_alerts, leader_metric
 from gpuc.manifest.manifest import Artifact, Body, RunsOn, Values
 from gpuc.model import Cluster
 
 SECTION: Path = ("spec", "components", "jobset")
+LEADER = leader_metric("6d4f6a47.jobset.x-k8s.io")
+"""Source: kubernetes-sigs/jobset v0.12.0 api/config/v1alpha1/defaults.go (DefaultLeaderElectionID)"""
 NAMES = "policies name the ServiceAccount jobset-controller, and Argo CD keeps the Secret jobset-webhook-server-cert"
 """The reason for the names of the chart's objects."""
 
@@ -99,7 +101,7 @@ COMPONENT = parts.Component(
     },
     ineffective={}, ineffective_because="", namespace_labels=parts.PLATFORM,
     monitor=parts.Monitor(parts.secured_metrics(), METRICS_SERVICE, build_metric=LEADER),
-    alerts={"jobset": leader_alerts},
+    alerts={"jobset": leader_alerts("GpucJobSetNoLeader", "jobset", LEADER)},
     alert_labels=lambda cluster: (),
     restarts=RESTARTS, hashed_values={}, chart_labels=CHART_LABELS, device_plugin=None, config_maps=(),
     ready_check=None, chapter=None, preparation=None,

@@ -2,14 +2,16 @@
 
 from collections.abc import Iterator
 
-from gpuc.components.kuberay.alerts import LEADER, leader_alerts
 from gpuc.diagnostics.finding import Path
 from gpuc.emit import component as parts
 from gpuc.emit import component_facts as facts
+from gpuc.emit.alerts.leader import leader_alerts, leader_metric
 from gpuc.manifest.manifest import Artifact, Body, Values
 from gpuc.model import Cluster
 
 SECTION: Path = ("spec", "components", "kuberay")
+LEADER = leader_metric("ray-operator-leader")
+"""Source: ray-project/kuberay v1.6.2 ray-operator/main.go (LeaderElectionID)"""
 NAMES = "policies name the ServiceAccount kuberay-operator, and NetworkPolicies the pods of the operator"
 """The reason for the names of the chart's objects."""
 ONE_SCHEDULER = "Kueue admits complete Ray clusters; a second scheduler would wait for them again"
@@ -90,7 +92,7 @@ COMPONENT = parts.Component(
         {"endpoints": [{"port": "http", "path": "/metrics", "honorLabels": True}]},
         {"app.kubernetes.io/name": "kuberay-operator"}, build_metric=LEADER,
     ),
-    alerts={"kuberay": leader_alerts},
+    alerts={"kuberay": leader_alerts("GpucKubeRayNoLeader", "kuberay", LEADER)},
     alert_labels=lambda cluster: (),
     restarts=RESTARTS, hashed_values={}, chart_labels=CHART_LABELS, device_plugin=None, config_maps=(),
     ready_check=None, chapter=None, preparation=None,

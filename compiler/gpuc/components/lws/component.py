@@ -2,14 +2,16 @@
 
 from collections.abc import Iterator
 
-from gpuc.components.lws.alerts import LEADER, leader_alerts
 from gpuc.diagnostics.finding import Path
 from gpuc.emit import component as parts
 from gpuc.emit import component_facts as facts
+from gpuc.emit.alerts.leader import leader_alerts, leader_metric
 from gpuc.manifest.manifest import Artifact, Body, Values
 from gpuc.model import Cluster
 
 SECTION: Path = ("spec", "components", "lws")
+LEADER = leader_metric("b8b2488c.x-k8s.io")
+"""Source: kubernetes-sigs/lws v0.9.0 api/config/v1alpha1/defaults.go (DefaultLeaderElectionID)"""
 NAMES = "policies name the ServiceAccount lws-controller-manager"
 """The reason for the names of the chart's objects."""
 METRICS_SERVICE = "controller-manager-metrics-service"
@@ -93,7 +95,7 @@ COMPONENT = parts.Component(
         parts.secured_metrics(),
         {"app.kubernetes.io/name": "lws", "app.kubernetes.io/instance": METRICS_SERVICE}, build_metric=LEADER,
     ),
-    alerts={"lws": leader_alerts},
+    alerts={"lws": leader_alerts("GpucLeaderWorkerSetNoLeader", "lws", LEADER)},
     alert_labels=lambda cluster: (),
     restarts=RESTARTS, hashed_values={}, chart_labels=CHART_LABELS, device_plugin=None, config_maps=(),
     ready_check=None, chapter=None, preparation=None,

@@ -2,14 +2,16 @@
 
 from collections.abc import Iterator
 
-from gpuc.components.trainer.alerts import LEADER, leader_alerts
 from gpuc.diagnostics.finding import Path
 from gpuc.emit import component as parts
 from gpuc.emit import component_facts as facts
+from gpuc.emit.alerts.leader import leader_alerts, leader_metric
 from gpuc.manifest.manifest import Artifact, Body, RunsOn, Values
 from gpuc.model import Cluster
 
 SECTION: Path = ("spec", "components", "trainer")
+LEADER = leader_metric("trainer.kubeflow.org")
+"""Source: kubeflow/trainer v2.3.0 charts/kubeflow-trainer/values.yaml (leaderElection.resourceName)"""
 NAMES = "policies name the ServiceAccount kubeflow-trainer-controller-manager"
 """The reason for the names of the chart's objects."""
 
@@ -88,7 +90,7 @@ COMPONENT = parts.Component(
         parts.secured_metrics(port="monitoring-port"), {"app.kubernetes.io/name": "kubeflow-trainer"},
         build_metric=LEADER,
     ),
-    alerts={"trainer": leader_alerts},
+    alerts={"trainer": leader_alerts("GpucTrainerNoLeader", "trainer", LEADER)},
     alert_labels=lambda cluster: (),
     restarts=RESTARTS, hashed_values={}, chart_labels=CHART_LABELS, device_plugin=None, config_maps=(),
     ready_check=None, chapter=None, preparation=None,

@@ -1,0 +1,34 @@
+"""The alert that fires when no replica of a controller is the leader."""
+
+from collections.abc import Callable, Iterator
+
+from gpuc.emit.alerts.alert import Alert, alert
+from gpuc.model import Cluster
+
+
+def leader_metric(lease: str) -> str:
+    """Returns the metric with which each replica of a controller shows whether it is the leader.
+
+    The metric exists as soon as the replica runs. Other controllers have a metric with the same name, so the name of
+    the lease selects the metric.
+
+    Source: kubernetes-sigs/controller-runtime v0.24.0 pkg/metrics/leaderelection.go; kubernetes/client-go v0.36.0
+    tools/leaderelection/leaderelection.go (NewLeaderElector)
+    """
+    return f'leader_election_master_status{{name="{lease}"}}'
+
+
+def leader_alerts(name: str, component: str, metric: str) -> Callable[[Cluster], Iterator[Alert]]:
+    """Returns the function that yields the alert of a component.
+
+    If there are no metrics, GpucMetricsMissing fires instead.
+
+    Args:
+        name: the row of alerts.toml in the folder of the component.
+        metric: the result of `leader_metric`.
+    """
+
+    def alerts(cluster: Cluster) -> Iterator[Alert]:
+        yield alert(name, leader=metric, namespace=cluster.components[component].namespace)
+
+    return alerts
