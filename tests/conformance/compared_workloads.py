@@ -18,10 +18,11 @@ from gpuc.trace import ClusterIndex, trace_workload, workload_of
 from gpuc.trace.node_agents import index_of
 from gpuc.trace.user_objects import unserved, why_not_traced, workload_without_pods
 from gpuc_rehearsal.client import Object
-from gpuc_rehearsal.programs import MissingProgramsError, Programs, find_controller, find_programs
+from gpuc_rehearsal.programs import Programs, find_programs
 from tests.conformance.check_result import CheckResult, print_progress
 from tests.conformance.compared_plane import compared_plane
 from tests.conformance.compared_report import Comparison, Row, markdown
+from tests.conformance.local_controllers import built_controllers
 from tests.conformance.random_workloads import RAY, RandomWorkload, random_workloads
 from tests.conformance.real_answers import Answer
 from tests.conformance.shared_plane import compiled
@@ -82,7 +83,7 @@ def run(
         only: as for random_workloads.
     """
     started, rows = time.monotonic(), list[Row]()
-    built = _controllers(progress)
+    built = built_controllers(CONTROLLERS, progress)
     left_out = frozenset(kind for name, kind in CONTROLLERS.items() if name not in built)
     total = sum(SHARES[name] for name in names)
     for name in names:
@@ -101,17 +102,6 @@ def with_ray(name: str) -> CompiledSpec:
     """Returns the spec of an example with the frameworks of Ray objects."""
     tree = source(name).tree
     return compiled(changed(tree, FRAMEWORKS, [*tree["spec"]["kueue"]["frameworks"], *RAY]), name)
-
-
-def _controllers(progress: Callable[[str], None]) -> Mapping[str, Programs]:
-    """Returns the controllers of workloads that are built, by the option of `gpuc tools`; messages name the others."""
-    found = {}
-    for name, kind in CONTROLLERS.items():
-        try:
-            found[name] = find_controller(name, f"{kind}s")
-        except MissingProgramsError as error:
-            progress(f"the comparison has no {kind}s: {error}")
-    return found
 
 
 def _compare(

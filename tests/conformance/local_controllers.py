@@ -147,7 +147,7 @@ Source: the configuration types of the versions in rehearsal/gpuc_rehearsal/tool
 """
 
 
-def built(names: Iterable[str], progress: Callable[[str], None]) -> dict[str, Programs]:
+def built_controllers(names: Iterable[str], progress: Callable[[str], None]) -> dict[str, Programs]:
     """Returns the programs of the components that are built; a message names each of the others."""
     found = {}
     for name in names:

@@ -18,7 +18,7 @@ from gpuc_rehearsal.health import place_static_nodes
 from gpuc_rehearsal.programs import MissingProgramsError, find_controller, find_programs
 from gpuc_rehearsal.substitute import replacement_objects
 from tests.conformance.check_result import CheckResult, print_progress, report
-from tests.conformance.local_controllers import CONTROLLERS, built, start_controllers
+from tests.conformance.local_controllers import CONTROLLERS, built_controllers, start_controllers
 from tests.conformance.shared_plane import SharedControlPlane, shared_control_plane
 from tests.conformance.training_cases import CASES
 from tests.conformance.training_plane import SECONDS, TrainingPlane
@@ -32,7 +32,7 @@ MOST_MIB = 3 * 1024
 def checks(name: str, progress: Callable[[str], None]) -> Iterator[CheckResult]:
     """Starts a control plane with the controllers of an example cluster, and yields the results of its cases."""
     spec, started = compiled_spec(ROOT, f"specs/{name}.yaml", for_rehearsal=True), time.monotonic()
-    programs = built([row for row in (*CONTROLLERS, "kuberay") if row in spec.cluster.components], progress)
+    programs = built_controllers([row for row in (*CONTROLLERS, "kuberay") if row in spec.cluster.components], progress)
     with shared_control_plane(spec, progress, controllers=programs) as plane:
         processes = start_controllers(plane.plane.site, plane.client, programs, spec.cluster.controller_accounts)
         for process in processes:

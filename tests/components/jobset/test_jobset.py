@@ -1,14 +1,11 @@
 """JobSet, an optional component: the chart, its values, its certificate and its alert."""
 
 import copy
-import subprocess
 from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from msgspec.structs import replace
 
 from gpuc.components.jobset.component import COMPONENT, LEADER, jobset
@@ -23,7 +20,6 @@ from gpuc.pipeline.fleet_policies import fleet_policies
 from gpuc.pipeline.stages import CompiledSpec, compile_source
 from gpuc.rules import check
 from gpuc.source import read
-from tests.alerts import promtool
 from tests.conftest import EXAMPLES, REFERENCE, ROOT, Change, compiled_example, example, remove_runtimes
 from tests.emit.fleet import readme
 
@@ -205,39 +201,6 @@ def test_a_default_that_gpuc_relies_on_stays(path: str, values: dict[str, Any]) 
         compiled_with(lambda spec: with_jobset(spec, values=values))
     (finding,) = raised.value.findings
     assert finding.id == "VAL101" and f"{path} replaces a default" in finding.message
-
-
-def test_the_alert_fires_if_no_replica_leads(tmp_path: Path) -> None:
-    program = promtool.find_promtool()
-    if program is None:
-        pytest.skip(promtool.MISSING)
-    (group,) = manifest(compiled().artifacts, "PrometheusRule", "gpuc-prod-use1-jobset")["spec"]["groups"]
-    (rule,) = group["rules"]
-    first, second = LEADER.replace("}", ',pod="a"}'), LEADER.replace("}", ',pod="b"}')
-    kueue = LEADER.replace("6d4f6a47.jobset", "c1f6bfd2.kueue")
-    fired = [{"exp_labels": rule["labels"], "exp_annotations": rule["annotations"]}]
-    cases: list[tuple[dict[str, str], dict[str, list[Any]]]] = [
-        ({first: "1x60", second: "0x60"}, {"40m": []}),
-        # The second replica leads a minute later.
-        ({first: "1x20 0x40", second: "0x21 1x39"}, {"25m": [], "40m": []}),
-        ({first: "1x20 0x40", second: "0x60", kueue: "1x60"}, {"25m": [], "40m": fired}),
-    ]
-    tests = [
-        {
-            "interval": "1m",
-            "input_series": [{"series": name, "values": samples} for name, samples in series.items()],
-            "alert_rule_test": [
-                {"eval_time": time, "alertname": rule["alert"], "exp_alerts": alerts}
-                for time, alerts in expected.items()
-            ],
-        }
-        for series, expected in cases
-    ]
-    (tmp_path / "rules.yaml").write_text(yaml.safe_dump({"groups": [group]}))
-    file = tmp_path / "test.yaml"
-    file.write_text(yaml.safe_dump({"rule_files": ["rules.yaml"], "evaluation_interval": "1m", "tests": tests}))
-    done = subprocess.run((program, "test", "rules", file), capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_missing_metrics_are_those_of_this_controller() -> None:

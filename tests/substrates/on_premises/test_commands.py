@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -17,16 +16,6 @@ TOLERATIONS = [
     {"key": "nvidia.com/gpu", "operator": "Exists"},
     {"key": "gpuc.dev/mode", "operator": "Equal", "value": "mig"},
 ]
-
-
-@pytest.fixture
-def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of the fleet, and the working directory."""
-    folder = tmp_path / "lab"
-    shutil.copytree(MACHINES, folder)
-    monkeypatch.chdir(folder)
-    monkeypatch.setenv("NO_COLOR", "1")
-    return folder
 
 
 def pod(resource: str, count: int, **spec: Any) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -16,16 +15,6 @@ from tests.conftest import MACHINES, edit
 SHARES = re.compile(r"        home:\n          nfs: .*\n          size: 20Ti\n          options: .*\n")
 VOLUME = "volumes: {home: {share: home}}"
 CEPH = "attributes: {clusterID: c1, fsName: fs1, rootPath: /volumes/gpuc}, stageSecret: storage/ceph"
-
-
-@pytest.fixture
-def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of the fleet, and the working directory."""
-    folder = tmp_path / "lab"
-    shutil.copytree(MACHINES, folder)
-    monkeypatch.chdir(folder)
-    monkeypatch.setenv("NO_COLOR", "1")
-    return folder
 
 
 def spec_of(lab: Path) -> Path:
