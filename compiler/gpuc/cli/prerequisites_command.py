@@ -3,9 +3,8 @@
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from gpuc.cli.reports import refused
-from gpuc.cli.specs import only_spec
-from gpuc.diagnostics.finding import Mark, StageError
+from gpuc.cli.reports import show_compiled
+from gpuc.diagnostics.finding import Mark
 from gpuc.diagnostics.report.console import print_document, write_stdout
 from gpuc.diagnostics.report.document import json_text, picked, position
 from gpuc.diagnostics.words import first_names
@@ -13,8 +12,7 @@ from gpuc.emit.prerequisites import chapters
 from gpuc.emit.prerequisites.record import Prerequisite
 from gpuc.manifest.manifest import Manifest
 from gpuc.needs import needs_of
-from gpuc.pipeline.pipeline import located_errors
-from gpuc.pipeline.stages import CompiledSpec, compiled_spec
+from gpuc.pipeline.stages import CompiledSpec
 
 _NAMED_OBJECTS = 3
 """The largest number of objects that the text names for a prerequisite."""
@@ -39,18 +37,16 @@ def run_prerequisites(spec: str | None = None, form: str = "text") -> int:
     Raises:
         UsageError: if the fleet has several clusters and no argument names one.
     """
-    root, file = only_spec([spec] if spec else [], "prerequisites")
-    try:
-        compiled = compiled_spec(root, file)
-    except StageError as error:
-        return refused(root, located_errors(root, file, error), [file], form)
+    return show_compiled(lambda compiled: _show(compiled, form), spec, "prerequisites", form)
+
+
+def _show(compiled: CompiledSpec, form: str) -> None:
     rows = _rows(compiled)
     if form == "json":
         data = {"cluster": compiled.cluster.name, "prerequisites": [_data(row) for row in rows]}
         write_stdout(json_text(data, 1))
     else:
         print_document(_blocks(compiled, rows))
-    return 0
 
 
 def _rows(compiled: CompiledSpec) -> list[_Row]:

@@ -10,6 +10,7 @@ from gpuc.diagnostics.report.terminal import PLAIN, Style
 if TYPE_CHECKING:
     from gpuc.diagnostics.finding import Finding
     from gpuc.diagnostics.report.output import ReportFile
+    from gpuc.pipeline.stages import CompiledSpec
 
 
 def write_reports(render: Callable[[str, Style], str], form: str, outputs: "Iterable[ReportFile]") -> None:
@@ -57,3 +58,27 @@ def errors_of(root: Path, files: list[str] | None) -> int:
     outcome = check_specs(root, files, root, False, lambda step: None)
     errors = [finding for finding in outcome.findings if finding.is_error]
     return refused(root, errors, outcome.clusters) if errors else 0
+
+
+def show_compiled(show: "Callable[[CompiledSpec], None]", spec: str | None, command: str, form: str = "text") -> int:
+    """Compiles the spec of one cluster, prints what a command shows of it, and returns the exit code.
+
+    Args:
+        show: prints the report. It is not called if the spec has errors, which are the report then.
+        spec: a spec file or the name of a cluster; None for the only cluster.
+
+    Raises:
+        UsageError: if the fleet has several clusters and no argument names one.
+    """
+    from gpuc.cli.specs import only_spec
+    from gpuc.diagnostics.finding import StageError
+    from gpuc.pipeline.pipeline import located_errors
+    from gpuc.pipeline.stages import compiled_spec
+
+    root, file = only_spec([spec] if spec else [], command)
+    try:
+        compiled = compiled_spec(root, file)
+    except StageError as error:
+        return refused(root, located_errors(root, file, error), [Path(file).stem], form)
+    show(compiled)
+    return 0
