@@ -39,7 +39,6 @@ ALLOWED: dict[tuple[str, str], str] = {
     ("admission/validation/all_tables.py", "kueue"): "the name of a module",
     ("catalog/records.py", "efa"): "a value of the column `nodes` of DaemonSets, which counts nodes with the device",
     ("suites/__init__.py", "efa"): "the name of a suite",
-    ("lint/checks/references/delivery.py", "lws"): "the name of a chart",
     **{
         ("tools/selection.py", name): "an option of `gpuc tools`, and the folder of its programs"
         for name in ("jobset", "kuberay", "lws", "trainer")

@@ -132,6 +132,11 @@ class Pool(NodeTemplate):
         """The instance types that the pool lists and can start; empty if the pool lists no types."""
         return sorted(self.listed(INSTANCE_TYPE) & set(self.type_names))
 
+    @property
+    def lists_gpus(self) -> bool:
+        """Whether one of the instance types that the pool lists has GPUs."""
+        return any(instance.gpu for name in self.listed_types if (instance := self.catalog.instance_type(name)))
+
     @cached_property
     def types(self) -> "tuple[InstanceType, ...]":
         """The instance types with known figures that the pool can certainly start."""

@@ -27,7 +27,8 @@ from gpuc.lint.load.chart_values import (
     check_values_files,
     is_filled_later,
 )
-from gpuc.lint.load.files import STDIN, files_below, tests_of
+from gpuc.lint.load.files import STDIN, files_below
+from gpuc.lint.load.inputs_of_tests import tests_of
 from gpuc.lint.load.loaded_files import NO_OBJECT, LoadedFiles, is_object, load_files
 from gpuc.lint.removed_apis import REMOVED, removed
 from gpuc.lint.severity import severity

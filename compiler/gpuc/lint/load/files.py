@@ -1,15 +1,10 @@
 """Finds the files below a path and reads their text. Pipes, devices and huge files cannot block the reader."""
 
 import os
-import re
 import stat
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
-from functools import lru_cache
-from typing import Any
+from collections.abc import Iterator
 
 from gpuc.diagnostics.usage import UsageError
-from gpuc.documents.reader import UNREADABLE, YamlText, read
 
 SUFFIXES = (".yaml", ".yml", ".json")
 SIZE_MAX_BYTES = 256 << 20
@@ -18,20 +13,6 @@ STDIN = "-"
 """The path that means standard input."""
 SETTINGS = "gpuc.yaml"
 """The name of the file with the settings of lint, which is not a manifest."""
-_DATA_OF_TESTS = frozenset(("testdata", "fixtures", "__fixtures__", "golden"))
-"""Names of folders with inputs of tests. Go never builds `testdata`."""
-_TESTS = frozenset(("test", "tests", "e2e"))
-"""Names of folders of tests, unless a Kustomization or gpuc makes objects from it, or it is an environment."""
-_ENVIRONMENTS = re.compile(r"cluster|env|overlay|stage|region|site|tenant")
-"""The names of folders of environments."""
-_ENVIRONMENT = re.compile(r"main|((pre|non)-?)?(stag(e|ing)|prod(uction)?)|live|qa|uat")
-"""The names of environments beside one with the name test."""
-_WRONG_ON_PURPOSE = re.compile(r"(^|[-_.])(bad(?!ge)|invalid|malformed)|^(error|wrong)[-_](?!page)|[-_]disallowed\.")
-"""The names of files that show a mistake. `error-pages.yaml` and `badge.yaml` do not."""
-_TEST_PROGRAM = re.compile(r"^test_.*\.py$|_test\.(go|py)$|\.(test|spec)\.[jt]s$|\.sh$")
-_CHANGES = re.compile(r"\b(sed|yq|envsubst|perl)\b")
-"""The programs with which the line of a script changes a file before the apply."""
-_KUSTOMIZATION = re.compile(r"(^|/)kustomization\.ya?ml$")
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -58,51 +39,6 @@ def files_below(path: str) -> Iterator[str]:
     yield from (str(error.filename) for error in closed)
 
 
-def tests_of(names: Sequence[str], root: str) -> dict[str, str]:
-    """Returns the folder of tests for each file that belongs to tests.
-
-    Such a file is an input of tests, or its name says that the file is wrong on purpose.
-    """
-    top, built = os.path.normpath(root), {os.path.dirname(name) for name in names if _KUSTOMIZATION.search(name)}
-    known = {top: "", "": "", os.sep: ""}
-
-    from gpuc.write.lockfile import LOCKFILE  # imported here, because few inputs need it
-
-    def tests(folder: str) -> str:
-        if folder not in known:
-            above, name = tests(os.path.dirname(folder)), os.path.basename(folder)
-            if not above and (name in _DATA_OF_TESTS or (name in _TESTS and not _is_environment(folder))):
-                above = folder
-            is_overlay = above == folder and name in _TESTS and folder in built
-            is_made = is_overlay or (above and os.path.exists(os.path.join(folder, LOCKFILE)))
-            known[folder] = "" if is_made else above
-        return known[folder]
-
-    words, found = lru_cache(_words_of_tests), {}
-    for file in names:
-        folder, name = os.path.split(file)
-        is_input = folder not in built and (_WRONG_ON_PURPOSE.search(name) or name in words(folder))
-        if outer := tests(folder) or (is_input and (folder or os.curdir)):
-            found[file] = outer
-    return found
-
-
-def _words_of_tests(folder: str) -> set[str]:
-    """Returns the words of the test programs in a folder, and of the lines of scripts that change files."""
-    files = [os.path.join(folder, name) for name in os.listdir(folder or os.curdir) if _TEST_PROGRAM.search(name)]
-    with suppress(UnreadableError):
-        lines = ((file, line) for file in files for line in text_of(file).splitlines())
-        read = (line for file, line in lines if not file.endswith(".sh") or _CHANGES.search(line))
-        return {word for line in read for word in re.split(r"[^\w.-]", line)}
-    return set()
-
-
-def _is_environment(folder: str) -> bool:
-    above = os.path.dirname(folder)
-    beside = os.listdir(above or os.curdir)
-    return bool(_ENVIRONMENTS.search(os.path.basename(above))) or any(map(_ENVIRONMENT.fullmatch, beside))
-
-
 def text_of(file: str) -> str:
     """Returns the text of a file, without a byte order mark; of standard input for the name STDIN.
 
@@ -127,17 +63,6 @@ def text_of(file: str) -> str:
         raise UnreadableError(
             f"the text is not UTF-8: byte 0x{data[error.start]:02X} at offset {error.start}"
         ) from None
-
-
-def documents_of(text: str, file: str) -> YamlText:
-    """Returns the documents of a text. Files of the clusters of a fleet may differ only in the comment at the start."""
-    found = _parsed(text.partition("\n")[2] if text.startswith("#") else text)
-    return read(text, file) if found.findings else found
-
-
-@lru_cache(maxsize=512)
-def _parsed(text: str) -> YamlText:
-    return read(text, "")
 
 
 def _bytes(file: str) -> bytes:
@@ -169,34 +94,3 @@ def _is_folder(path: str) -> bool:
         raise UsageError(message) from None
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}") from None
-
-
-_BRACES = re.compile(r"^\s*(?:- )?(?:\{\{|\{%)|[:-]\s+\{\{|^\s*\$\{[^}\n]*\}\s*$", re.MULTILINE)
-_PLACEHOLDER = re.compile(r"\{\{|\{%|%\{|\$\{(?!\w+\})|<%|%\w+%")
-"""The signs of Go, Jinja, Terraform and ERB templates, and of a name that a script replaces."""
-
-
-def is_template(file: str, text: str, parsed: YamlText) -> bool:
-    """Returns whether a text is a template: it has braces outside of YAML strings, or braces where it is not YAML.
-
-    A file of a chart's folder "templates" that is not YAML is a template in any case.
-    """
-    errors = [finding.mark for finding in parsed.findings if finding.id == UNREADABLE.id and finding.mark]
-    if errors:
-        lines = text.splitlines()
-        near = (line for mark in errors for line in lines[mark.line - 1 : mark.line])
-        folder, _, _ = file.replace(os.sep, "/").rpartition("/templates/")
-        is_of_chart = bool(folder) and os.path.exists(os.path.join(folder, "Chart.yaml"))
-        return is_of_chart or bool(_BRACES.search(text)) or any(map(_PLACEHOLDER.search, near))
-    return (
-        ("{{" in text or "{%" in text)
-        and bool(_BRACES.search(text))
-        and any(_has_map_as_key(data) for _, data in parsed.documents)
-    )
-
-
-def _has_map_as_key(value: Any) -> bool:
-    """Returns whether a map in the value has a map as a key, which is how YAML reads `{{ name }}`."""
-    if isinstance(value, dict):
-        return "?" in value or any(_has_map_as_key(child) for child in value.values())
-    return isinstance(value, list) and any(_has_map_as_key(item) for item in value)

@@ -14,7 +14,7 @@ from gpuc.diagnostics.finding import Finding, Path
 from gpuc.documents.source_map import SourceMap
 from gpuc.lint import rule_of
 from gpuc.lint.load.chart_installs import MapDocument, is_encrypted
-from gpuc.lint.load.files import SETTINGS, SUFFIXES, UnreadableError, documents_of, is_template, text_of
+from gpuc.lint.load.files import SETTINGS, SUFFIXES, UnreadableError, text_of
 from gpuc.lint.load.kustomize import (
     generated_objects,
     generator_inputs,
@@ -23,6 +23,7 @@ from gpuc.lint.load.kustomize import (
     is_patch,
     unused_patches,
 )
+from gpuc.lint.load.templates import documents_of, is_template
 from gpuc.manifest.manifest import NOT_IN_BODY, Body, Manifest, manifest_of
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import dig

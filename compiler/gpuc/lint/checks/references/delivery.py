@@ -34,8 +34,6 @@ _DEFINERS = {
 Source: gatekeeper v3.23.0 pkg/controller/constrainttemplate; crossplane v2.3.4 apis/apiextensions/v2/xrd_types.go;
 kubernetes-sigs/kro v0.9.3 api/v1alpha1/resourcegraphdefinition_types.go
 """
-FURTHER_GROUPS: dict[str, tuple[str, ...]] = {"lws": ("leaderworkerset.x-k8s.io",)}
-"""API groups by chart, for charts that no component of gpuc installs. Source: chart of lws v0.9"""
 FURTHER_PLUGINS = (DevicePlugin("aws.amazon.com/neuron", ("neuron-helm-chart",), "neuron-device-plugin"),)
 """Device plugins of charts that are not in the catalog. Source: aws-neuron/neuron-helm-charts"""
 _KINDS_MAX = 4
@@ -184,7 +182,7 @@ def missing_charts(index: Index, delivery: Delivery) -> Findings:
         return
     definitions = dict(_charts_of_definitions())
     yield from _without_definitions(delivery, definitions)
-    for chart, names in {**load().chart_groups, **FURTHER_GROUPS}.items():
+    for chart, names in load().chart_groups.items():
         if chart in definitions.values():
             continue
         users = [manifest for name in names for manifest in index.tree.manifests if group(manifest) == name]

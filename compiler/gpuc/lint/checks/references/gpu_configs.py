@@ -4,21 +4,17 @@ from typing import Any, Final, NamedTuple
 
 from gpuc.cluster.application import application_in
 from gpuc.cluster.index import Index
-from gpuc.cluster.pool import Pool
-from gpuc.cluster.pool_fields import LABELS, TAINTS
+from gpuc.cluster.pool_fields import LABELS
 from gpuc.diagnostics.finding import Path
 from gpuc.diagnostics.spelling import missing, misspelt, write
 from gpuc.emit.component import component_named
-from gpuc.kubernetes.toleration import untolerated
 from gpuc.lint.checks import Findings, check, rule_of
-from gpuc.lint.checks.references.taints import OPERATOR_KEPT_OFF
 from gpuc.manifest.manifest import Manifest
-from gpuc.model.names import GPU, MIG_CONFIG_LABEL, OPERANDS_LABEL
+from gpuc.model.names import GPU, MIG_CONFIG_LABEL
 from gpuc.objects.embedded import document
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, items, pairs
 from gpuc.objects.operator_values import CHART, config_maps, policy_values
-from gpuc.objects.selectors import tolerations
 
 NO_CONFIGURATION = rule_of("REF026")
 NO_POLICY = rule_of("REF014")
@@ -42,12 +38,6 @@ _COMPUTE, _MEMORY = 7, 8
 """Compute slices and memory slices of a GPU. Smaller models have fewer profiles."""
 _SLICES = {1: 1, 2: 2, 3: 4, 4: 4, 7: 8}
 """The smallest number of memory slices of a profile, by its number of compute slices."""
-_DISCOVERY = "node-feature-discovery"
-_FOUND_BY = {f"feature.node.kubernetes.io/pci-{name}.present" for name in ("10de", "0302_10de", "0300_10de")}
-"""The labels by which the operator knows a node with GPUs. Node feature discovery sets the labels."""
-_GPU_TAINT = {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}
-_OF_WORKER = [{"key": "node-role.kubernetes.io/control-plane", "operator": "Equal", "effect": "NoSchedule"}, _GPU_TAINT]
-"""The tolerations in the values of the chart."""
 
 
 class Configurations(NamedTuple):
@@ -240,9 +230,9 @@ def _excess(devices: Any) -> str:
     return f"{needed}; a GPU has {_COMPUTE} compute slices and {_MEMORY} memory slices"
 
 
-@check(NO_CONFIG, MIXED_LAYOUT, OPERATOR_KEPT_OFF, NO_ROOM)
+@check(NO_CONFIG, MIXED_LAYOUT, NO_ROOM)
 def settings(objects: ObjectSet) -> Findings:
-    """Yields findings about mounted keys, MIG layouts and taints that do not fit the settings of the GPU operator."""
+    """Yields findings about mounted keys and MIG layouts that do not fit the settings of the GPU operator."""
     index = objects.once(Index)
     for spec, policy in operators(index):
         yield from _keys(index, spec, str(policy or "the values of the GPU operator"))
@@ -250,8 +240,6 @@ def settings(objects: ObjectSet) -> Findings:
         if strategy == "single" or (strategy is None and policy is None):  # the default of the chart
             yield from _mixed_layouts(index, policy)
         yield from _foreign_profiles(index, policy)
-    if (values := policy_values(index.tree)) is not None:
-        yield from _not_discovered(index, values)
 
 
 def _keys(index: Index, settings: Any, owner: str) -> Findings:
@@ -277,7 +265,7 @@ def _mixed_layouts(index: Index, policy: Manifest | None) -> Findings:
     for pool in index.nodes.pools:
         name = pool.labels.get(MIG_CONFIG_LABEL, known[0].default if known else "")
         kinds = _kinds(known[0].texts.get(name)) if known else (["several profiles"] if name == "all-balanced" else [])
-        if kinds and _has_gpus(pool):
+        if kinds and pool.lists_gpus:
             path = (*pool.place(LABELS), *((MIG_CONFIG_LABEL,) if MIG_CONFIG_LABEL in pool.labels else ()))
             message = f"the MIG strategy of the GPU operator is single, but the layout {name} has {' and '.join(kinds)}"
             yield ObjectFinding(MIXED_LAYOUT, pool.manifest, path, message)
@@ -307,26 +295,3 @@ def _kinds(layout: Any) -> list[str]:
         own += ["whole GPUs"] if dig(entry, "mig-enabled") is False else []
     several = (list(dict.fromkeys(kinds)) for kinds in entries.values())
     return next((kinds for kinds in several if len(kinds) > 1), [])
-
-
-def _not_discovered(index: Index, values: Any) -> Findings:
-    """Yields findings about taints that the operands, or the program that finds nodes with GPUs, do not tolerate."""
-    raw, of_worker = (dig(values, *path, "tolerations") for path in (("daemonsets",), (_DISCOVERY, "worker")))
-    operands = tolerations([_GPU_TAINT] if raw is None else raw)
-    worker = tolerations(_OF_WORKER if of_worker is None else of_worker)
-    has_worker = dig(values, "nfd", "enabled") is not False
-    for pool in index.nodes.pools:
-        if not _has_gpus(pool) or pool.labels.get(OPERANDS_LABEL) == "false":
-            continue
-        if taint := untolerated(pool.taints, operands):
-            message = f"daemonsets.tolerations in the values of the GPU operator do not match the taint {taint}"
-        elif has_worker and _FOUND_BY.isdisjoint(pool.labels) and (taint := untolerated(pool.taints, worker)):
-            message = f"{_DISCOVERY}.worker.tolerations in the values of the GPU operator do not match the taint "
-            message += f"{taint}: without its labels, the operator sees no GPU on these nodes"
-        if taint:
-            path = (*pool.place(TAINTS), taint.index)
-            yield ObjectFinding(OPERATOR_KEPT_OFF, pool.manifest, path, message, needs="one cluster")
-
-
-def _has_gpus(pool: Pool) -> bool:
-    return any(instance.gpu for name in pool.listed_types if (instance := pool.catalog.instances.get(name)))

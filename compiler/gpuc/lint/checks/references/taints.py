@@ -25,6 +25,7 @@ from gpuc.manifest.manifest import Manifest
 from gpuc.model.names import OPERANDS_LABEL
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, items, labels, pairs
+from gpuc.objects.operator_values import policy_values
 from gpuc.objects.pods import Pods
 from gpuc.objects.selectors import tolerations
 
@@ -47,6 +48,12 @@ _AWS = ("karpenter.k8s.aws", "eks.amazonaws.com")
 _ACCELERATED = re.compile(r"(?:p|g|gr|trn|inf|dl)\d[\w-]*")
 """EC2 instance families with accelerators."""
 Tolerations = tuple[Toleration, ...]
+_DISCOVERY = "node-feature-discovery"
+_FOUND_BY = {f"feature.node.kubernetes.io/pci-{name}.present" for name in ("10de", "0302_10de", "0300_10de")}
+"""The labels by which the operator knows a node with GPUs. Node feature discovery sets the labels."""
+_GPU_TAINT = {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}
+_OF_WORKER = [{"key": "node-role.kubernetes.io/control-plane", "operator": "Equal", "effect": "NoSchedule"}, _GPU_TAINT]
+"""The tolerations in the values of the chart."""
 _TOLERATIONS: Path = ("spec", "daemonsets", "tolerations")
 _REMOVED = re.compile(r"([\w.-]+/[\w.-]*\w)(?:=[^\s:]*)?(?::\w+)?-")
 
@@ -62,6 +69,8 @@ def findings(objects: ObjectSet) -> Findings:
         return
     yield from _pools_without_taint(index)
     yield from _kept_off_operator(index)
+    if (values := policy_values(index.tree)) is not None:
+        yield from _not_discovered(index, values)
     queues = () if index.tree.is_complete else from_objects(index.tree).by_name.values()
     devices = frozenset(resource for queue in queues for resource in queue.covered)
     # DaemonSets are agents of nodes.
@@ -238,10 +247,28 @@ def _kept_off_operator(index: Index) -> Findings:
     accepted = tolerations(raw)
     for pool in index.nodes.pools:
         taint = untolerated(pool.taints, accepted)
-        has_gpus = any(instance.gpu for name in pool.listed_types if (instance := pool.catalog.instance_type(name)))
-        if taint and has_gpus and pool.labels.get(OPERANDS_LABEL) != "false":
+        if taint and pool.lists_gpus and pool.labels.get(OPERANDS_LABEL) != "false":
             message = f"nodes of {named([pool])} have the taint {taint}, which these tolerations do not match"
             yield ObjectFinding(OPERATOR_KEPT_OFF, policies[0], _TOLERATIONS, message)
+
+
+def _not_discovered(index: Index, values: Any) -> Findings:
+    """Yields findings about taints that the operands, or the program that finds nodes with GPUs, do not tolerate."""
+    raw, of_worker = (dig(values, *path, "tolerations") for path in (("daemonsets",), (_DISCOVERY, "worker")))
+    operands = tolerations([_GPU_TAINT] if raw is None else raw)
+    worker = tolerations(_OF_WORKER if of_worker is None else of_worker)
+    has_worker = dig(values, "nfd", "enabled") is not False
+    for pool in index.nodes.pools:
+        if not pool.lists_gpus or pool.labels.get(OPERANDS_LABEL) == "false":
+            continue
+        if taint := untolerated(pool.taints, operands):
+            message = f"daemonsets.tolerations in the values of the GPU operator do not match the taint {taint}"
+        elif has_worker and _FOUND_BY.isdisjoint(pool.labels) and (taint := untolerated(pool.taints, worker)):
+            message = f"{_DISCOVERY}.worker.tolerations in the values of the GPU operator do not match the taint "
+            message += f"{taint}: without its labels, the operator sees no GPU on these nodes"
+        if taint:
+            path = (*pool.place(TAINTS), taint.index)
+            yield ObjectFinding(OPERATOR_KEPT_OFF, pool.manifest, path, message, needs="one cluster")
 
 
 @check(UNREMOVED_TAINT, IDLE_REMOVER)

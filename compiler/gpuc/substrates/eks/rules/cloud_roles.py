@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from gpuc.diagnostics.finding import Path, Related, Severity
 from gpuc.model import Cluster, Tenant
-from gpuc.rules import Findings, Found, rule, tenant_rule
+from gpuc.rules import Findings, Found, rule
 from gpuc.substrates.eks.scaling import aws
 
 PARTITIONS = {"cn": "aws-cn", "us-gov": "aws-us-gov"}
@@ -45,16 +45,6 @@ def roles_of_several_accounts(cluster: Cluster) -> Findings:
         if owner != first:
             message = f"role of ServiceAccount {name} is in account {owner}, but other roles are in {first}"
             yield Found(path, f"{message}; expected the account of the cluster for all roles")
-
-
-@tenant_rule("TEN113")
-def volume_without_share(tenant: Tenant) -> Findings:
-    """A namespace of an EKS cluster has volumes on shares."""
-    for namespace in tenant.namespaces:
-        if namespace.spec.volumes:
-            message = f"namespace {namespace.name} has volumes, but only cloud.onPremises has shares"
-            fix = f"remove volumes from namespace {namespace.name}"
-            yield Found((*namespace.path, "volumes"), f"{message}; expected no volumes", fix, on_key=True)
 
 
 def _roles(cluster: Cluster) -> Iterator[tuple[Tenant, str, str, Path]]:

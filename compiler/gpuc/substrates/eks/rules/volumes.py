@@ -1,10 +1,10 @@
-"""The volumes of nodes."""
+"""The volumes of nodes, and of namespaces."""
 
 from gpuc.diagnostics.finding import Severity
 from gpuc.kubernetes.amounts import GIB
 from gpuc.kubernetes.quantity import format_quantity
-from gpuc.model import Cluster, Pool
-from gpuc.rules import Findings, Found, pool_rule, rule
+from gpuc.model import Cluster, Pool, Tenant
+from gpuc.rules import Findings, Found, pool_rule, rule, tenant_rule
 from gpuc.substrates.eks.scaling import IOPS_PER_MIB, aws, eks
 
 
@@ -52,3 +52,13 @@ def throughput_without_iops(pool: Pool) -> Findings:
         actual = f"rootVolumeIops of node pool {pool.name} is {eks(pool).root_volume_iops}"
         message = f"{actual}; a throughput of {eks(pool).root_volume_throughput} MiB/s needs {least} or more"
         yield Found((*eks(pool).path, "rootVolumeIops"), message, f"set rootVolumeIops to {least}, or remove the field")
+
+
+@tenant_rule("TEN113")
+def volume_without_share(tenant: Tenant) -> Findings:
+    """A namespace of an EKS cluster has volumes on shares."""
+    for namespace in tenant.namespaces:
+        if namespace.spec.volumes:
+            message = f"namespace {namespace.name} has volumes, but only cloud.onPremises has shares"
+            fix = f"remove volumes from namespace {namespace.name}"
+            yield Found((*namespace.path, "volumes"), f"{message}; expected no volumes", fix, on_key=True)
