@@ -1,4 +1,4 @@
-"""Parses texts, and tells templates from YAML."""
+"""Parsed texts, and the difference between a template and YAML."""
 
 import os
 import re
