@@ -23,7 +23,7 @@ from gpuc.plan.state import State
 
 
 class Right(NamedTuple):
-    """A verb on a resource. The verb, the API group and the resource can be *."""
+    """The permission for one verb on one resource. The verb, the API group and the resource can be "*"."""
 
     verb: str
     group: str
@@ -32,7 +32,7 @@ class Right(NamedTuple):
     """The name of the object; empty for all objects."""
 
     def is_in(self, rights: "set[Right]") -> bool:
-        """Returns whether a set of rights contains this right, or a right that includes it."""
+        """Returns whether some rights include this right, for example because one of them has the verb "*"."""
         wider = product((self.verb, "*"), (self.group, "*"), (self.resource, "*"), (self.name, ""))
         return any(Right(*right) in rights for right in wider)
 
@@ -50,7 +50,7 @@ _SHOWN = 4
 
 
 class Rights(Struct):
-    """What a subject may do in a namespace."""
+    """The roles and rights that a subject (user, group or ServiceAccount) has in a namespace."""
 
     roles: set[str] = field(default_factory=set)
     rights: set[Right] = field(default_factory=set)
@@ -61,7 +61,7 @@ class Rights(Struct):
 
 
 class RightsChange(Struct, frozen=True):
-    """Rights that a subject gains or loses in some namespaces."""
+    """The rights that a subject gains or loses in one or more namespaces."""
 
     subject: str
     """For example "group oidc:nlp"."""
@@ -81,11 +81,11 @@ class RightsChange(Struct, frozen=True):
         return kind_of(self.namespaces, "namespace")
 
     def action(self, new: str, same: str) -> str:
-        """Returns what happens to the roles of the subject.
+        """Returns a sentence without a subject about the role, for example "gets role edit in namespace nlp".
 
         Args:
-            new: the action without roles in one of the states.
-            same: the action if the roles are the same, and their rights differ.
+            new: the verb if the subject has no role before or after the change, for example "gets" or "loses".
+            same: the verb if the role stays, and only its rights differ, for example "can do more".
         """
         before, after = ", ".join(self.roles_before), ", ".join(self.roles_after)
         if not before or not after:
@@ -96,13 +96,13 @@ class RightsChange(Struct, frozen=True):
 
 
 def gained(change: Change) -> Iterator[RightsChange]:
-    """Yields the rights that exist only in the state after. Equal rights of several namespaces are together."""
+    """Yields the rights that subjects gain. Namespaces in which a subject gains the same rights are together."""
     if _changes_rights(change):
         yield from _grouped(_rights(change.before), _rights(state_with_roles(change)), is_gain=True)
 
 
 def lost(change: Change) -> Iterator[RightsChange]:
-    """Yields the rights that only the state before gives, of subjects and namespaces that both states have."""
+    """Yields the rights that subjects lose in namespaces that exist before and after the change."""
     if not _changes_rights(change):
         return
     kept = {EVERYWHERE, *change.after.objects.namespaces}
@@ -140,7 +140,7 @@ def _changes_rights(change: Change) -> bool:
 
 @lru_cache(maxsize=4)
 def state_with_roles(change: Change) -> State:
-    """Returns the state after, with the roles and bindings that Argo CD does not delete: they still grant rights."""
+    """Returns the state after, with the removed roles and bindings that Argo CD leaves: they still grant rights."""
     return with_left(change, _KINDS)
 
 

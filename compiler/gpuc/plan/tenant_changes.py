@@ -13,7 +13,7 @@ from gpuc.plan.queue_usage import users_text
 
 
 class TenantNamespaces(NamedTuple):
-    """The namespaces of a tenant."""
+    """A tenant, and its namespaces before and after a change."""
 
     tenant: str
     pairs: tuple[Pair, ...]
@@ -21,22 +21,22 @@ class TenantNamespaces(NamedTuple):
 
     @property
     def names(self) -> str:
-        """The names of the namespaces, sorted."""
+        """The names of the namespaces, sorted and joined by commas."""
         return ", ".join(sorted(pair.name for pair in self.pairs))
 
     @property
     def is_added(self) -> bool:
-        """Whether the tenant has no namespace before the change."""
+        """Whether the tenant has no namespace before the change, so that the tenant is new."""
         return not any(tenant_of(pair, 0) == self.tenant for pair in self.pairs)
 
     @property
     def is_removed(self) -> bool:
-        """Whether the tenant has no namespace after the change."""
+        """Whether the tenant has no namespace after the change, so that the tenant is removed."""
         return not any(tenant_of(pair, 1) == self.tenant for pair in self.pairs)
 
 
 def tenants(change: Change) -> Iterator[TenantNamespaces]:
-    """Yields each tenant with its namespaces, in the order of the objects. Namespaces of no tenant are left out."""
+    """Yields each tenant with its namespaces, in the order of the objects. Namespaces without a tenant are left out."""
     owned = (
         (tenant, pair)
         for pair in change.pairs("", "Namespace")
@@ -48,13 +48,13 @@ def tenants(change: Change) -> Iterator[TenantNamespaces]:
 
 
 def tenant_of(pair: Pair, state: int) -> str:
-    """Returns the tenant of a Namespace before (0) or after (1) the change; an empty string without a tenant."""
+    """Returns the tenant of a Namespace before (`state` 0) or after (`state` 1) the change; "" without a tenant."""
     manifest = pair.after if state else pair.before
     return str(manifest.labels.get(TENANT_KEY, "")) if manifest else ""
 
 
 def where_text(owner: str, namespaces: Iterable[str]) -> str:
-    """Returns the namespaces of a tenant in words: " in a, b"; empty if the owner is a namespace."""
+    """Returns the namespaces of a tenant as " in a, b"; an empty string if the owner is a namespace."""
     return f" in {', '.join(dict.fromkeys(namespaces))}" if owner.startswith("tenant") else ""
 
 
