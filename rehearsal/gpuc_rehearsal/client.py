@@ -28,7 +28,7 @@ CONFLICTS = 5
 
 
 class ApiError(Exception):
-    """The API server refused a request."""
+    """The error if the API server refuses a request."""
 
     def __init__(self, code: int, message: str, reason: str = "", causes: Sequence[Object] = ()) -> None:
         super().__init__(f"{code} {reason}: {message}" if reason else f"{code}: {message}")
@@ -43,18 +43,18 @@ class ApiError(Exception):
 
 
 class WaitError(Exception):
-    """A wait that took too long. The message describes the last state of the object."""
+    """The error if a wait takes too long. The message describes the last state of the object."""
 
 
 class Resource(NamedTuple):
-    """The resource of a kind, as the API server lists it."""
+    """The REST resource of a kind, for example pods for the kind Pod, as the API server lists it."""
 
     plural: str
     namespaced: bool
 
 
 class Client:
-    """A client of one API server. Each thread uses a separate connection."""
+    """A client of one API server. Several threads can use the client: each thread has its own connection."""
 
     def __init__(self, url: str, authority: Path, certificate: tuple[Path, Path]) -> None:
         """Creates a client. authority: the server's CA certificate. certificate: the client's certificate and key."""
@@ -66,32 +66,33 @@ class Client:
         self._impersonation: dict[str, str] = {}
 
     def impersonate(self, user: str, group: str) -> "Client":
-        """Returns a client that impersonates a user with one group."""
+        """Returns a client whose requests impersonate a user who belongs to one group."""
         impersonating = copy(self)
         impersonating._connection = Connection(self._address, self._context)
         impersonating._impersonation = {"Impersonate-User": user, "Impersonate-Group": group}
         return impersonating
 
     def with_user(self, name: str) -> "Client":
-        """Returns a client for a user with the rights of an administrator; this client if the name is empty."""
+        """Returns a client for another user with the rights of an administrator; this client if the name is empty."""
         return self.impersonate(name, ADMINISTRATORS) if name else self
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Warnings in the last response to the calling thread."""
+        """The warnings that the API server sent with the last response to the current thread."""
         return self._connection.warnings
 
     def apply(self, document: Object, *, dry_run: bool = False, manager: str = FIELD_MANAGER) -> Object:
-        """Applies an object on the server with strict field validation. A field of another manager is a conflict.
+        """Applies an object with server-side apply and strict validation of its fields.
 
-        Raises ApiError if the server, a policy or a webhook refuses the request, as all other methods do.
+        A field that another field manager owns is a conflict. Like all methods, raises ApiError if the server, a policy
+        or a webhook refuses the request.
         """
         api, kind, name, namespace = address_of(document)
         query = {"fieldManager": manager, **_strict(dry_run)}
         return self.request("PATCH", self.path(api, kind, namespace, name), document, query, APPLY_PATCH)
 
     def create(self, document: Object, *, dry_run: bool = False) -> Object:
-        """Creates an object; metadata.generateName is allowed."""
+        """Creates an object, which may have metadata.generateName instead of a name."""
         query = {"fieldManager": FIELD_MANAGER, **_strict(dry_run)}
         path = self.path(document["apiVersion"], document["kind"], document["metadata"].get("namespace", ""))
         for _ in range(CONFLICTS):
@@ -104,7 +105,7 @@ class Client:
         return self.request("POST", path, document, query)
 
     def get(self, api: str, kind: str, name: str, namespace: str = "") -> Object:
-        """Returns an object. Raises ApiError, with code 404 if the object does not exist."""
+        """Returns an object. Raises ApiError, for example with the code 404 if the object does not exist."""
         return self.request("GET", self.path(api, kind, namespace, name))
 
     def find(self, api: str, kind: str, name: str, namespace: str = "") -> Object | None:
@@ -114,13 +115,13 @@ class Client:
         return None
 
     def list_all(self, api: str, kind: str, namespace: str = "", labels: str = "", fields: str = "") -> list[Object]:
-        """Lists the objects of a kind in a namespace, or in all namespaces. labels, fields: selectors."""
+        """Returns the objects of a kind in a namespace, or in all namespaces. `labels` and `fields` are selectors."""
         query = {"labelSelector": labels, "fieldSelector": fields}
         items: list[Object] = self.request("GET", self.path(api, kind, namespace), query=query)["items"]
         return [{"apiVersion": api, "kind": kind, **item} for item in items]
 
     def list_with_version(self, api: str, kind: str, namespace: str) -> tuple[list[Object], str]:
-        """Lists the objects of a kind in a namespace, and returns the resource version from which to watch."""
+        """Returns the objects of a kind in a namespace, and the resource version from which a watch continues."""
         response = self.request("GET", self.path(api, kind, namespace))
         return response["items"], response["metadata"]["resourceVersion"]
 

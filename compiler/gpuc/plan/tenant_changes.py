@@ -59,19 +59,19 @@ def where_text(owner: str, namespaces: Iterable[str]) -> str:
 
 
 def owner_and_queue(change: Change, local: Pair) -> tuple[str, str]:
-    """Returns the tenant or namespace of a LocalQueue in words, and the name of its queue in the spec."""
+    """Returns the tenant of a LocalQueue in words, or else its namespace, and the name of its queue in the spec."""
     return owner_of(change, local.namespace), local.element
 
 
 def owner_of(change: Change, namespace: str) -> str:
-    """Returns the tenant of a namespace in words, "tenant red", or "namespace x" for a namespace of no tenant."""
+    """Returns the tenant of a namespace in words, "tenant red", or "namespace x" if the namespace has no tenant."""
     pair = change.pair("", "Namespace", namespace)
     tenant = pair and (tenant_of(pair, 1) or tenant_of(pair, 0))
     return f"tenant {tenant}" if tenant else f"namespace {namespace}"
 
 
 def left(change: Change) -> list[Pair]:
-    """Returns the removed Namespaces that Argo CD leaves in the cluster. Argo CD deletes all others."""
+    """Returns the removed Namespaces that Argo CD leaves in the cluster. Argo CD deletes other removed Namespaces."""
     return [pair for pair in change.pairs("", "Namespace") if pair.is_removed and is_left(change, pair.manifest)]
 
 
@@ -87,7 +87,7 @@ def has_left(change: Change, removed: Sequence[Pair]) -> bool:
 
 
 def pruned_in_namespaces(change: Change, kind: str) -> Iterator[Pair]:
-    """Yields the objects of a core kind that Argo CD deletes in namespaces that stay."""
+    """Yields the objects of a kind in the core API group that Argo CD deletes from namespaces that stay."""
     for pair in change.pairs("", kind):
         namespace = change.pair("", "Namespace", pair.namespace)
         if pair.is_removed and not (namespace and namespace.is_removed) and not is_left(change, pair.manifest):
@@ -95,7 +95,7 @@ def pruned_in_namespaces(change: Change, kind: str) -> Iterator[Pair]:
 
 
 def removal(change: Change, removed: Sequence[Pair], subject: str, message: str) -> Raised:
-    """Returns an impact of the removal of namespaces that Argo CD leaves in the cluster."""
+    """Returns an impact about removed namespaces that Argo CD leaves in the cluster."""
     names = [pair.name for pair in removed]
     bindings = (pair for pair in change.pairs(RBAC, "RoleBinding") if pair.is_removed)
     # Without their RoleBindings, members cannot create workloads.
@@ -114,7 +114,7 @@ def removal(change: Change, removed: Sequence[Pair], subject: str, message: str)
 
 
 def workloads_in(change: Change, removed: Sequence[Pair]) -> Iterator[str]:
-    """Yields a sentence about the objects of --workloads in removed namespaces."""
+    """Yields a sentence about the objects from --workloads in removed namespaces; nothing without such objects."""
     names = {pair.name for pair in removed}
     found = [manifest for manifest in change.workloads if manifest.namespace in names]
     yield from users_text("in the namespaces", found)

@@ -30,7 +30,7 @@ POD_NETWORK = "10.251"
 
 
 class RunningDeployment(Struct):
-    """The process that runs instead of the pods of a Deployment."""
+    """The process that replaces the pods of a Deployment in a rehearsal."""
 
     template: str
     """Hash of the pod template."""
@@ -44,7 +44,7 @@ class RunningDeployment(Struct):
 
 
 class Kubelet(Struct):
-    """Runs the pods in the namespaces of charts, on one control plane."""
+    """Simulates the pods in the namespaces of charts: runs one process for each Deployment, on one control plane."""
 
     site: Site
     client: Client
@@ -67,11 +67,11 @@ class Kubelet(Struct):
                 raise ProgramError(f"{ended}:\n{run.process.tail()}")
 
     def memory_mib(self) -> int:
-        """Returns the resident memory of all Deployments in MiB."""
+        """Returns the resident memory of the processes of all Deployments in MiB."""
         return sum(run.process.memory_mib() for run in list(self.runs.values()))
 
     def reconcile(self) -> None:
-        """Starts, restarts and stops processes, and reports the state of the pods once."""
+        """Compares pods and processes once: starts, restarts or stops processes, and updates the status of the pods."""
         for namespace in self.charts:
             groups: dict[str, list[Object]] = {}
             for pod in self.client.list_all("v1", "Pod", namespace):
@@ -158,7 +158,7 @@ class Kubelet(Struct):
 
 
 def running_status(pod: Object, address: str, now: str) -> Object:
-    """Returns the status of a pod whose containers are ready. now is in RFC 3339."""
+    """Returns the status of a pod whose containers are ready. `now` is a time in RFC 3339."""
     return {
         "phase": "Running",
         "startTime": now,
@@ -173,7 +173,7 @@ def running_status(pod: Object, address: str, now: str) -> Object:
 
 
 def succeeded_status(pod: Object, now: str) -> Object:
-    """Returns the status of a pod whose containers have succeeded. now is in RFC 3339."""
+    """Returns the status of a pod whose containers have succeeded. `now` is a time in RFC 3339."""
     ended = {"exitCode": 0, "reason": "Completed", "startedAt": now, "finishedAt": now}
     statuses = _statuses(pod, {"terminated": ended}, ready=False)
     return {"phase": "Succeeded", "startTime": now, "containerStatuses": statuses}

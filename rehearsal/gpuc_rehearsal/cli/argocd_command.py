@@ -1,4 +1,4 @@
-"""`gpuc rehearse --argocd`: runs Argo CD with specs."""
+"""The command `gpuc rehearse --argocd`: Argo CD applies the output of specs from a Git repository."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -18,7 +18,7 @@ from gpuc_rehearsal.programs import ArgoPrograms, Programs, find_argo_programs
 def argocd_runs(
     root: Path, files: Sequence[str], programs: Programs, options: RehearsalOptions, progress: Callable[[str], None]
 ) -> Runs:
-    """Returns a run of Argo CD for each group of specs.
+    """Returns a run of Argo CD for each group of specs. A run begins when its `with` block begins.
 
     Raises:
         UsageError: for missing programs and unsupported destinations; in a run, for invalid charts.
@@ -29,9 +29,9 @@ def argocd_runs(
 
 
 def groups(specs: Sequence[CompiledSpec]) -> list[list[CompiledSpec]]:
-    """Returns the specs of each run.
+    """Returns the specs in groups. Each group shares one Argo CD.
 
-    If Argo CD runs in the cluster of a spec, the spec has a separate run. All other specs share one run.
+    If Argo CD runs in the cluster of a spec, this spec is a group of its own. All other specs are one group.
     """
     separate = [[spec] for spec in specs if workload_destination(spec.synced).is_own]
     others = [spec for spec in specs if not workload_destination(spec.synced).is_own]

@@ -1,4 +1,4 @@
-"""`gpuc rehearse --from`: rehearses the change from a revision or a folder."""
+"""The command `gpuc rehearse --from`: rehearses the change from an earlier revision or folder to the current specs."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -21,7 +21,7 @@ from gpuc_rehearsal.transition.result import REPORT, TransitionResult
 def transitions(
     root: Path, files: Sequence[str], programs: Programs, options: RehearsalOptions, progress: Callable[[str], None]
 ) -> Runs:
-    """Returns the transition of each spec as a run.
+    """Returns a run for each spec, which applies the change of the spec to a control plane.
 
     Raises:
         UsageError: when the state before has no spec of a cluster, or its spec does not compile.
