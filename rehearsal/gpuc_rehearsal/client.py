@@ -128,19 +128,19 @@ class Client:
     def patch_object(
         self, document: Object, changes: Object, subresource: str = "", *, dry_run: bool = False
     ) -> Object:
-        """Sends a JSON merge patch for an object."""
+        """Changes an object with a JSON merge patch, and returns the changed object."""
         api, kind, name, namespace = address_of(document)
         path = self.path(api, kind, namespace, name, subresource)
         return self.request("PATCH", path, changes, _strict(dry_run), MERGE_PATCH)
 
     def delete(self, api: str, kind: str, name: str, namespace: str = "", *, now: bool = True) -> None:
-        """Deletes an object and its dependents if the object exists. now: without a grace period."""
+        """Deletes an object and its dependents, if it exists. With `now`, its pods get no grace period."""
         options = {"propagationPolicy": "Background"} | ({"gracePeriodSeconds": 0} if now else {})
         with _missing_ignored():
             self.request("DELETE", self.path(api, kind, namespace, name), options)
 
     def delete_object(self, document: Object) -> None:
-        """Deletes an object as `delete` does."""
+        """Deletes an object and its dependents without a grace period, if the object exists."""
         self.delete(*address_of(document))
 
     def delete_all(self, api: str, kind: str, namespace: str = "", labels: str = "") -> None:
@@ -206,7 +206,7 @@ class Client:
         return True
 
     def path(self, api: str, kind: str, namespace: str = "", name: str = "", subresource: str = "") -> str:
-        """Returns the URL path of an object, or of all objects of a kind.
+        """Returns the URL path of an object, or without a name of all objects of a kind.
 
         Raises:
             ApiError: with code 404 if the API server does not serve the kind.
@@ -236,13 +236,13 @@ class Client:
         query: Mapping[str, str] | None = None,
         content_type: str = "application/json",
     ) -> Object:
-        """Sends a request with an object as `send` does. Query parameters without a value are omitted."""
+        """Sends an object, as JSON, to a URL path, and returns the response. Empty query parameters are left out."""
         data = None if body is None else json.dumps(body).encode()
         given = urlencode({key: value for key, value in (query or {}).items() if value})
         return self.send(verb, f"{path}?{given}" if given else path, data, content_type)
 
     def send(self, verb: str, address: str, data: bytes | None, content_type: str) -> Object:
-        """Sends a request and returns the decoded response.
+        """Sends bytes to a URL path, and returns the object in the response.
 
         Raises:
             ApiError: if the status code is an error, or if no response arrives in time (code 504).
@@ -268,35 +268,35 @@ def _refusal(code: int, status: Object) -> ApiError:
 
 
 def address_of(document: Object) -> tuple[str, str, str, str]:
-    """Returns the positional arguments of Client.get, Client.find and Client.delete for an object."""
+    """Returns (apiVersion, kind, name, namespace) of an object, for the methods of Client that take these arguments."""
     metadata = document["metadata"]
     return document["apiVersion"], document["kind"], metadata["name"], metadata.get("namespace", "")
 
 
 def new_object(api: str, kind: str, name: str, namespace: str = "", **fields: Any) -> Object:
-    """Returns an object; `fields` are its fields next to the metadata, and additional fields of the metadata."""
+    """Returns an object. `fields` are the fields beside the metadata, for example spec; `metadata` adds labels."""
     metadata = {"name": name} | ({"namespace": namespace} if namespace else {}) | fields.pop("metadata", {})
     return {"apiVersion": api, "kind": kind, "metadata": metadata, **fields}
 
 
 def condition(document: Object, kind: str) -> Object:
-    """Returns the condition of an object with the type `kind`; empty if the object has no such condition."""
+    """Returns the condition of the type `kind` in the status of an object; empty if there is no such condition."""
     conditions: list[Object] = document.get("status", {}).get("conditions") or []
     return next((candidate for candidate in conditions if candidate["type"] == kind), {})
 
 
 def is_true(document: Object, kind: str) -> bool:
-    """Returns whether the condition with the type `kind` has the status True."""
+    """Returns whether the condition of the type `kind` in the status of an object has the status True."""
     return bool(condition(document, kind).get("status") == "True")
 
 
 def reason_text(found: Object) -> str:
-    """Returns the reason and the message of a condition."""
+    """Returns a condition as text: its reason, a colon and its message."""
     return f"{found.get('reason', '')}: {found.get('message', '')}"
 
 
 def conditions_text(document: Object) -> str:
-    """Returns all conditions of an object in one line."""
+    """Returns all conditions of an object in one line, for example "Ready=True Started: the node is up"."""
     conditions = document.get("status", {}).get("conditions") or []
     return "; ".join(f"{row['type']}={row['status']} {reason_text(row)}" for row in conditions) or "no conditions"
 
@@ -316,12 +316,12 @@ def _api_root(api: str) -> str:
 
 
 def now_text() -> str:
-    """Returns the time as Kubernetes writes times."""
+    """Returns the current time in the format of Kubernetes, for example "2026-11-29T10:00:00Z"."""
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
 
 def event_time(event: Object) -> str:
-    """Returns the time of the last occurrence of an event, as Kubernetes writes times."""
+    """Returns when an event occurred last, in the format of Kubernetes, for example "2026-11-29T10:00:00Z"."""
     return str(event.get("lastTimestamp") or event.get("eventTime") or event["metadata"]["creationTimestamp"])
 
 

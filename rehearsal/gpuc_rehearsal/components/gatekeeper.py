@@ -1,11 +1,11 @@
-"""Gatekeeper in a rehearsal."""
+"""Starts Gatekeeper for `gpuc rehearse --argocd`."""
 
 from gpuc_rehearsal.argocd.pods import PodRun, with_flags
 from gpuc_rehearsal.process import LOOPBACK, Process
 
 
 def start(run: PodRun) -> Process:
-    """Starts Gatekeeper's webhook or audit, with the operations of the pod."""
+    """Starts the program of a Gatekeeper pod, which is the webhook or the audit, on this machine."""
     health = run.site.port()
     cache = run.folder / "cache"
     cache.mkdir(exist_ok=True)

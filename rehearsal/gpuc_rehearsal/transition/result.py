@@ -1,4 +1,4 @@
-"""The result of a transition, and its report: the outcomes of nodes, workloads, objects and queues, with programs."""
+"""The result of `gpuc rehearse --from`, and its report: what happened to nodes, workloads, objects and queues."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -73,7 +73,7 @@ class QueueOutcome(Struct, frozen=True):
 
 
 class Observed(Struct):
-    """What happened after a change."""
+    """What happened to nodes, workloads, objects and queues after a change."""
 
     nodes: list[NodeOutcome] = field(default_factory=list)
     workloads: list[WorkloadOutcome] = field(default_factory=list)
@@ -84,7 +84,7 @@ class Observed(Struct):
 
 
 class TransitionResult(Observed, kw_only=True):
-    """The result of a transition of one cluster."""
+    """The result of `gpuc rehearse --from` for one cluster."""
 
     cluster: str
     file: str
@@ -99,7 +99,7 @@ T = TypeVar("T", NodeOutcome, WorkloadOutcome, ObjectOutcome, QueueOutcome)
 
 
 def summary(result: TransitionResult) -> str:
-    """Returns the result in one line."""
+    """Returns the result in one line: the numbers of nodes, workloads and objects by outcome."""
     parts = [_counted("node", result.nodes), _counted("workload", result.workloads), _counted("object", result.objects)]
     return f"{result.cluster}: {'; '.join(parts)}; {sum(result.seconds.values()):.0f} s"
 
@@ -131,7 +131,7 @@ def _blocks(result: TransitionResult) -> Iterator[Block]:
 
 
 def name_of(row: WorkloadOutcome | ObjectOutcome | QueueOutcome) -> str:
-    """Returns "Kind namespace/name" of a row."""
+    """Returns the name of an object in the result as "Kind namespace/name"."""
     return f"{row.kind} {row.namespace}/{row.name}" if row.namespace else f"{row.kind} {row.name}"
 
 
