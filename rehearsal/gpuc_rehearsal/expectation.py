@@ -1,7 +1,7 @@
 """Computes the expected outcomes of test cases, with the code of `gpuc trace`.
 
-So a rehearsal also tests `gpuc trace`. The outcome of an earlier rehearsal would not do so: it could contain the same
-mistake.
+So a rehearsal also tests `gpuc trace`. If a test case expected the outcome of an earlier rehearsal instead, a mistake
+in that outcome would stay unnoticed.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -14,9 +14,9 @@ from gpuc_rehearsal.tools.selection import OTHERS, REHEARSAL, Selection
 
 
 def rehearsals(substrates: Collection[str] | None = None) -> tuple[Rehearsal, ...]:
-    """Returns how a rehearsal runs the programs of components, for all components that clusters can have.
+    """Returns a record for each program that a rehearsal runs for a component, for example Kueue.
 
-    substrates: the folders of the substrates of these clusters; None for all substrates.
+    substrates: the folders of the substrates of the clusters; None for all substrates.
     """
     return tuple(component.rehearsal for component in components_on(substrates) if component.rehearsal)
 

@@ -120,10 +120,7 @@ class WorkloadFactory(Struct, frozen=True):
         return {"name": f"rehearsal-{name}", "namespace": self.namespace.name}
 
     def default_pod(self, name: str, pools: Iterable[Pool] | None = None) -> Object:
-        """Returns a pod with one GPU of the first GPU pool of some pools; without a GPU if there is no GPU pool.
-
-        The pools of the namespace are the default.
-        """
+        """Returns a pod with one GPU of the first GPU pool of some pools (by default, of the namespace), or no GPU."""
         pool = next((pool for pool in (self.pools if pools is None else pools) if pool.is_gpu), None)
         return self.pod(name, pool, {pool.gpu_resource_names[0]: 1}) if pool else self.pod(name)
 
@@ -134,7 +131,7 @@ def factories(cluster: Cluster) -> list[WorkloadFactory]:
 
 
 def distinct_factories(cluster: Cluster) -> list[WorkloadFactory]:
-    """Returns a factory of samples for each tenant and each set of queues and quota, for the first such namespace."""
+    """Returns factories for one namespace of each tenant and each set of queues and quotas, so that none repeats."""
     distinct: dict[tuple[object, ...], WorkloadFactory] = {}
     for factory in factories(cluster):
         key = factory.tenant.name, factory.namespace.local_queues, tuple(factory.namespace.hard.items())

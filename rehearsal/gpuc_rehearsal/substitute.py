@@ -100,9 +100,9 @@ def _sentences(section: str, facts: Mapping[str, object], autoscaler: Autoscaler
 
 
 def split_by_kind(client: Client, synced: Iterable[Manifest]) -> tuple[list[Manifest], list[Manifest]]:
-    """Returns the objects that the control plane can store, and the objects of users that it cannot store.
+    """Returns the objects that the control plane can store, and the objects of users whose kinds it does not know.
 
-    The control plane does not know the kinds of the latter: a chart that is not installed would define them.
+    A chart that is not installed would define these kinds, or a CustomResourceDefinition among the objects of users.
     """
     groups: tuple[list[Manifest], list[Manifest]] = [], []
     for manifest in synced:

@@ -221,9 +221,9 @@ def always_changes(change: Change) -> Iterator[CostChange]:
 
 
 def described_changes(change: Change) -> Iterator[tuple[str, CostChange]]:
-    """Yields each change of a node pool's costs with the words "at the maximum" or "nodes that always run cost".
+    """Yields each change of a node pool's costs, with the text "at the maximum" or "nodes that always run cost".
 
-    In a static pool, all nodes always run, so the change has only the second words.
+    In a static pool all nodes always run, so its change is yielded once, with the second text.
     """
     always = list(always_changes(change))
     yield from ((AT_MAXIMUM, cost) for cost in pool_changes(change) if cost not in always)

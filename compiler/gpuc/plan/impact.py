@@ -111,7 +111,7 @@ def impact(id: str, level: Level) -> "Callable[[Callable[[Change], Impacts]], Ch
     reason and the source.
 
     Args:
-        id: IMP and three digits. The hundreds are the topic: 1 nodes, 2 queues, 3 admission, 4 network and access, 5
-            delivery, 6 versions, 7 costs.
+        id: IMP and three digits. The hundreds are the topic: 1 nodes, 2 queues, 3 admission, 4 network and access,
+            5 delivery, 6 versions, 7 costs.
     """
     return IMPACTS.declare(id, Severity.INFO, level=level.value)

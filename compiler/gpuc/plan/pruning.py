@@ -106,7 +106,7 @@ def removed_objects(change: Change, of_fate: Fate | None = None) -> Iterator[Rem
     """Yields the removed objects that no other impact describes. Objects that no Application applied are left out.
 
     Args:
-        of_fate: only objects with this fate; None for all objects.
+        of_fate: only objects that are "left", "pruned" or "confirmed" (deleted after a confirmation); None for all.
     """
     if change.is_removed:
         return

@@ -160,8 +160,7 @@ def state_before(root: Path, name: str, file: str, after: "CompiledSpec | None")
     Args:
         root: the folder with the files of the state before.
         file: the spec file of the cluster.
-        after: the compiled spec after the change. If a file has not changed, gpuc uses these objects and does not parse
-            it.
+        after: the compiled spec after the change. Its objects are used for files that have not changed.
 
     Raises:
         UsageError: when gpuc.lock or a file that it lists cannot be read. Without these objects, the cluster would seem

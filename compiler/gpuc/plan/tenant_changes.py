@@ -76,7 +76,7 @@ def left(change: Change) -> list[Pair]:
 
 
 def has_left(change: Change, removed: Sequence[Pair]) -> bool:
-    """Returns whether the removed namespaces, or their tenant, were marked as leaving in an earlier change."""
+    """Returns whether the removed namespaces, or their tenant, had `leaving: true` before the change."""
     spec = change.before.cluster
     leaving = {
         namespace.name

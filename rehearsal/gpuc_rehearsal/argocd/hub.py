@@ -288,5 +288,5 @@ class ArgoCD(Started):
 
 
 def workload_destination(synced: Sequence[Manifest]) -> Destination:
-    """Returns where all Applications of a spec install their objects: a cluster and a namespace."""
+    """Returns the destination that all Applications of a spec share: the cluster in which they install objects."""
     return applications(synced)[0].destination

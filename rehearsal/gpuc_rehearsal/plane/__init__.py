@@ -1,4 +1,4 @@
-"""A Kubernetes control plane: real programs, which listen only on the loopback interface of this machine."""
+"""A Kubernetes control plane: real programs, which listen on the loopback interface of this machine."""
 
 import json
 import time

@@ -49,7 +49,7 @@ class Work(Struct, frozen=True):
 
 
 def job_of(cluster: Cluster, work: Work) -> Object:
-    """Returns the Job, in a namespace that may use its queue. Only a Job with EFA prefers an NCCL profile."""
+    """Returns the Job in a namespace that may use its queue, with an NCCL profile if the Job requests EFA."""
     namespaces = [namespace for _, namespace in cluster.namespaces if work.queue.name in namespace.local_queues]
     namespace = min(namespaces, key=lambda found: (found.nccl is not None) != (EFA in work.request.pod))
     request = work.request
@@ -69,7 +69,7 @@ def job_of(cluster: Cluster, work: Work) -> Object:
 
 
 def block_label(queue: ClusterQueue, request: Request) -> str:
-    """Returns the node label that names the block of the network topology, if all pods must run in one block."""
+    """Returns the key of the node label that names the block of the network topology, for the pool of a request."""
     labels = [pool.level_labels for pool in queue.pools if request.pool in ("", pool.name)]
     return next((found["block"] for found in labels if "block" in found), LEVEL_LABELS["block"])
 

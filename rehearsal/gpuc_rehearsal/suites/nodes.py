@@ -148,8 +148,8 @@ def topology(spec: CompiledSpec) -> Iterator[Case]:
 def shares(spec: CompiledSpec) -> Iterator[Case]:
     """Yields test cases for the GPUs, MIG slices and GPU shares of every pool.
 
-    Each pod requests one of them, and the same fraction of the cpu and memory. The pods fill a node, and one more pod
-    needs a second node.
+    Each pod requests one GPU, slice or share, and the same fraction of the cpu and memory. The pods fill a node, and
+    one more pod needs a second node.
     """
     for pool in spec.cluster.gpu_pools:
         queue = next((queue for queue in cluster_queues(spec.cluster) if pool in queue.pools), None)

@@ -142,7 +142,7 @@ def _expected(factory: WorkloadFactory, sample: SampleObject) -> Outcome:
 
 
 def policy_outcome(stage: str, message: str) -> Outcome:
-    """Returns the outcome of a request that violates a policy with a stage: refused, or admitted with a warning."""
+    """Returns the outcome of a violation of a policy: refused (deny), with a warning (warn) or admitted (dryrun)."""
     if stage == "deny":
         return Outcome("refused", by="policy", message=message)
     return Outcome("admitted", by="policy", message=message) if stage == "warn" else Outcome("admitted")
@@ -188,7 +188,7 @@ class Deletion(NamedTuple):
 
 
 def deletion(spec: CompiledSpec) -> Iterator[Case]:
-    """Yields requests of members to delete pods, for each tenant and each set of queues and quota."""
+    """Yields requests of members to delete pods, in one namespace for each tenant and set of queues and quotas."""
     cluster = spec.cluster
     for factory in distinct_factories(cluster):
         editors = factory.tenant.editors(factory.namespace)

@@ -43,7 +43,7 @@ FAILED_CREATE = "FailedCreate"
 
 
 def cases(spec: CompiledSpec) -> Iterator[Case]:
-    """Yields the test cases for each tenant and each set of queues and quota."""
+    """Yields the test cases, in one namespace for each tenant and each set of queues and quotas."""
     cluster = spec.cluster
     for factory in distinct_factories(cluster):
         for quota in factory.namespace.quotas:

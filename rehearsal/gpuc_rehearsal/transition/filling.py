@@ -151,10 +151,10 @@ def _deployment(factory: WorkloadFactory, pod: Object, pool: Pool, replicas: int
 
 
 def user_work(documents: Iterable[Object], cluster: Cluster) -> tuple[list[Filling], list[Object]]:
-    """Returns the objects from --workloads: first the workloads that get pods, then all other objects.
+    """Returns the objects from --workloads in two lists: the workloads that get pods, and all other objects.
 
-    The other objects include invalid workloads, which the API server refuses with a reason. Objects that a controller
-    created, such as ReplicaSets, are left out.
+    The other objects are created first. They include invalid workloads, which the API server refuses with a reason.
+    Objects that a controller created, such as ReplicaSets, are left out.
     """
     queues = {part.name: queue.name for queue in cluster.queues for part in queue.cluster_queues}
     tenants = {namespace.name: tenant.name for tenant, namespace in cluster.namespaces}

@@ -1,4 +1,4 @@
-"""Reads the objects of a control plane at one time. Starts and stops work, and finds out whether it runs."""
+"""Reads the objects of a control plane at one time. Starts and stops work, and finds out whether the work runs."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -123,7 +123,7 @@ def start_work(client: Client, work: Sequence[Filling], timeout_s: float = START
 
 
 def why_not_running(snapshot: Snapshot, filling: Filling) -> str:
-    """Returns why a workload does not run; an empty string if all its pods run."""
+    """Returns why a workload does not run; an empty string if it runs."""
     owner = snapshot.live(filling)
     if owner is None:
         return f"{filling.kind} {filling.name} does not exist"

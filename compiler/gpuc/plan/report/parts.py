@@ -72,7 +72,7 @@ def compared(plans: Plans) -> Line:
 
 
 def parts(plans: Plans) -> Iterator[Part]:
-    """Yields the parts of all clusters that change: first the impacts, then the objects."""
+    """Yields the parts of the report for all clusters that change: first the impacts, then the changed objects."""
     for plan in plans.changed:
         head = [Heading(plan.name, 3)] if plan.name else []
         sentences = [Item(cut(sentence, _SENTENCE)) for sentence in plan.summary]

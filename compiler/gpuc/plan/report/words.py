@@ -101,7 +101,7 @@ def more_fields(count: int) -> str:
 
 
 def same_objects(pairs: Sequence[Pair]) -> str:
-    """Returns the first of several objects that change in the same way, and the number of the other objects."""
+    """Returns the first of several objects with equal changes and a count, for example "Job nlp/a and 2 more"."""
     same = " with the same change" if pairs[0].is_changed else ""
     return str(pairs[0].manifest) + (f" and {len(pairs) - 1} more{same}" if len(pairs) > 1 else "")
 

@@ -1,4 +1,4 @@
-"""Impacts on admission policies and Pod Security levels, and on the objects and workloads that they refuse."""
+"""Impacts on admission policies and Pod Security levels, and on the objects and workloads that are refused."""
 
 from collections.abc import Iterator
 
@@ -68,7 +68,7 @@ def policy_settings_change(change: Change) -> Impacts:
 
 @impact("IMP309", Level.NONE)
 def policy_settings_relax(change: Change) -> Impacts:
-    """A policy allows more, or warns about more, because the settings of the policy change."""
+    """A policy allows more, or warns about more, because its settings change."""
     for stage in ("warn", "deny"):
         yield from policy_settings(change, stage, refuses_more=False)
     yield from policy_settings(change, "warn", refuses_more=True, effect="; violations get a warning")
@@ -76,7 +76,7 @@ def policy_settings_relax(change: Change) -> Impacts:
 
 @impact("IMP304", Level.RESTRICTS)
 def policy_expressions_change(change: Change) -> Impacts:
-    """The expressions of an admission policy change, which decide what the policy refuses."""
+    """The expressions of an admission policy change. They decide what the policy refuses."""
     for pair in template_changes(change):
         yield _policy_raised(pair, "its expressions change")
 
@@ -134,7 +134,7 @@ def _denied(policies: Policies, manifest: Manifest) -> Decision | None:
 
 @impact("IMP305", Level.RESTRICTS)
 def workload_refused(change: Change) -> Impacts:
-    """A workload from --workloads would not start again after the change."""
+    """A workload in the files of the option --workloads would not start again after the change."""
     workloads = grouped(refused_workloads(change), lambda workload: workload.manifest.namespace)
     for namespace, refused in workloads.items():
         for found in by_decision(refused):

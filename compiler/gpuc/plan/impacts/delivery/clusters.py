@@ -19,7 +19,7 @@ from gpuc.plan.substrate import substrate_plan
 
 @impact("IMP520", Level.NONE)
 def cluster_added(change: Change) -> Impacts:
-    """A cluster is new, and Argo CD syncs nothing until an administrator applies the first two objects."""
+    """A cluster is new, and Argo CD syncs nothing until an administrator applies two of its objects."""
     if not change.is_new or not change.after.first_sync:
         return
     name = change.after.name

@@ -116,7 +116,7 @@ def best_effort_order(change: Change) -> Impacts:
 
 @impact("IMP228", Level.RESTRICTS)
 def strict_order(change: Change) -> Impacts:
-    """A queue admits its workloads in strict order."""
+    """A queue admits its workloads in strict order: a workload that waits for quota blocks all later workloads."""
     for order in changed(change.pairs(GROUP, "ClusterQueue"), _ORDER):
         if order.after == _STRICT:
             yield order.raised("a workload that waits for quota blocks all later workloads, also those that would fit")

@@ -159,26 +159,26 @@ def queue_added(change: Change) -> Impacts:
 
 @impact("IMP215", Level.DISRUPTS)
 def queue_removed(change: Change) -> Impacts:
-    """A queue is removed that was not marked as leaving in an earlier change, so workloads can still be in it."""
+    """A queue is removed that admitted new workloads until this change, so workloads can still be in the queue."""
     yield from _removed_queues(change, after_leaving=False)
 
 
 @impact("IMP242", Level.NONE)
 def left_queue_removed(change: Change) -> Impacts:
-    """A queue is removed that was already marked as leaving in an earlier change."""
+    """A queue is removed that admitted no new workloads before this change, because of `leaving: true`."""
     yield from _removed_queues(change, after_leaving=True)
 
 
 @impact("IMP219", Level.NONE)
 def queue_starts(change: Change) -> Impacts:
-    """A queue admits workloads again, because the queue, tenant or namespace is no longer marked as leaving."""
+    """A queue admits workloads again, because `leaving: true` is removed from the queue, tenant or namespace."""
     for stop in _stop_changes(change, _NONE):
         yield stop.raised("workloads are admitted again")
 
 
 @impact("IMP217", Level.DISRUPTS)
 def queue_stops(change: Change) -> Impacts:
-    """A queue admits no new workloads any more, because the queue, its tenant or its namespace is marked as leaving."""
+    """A queue admits no new workloads any more, because the queue, its tenant or its namespace gets `leaving: true`."""
     for stop in _stop_changes(change, _HOLD):
         is_named = not stop.namespaces or stop.subject.startswith("namespace")
         where = "" if is_named else f" in {', '.join(stop.namespaces)}"
@@ -198,7 +198,7 @@ def queue_drains(change: Change) -> Impacts:
 
 @impact("IMP220", Level.DISRUPTS)
 def queue_inactive(change: Change) -> Impacts:
-    """A queue becomes inactive, because an object does not exist to which the queue refers."""
+    """A queue becomes inactive, because the queue refers to an object that does not exist."""
     for pair in change.pairs(GROUP, "ClusterQueue"):
         before, after = (from_objects(state.objects).by_name.get(pair.name) for state in (change.before, change.after))
         reason = inactive_reason(change.after.objects, after) if after else None

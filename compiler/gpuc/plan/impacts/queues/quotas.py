@@ -239,7 +239,7 @@ def pool_stops_admission(change: Change) -> Impacts:
 
 @impact("IMP208", Level.RESTRICTS)
 def node_resources_shrink(change: Change) -> Impacts:
-    """A node offers less of a resource to pods, so a quota of the same number of nodes has less of it."""
+    """A node offers less of a resource to pods, so a quota in nodes contains less of this resource."""
     if not any(pair.is_changed for pair in change.pairs(GROUP, "ClusterQueue")):
         return
     nodes = tree(change.before), tree(change.after)

@@ -77,7 +77,7 @@ def namespace_removed(change: Change) -> Impacts:
 
 @impact("IMP263", Level.RESTRICTS)
 def left_namespace_removed(change: Change) -> Impacts:
-    """Namespaces are removed that were already marked as leaving in an earlier change, alone or with their tenant."""
+    """Namespaces are removed that had `leaving: true` before this change, alone or with their tenant."""
     removed = [pair for pair in left(change) if has_left(change, [pair])]
     for owner, pairs in grouped(removed, lambda pair: owner_of(change, pair.name)).items():
         names = kind_of([pair.name for pair in pairs], "namespace")
