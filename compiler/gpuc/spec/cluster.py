@@ -31,7 +31,10 @@ class Metadata(SpecModel):
 
 
 class Removed(SpecModel):
-    """Reasons for removals in one commit instead of two, by name. Has no effect unless `delivery.prune` is confirm."""
+    """Reasons why elements were removed in one commit instead of two. Each key is the name of the removed element.
+
+    The reasons have no effect unless `delivery.prune` is confirm.
+    """
 
     pools: dict[Name, Reason] = {}
     """Reasons by name for node pools that were removed in one commit."""

@@ -17,7 +17,10 @@ from gpuc.spec.words import expected, name_of, show
 
 
 def unknown_and_missing(mistakes: list[Mistake], source: Source, model: type[BaseModel]) -> Iterator[Finding]:
-    """Yields the findings about unknown and missing keys: one for a missing key that has a similar unknown key."""
+    """Yields the findings about unknown and missing keys.
+
+    An unknown key that resembles a missing key is a spelling mistake: gpuc reports both keys in one finding.
+    """
     missing: dict[Path, list[str]] = {}
     for mistake in mistakes:
         if mistake.kind == "missing":
@@ -53,7 +56,7 @@ def _instead(kind: Any, key: str) -> str:
 
 
 def wrong_key(path: Path, mistake: Mistake, source: Source, model: type[BaseModel]) -> Finding:
-    """Returns the finding about a key of a map with free keys, such as the name of a pool."""
+    """Returns the finding about a wrong key that the user has chosen, for example the name of a pool."""
     if mistake.kind == "value_error":
         return VALUE.at(path, f"{name_of(path)}: {mistake.context['error']}", on_key=True)
     kind, parent = key_type(type_at(path[:-1], model)), name_of(path[:-1])

@@ -1,4 +1,4 @@
-"""Findings about the mistakes that Pydantic found in a spec: one finding for each mistake, in the words of the spec."""
+"""Converts the errors of pydantic about a spec into findings: one finding for each mistake."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -25,7 +25,11 @@ _TOO_SHORT = ("too_short", "string_too_short")
 
 
 def findings(error: ValidationError, source: Source, model: type[BaseModel]) -> Iterator[Finding]:
-    """Yields the findings about the errors of Pydantic in a source that is no valid model."""
+    """Yields the findings about a spec that pydantic refused.
+
+    Args:
+        model: the model that the content of the file should match.
+    """
     by_place = mistakes_by_place(error, source.tree)
     yield from unknown_and_missing([mistake for found in by_place.values() for mistake in found], source, model)
     for (path, on_key), found in by_place.items():

@@ -1,4 +1,4 @@
-"""Node pools: hardware, capacity, GPU sharing, fabric and the length of runs."""
+"""Node pools: hardware, number of nodes, GPU sharing, network fabric, and how long runs on the pool take."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
@@ -17,7 +17,7 @@ Level = Literal["zone", "block", "rack", "host"]
 
 
 class Nodes(OneOf):
-    """The number of nodes: nodes for pending pods up to a maximum, or a static number."""
+    """The number of nodes: up to a maximum, created for pending pods, or a constant number."""
 
     one_of = ("max", "static")
 
@@ -54,7 +54,7 @@ class Nodes(OneOf):
 
 
 class Runs(SpecModel):
-    """The length of runs, and the time between checkpoints."""
+    """How long the runs of workloads on the pool take, and the time between their checkpoints."""
 
     in_messages: ClassVar[str] = "{longest: 72h, checkpointEvery: 30m}"
 

@@ -21,7 +21,7 @@ One number for all profiles would not say which slices a queue can borrow.
 
 
 class PoolAmount(SpecModel):
-    """A part of a pool: in nodes, GPUs, MIG slices or GPU shares."""
+    """An amount of a pool's capacity, in nodes, GPUs, MIG slices or GPU shares."""
 
     in_messages: ClassVar[str] = "{nodes: 4}"
 
@@ -62,7 +62,7 @@ class Quota(PoolAmount):
 
 
 class Preempt(SpecModel):
-    """Which workloads Kueue may preempt for workloads of the queue."""
+    """Which running workloads Kueue may preempt to admit workloads of the queue."""
 
     in_messages: ClassVar[str] = "{withinQueue: lower-priority}"
 
