@@ -1,4 +1,4 @@
-"""Placement of MIG layouts on a GPU. An exact search is necessary: instances may start only at certain positions."""
+"""Finds out whether a MIG layout fits on a GPU: MIG instances may start only at certain positions of the GPU."""
 
 from collections.abc import Mapping, Sequence
 
@@ -7,9 +7,10 @@ from gpuc.objects.object_set import by_first
 
 
 def place(layout: Mapping[str, int], profiles: MigProfileSet) -> dict[str, list[int]] | None:
-    """Returns the start positions of MIG instances by profile, or None if the layout does not fit on one GPU.
+    """Returns the start positions of the MIG instances of a layout, by profile; None if the layout does not fit on one
+    GPU.
 
-    Every profile of the layout must be in the profile set. The search is short, because it places the largest instances
+    Every profile of the layout must be in `profiles`. The search is short, because it places the largest instances
     first, and because a GPU has at most eight placement units and seven instances.
 
     Source: NVIDIA MIG user guide r620, supported placements
@@ -38,7 +39,7 @@ def _search(instances: Sequence[MigProfile], taken: frozenset[int], units: int) 
 
 
 def why_impossible(layout: Mapping[str, int], profiles: MigProfileSet) -> str:
-    """Returns why a layout does not fit on one GPU, as a message.
+    """Returns the message about a layout that does not fit on one GPU.
 
     The message has the number of placement units and the start positions of each profile, and smaller layouts that fit.
     """

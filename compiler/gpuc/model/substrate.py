@@ -1,6 +1,6 @@
-"""Substrate: the place where a cluster lives (a folder of gpuc.substrates), with the facts that the model needs.
+"""The class of the record that describes a substrate to the model. A substrate is a place where a cluster lives.
 
-Each folder of gpuc.substrates has a module substrate.py with the variable SUBSTRATE. There is no central list.
+Each folder of gpuc.substrates has a module substrate.py with the variable SUBSTRATE. gpuc finds these modules by name.
 """
 
 from collections.abc import Callable, Mapping
@@ -44,7 +44,7 @@ class Nodes(NamedTuple):
 
 
 class Substrate(Struct, frozen=True, kw_only=True):
-    """The place where a cluster lives."""
+    """The functions through which the model asks a substrate, the place where a cluster lives, about the cluster."""
 
     sections: Sections
     """The sections of the spec."""
@@ -71,6 +71,6 @@ class Substrate(Struct, frozen=True, kw_only=True):
 
 
 def substrate_of(spec: Spec) -> Substrate:
-    """Returns the substrate of a cluster."""
+    """Returns the record of the substrate that the spec chooses."""
     record: Substrate = substrate_records("substrate", "SUBSTRATE")[spec.cloud.substrate.name]
     return record

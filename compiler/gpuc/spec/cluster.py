@@ -31,10 +31,7 @@ class Metadata(SpecModel):
 
 
 class Removed(SpecModel):
-    """Reasons why elements were removed in one commit instead of two. Each key is the name of the removed element.
-
-    The reasons have no effect unless `delivery.prune` is confirm.
-    """
+    """Reasons for removing elements in one commit instead of two, by their names. Needs `delivery.prune: confirm`."""
 
     pools: dict[Name, Reason] = {}
     """Reasons by name for node pools that were removed in one commit."""

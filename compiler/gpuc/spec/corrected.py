@@ -18,11 +18,7 @@ _PREFIX_MIN = 3
 
 
 def corrected(kind: Any, value: Any) -> str:
-    """Returns the YAML of the only value that a wrong value can mean; an empty string if there are none or several.
-
-    Args:
-        kind: the type that the value must have.
-    """
+    """Returns the only value of a type that a wrong value can mean, as YAML; empty if there are none or several."""
     found = {in_flow_style(candidate, yaml_text) for candidate in _candidates(kind, value) if fits(kind, candidate)}
     text = found.pop() if len(found) == 1 else ""
     return text if len(text) <= _LENGTH_MAX else ""
@@ -97,11 +93,7 @@ def _scalars(kind: type, value: Any) -> Iterator[Any]:
 
 
 def in_flow_style(value: Any, of_text: Callable[[str], str]) -> str:
-    """Returns a value as YAML in flow style, for example {max: 8}.
-
-    Args:
-        of_text: returns the YAML of a string: the string itself, or the string in quotes.
-    """
+    """Returns a value as YAML in flow style, such as {max: 8}. `of_text` adds quotes to a string that needs them."""
     if isinstance(value, dict):
         entries = (f"{of_text(str(key))}: {in_flow_style(entry, of_text)}" for key, entry in value.items())
         return f"{{{', '.join(entries)}}}"

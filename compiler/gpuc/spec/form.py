@@ -17,8 +17,8 @@ def text_error(expected: str, suggestion: str = "", actual: str = "") -> Pydanti
 
     Args:
         expected: a description of the form, with an example.
-        suggestion: a corrected value that has the form; empty if gpuc knows none.
-        actual: a description of the wrong value. Empty: the message shows the value itself.
+        suggestion: the corrected value; empty if gpuc knows none.
+        actual: a description of the wrong value. Default: the value itself.
     """
     return PydanticCustomError(TEXT, "{expected}", {"expected": expected, "suggestion": suggestion, "actual": actual})
 

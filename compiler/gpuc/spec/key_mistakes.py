@@ -17,10 +17,7 @@ from gpuc.spec.words import expected, name_of, show
 
 
 def unknown_and_missing(mistakes: list[Mistake], source: Source, model: type[BaseModel]) -> Iterator[Finding]:
-    """Yields the findings about unknown and missing keys.
-
-    An unknown key that resembles a missing key is a spelling mistake: gpuc reports both keys in one finding.
-    """
+    """Yields the findings about unknown and missing keys: one finding for a missing key and a similar unknown key."""
     missing: dict[Path, list[str]] = {}
     for mistake in mistakes:
         if mistake.kind == "missing":

@@ -25,11 +25,7 @@ _TOO_SHORT = ("too_short", "string_too_short")
 
 
 def findings(error: ValidationError, source: Source, model: type[BaseModel]) -> Iterator[Finding]:
-    """Yields the findings about a spec that pydantic refused.
-
-    Args:
-        model: the model that the content of the file should match.
-    """
+    """Yields the findings about a spec that does not match its model."""
     by_place = mistakes_by_place(error, source.tree)
     yield from unknown_and_missing([mistake for found in by_place.values() for mistake in found], source, model)
     for (path, on_key), found in by_place.items():

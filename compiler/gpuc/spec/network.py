@@ -122,7 +122,7 @@ class Egress(Allowed):
 
     @property
     def range_paths(self) -> dict[tuple[str | int, ...], Cidr]:
-        """The address ranges by their path in the entry, such as ("cidrs", 0); empty for a destination with DNS names."""
+        """The address ranges by path in the entry, such as ("cidrs", 0); empty for a destination with DNS names."""
         if self.cidr is not None:
             return {("cidr",): self.cidr}
         return {("cidrs", index): cidr for index, cidr in enumerate(self.cidrs or ())}

@@ -37,7 +37,7 @@ NamespaceName = Annotated[
 
 
 class Releases(Shorthand):
-    """The versions of the Helm charts: a release set (versions tested together), and versions that replace its versions."""
+    """The versions of the Helm charts: a release set, tested as a whole, and other versions of single charts."""
 
     short_for: ClassVar[str] = "set"
 

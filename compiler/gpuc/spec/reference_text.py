@@ -41,11 +41,7 @@ def explain_field(text: str) -> str:
 
 
 def find(text: str) -> Steps | None:
-    """Returns the keys of the path of a field or section; None if the spec has neither at this path.
-
-    Args:
-        text: the path, with or without `spec` at the start.
-    """
+    """Returns the keys that lead to a field or section, given its path; None if the spec has no such path."""
     for steps, field in fields().items():
         if _plain(field.path) == _plain(text):
             return steps
@@ -100,11 +96,7 @@ def _facts(field: Field) -> str:
 
 
 def effect_lines(entry: dict[str, Any]) -> list[str]:
-    """Returns the lines that show what changes in out/ when the field changes.
-
-    Args:
-        entry: the entry of the field in effects.json.
-    """
+    """Returns the lines about what changes in out/ when a field changes. The entry is the field's in effects.json."""
     if "effects" not in entry:
         return [f"Effect:   {reason(entry)}"]
     rows = [(described(kind, file), ", ".join(names)) for kind, file, *names in entry["effects"]]
@@ -127,11 +119,7 @@ def described(kind: str, file: str) -> str:
 
 
 def example(field: Field, entry: dict[str, Any]) -> str:
-    """Returns an example of the field as YAML, followed by the name of the spec that contains the example.
-
-    Args:
-        entry: the entry of the field in effects.json.
-    """
+    """Returns the example in an entry of effects.json as YAML, followed by the name of the spec that contains it."""
     file = f"   ({entry['file']})" if "file" in entry else ""
     key = [step for step in field.steps if step.isidentifier()][-1]
     return shortened(f"{key}: {in_flow_style(entry['example'], _quoted)}", _EXAMPLE_MAX) + file

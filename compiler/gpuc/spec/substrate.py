@@ -53,12 +53,7 @@ def substrates() -> tuple[Sections, ...]:
 
 
 def substrate_modules(name: str) -> list[ModuleType]:
-    """Imports and returns the modules with this name from the folders of all substrates, in the order of the folders'
-    names.
-
-    Args:
-        name: the name of a module without its extension, for example section.
-    """
+    """Imports and returns the modules with a name, such as section, in the folders of all substrates."""
     package = find_spec(_SUBSTRATES)
     assert package is not None and package.submodule_search_locations, "gpuc.substrates is a package"
     files = sorted(Path(package.submodule_search_locations[0]).glob(f"*/{name}.py"))
@@ -67,13 +62,7 @@ def substrate_modules(name: str) -> list[ModuleType]:
 
 @cache
 def substrate_records(name: str, variable: str) -> dict[str, Any]:
-    """Returns the value of a variable in a module of each substrate. The keys are the names below `cloud`, for example
-    eks.
-
-    Args:
-        name: the module in the folder of each substrate, for example output.
-        variable: the variable in this module, for example OUTPUT.
-    """
+    """Returns a variable of a module of each substrate, such as OUTPUT in output.py, by the key below `cloud`."""
     records = [getattr(module, variable) for module in substrate_modules(name)]
     return {record.sections.name: record for record in records}
 

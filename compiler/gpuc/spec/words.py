@@ -127,7 +127,7 @@ def name_of(path: Path) -> str:
 
 
 def show(value: Any) -> str:
-    """Returns a value in the notation of messages: a short string in quotes; for a map or list only "a map" or "a list"."""
+    """Returns a value as messages show it: strings in quotes and shortened; "a map" or "a list" for maps and lists."""
     if isinstance(value, str):
         line = value.replace("\n", "\\n")
         return "empty" if not line else f'"{shortened(line, 60)}"'

@@ -1,4 +1,4 @@
-"""Resolves pools: instance types, MIG layouts, images and DaemonSets."""
+"""Converts the pools of a spec into pools of the model: instance types, MIG layouts, images and DaemonSets."""
 
 from collections.abc import Iterator
 
@@ -32,7 +32,7 @@ NO_MIG = MigProfileSet("", (), 0, source=())
 def resolve_pools(
     spec: Spec, components: dict[str, Release], catalog: Catalog, findings: list[Finding]
 ) -> dict[str, Pool]:
-    """Resolves the pools and returns the pools by name. A pool with an error has a finding and is not returned."""
+    """Returns the pools of the spec by name. For a pool with a mistake, adds a finding instead."""
     pools = {}
     for name, pool_spec in spec.pools.items():
         path = (*SPEC, "pools", name)

@@ -1,4 +1,4 @@
-"""Resolves tenants: namespaces, queues and maximum usage."""
+"""Converts the tenants of a spec into tenants of the model: namespaces, queues and maximum usage."""
 
 from functools import partial
 
@@ -30,7 +30,7 @@ def resolve_tenants(
     spec: Spec, pools: dict[str, Pool], profiles: dict[str, Profile], queues: tuple[Queue, ...],
     cohorts: tuple[Cohort, ...], findings: list[Finding],
 ) -> tuple[Tenant, ...]:  # fmt: skip
-    """Resolves the tenants and returns the tenants in the order of the spec."""
+    """Returns the tenants of the spec in their order. For a tenant with a mistake, adds a finding."""
     for name, priority in spec.priorities.items():
         findings += unknown_names(
             "tenant", priority.tenants or (), spec.tenants, (*SPEC, "priorities", name, "tenants")
