@@ -1,4 +1,4 @@
-"""The allocatable resources of a node, for quotas, limits, templates, checks and traces."""
+"""Computes the allocatable resources of a node from its instance type and the settings of the kubelet."""
 
 from math import ceil
 from typing import Any
@@ -13,7 +13,7 @@ _DISABLED = 100
 
 
 def predicted_allocatable(instance: InstanceType, kubelet: Kubelet, disk_bytes: int, settings: Any = None) -> Amounts:
-    """Returns allocatable cpu, memory and ephemeral storage of a node, as Karpenter predicts them.
+    """Returns the allocatable cpu, memory and ephemeral storage of a new node, as Karpenter predicts them.
 
     The requests of DaemonSets are not subtracted.
 
@@ -46,7 +46,7 @@ def predicted_allocatable(instance: InstanceType, kubelet: Kubelet, disk_bytes: 
 
 
 def max_pods(instance: InstanceType, settings: Any) -> int:
-    """Returns the maximum number of pods on a node; settings is spec.kubelet of the EC2NodeClass, unvalidated."""
+    """Returns the maximum number of pods on a node. `settings` is spec.kubelet of the EC2NodeClass, unvalidated."""
     count = dig(settings, "maxPods")
     return count if isinstance(count, int) and not isinstance(count, bool) and count > 0 else instance.pods
 

@@ -1,4 +1,4 @@
-"""The node class of a pool: the node labels and the resources for pods that depend on the node class.
+"""Reads the node class of a NodePool: the node labels and the allocatable resources that depend on the node class.
 
 Source: aws/karpenter-provider-aws v1.14.1 pkg/providers/instancetype/types.go (computeRequirements, getOS)
 """
@@ -32,7 +32,7 @@ _DATA_DEVICES = {"Bottlerocket": "/dev/xvdb", "AL2": "/dev/xvda", "AL2023": "/de
 
 
 class NodeClass:
-    """The node class that a NodePool refers to."""
+    """The node class that a NodePool names in nodeClassRef, for example an EC2NodeClass."""
 
     def __init__(self, api_group: str, manifest: Manifest | None) -> None:
         self.api_group = api_group
@@ -52,9 +52,9 @@ class NodeClass:
         """The number of EFA devices of a node; None if the instance type decides."""
 
     def offer(self, region: str) -> dict[str, Domain]:
-        """Returns the possible values of labels that depend on the node class.
+        """Returns the possible values of the node labels that depend on the node class.
 
-        Labels that can have any value are left out.
+        Labels that can have any value are not in the result.
 
         Args:
             region: the AWS region of the nodes; empty if it is unknown.
@@ -75,12 +75,12 @@ class NodeClass:
         return result
 
     def ids(self, field: str) -> frozenset[str] | None:
-        """Returns the ids in a list of selector terms; None if a term selects by tags."""
+        """Returns the ids in a list of selector terms of the node class; None if a term selects by tags instead."""
         ids = [dig(term, "id") for _, term in items(dig(self._spec, field))]
         return frozenset(map(str, ids)) if None not in ids else None
 
     def allocatable(self, catalog: "Catalog", instance: "InstanceType") -> Amounts:
-        """Returns the allocatable cpu, memory, ephemeral storage and pods that Karpenter predicts for a node.
+        """Returns the allocatable cpu, memory, ephemeral storage and pods of a node, as Karpenter computes them.
 
         The requests of DaemonSets are not subtracted.
         """
@@ -108,7 +108,7 @@ def _one_of(*values: str) -> Domain:
 
 
 def region_of(zones: Iterable[str]) -> str:
-    """Returns the AWS region of availability zones; an empty string if the zones do not show exactly one region.
+    """Returns the AWS region of availability zones; an empty text if the zones belong to none or to several regions.
 
     Local Zones and Wavelength Zones are ignored, because their names have other forms.
     """

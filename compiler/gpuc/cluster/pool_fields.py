@@ -1,4 +1,4 @@
-"""The fields of a NodePool: their paths in the object, and the values of its lists."""
+"""Reads fields of a NodePool: their paths in the object, and the values of its lists."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -29,7 +29,7 @@ NODE_CLASS: Path = (*TEMPLATE, "spec", "nodeClassRef")
 
 
 class PoolRequirement(NamedTuple):
-    """A requirement for a label of the nodes, as in the object."""
+    """An entry of the list of requirements in a NodePool, for one label of the nodes."""
 
     position: int
     key: str
@@ -41,12 +41,12 @@ class PoolRequirement(NamedTuple):
 
     @property
     def allowed(self) -> frozenset[str] | None:
-        """The allowed values; None for another operator than In."""
+        """The allowed values of the label; None if the operator is not In."""
         return frozenset(self.values) if self.operator == "In" else None
 
 
 class Budget(Struct, frozen=True):
-    """How many nodes Karpenter disrupts at a time."""
+    """A disruption budget of a NodePool: how many nodes Karpenter disrupts at the same time."""
 
     nodes: str
     """A number of nodes or a percentage."""
@@ -58,7 +58,7 @@ class Budget(Struct, frozen=True):
 
 
 def requirements(raw: Any) -> Iterator[PoolRequirement]:
-    """Yields all requirements of a list, including requirements that the API server refuses."""
+    """Yields the requirements in a list of a NodePool, also the requirements that the API server would refuse."""
     for index, row in items(raw):
         values = tuple(str(value) for _, value in items(dig(row, "values")))
         least = dig(row, "minValues")
@@ -67,7 +67,10 @@ def requirements(raw: Any) -> Iterator[PoolRequirement]:
 
 
 def budgets(raw: Any) -> Iterator[Budget]:
-    """Yields the budgets of a list. The API server adds the default; an empty list has no limit."""
+    """Yields the disruption budgets in a list of a NodePool. Without a list, yields the default of the API server.
+
+    An empty list means that nothing limits the disruption.
+    """
     for _, row in items([{"nodes": "10%"}] if raw is None else raw):
         written = dig(row, "reasons")
         reasons = None if written is None else tuple(str(reason) for _, reason in items(written))

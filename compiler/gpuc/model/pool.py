@@ -260,7 +260,7 @@ class Pool(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def taints(self) -> tuple[Taint, ...]:
-        """Taints that keep other pods off the nodes. Pods admitted by Kueue and DaemonSets of the platform tolerate them.
+        """Taints that keep other pods off the nodes. Pods that Kueue admits and platform DaemonSets tolerate them.
 
         Without the taint of a pool that has no GPUs, pods of the platform would use nodes that the quotas give to
         tenants.
