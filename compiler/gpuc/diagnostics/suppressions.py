@@ -1,7 +1,7 @@
-"""Handles findings that users accept. Each acceptance names the id of a rule and a reason.
+"""Removes the findings that users accept with a reason from a report.
 
-In a spec, the key `accept` accepts findings. In manifests, a comment accepts them. A list in gpuc.yaml can accept them
-too.
+In a spec, the key `accept` accepts findings. In manifests, a comment accepts findings. A list in gpuc.yaml can also
+accept findings. Each of them names the id of a rule.
 """
 
 import os
@@ -25,7 +25,7 @@ IMPACT = "IMP"
 
 
 def apply_acceptances(findings: Iterable[Finding], spec: dict[str, Any]) -> list[Finding]:
-    """Returns the findings that the spec does not accept, and a warning for each entry of `accept` without a finding.
+    """Returns the findings that the spec does not accept, and a warning for each unused entry of `accept`.
 
     An entry accepts the findings of its rule at the map that contains `accept`, and below the map.
     """
@@ -49,7 +49,7 @@ def _others(findings: Iterable[Finding], entries: set[Path]) -> list[Finding]:
 
 
 def acceptances(spec: dict[str, Any]) -> Iterator[tuple[Path, str]]:
-    """Yields the path of every entry of every `accept` in the spec, with its reason."""
+    """Yields the path and the reason of every entry in an `accept` of the spec."""
     for path in _entries(spec, ()):
         value: Any = spec
         for step in path:
@@ -72,7 +72,7 @@ def accepts(spec: dict[str, Any], path: Path, id: str) -> bool:  # noqa: A002
 
 
 def candidates(path: Path, id: str) -> Iterator[Path]:  # noqa: A002
-    """Yields the paths of all entries of `accept` that accept a finding of a rule at a path."""
+    """Yields the paths in the spec where an `accept` would accept a finding of a rule at a path."""
     return ((*path[:depth], "accept", id) for depth in range(len(path) + 1))
 
 
@@ -90,7 +90,7 @@ class Ignored(Struct, frozen=True):
     """The first and the last line of the findings, from 1; None for complete files."""
 
     def covers(self, mark: Mark | None) -> bool:
-        """Returns whether the entry accepts findings of its rule at a mark."""
+        """Returns whether the entry accepts the findings of its rule at a position in a file."""
         if mark is None or (self.lines and not self.lines[0] <= mark.line <= self.lines[1]):
             return False
         file = os.path.abspath(mark.file)
@@ -100,10 +100,11 @@ class Ignored(Struct, frozen=True):
 def apply_ignored(
     findings: Iterable[Finding], entries: Sequence[Ignored], paths: Iterable[str]
 ) -> tuple[list[Finding], int]:
-    """Returns the findings that no entry accepts, warnings about unused entries, and the number of accepted findings.
+    """Returns the findings that no entry accepts, warnings about unused entries, and how many findings were accepted.
 
     Args:
-        paths: the files and folders that were checked. They tell nothing about an entry whose scope is larger.
+        paths: the files and folders that were checked. If an entry also applies to other files, it does not count as
+            unused.
     """
     unused, remaining, accepted = dict.fromkeys(entries), [], 0
     for finding in findings:

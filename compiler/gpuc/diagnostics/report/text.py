@@ -1,4 +1,4 @@
-"""The report for people: position, severity, id, message, the source line with a caret, related places, and the fix."""
+"""The report for people. For each finding: position, severity, id, message, source line, related positions and fix."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ _MOST_RELATED = 8
 
 
 def render(report: Report, style: Style = PLAIN) -> str:
-    """Returns the report as text."""
+    """Returns a report as text for people."""
     return printed(_quiet(report, style) if report.quiet else _complete(report, style), style)
 
 
