@@ -1,4 +1,4 @@
-"""`gpuc init`: writes the files of a new fleet, and prints what to do next."""
+"""`gpuc init`: writes the files of a new fleet, and prints what the user has to do next."""
 
 import shlex
 import sys
@@ -15,7 +15,7 @@ from gpuc.diagnostics.usage import UsageError
 
 
 def run_init(folder: str, minimal: bool = False, **given: str) -> None:
-    """Writes the files of a new fleet, and prints the files and what to do next.
+    """Writes the files of a new fleet, and prints the files and what the user has to do next.
 
     Args:
         minimal: whether the spec has one node pool, without tenants, queues and policies.

@@ -1,4 +1,4 @@
-"""The labels of the nodes that a Karpenter NodePool can start, and the requirements of pods that the nodes meet.
+"""The labels of the nodes that a Karpenter NodePool can start, and whether these nodes meet requirements of pods.
 
 Source: sigs.k8s.io/karpenter v1.14.1 pkg/apis/v1/labels.go, pkg/scheduling/requirements.go (Compatible, Intersects);
 aws/karpenter-provider-aws v1.14.1 pkg/apis/v1/labels.go
@@ -71,7 +71,7 @@ Offer = Mapping[str, Domain]
 
 
 def is_restricted(key: str) -> bool:
-    """Returns whether Karpenter starts no nodes for pods that select nodes by the label, with any operator.
+    """Returns whether Karpenter starts no nodes for a pod that selects nodes by this label.
 
     Source: sigs.k8s.io/karpenter v1.14.1 pkg/apis/v1/labels.go (IsRestrictedLabel); aws/karpenter-provider-aws v1.14.1
     pkg/apis/v1/labels.go
@@ -84,12 +84,12 @@ def is_restricted(key: str) -> bool:
 
 
 def normal(key: str) -> str:
-    """Returns the current key of a deprecated label key; any other key unchanged."""
+    """Returns the current key of a deprecated label, such as beta.kubernetes.io/os. Returns other keys unchanged."""
     return _ALIASES.get(key, key)
 
 
 def is_well_known(key: str) -> bool:
-    """Returns whether all nodes have the label with a current key."""
+    """Returns whether all nodes have a label. The key must not be a deprecated key."""
     if key.startswith(_OTHER_NODE_GROUPS):
         return False
     return key in WELL_KNOWN or key in AWS_LABELS or key.startswith(_PROVIDERS)
@@ -106,7 +106,7 @@ def _is_of_other_provider(key: str, api_group: str) -> bool:
 
 
 def offer(requirements: Iterable[Requirement]) -> Offer:
-    """Returns the possible values of node labels that meet all requirements of a NodePool.
+    """Returns the possible values of each node label on the nodes of a NodePool.
 
     Args:
         requirements: the requirements of the NodePool, and one requirement for every label of the node template.
@@ -140,5 +140,5 @@ def meets(own: Offer, wanted: Requirement, *, is_static: bool = False, api_group
 
 
 def is_negative(domain: Domain) -> bool:
-    """Returns whether Karpenter treats a requirement as NotIn or DoesNotExist, which a missing label meets."""
+    """Returns whether nodes without the label meet the requirement: for Karpenter, it is NotIn or DoesNotExist."""
     return bool(domain.values) == domain.is_complement

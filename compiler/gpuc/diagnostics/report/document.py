@@ -108,7 +108,7 @@ def section(title: str, items: Iterable[Line | Item]) -> list[Block]:
 
 
 def json_text(data: Mapping[str, Any], version: int, *, indent: int = 2, ascii_only: bool = True) -> str:
-    """Returns data as a JSON document with two further keys: `version` of its format, and `gpuc`, the version of gpuc."""
+    """Returns data as a JSON document, with the version of its format (`version`) and the version of gpuc (`gpuc`)."""
     document = {"version": version, "gpuc": __version__, **data}
     return json.dumps(document, indent=indent, ensure_ascii=ascii_only, default=_plain) + "\n"
 
