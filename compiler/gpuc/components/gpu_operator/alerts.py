@@ -114,7 +114,7 @@ def node_alerts(cluster: Cluster) -> Iterator[Alert]:
 
 
 def alert_labels(cluster: Cluster) -> tuple[str, ...]:
-    """Returns the node labels that the alerts join on, without the label of the pool."""
+    """Returns the labels of Node objects that the alerts use, in addition to the label with the pool."""
     has_types = any(len(pool.instances) > 1 for pool in cluster.gpu_pools)
     has_layouts = any(pool.mig_by_operator for pool in cluster.gpu_pools)
     return (*([INSTANCE_TYPE] if has_types else []), *(["nvidia.com/mig.config.state"] if has_layouts else []))

@@ -1,4 +1,4 @@
-"""Impacts on the requests that Gatekeeper checks."""
+"""Impacts of a change on the requests that Gatekeeper checks."""
 
 from collections.abc import Iterator
 

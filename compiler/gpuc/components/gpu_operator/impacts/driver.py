@@ -1,4 +1,4 @@
-"""Impacts on the driver that the GPU Operator installs."""
+"""Impacts of a change on the NVIDIA driver that the GPU Operator installs."""
 
 from operator import attrgetter
 
