@@ -1,4 +1,4 @@
-"""Parses quantities as Kubernetes' CEL library does, including forms that gpuc.kubernetes.quantity refuses.
+"""Parses quantities in the same way as Kubernetes' CEL library, which accepts more texts than gpuc.kubernetes.quantity.
 
 Source: k8s.io/apimachinery v0.35.4 pkg/api/resource/quantity.go (ParseQuantity, AsInt64), suffix.go; read, not copied
 """
@@ -39,7 +39,7 @@ class Quantity(Struct, frozen=True):
 
 
 def quantity(text: str) -> Quantity:
-    """Returns the quantity of a text.
+    """Parses a quantity such as "4Gi".
 
     A text with a unit and without a number has the value 0, unless Go needs a decimal to read the text.
 

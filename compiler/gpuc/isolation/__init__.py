@@ -1,4 +1,4 @@
-"""Isolation checks: pods of a tenant must not connect to pods of another tenant over the pod network."""
+"""Checks that tenants are isolated: pods of a tenant must not connect to pods of another tenant."""
 
 from collections import defaultdict
 from collections.abc import Iterator

@@ -39,7 +39,7 @@ _WRITE = frozenset(("*", "create", "patch", "update"))
 
 
 class Basis(Enum):
-    """The evidence for an assumption."""
+    """How gpuc knows that an assumption of the proof is true, or that it does not know."""
 
     CHECKED = "checked"
     """The objects show that the assumption is true."""
@@ -54,7 +54,7 @@ class Basis(Enum):
 
 
 class Assumption(NamedTuple):
-    """A condition that has to be true for the proof to hold in the cluster."""
+    """A condition that has to be true in the cluster so that the isolation proof is correct."""
 
     claim: str
     basis: Basis
@@ -318,7 +318,7 @@ def _other_kinds(objects: ObjectSet) -> Iterator[Assumption]:
 
 
 def datapath_assumptions(objects: ObjectSet, reachability: Reachability, datapath: Datapath) -> Iterator[Assumption]:
-    """Yields an assumption about the endpoints of Services, if the engine judges packets with the address of a Service.
+    """Yields an assumption about Services, if NetworkPolicies apply to the address of a Service and not of its pods.
 
     A tenant that can write endpoints can put any address behind its own Service. The egress rules of the tenant include
     the address of this Service.
@@ -341,6 +341,6 @@ def datapath_assumptions(objects: ObjectSet, reachability: Reachability, datapat
 
 
 def statements(datapath: Datapath) -> list[tuple[str, str]]:
-    """Returns the facts about an engine as sentences, each with its sources."""
+    """Returns sentences about what a network policy engine matches, each with its sources."""
     texts = read("datapaths")["sources"]
     return [(fact.statement, "; ".join(texts[key] for key in fact.source)) for fact in datapath.values()]

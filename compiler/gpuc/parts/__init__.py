@@ -1,4 +1,4 @@
-"""The record types of gpuc's extension points, and their registries.
+"""Finds what the folders of components, substrates and kinds of workloads contain, and defines the class WorkloadKind.
 
-Each kind of workload, for example, has one record; the programs of gpuc read all records.
+A kind of workloads, for example, is a WorkloadKind in its own folder. The other packages use all that exist.
 """

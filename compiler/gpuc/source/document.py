@@ -1,4 +1,4 @@
-"""Parses one YAML document into nodes and reports ambiguous or forbidden YAML."""
+"""Parses a YAML document, and finds forbidden YAML and values that YAML parsers read in different ways."""
 
 import re
 from functools import lru_cache
@@ -38,7 +38,7 @@ _end_of_document = re.compile(rf"^(?:\.\.\.|%)[^\r\n]*[\r\n]{_NO_VALUES} *\Z", r
 
 @lru_cache(maxsize=64)
 def compose(text: str, file: str) -> tuple[Node | None, tuple[Finding, ...]]:
-    """Parses a YAML text. Returns the root node and all findings about the text.
+    """Parses a YAML text. Returns its root node and all findings about the text.
 
     The root node is None if the text cannot be parsed, is empty or is not a map. Other clusters that extend the same
     layer get the same node from the cache, so callers must not change nodes.

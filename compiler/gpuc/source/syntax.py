@@ -1,4 +1,4 @@
-"""Explains why a text is not YAML: the place of the mistake, which is often before the place where the parser stops."""
+"""Explains why a text is not YAML. The mistake is often before the position where the parser stops."""
 
 import re
 
@@ -32,7 +32,7 @@ _one_value = re.compile(r"[^\s\"'\[\]{}:]+|\[[^\[\]]*\]|\{[^{}]*\}|\"[^\"]*\"|'[
 
 
 class ParserStop(Struct, frozen=True):
-    """The place where the parser stopped, and the words of the parser."""
+    """The position where the YAML parser stopped, and the message of the parser."""
 
     mark: Mark
     problem: str
@@ -41,7 +41,7 @@ class ParserStop(Struct, frozen=True):
 
 
 def explain(text: str, stop: ParserStop) -> list[Finding]:
-    """Returns the findings about a text that is not YAML: the first mistake, or all lines with the same mistake."""
+    """Returns findings about a text that is not YAML: the first mistake, or all lines with the same mistake."""
     lines, mark = _line_break.split(text), stop.mark
     tabs = [number for number, line in enumerate(lines, 1) if _tabbed.match(line)]
     if {mark.line, mark.line - 1} & set(tabs):

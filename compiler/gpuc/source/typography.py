@@ -1,4 +1,4 @@
-"""Spaces and quotation marks of word processors and web pages, which YAML reads as letters."""
+"""Finds spaces and quotation marks from word processors and web pages. YAML reads these characters as letters."""
 
 import re
 
@@ -14,7 +14,7 @@ _space_in_plain = re.compile(rf"^[{_SPACES}]|[{_SPACES}]$|(?<=:)[{_SPACES}]|(?<=
 
 
 def spaces_that_are_letters(lines: list[str], file: str) -> list[Finding]:
-    """Returns findings for lines of a text that is not YAML: a space that is not U+0020 indents or precedes a value."""
+    """Returns findings for lines in which another space than U+0020 is the indentation or is before a value."""
     found = ((number, _structural_space.search(line)) for number, line in enumerate(lines, 1) if not line.isascii())
     marks = [(match[match.lastindex or 0], Mark(file, number, match.end())) for number, match in found if match]
     return [_space(character, mark) for character, mark in marks[:_MAX_FINDINGS]]
@@ -51,12 +51,12 @@ def curly_quotes(text: str, mark: Mark) -> Finding | None:
 
 
 def quoted(text: str) -> str:
-    """Returns the text in YAML quotes."""
+    """Returns the text in double quotes, or in single quotes if it contains a double quote or a backslash."""
     return f"'{text}'" if '"' in text or "\\" in text else f'"{text}"'
 
 
 def name_of(character: str) -> str:
-    """Returns the code point and the Unicode name of a character, such as "U+00A0 (no-break space)"."""
+    """Returns the code point and the Unicode name of a character, for example "U+00A0 (no-break space)"."""
     from unicodedata import name  # imported here, because a correct spec has no such character
 
     words = name(character, "").lower()

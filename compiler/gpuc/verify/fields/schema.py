@@ -1,4 +1,4 @@
-"""Fields, values, kinds and metadata of objects that the API server refuses or drops."""
+"""Finds fields, values, kinds and metadata that the API server refuses or drops."""
 
 from collections.abc import Iterable, Iterator
 
@@ -79,7 +79,7 @@ def illegal_metadata(subject: Subject) -> Findings:
 
 
 def schema_findings(manifests: Iterable[Manifest], kubernetes: str, *, as_written: bool = False) -> list[ObjectFinding]:
-    """Returns the findings about fields, values and metadata that the API server would drop or refuse.
+    """Returns findings about fields, values and metadata that the API server would refuse or drop.
 
     Args:
         kubernetes: the cluster's minor version, for example "1.35".

@@ -1,4 +1,4 @@
-"""Objects that gpuc emits twice, values without a meaning, and user data that EC2 refuses."""
+"""Finds objects that gpuc emits twice, empty values without a meaning, and user data that EC2 refuses."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""PersistentVolumeClaims that the pods of a gang mount on several nodes."""
+"""Finds PersistentVolumeClaims that only one node can mount, although the pods of a workload run on several nodes."""
 
 from gpuc.diagnostics.contract import Needs, When
 from gpuc.diagnostics.finding import Severity
