@@ -182,8 +182,7 @@ class Catalog:
     def daemonsets_of(self, components: "Iterable[str]") -> "list[Daemonset]":
         """Returns the DaemonSets of the fleet, of components and of a substrate, sorted by name.
 
-        Args:
-            components: names of components, and the folder of the substrate.
+        `components` contains the names of components and the folder of the substrate.
         """
         installed = {FLEET, *components}
         return [row for row in self.daemonsets if row.component in installed]

@@ -40,9 +40,8 @@ _FREE_ON_NODES = (
 def reserved_keys() -> tuple[ReservedKey, ...]:
     """Returns the keys that the programs of gpuc read, and keys that change programs for a complete namespace.
 
-    A label in the spec is added to many objects. A reserved key there could switch off policies, hooks or pruning for
-    all of them, and a Job with an injected container of Istio or Linkerd may never end. A patch can set the key on one
-    object.
+    A label in the spec is added to many objects. A reserved key there could switch off policies, hooks or pruning, and
+    a Job with a container of Istio or Linkerd may never end. A patch can set the key on one object, with a reason.
     """
     return tuple(by_key("reserved_keys", "keys").values())
 

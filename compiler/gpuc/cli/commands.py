@@ -1,7 +1,6 @@
 """The commands of gpuc, in the order of `gpuc --help`. The file commands.toml declares them.
 
-Some commands are in another distribution, gpuc-rehearsal. It declares them as entry points of the group
-`gpuc.commands`.
+The distribution gpuc-rehearsal has more commands, which are entry points of the group `gpuc.commands`.
 """
 
 from collections.abc import Callable, Iterable, Iterator

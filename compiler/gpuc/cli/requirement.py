@@ -49,8 +49,7 @@ def path_of(line: str) -> str:
 def rehearsal_requirement(line: str) -> str:
     """Returns the line for gpuc-rehearsal that belongs to a line for gpuc.
 
-    The result is empty if the line of gpuc also installs gpuc-rehearsal. It is empty too for a URL with a hash, because
-    the hash is valid only for the file of gpuc.
+    The result is empty if the line of gpuc also installs gpuc-rehearsal, and for a URL with the hash of one file.
     """
     without_extras = re.sub(_EXTRAS + r"(?=$| ?@| ?[=<>~!])", "", line)
     address = re.sub(r"^gpuc ?@ ?", "", without_extras)

@@ -63,8 +63,7 @@ def only_spec(specs: Sequence[str], command: str) -> tuple[Path, str]:
     """Returns the root of the fleet and the spec file, for a command that works with only one cluster.
 
     Raises:
-        UsageError: as `selected`, or if the arguments mean several clusters. Without arguments: if the fleet has
-            several.
+        UsageError: as `selected`, or if the arguments (without arguments, the fleet) are not exactly one cluster.
     """
     root, files = selected(specs)
     if len(files) != 1:

@@ -19,8 +19,7 @@ OUTPUT = "out/"
 
 
 class Destination(NamedTuple):
-    """Where an Application installs objects: a cluster, given by the URL of its API server or by its name, and a
-    namespace.
+    """The cluster and the namespace in which an Application installs objects. The cluster has a URL or a name.
 
     A field is empty if the Application does not set it.
     """

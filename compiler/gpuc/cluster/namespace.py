@@ -40,9 +40,8 @@ class Namespaces:
     def known_labels(self, name: str) -> Mapping[str, str] | None:
         """Returns the labels of a namespace; None if gpuc does not know them.
 
-        If the objects are complete, gpuc also knows the labels of two kinds of namespaces without a Namespace object:
-        the namespaces that an Application creates, and the namespaces of every cluster. These have only the label with
-        their name.
+        If the objects are complete, a namespace without a Namespace object has only the label with its name. This is
+        true for the namespaces that an Application creates, and for the namespaces of every cluster.
         """
         if name in self.labels:
             return self.labels[name]

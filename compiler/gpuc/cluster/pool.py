@@ -71,10 +71,7 @@ class Pool(NodeTemplate):
         """The declared number of instances of the capacity reservations of the pool; None if it is not declared."""
 
     def place(self, path: Path) -> Path:
-        """Converts a path in a NodePool into the path in the object that defines the pool.
-
-        The result differs only in subclasses, whose pools come from objects of other kinds.
-        """
+        """Converts a path in a NodePool into a path in the object that defines the pool, perhaps of another kind."""
         return path
 
     def needs_reservation(self, term: Selector) -> bool:
@@ -157,11 +154,7 @@ class Pool(NodeTemplate):
         return [row for row in self.types if not wanted or meets_type(self.catalog, row.type, {}, wanted)]
 
     def unsure_types_for(self, term: Iterable[Requirement]) -> list[str]:
-        """Returns the instance types for which gpuc does not know whether the pool can start them for a pod.
-
-        Args:
-            term: the requirements of the pod.
-        """
+        """Returns the instance types of which gpuc does not know whether the pool can start them for a pod."""
         wanted, (sure, unsure) = _about_types(term), self._names
         return [
             *(name for name in unsure if meets_type(self.catalog, name, {}, wanted) is not False),
@@ -231,8 +224,7 @@ class Pool(NodeTemplate):
     def bounds(self) -> tuple[Amounts, ...]:
         """The largest resources that a node can have, for each instance type; empty if gpuc does not know the types.
 
-        The amount of an absent resource is unknown. If it is unknown whether an overlay applies, the larger amount
-        counts.
+        The amount of an absent resource is unknown. An overlay that perhaps applies can only raise an amount.
         """
         names = self.type_names
         return tuple(map(self._bound, names)) if all(map(self.hardware, names)) else ()

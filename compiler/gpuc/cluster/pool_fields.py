@@ -67,10 +67,7 @@ def requirements(raw: Any) -> Iterator[PoolRequirement]:
 
 
 def budgets(raw: Any) -> Iterator[Budget]:
-    """Yields the disruption budgets in a list of a NodePool. Without a list, yields the default of the API server.
-
-    An empty list means that nothing limits the disruption.
-    """
+    """Yields the budgets in a list of a NodePool; without a list, the default. An empty list limits nothing."""
     for _, row in items([{"nodes": "10%"}] if raw is None else raw):
         written = dig(row, "reasons")
         reasons = None if written is None else tuple(str(reason) for _, reason in items(written))

@@ -86,10 +86,7 @@ class Project:
         return permits
 
     def permits_application(self, namespace: str) -> bool:
-        """Returns whether Applications in a namespace may use the project.
-
-        If the namespace is unknown, or the project has a pattern /regex/, the function returns True.
-        """
+        """Returns whether Applications in a namespace may use the project; True if the objects do not show it."""
         known = [
             name for _, name in items(dig(self.manifest.body, "spec", "sourceNamespaces")) if isinstance(name, str)
         ]

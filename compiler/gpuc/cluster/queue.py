@@ -91,8 +91,7 @@ class Member(quota.Node, eq=False):
         return quotas
 
     def path(self, key: Key) -> Path:
-        """Returns the path of a quota, as in ("spec", "resourceGroups", 0, "flavors", 1, "resources", 2); or an empty
-        path.
+        """Returns the path of a quota, such as ("spec", "resourceGroups", 0, "flavors", 1, "resources", 2), or ().
 
         Args:
             key: the name of the flavor and the name of the resource.
@@ -153,10 +152,7 @@ class Member(quota.Node, eq=False):
 
 
 class Tree(Struct, frozen=True, eq=False):
-    """A Cohort without a parent with all its descendants, or a ClusterQueue without a Cohort.
-
-    Queues can share quota only in the same tree.
-    """
+    """A Cohort without parent and all its descendants, or a ClusterQueue without Cohort. Only they can share quota."""
 
     root: Member
     members: list[Member] = field(default_factory=list)

@@ -42,9 +42,7 @@ _NODE_LABELS: Path = (*_TEMPLATE, "metadata", "labels")
 
 
 def contradictions(emitted: Manifest, before: Manifest, after: Manifest) -> Iterator[tuple[Path, str]]:
-    """Yields each field that a patch changes although its value follows from another section of the spec.
-
-    The result has the path in the spec and a message.
+    """Yields the spec path and a message for each field that a patch changes but that another section decides.
 
     Args:
         emitted: the object without patches.

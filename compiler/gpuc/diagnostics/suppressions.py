@@ -103,8 +103,7 @@ def apply_ignored(
     """Returns the findings that no entry accepts, warnings about unused entries, and how many findings were accepted.
 
     Args:
-        paths: the files and folders that were checked. If an entry also applies to other files, it does not count as
-            unused.
+        paths: the files and folders that were checked. An entry that also applies to other files is never unused.
     """
     unused, remaining, accepted = dict.fromkeys(entries), [], 0
     for finding in findings:

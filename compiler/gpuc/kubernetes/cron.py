@@ -16,9 +16,8 @@ WEEK_MINUTES = 7 * _DAY_MINUTES
 def utc_hours(days: Iterable[str], start: int, end: int, offsets: Sequence[int]) -> tuple[str, int]:
     """Converts weekly hours in a time zone into a schedule in UTC and a duration in seconds.
 
-    A schedule in UTC does not follow daylight saving time, so the result contains the local hours of summer and winter.
-    It begins when the local hours begin at the largest offset, and ends when the local hours end at the smallest
-    offset.
+    A schedule in UTC does not follow daylight saving time, so the result contains the hours of summer and winter: from
+    the start of the local hours at the largest offset from UTC to their end at the smallest offset.
 
     Args:
         days: names of days of the week, such as mon.
@@ -88,8 +87,7 @@ def schedule_error(schedule: str) -> str:
 def never_fires(schedule: str) -> bool:
     """Returns whether a valid schedule can never run a job, for example on February 30.
 
-    If the day of the month or the day of the week is a *, a date has to match both fields; otherwise it has to match
-    one.
+    If the day of the month or of the week is a *, a date has to match both fields; otherwise, only one of them.
 
     Source: robfig/cron v3.0.1 parser.go (getRange), spec.go (dayMatches)
     """

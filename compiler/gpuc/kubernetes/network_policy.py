@@ -56,10 +56,9 @@ class NetworkPolicy(Struct, frozen=True):
     """Rules by direction, only for the directions that the policy isolates."""
 
     def peers(self, *directions: str) -> Iterator[tuple[str, TrafficRule, Peer]]:
-        """Yields each peer with which the policy allows connections, with its direction and its rule.
+        """Yields each peer with which the policy allows connections, with the direction and the rule.
 
-        If a rule lists no peers, its peer includes all pods and addresses. Without arguments, yields the peers of all
-        directions.
+        A rule that lists no peers has a peer with all pods and addresses. No arguments mean all directions.
         """
         for direction in directions or self.rules:
             for rule in self.rules.get(direction, ()):

@@ -27,11 +27,9 @@ ALL: Ports = tuple(Span(protocol) for protocol in PROTOCOLS)
 def span(protocol: Any = "TCP", port: Any = None, end: Any = None) -> Span:
     """Converts the port of a NetworkPolicy rule into a range. Without a port, the range has all ports of the protocol.
 
-    Source: k8s.io/api v0.35 networking/v1, NetworkPolicyPort
+    `port` is a number or a name, and `end` is the last port of a range.
 
-    Args:
-        port: the number or the name of the port.
-        end: the last port of a range.
+    Source: k8s.io/api v0.35 networking/v1, NetworkPolicyPort
 
     Raises:
         Invalid: if the API server rejects the port.

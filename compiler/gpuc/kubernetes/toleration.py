@@ -1,7 +1,7 @@
 """Taints and tolerations: decides whether pods can be scheduled on nodes with a taint.
 
-The API server rejects a toleration without a key whose operator is not Exists. Tolerations with the operators Lt or Gt
-tolerate no taint here, because the alpha feature TaintTolerationComparisonOperators is off by default.
+The API server rejects a toleration without a key whose operator is not Exists. Lt and Gt need the alpha feature
+TaintTolerationComparisonOperators, which is off by default, so tolerations with them tolerate no taint here.
 
 Source: k8s.io/api v0.35 core/v1/toleration.go (ToleratesTaint); k8s.io/kubernetes v1.35 pkg/apis/core/validation
 (ValidateTolerations)

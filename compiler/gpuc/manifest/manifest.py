@@ -1,7 +1,4 @@
-"""Classes for the artifacts that emitters return: an object, Helm values or a text, with its output file.
-
-Each artifact also has the path in the spec from which it was made.
-"""
+"""The artifacts that emitters return: objects, Helm values and texts, with their output files and spec paths."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Literal

@@ -58,9 +58,9 @@ class GpuPool(Pool, frozen=True, kw_only=True, dict=True):
     def boot_minutes(self) -> int:
         """The boot time of a node without GPUs, plus the time until the GPUs are ready.
 
-        The GPUs need time for the driver, the MIG layout, the pods of the GPU Operator, and the DaemonSet that removes
-        the startup taint. On Ampere, a change of the MIG mode may need a reboot. The kubelet looks for the report of
-        user data at least every two minutes.
+        This is the time for driver, MIG layout and operands, and until the startup taint is removed. On Ampere, a
+        change of the MIG mode may need a reboot. The kubelet looks for the report of user data at least every two
+        minutes.
 
         Source: k8s.io/kubernetes v1.35.4 pkg/util/goroutinemap/exponentialbackoff (maxDurationBeforeRetry)
         """

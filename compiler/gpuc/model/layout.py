@@ -7,8 +7,7 @@ from gpuc.objects.object_set import by_first
 
 
 def place(layout: Mapping[str, int], profiles: MigProfileSet) -> dict[str, list[int]] | None:
-    """Returns the start positions of the MIG instances of a layout, by profile; None if the layout does not fit on one
-    GPU.
+    """Returns the start positions of the MIG instances of a layout, by profile; None if they do not fit on one GPU.
 
     Every profile of the layout must be in `profiles`. The search is short, because it places the largest instances
     first, and because a GPU has at most eight placement units and seven instances.

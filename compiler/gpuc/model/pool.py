@@ -116,8 +116,7 @@ class Pool(Struct, frozen=True, kw_only=True, dict=True):
     def priority_class(self) -> str:
         """The PriorityClass of all pods on the pool; empty if the pool has GPUs or if Kueue counts its resources.
 
-        Pods on all pools request cpu and memory. A ResourceQuota can count the pods of one pool only by a
-        PriorityClass.
+        Pods on all pools request cpu and memory. A ResourceQuota distinguishes pods only by their PriorityClass.
 
         Source: kubernetes/kubernetes v1.35.4 pkg/quota/v1/evaluator/core/pods.go (podMatchesScopeFunc)
         """
@@ -262,8 +261,7 @@ class Pool(Struct, frozen=True, kw_only=True, dict=True):
     def taints(self) -> tuple[Taint, ...]:
         """Taints that keep other pods off the nodes. Pods that Kueue admits and platform DaemonSets tolerate them.
 
-        Without the taint of a pool that has no GPUs, pods of the platform would use nodes that the quotas give to
-        tenants.
+        Without the taint of a general pool, pods of the platform would use nodes that the quotas give to tenants.
         """
         dedicated = (Taint(TENANT_KEY, self.dedicated_to),) if self.dedicated_to else ()
         own = (Taint(taint.key, taint.value, taint.effect) for taint in self.spec.taints)
@@ -271,11 +269,10 @@ class Pool(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def startup_labels(self) -> dict[str, str]:
-        """Labels that keep pods of the GPU Operator off a new node. A DaemonSet removes the labels when the GPUs are
-        ready.
+        """Labels that keep pods of the GPU Operator off a new node. A DaemonSet removes them when the GPUs are ready.
 
-        Taints are not enough, because pods of the GPU Operator tolerate the startup taint. The pods would use the GPUs
-        while user data changes the MIG mode, and the change would fail.
+        The pods tolerate the startup taint. Without the labels, they would use the GPUs while user data changes the MIG
+        mode, and the change would fail.
         """
         return {OPERANDS_LABEL: "false"} if self.mig_by_user_data else {}
 
@@ -291,8 +288,7 @@ class Pool(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def startup_taints(self) -> tuple[Taint, ...]:
-        """Taints that keep pods off a new node until the node is ready. Pods that Kueue admits do not tolerate these
-        taints.
+        """Taints that keep pods off a new node until it is ready. Pods that Kueue admits do not tolerate them.
 
         Source: Cilium documentation, taints and unmanaged pods: the Cilium agent removes its taint
         """

@@ -20,9 +20,7 @@ CONTRADICTION = rule_of("PRE002")
 def findings(
     cluster: Cluster, artifacts: Sequence[Artifact], records: Sequence[Prerequisite] | None = None
 ) -> list[ObjectFinding]:
-    """Returns a finding for each thing that objects need but the README of the cluster does not name.
-
-    The finding is about the first object with the need.
+    """Returns a finding for each need that no prerequisite in the README names, about the first object with the need.
 
     Args:
         artifacts: the objects and Helm values, and the objects of users.

@@ -95,8 +95,8 @@ class Output(Struct, frozen=True, dict=True):
     def open_namespace(self, name: object, path: Path) -> Found:
         """Yields what a policy needs that allows connections with pods in a namespace of no tenant.
 
-        With the VPC CNI and policies of tenants, the mode is strict: a pod without any policy has no connection. So the
-        pods in this namespace need a policy that allows all connections.
+        With the VPC CNI and policies of tenants, pods without a policy have no connections: they need one that allows
+        all.
         """
         is_strict = self.engine == "vpc-cni" and self.objects.has("networking.k8s.io", "NetworkPolicy")
         if is_strict and isinstance(name, str) and name not in self.tenant_namespaces:

@@ -26,8 +26,7 @@ class ObjectFinding(Struct, frozen=True):
     """Whether another finding about the same field replaces this finding."""
 
     def to_finding(self) -> Finding:
-        """Returns the finding with its place in the spec: the user's value, or the path from which gpuc emitted the
-        object.
+        """Returns the finding at the user's value in the spec, or at the path from which gpuc emitted the object.
 
         If a user wrote the object, the finding also has the position in the user's file.
         """

@@ -14,8 +14,7 @@ _NEEDS = {
 
 
 def explain_annotation(key: str) -> str:
-    """Returns what a tenant needs so that a policy allows an annotation, or a list of the annotations with the same
-    prefix.
+    """Returns what a tenant needs so that it may use an annotation, or a list of annotations with the same prefix.
 
     Args:
         key: the complete key of an annotation, or a prefix that ends at "/" or later, for example "external-dns.io/".

@@ -1,6 +1,6 @@
 """The JSON Schema of specs that are merged. A layer, and a cluster that extends layers, may omit required keys.
 
-Each model of the spec language has two definitions in the schema. For the model of a node pool, the definitions are:
+Each model has two definitions in the schema. For the model of a node pool, the definitions are:
 
 - `Pool` has the descriptions and types of all keys, but requires no key. Every key may be null, because null removes
   the
@@ -29,8 +29,7 @@ def layered(schema: dict[str, Any]) -> dict[str, Any]:
     """Converts the schema of a complete cluster into the schema of all specs of a fleet, layers included.
 
     Raises:
-        DeclarationError: when the schema allows two alternative maps at one key, so that the required keys depend on
-            the map.
+        DeclarationError: when a key can have one of two maps, so that the required keys depend on the map.
     """
     complete = _complete_definitions(schema["$defs"])
     parts = {name: _nullable(_part(shape, complete)) for name, shape in schema["$defs"].items()}

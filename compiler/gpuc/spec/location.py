@@ -27,13 +27,10 @@ class Mistake(Struct, frozen=True):
 
 
 def mistakes_by_place(error: ValidationError, tree: Any) -> dict[tuple[Path, bool], list[Mistake]]:
-    """Returns the errors of pydantic by their path in the spec.
+    """Returns the errors of pydantic by their path, and by whether the key at the path is wrong instead of the value.
 
-    The second element of a key is True if the key at the path is wrong, and False if its value is wrong.
-
-    For a value that has a union as its type, pydantic reports errors for each member of the union. If the value is a
-    map or list, and one member accepts it apart from a value in it, the function leaves out the errors of the other
-    members.
+    Pydantic reports errors for each member of a union. If one member accepts a map or list apart from a value in it,
+    the function leaves out the errors of the other members.
     """
     by_place: dict[tuple[Path, bool], list[Mistake]] = {}
     for details in error.errors(include_url=False):

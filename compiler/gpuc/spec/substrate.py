@@ -1,7 +1,6 @@
 """The sections of the spec that belong to one substrate. A substrate is a place where a cluster lives, such as EKS.
 
-Each folder of gpuc.substrates has a module section.py with the variable SECTIONS. gpuc finds these modules by their
-name.
+Each folder of gpuc.substrates has a module section.py with the variable SECTIONS, which gpuc finds by its name.
 """
 
 from collections.abc import Mapping

@@ -55,9 +55,8 @@ class Auditors(SpecModel):
     """Groups that may read the objects of the platform and of all tenants.
 
     Auditors can get, list and watch objects. Auditors cannot read Secrets and the logs of pods, execute commands in
-    pods, or write objects. Auditors can read ConfigMaps and the environment variables of pods. So do not write
-    passwords there. If auditors may read the objects of only one tenant, write their groups in `members` with the role
-    view.
+    pods, or write objects. Auditors can read ConfigMaps and environment variables, so do not write passwords there. If
+    auditors may read the objects of only one tenant, write their groups in `members` with the role view.
     """
 
     in_messages: ClassVar[str] = "{groups: [oidc:audit]}"

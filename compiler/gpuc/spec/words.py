@@ -21,7 +21,6 @@ def expected(kind: Any, value: Any = None) -> str:
     """Returns a description of the values that a type allows, as messages show it after "expected".
 
     Args:
-        kind: the type that the value must have.
         value: the wrong value, on which the example in the description can depend.
     """
     if words := _own_words(kind):

@@ -33,7 +33,7 @@ class PrinterError(Exception):
 
 
 class Printer:
-    """A Node.js process that renders files. Each call of `texts` returns the result of one `send`, in the same order."""
+    """A Node.js process that renders files. Each call of `texts` returns the result of one `send`, in their order."""
 
     def __init__(self) -> None:
         self._pid = 0

@@ -27,10 +27,9 @@ _DRIVER_STARTUP: Body = {"initialDelaySeconds": 60, "periodSeconds": 10, "timeou
 
 
 def cluster_policy(cluster: Cluster) -> Manifest:
-    """Returns the ClusterPolicy. In all GPU pools of a cluster, either the image or the operator installs the driver.
+    """Returns the ClusterPolicy, which requires that all GPU pools get driver, toolkit and device plugin in the same way.
 
-    The same is true for the container toolkit and the device plugin. The ClusterPolicy has no operands for virtual
-    machines, because `sandboxWorkloads` disables these operands.
+    The ClusterPolicy has no operands for virtual machines, because `sandboxWorkloads` disables these operands.
     """
     pools = cluster.gpu_pools
     spec: Body = {

@@ -57,10 +57,7 @@ class Wrapped(Struct, frozen=True):
 
 
 class Item(Struct, frozen=True):
-    """An element of a list in the report, which can have notes.
-
-    In Markdown, the position and the label of the element are in parentheses at the end.
-    """
+    """An element of a list in a report, with notes. Markdown has its position and label in parentheses at the end."""
 
     line: Line
     label: Part = ""

@@ -1,6 +1,6 @@
 """Checks of RBAC: roles and bindings must not give forbidden permissions to tenants.
 
-A tenant has the permissions of all roles that bindings give to its users, groups and ServiceAccounts.
+A tenant has the permissions of all roles that bindings give to its users and groups.
 """
 
 from collections import defaultdict

@@ -23,10 +23,7 @@ ABOUT_QUEUES = ("gpu-queue", "queue-required")
 def resolve(
     cluster_spec: ClusterSpec, file: str, catalog: Catalog, own_policies: Mapping[str, Policy] = MappingProxyType({})
 ) -> Cluster:
-    """Returns the model of the cluster that a spec describes.
-
-    Args:
-        own_policies: the policies of the fleet. Each replaces the policy of gpuc with the same name.
+    """Returns the model of the cluster that a spec describes. Policies of the fleet replace policies of gpuc.
 
     Raises:
         StageError: with a finding for each unknown name, invalid layout and invalid quota.
