@@ -21,11 +21,10 @@ class Checkpoints(SpecModel):
 
 
 class Trains(SpecModel):
-    """A training runtime. TrainJobs that name it in `runtimeRef` get nodes, network settings and volumes from it.
+    """A training runtime: TrainJobs that name it in `runtimeRef` get nodes, network, volumes and restarts from it.
 
     gpuc computes all other fields of the runtime from the pool: requests of a complete node, EFA, huge pages, shared
-    memory, NCCL variables, the time limit of the rendezvous, restarts, the grace period, and the duration of the
-    longest run.
+    memory, NCCL variables, the time limit of the rendezvous, the grace period, and the duration of the longest run.
     """
 
     in_messages: ClassVar[str] = "{namespace: research-train, pool: train-h100, nodes: 16}"

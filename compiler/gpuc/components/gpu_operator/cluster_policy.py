@@ -27,7 +27,7 @@ _DRIVER_STARTUP: Body = {"initialDelaySeconds": 60, "periodSeconds": 10, "timeou
 
 
 def cluster_policy(cluster: Cluster) -> Manifest:
-    """Returns the ClusterPolicy, which requires that all GPU pools get driver, toolkit and device plugin in the same way.
+    """Returns the ClusterPolicy. All GPU pools must get driver, toolkit and device plugin from the same source.
 
     The ClusterPolicy has no operands for virtual machines, because `sandboxWorkloads` disables these operands.
     """
