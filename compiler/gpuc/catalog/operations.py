@@ -56,7 +56,7 @@ class DatapathFact(Struct, frozen=True):
 
 
 class TimeZone(Struct, frozen=True):
-    """A time zone with its offsets from UTC."""
+    """A time zone, for example America/New_York, with its offsets from UTC."""
 
     name: str
     offsets: tuple[int, ...]

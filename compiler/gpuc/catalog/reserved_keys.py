@@ -59,7 +59,7 @@ def reserved_domain(key: str) -> str:
 
 
 def is_free_label(key: str) -> bool:
-    """Returns whether users may set a node label although its domain is reserved.
+    """Returns whether users may set a node label although a program reserves its domain.
 
     Karpenter sets these labels itself when it registers a node, because the kubelet may not set them.
 

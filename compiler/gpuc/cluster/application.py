@@ -109,7 +109,7 @@ class Application(Struct, frozen=True):
 
     @property
     def git_sources(self) -> list[Source]:
-        """The sources that are no Helm charts."""
+        """The sources that are folders of a Git repository."""
         return [source for source in self.sources if not source.chart]
 
 

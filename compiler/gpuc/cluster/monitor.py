@@ -59,5 +59,5 @@ class Monitor:
 
 
 def monitors(objects: ObjectSet) -> tuple[Monitor, ...]:
-    """Returns the ServiceMonitors and then the PodMonitors of an object set."""
+    """Returns the ServiceMonitors and then the PodMonitors in a set of objects."""
     return tuple(Monitor(manifest) for kind in TARGETS for manifest in objects.of(MONITORING, kind))

@@ -84,7 +84,7 @@ class Member(quota.Node, eq=False):
 
     @property
     def by_flavor(self) -> dict[str, dict[str, Quota]]:
-        """The quotas by flavor, then by resource."""
+        """The quotas of the queue by flavor, and then by resource."""
         quotas: dict[str, dict[str, Quota]] = {}
         for (flavor, resource), of_resource in self.quotas.items():
             quotas.setdefault(flavor, {})[resource] = of_resource

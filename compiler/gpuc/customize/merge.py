@@ -38,7 +38,7 @@ def is_same(left: Any, right: Any) -> bool:
 
 
 def patch_between(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
-    """Returns the JSON merge patch that changes the object `before` to the object `after`."""
+    """Returns a JSON merge patch that changes one object (`before`) into another (`after`)."""
     patch: dict[str, Any] = dict.fromkeys(before.keys() - after.keys())
     for key, value in after.items():
         old = before.get(key)

@@ -43,7 +43,7 @@ class _PatchError(Exception):
 
 
 class Patches(Struct):
-    """The patches of a spec, and the findings about them."""
+    """Applies the patches in a spec to objects, and collects the findings about the patches."""
 
     patches: Mapping[int, Patch]
     """The patches to apply, by index in the spec."""

@@ -160,7 +160,7 @@ def _folders(package: str, name: str = "") -> Iterator[str]:
 
 
 def modules(package: str) -> Iterator[ModuleType]:
-    """Imports the modules of a package whose names do not begin with an underscore, and yields them by name."""
+    """Imports the modules of a package in the order of their names. Modules with an underscore first are left out."""
     (folder,) = import_module(package).__path__
     for file in sorted(os.listdir(folder)):
         if file.endswith(".py") and not file.startswith("_"):

@@ -64,7 +64,7 @@ def missing(noun: str, name: str, known: Collection[str], suggestion: str = "") 
 
 
 def alternatives(known: Collection[str], suggestion: str = "") -> str:
-    """Returns the end of a message about an unknown name: the suggestion, or else the first existing names."""
+    """Returns the end of a message about an unknown name: a suggested name, or else some names that exist."""
     if suggestion:
         return f', did you mean "{suggestion}"'
     if not known:

@@ -91,7 +91,7 @@ def scale(counts: Mapping[str, int], numerator: int, denominator: int = 1) -> Am
 
 
 def round_down(counts: Mapping[str, int], full_cores: bool = True) -> Amounts:
-    """Returns the amounts rounded down: cpu to cores, bytes to GiB; below one core or GiB to 100m and 64 MiB.
+    """Rounds amounts down: cpu to cores and bytes to GiB, but amounts below one core or GiB to 100m and 64 MiB.
 
     Args:
         full_cores: False to round cpu above one core to 100m too.
@@ -100,7 +100,7 @@ def round_down(counts: Mapping[str, int], full_cores: bool = True) -> Amounts:
 
 
 def total(several: Iterable[Mapping[str, int]]) -> Amounts:
-    """Returns the sum of several maps of amounts, with the resources in the order of their first appearance."""
+    """Adds up several maps of amounts. The resources keep the order in which they first appear."""
     sums: Amounts = {}
     for counts in several:
         for name, count in counts.items():
@@ -109,7 +109,7 @@ def total(several: Iterable[Mapping[str, int]]) -> Amounts:
 
 
 def smallest(several: Iterable[Amounts]) -> Amounts:
-    """Returns the minimum of several maps of amounts by resource. The maps must have the same resources."""
+    """Returns the smallest amount of each resource in several maps, which must have the same resources."""
     first, *others = several
     return {name: min([count, *(other[name] for other in others)]) for name, count in first.items()}
 

@@ -59,7 +59,7 @@ class Queue(Struct, frozen=True):
 
 
 class Choice(Struct):
-    """The flavors that Kueue chooses for the pods of one pod set."""
+    """The ResourceFlavors that Kueue chooses for the pods of one pod set, a group of equal pods in a workload."""
 
     flavors: dict[str, str] = field(default_factory=dict)
     """Flavors by resource; empty if Kueue refuses the pods, and for pods without requests."""

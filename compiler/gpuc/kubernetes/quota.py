@@ -15,7 +15,7 @@ Key = tuple[str, str]
 
 
 class Quota(Struct, frozen=True):
-    """The quota of a ClusterQueue or Cohort for one resource in one flavor."""
+    """The nominal quota and the limits of a ClusterQueue or Cohort, for one resource of one ResourceFlavor."""
 
     nominal: int
     borrow: int | None = None

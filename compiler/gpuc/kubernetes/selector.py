@@ -29,7 +29,7 @@ class Invalid(ValueError):
 
 
 class Domain(NamedTuple):
-    """The possible values of one label."""
+    """The values that a selector allows for one label."""
 
     absent: bool
     """Whether the label can be missing."""

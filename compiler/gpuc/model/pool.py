@@ -24,7 +24,7 @@ CILIUM_TAINT = Taint("node.cilium.io/agent-not-ready", "true", "NoExecute")
 
 
 class Pool(Struct, frozen=True, kw_only=True, dict=True):
-    """A node pool without GPUs, and the base class of GpuPool."""
+    """The model of a node pool. Pools without GPUs have this class; GpuPool is the subclass for pools with GPUs."""
 
     name: str
     path: Path
@@ -80,8 +80,8 @@ class Pool(Struct, frozen=True, kw_only=True, dict=True):
     def needs_ipc_lock(self) -> bool:
         """Whether pods need the capability IPC_LOCK to register memory for EFA.
 
-        The kernel compares the registered memory with RLIMIT_MEMLOCK, unless the process has IPC_LOCK. On AL2023, user
-        data removes the limit of containerd, and containers inherit the limits of containerd, except RLIMIT_NOFILE.
+        Without IPC_LOCK, the kernel compares the registered memory with the limit RLIMIT_MEMLOCK. On AL2023, user data
+        removes this limit of containerd, and containers inherit the limits of containerd, except RLIMIT_NOFILE.
 
         Source: torvalds/linux v6.12 drivers/infiniband/core/umem.c (ib_umem_get); awslabs/amazon-eks-ami v20260724
         nodeadm/internal/containerd/base-runtime-spec.json

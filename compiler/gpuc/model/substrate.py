@@ -1,4 +1,4 @@
-"""The class of the record that describes a substrate to the model. A substrate is a place where a cluster lives.
+"""The class Substrate, which describes a place where a cluster lives (such as EKS) to the model.
 
 Each folder of gpuc.substrates has a module substrate.py with the variable SUBSTRATE. gpuc finds these modules by name.
 """
@@ -19,7 +19,7 @@ from gpuc.spec.substrate import Sections, substrate_records
 
 
 class Nodes(NamedTuple):
-    """What the substrate decides about the nodes of a pool."""
+    """What the substrate, the place where a cluster lives, decides about the nodes of a pool."""
 
     image: Image
     """Who installs driver, container toolkit, device plugin and MIG layout."""
@@ -71,6 +71,6 @@ class Substrate(Struct, frozen=True, kw_only=True):
 
 
 def substrate_of(spec: Spec) -> Substrate:
-    """Returns the record of the substrate that the spec chooses."""
+    """Returns the description of the substrate that the spec chooses."""
     record: Substrate = substrate_records("substrate", "SUBSTRATE")[spec.cloud.substrate.name]
     return record

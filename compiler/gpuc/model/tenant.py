@@ -50,7 +50,7 @@ class NamespaceQuota(Struct, frozen=True):
 
 
 class Namespace(Struct, frozen=True, dict=True):
-    """A namespace of a tenant."""
+    """A namespace of a tenant, with its queues and quotas."""
 
     name: str
     path: Path
@@ -87,7 +87,7 @@ class Namespace(Struct, frozen=True, dict=True):
 
     @property
     def cluster_queues(self) -> tuple[ClusterQueue, ...]:
-        """The ClusterQueues of the namespace's queues."""
+        """The ClusterQueues of the queues in which the namespace may submit workloads."""
         return tuple(cluster_queue for queue in self.queues for cluster_queue in queue.cluster_queues)
 
 

@@ -77,7 +77,7 @@ class Output(Struct, frozen=True, dict=True):
 
     @cached_property
     def tenant_namespaces(self) -> frozenset[str]:
-        """The namespaces of tenants."""
+        """The names of the namespaces that have the label of a tenant."""
         return frozenset(name for name, labels in self.objects.namespaces.items() if TENANT_KEY in labels)
 
     @cached_property

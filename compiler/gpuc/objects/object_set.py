@@ -125,7 +125,7 @@ def grouped(elements: Iterable[T], key: Callable[[T], GroupKey]) -> dict[GroupKe
 
 
 def by_first(pairs_of_values: Iterable[tuple[GroupKey, T]]) -> dict[GroupKey, list[T]]:
-    """Groups pairs by their first value. The result maps each first value to its second values, in their order."""
+    """Groups pairs by their first value. The result maps each first value to the list of its second values."""
     return {key: [value for _, value in found] for key, found in grouped(pairs_of_values, itemgetter(0)).items()}
 
 

@@ -16,7 +16,7 @@ F = TypeVar("F", "FleetPolicies", "FleetCatalog")
 
 
 class Fleet:
-    """The policies and the catalog of a fleet.
+    """The policies and the catalog of a fleet, which are read when they are first used.
 
     Args:
         root: the folder that contains specs/.

@@ -26,7 +26,7 @@ class FleetPolicies(Struct, frozen=True):
 
     @property
     def policies(self) -> dict[str, Policy]:
-        """The policies by name, sorted."""
+        """The policies of the fleet by name, sorted."""
         return {name: entry.policy for name, entry in self.own.items()}
 
     def mark(self, finding: ObjectFinding) -> Mark | None:

@@ -59,7 +59,7 @@ class RenderSession:
         self._printer = self._printer or Printer.start()
 
     def send(self, name: str, artifacts: "Sequence[Artifact]", source: "Source") -> None:
-        """Sends the changed output files of a cluster to the printer.
+        """Sends the changed output files of a cluster to the printer, a Node.js process.
 
         All artifacts of an output file must be in the same call.
         """
@@ -138,7 +138,7 @@ class Renderer:
         self._waiting = cluster
 
     def finish(self) -> None:
-        """Renders the last cluster."""
+        """Renders the cluster of the last call of `add`."""
         if cluster := self._waiting:
             self._waiting = None
             output = self._session.output(cluster.name, cluster.source, cluster.removals)

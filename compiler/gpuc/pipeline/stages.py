@@ -42,7 +42,7 @@ NO_FILES = ManifestFiles()
 
 
 class CompiledSpec(Struct, frozen=True, eq=False, dict=True):
-    """The result of compiling a spec."""
+    """The result of compiling a spec: the model of the cluster, and the output before it is written."""
 
     source: Source
     cluster: Cluster

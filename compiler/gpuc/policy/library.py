@@ -1,4 +1,4 @@
-"""The policy library: admission policies for the pods and workloads of tenants, as data.
+"""The policy library: the admission policies that come with gpuc, for the pods and workloads of tenants.
 
 The folder `<name>/` of a policy contains policy.yaml, allowed.yaml and denied.yaml. The files allowed.yaml and
 denied.yaml contain examples: objects that the policy must allow or deny. The comment above an object is the name of the
@@ -9,7 +9,7 @@ example. policy.yaml has these keys:
     kinds           [{apiGroups, kinds}], which replace the kinds of the subject
     variables       CEL expressions by name, in order
     validations     [{expression, message | messageExpression}]
-    parameters      {name: {from: a fact of the model, schema: OpenAPI v3, structural}}
+    parameters      {name: {from: a value of the cluster, see facts.py, schema: OpenAPI v3, structural}}
     settings        OpenAPI v3 schemas of the keys that a spec can set under spec.policies.<name>
     sample          the parameters for the examples
     violations      [{example, podSecurity}]: examples of denied.yaml, by name, that violate this policy with all values
@@ -17,7 +17,7 @@ example. policy.yaml has these keys:
                     namespaces. podSecurity is baseline if the baseline level of Pod Security also denies the example
 
 Policies are in CEL only, not in Rego: if an expression fails, the API server refuses the request, and both the API
-server and gpuc can evaluate it. No policy reads other objects than that of the request, for which CEL is enough.
+server and gpuc can evaluate it. A policy reads only the object of the request and no other objects, so CEL is enough.
 
 The folders of the library are in policies/ of this repository. The Python package contains their content as
 library.json and examples.json, because an installed gpuc has no folder policies/, and because JSON is faster to read
@@ -95,7 +95,7 @@ class Policy(Struct, frozen=True):
         return any("request.userInfo" in expression for expression in expressions)
 
     def example_text(self, verdict: str) -> str:
-        """Returns the text of allowed.yaml or denied.yaml.
+        """Returns the text of the policy's file allowed.yaml or denied.yaml.
 
         Args:
             verdict: an element of VERDICTS.

@@ -76,7 +76,7 @@ Expression = Annotated[str, Field(min_length=1)]
 
 
 class Schema(SpecModel):
-    """A structural OpenAPI v3 schema, with the keys that parameters and settings need.
+    """A structural OpenAPI v3 schema for the value of a parameter or setting of a policy.
 
     Source: k8s.io/apiextensions-apiserver v0.35 pkg/apiserver/schema/validation.go,
     pkg/apis/apiextensions/validation/validation.go

@@ -101,7 +101,7 @@ class _Composer(Composer):
         super().__init__(events(text, is_fast), NODE_LIMIT, DEPTH_LIMIT)
 
     def document(self) -> Node | None:
-        """Returns the root node, or None if the document is empty or not a map."""
+        """Returns the root node of the document; None if the document is empty or is not a map."""
         next(self._events)
         if type(next(self._events)).__name__ == "StreamEndEvent":
             self._add(EMPTY, Mark(self._file, 1, 1), "the file is empty")

@@ -77,7 +77,7 @@ class Layers:
         self.order.append(file)
 
     def merged(self) -> Node:
-        """Returns the merged document. A value of a later file replaces the earlier value; maps are merged by key."""
+        """Returns the merged document. Maps are merged by key; other values of later files replace earlier ones."""
         top = self.order[-1]
         merged = Node(Mark(top, 1, 1), {})
         for file in self.order:

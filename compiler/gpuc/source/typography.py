@@ -35,7 +35,7 @@ def space_in_plain(text: str, mark: Mark, is_one_line: bool) -> Finding | None:
 
 
 def curly_quotes(text: str, mark: Mark) -> Finding | None:
-    """Returns a finding if typographic quotation marks are around a text without quotes, or at one end.
+    """Returns a finding if a text without YAML quotes begins or ends with a typographic quotation mark.
 
     A text with a quotation in it, such as `see “limits”`, has no finding.
     """

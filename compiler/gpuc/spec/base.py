@@ -1,4 +1,4 @@
-"""The base class of all spec models, and their shared scalar types."""
+"""The base class of all spec models, and types of values that many fields have, such as names."""
 
 import os
 import re

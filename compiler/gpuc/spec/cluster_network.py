@@ -1,4 +1,4 @@
-"""Facts about the network of the cluster. The spec declares them because gpuc has no access to the cluster."""
+"""The section `network` of a spec. Users declare the network there because gpuc has no access to the cluster."""
 
 import re
 from typing import Annotated, Literal
@@ -32,7 +32,7 @@ Cidrs = Annotated[list[Cidr], Field(min_length=1)]
 
 
 class ClusterNetwork(SpecModel):
-    """Facts about the network of the cluster: address ranges, and the program that enforces NetworkPolicies."""
+    """The network of the cluster: address ranges, and the program that enforces NetworkPolicies."""
 
     policy_engine: Literal["vpc-cni", "cilium", "cilium-on-vpc-cni", "calico", "none"] = "none"
     """The program that enforces NetworkPolicies, or none. gpuc does not install the program.

@@ -77,7 +77,7 @@ def is_model(kind: Any) -> bool:
 
 
 def fits(kind: Any, value: Any) -> bool:
-    """Returns whether a value is valid for a type."""
+    """Returns whether pydantic accepts a value for a type."""
     return not mistakes_of(kind, value)
 
 

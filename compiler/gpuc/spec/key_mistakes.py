@@ -1,4 +1,4 @@
-"""Findings about keys of a spec: unknown keys, missing keys, and keys without the form of a name."""
+"""Findings about keys of a spec: unknown keys, missing keys, and names with forbidden characters as keys."""
 
 from collections.abc import Iterator
 from typing import Any, Literal, get_args, get_origin

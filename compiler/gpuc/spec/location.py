@@ -15,7 +15,7 @@ _NO_DEFAULT = "default_factory_not_called"
 
 
 class Mistake(Struct, frozen=True):
-    """An error of Pydantic at a path of the spec."""
+    """An error that pydantic reports, with the path of the wrong value in the spec."""
 
     path: Path
     kind: str

@@ -229,7 +229,7 @@ class NcclProfile(SpecModel):
 
 
 class Nccl(SpecModel):
-    """Environment variables for NCCL."""
+    """Named sets of environment variables for NCCL, which namespaces select."""
 
     profiles: dict[Name, NcclProfile] = {}
     """Profiles by name. A namespace of a tenant selects a profile with `nccl`."""

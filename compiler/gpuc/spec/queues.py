@@ -1,4 +1,4 @@
-"""Queues: quota of node pools by tenant, borrowing and preemption."""
+"""Queues: which tenants get how much quota of the node pools, and what they can borrow and preempt."""
 
 from typing import Annotated, ClassVar, Literal, Self
 
@@ -77,7 +77,7 @@ class Preempt(SpecModel):
 
 
 class Queue(SpecModel):
-    """A ClusterQueue for the GPU pools of the quota, and a second ClusterQueue for the general pools of the quota."""
+    """A queue has a ClusterQueue for the node pools with GPUs and another ClusterQueue for the other node pools."""
 
     in_messages: ClassVar[str] = "{tenants: [research], quota: {train: {nodes: 4}}}"
 

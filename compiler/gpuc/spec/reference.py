@@ -24,7 +24,7 @@ EFFECTS = Path(__file__).parent / "effects.json"
 
 
 class Field(Struct, frozen=True):
-    """A field of the spec."""
+    """A field of the spec: its path, its type and its unit."""
 
     steps: Steps
     """The keys from the root of the file, for example spec, pools, *, nodes, max."""

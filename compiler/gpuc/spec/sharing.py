@@ -78,7 +78,7 @@ class Mps(SpecModel):
 
 
 class Sharing(Shorthand):
-    """How containers share a GPU: exclusive, mig, timeSlicing or mps."""
+    """How containers share a GPU. Exactly one of exclusive, mig, timeSlicing and mps."""
 
     short_for: ClassVar[str] = "exclusive"
 

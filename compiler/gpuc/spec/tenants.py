@@ -1,4 +1,4 @@
-"""Tenants: members and namespaces."""
+"""The section `tenants` of a spec: teams with their members, namespaces and network access."""
 
 import re
 from typing import Annotated, Any, ClassVar, Literal

@@ -1,4 +1,4 @@
-"""Renders output files as YAML with cdk8s, in a Node.js process that runs while Python continues.
+"""Renders output files as YAML with cdk8s, in a Node.js process that runs at the same time as Python.
 
 A compile calls `Printer.start()` first, so this module imports as little as possible.
 """

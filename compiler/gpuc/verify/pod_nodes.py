@@ -26,7 +26,7 @@ _MAX_NODES = 4
 
 
 class NodeGroup(Struct, frozen=True):
-    """Nodes with the same labels and taints."""
+    """Nodes that have the same labels and taints, for example the nodes of a node pool."""
 
     title: str
     mismatch: Callable[[Selector], Requirement | None]

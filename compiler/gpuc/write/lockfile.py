@@ -42,7 +42,7 @@ class Removals(Struct, frozen=True):
 
 
 class Lock(Struct, frozen=True):
-    """The content of a gpuc.lock."""
+    """The content of a gpuc.lock: versions, and the digests and origins of the output files of a cluster."""
 
     versions: Versions
     sha256: dict[str, str]

@@ -25,7 +25,7 @@ class TamperedError(Exception):
 
 
 class ConflictError(Exception):
-    """A file has neither the content from before the transaction nor the new content."""
+    """After an interrupted write, a file has neither its old content nor its new content."""
 
     def __init__(self, path: str) -> None:
         super().__init__(f"{path} was changed after a compile was interrupted")

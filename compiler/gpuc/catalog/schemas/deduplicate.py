@@ -25,7 +25,7 @@ class Deduplicator:
         """The subschemas with several uses, by name. Complete after the last call of `expanded`."""
 
     def add(self, schema: Schema, label: str) -> int:
-        """Adds a schema and returns its number. The label becomes the name of the schema in `definitions`."""
+        """Adds a schema, and returns the number for `expanded`. The label is the schema's name in `definitions`."""
         children: list[int] = []
 
         def numbered(part: Schema, name: str) -> Schema:

@@ -20,7 +20,7 @@ CONSTRAINT_WAVE = 5
 
 
 def policy_objects(cluster: Cluster) -> Iterator[Artifact]:
-    """Yields the Config, the ExpansionTemplates, and a ConstraintTemplate and constraints for each policy."""
+    """Yields Gatekeeper's Config and ExpansionTemplates, and a ConstraintTemplate and constraints for each policy."""
     yield _config(cluster)
     yield from _expansions(cluster)
     for policy in cluster.policies.values():

@@ -72,7 +72,7 @@ class Item(Struct, frozen=True):
 
 
 class Table(Struct, frozen=True):
-    """Rows with aligned columns. In Markdown, the first row has the headings."""
+    """A table with aligned columns. In Markdown, the first of the rows has the headings."""
 
     rows: Sequence[Sequence[Part]]
     gap: str = "  "

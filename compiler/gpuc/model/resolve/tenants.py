@@ -19,7 +19,7 @@ from gpuc.spec.tenants import Tenant as TenantSpec
 
 
 def resolve_profiles(spec: Spec) -> dict[str, Profile]:
-    """Returns the NCCL profiles by name."""
+    """Returns the NCCL profiles of the spec by name."""
     return {
         name: Profile(name, (*SPEC, "nccl", "profiles", name), profile_spec)
         for name, profile_spec in spec.nccl.profiles.items()

@@ -40,7 +40,7 @@ def wrong_type(subject: Subject) -> Findings:
 
 @check("VAL004")
 def null_field(subject: Subject) -> Findings:
-    """A chart renders an empty Helm value as a null in a custom resource."""
+    """A chart renders an empty Helm value as null in a custom resource."""
     for values in subject.values:
         reported = {error.path for other, error in subject.value_errors(*ErrorKind) if other is values}
         for path, message in null_fields(values.component, values.body):

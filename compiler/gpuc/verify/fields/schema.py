@@ -53,7 +53,7 @@ _problems: dict[str, tuple[Problem, ...]] = {}
 
 @CHECKS.finds(*RULES.values(), needs=Needs.OBJECTS, when=When.COMPILE)
 def fields(subject: Subject) -> Findings:
-    """Yields the findings about fields that the schema of the kind does not allow."""
+    """Yields findings about fields that the schema of an object's kind does not allow."""
     for manifest, error in sorted(subject.schema_errors, key=lambda row: RULES[row[1].kind].id):
         on_key = error.kind is ErrorKind.UNKNOWN
         yield ObjectFinding(RULES[error.kind], manifest, error.path, error.message, error.fix, on_key)

@@ -88,7 +88,7 @@ class Api:
                 return
 
     def write(self, method: str, path: str, body: str) -> Any:
-        """Creates or edits a comment and returns it."""
+        """Creates a comment on a pull request or edits it, and returns the comment as GitHub stores it."""
         return json.loads(self._send(method, f"{self._base}/{path}", json.dumps({"body": body}).encode()))
 
     def download(self, path: str, limit: int) -> bytes:
