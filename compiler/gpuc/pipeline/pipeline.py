@@ -69,9 +69,8 @@ def compile_specs(
 
     Args:
         root: the folder that contains specs/.
-        files: spec files relative to the root; None for all clusters. With None, the first of several CI jobs removes
-            the
-            output of clusters that have no spec.
+        files: spec files relative to the root; None for all clusters. Then the output of clusters without a spec is
+            removed, by the first of several CI jobs.
         into: the folder that contains out/ and clusters/.
         progress: a function that receives the name of each step when the step starts.
     """
