@@ -1,4 +1,4 @@
-"""Impacts on the IAM roles of pods."""
+"""Impacts of a change on the IAM roles of ServiceAccounts."""
 
 from collections.abc import Iterator
 

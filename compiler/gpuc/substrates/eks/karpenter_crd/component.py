@@ -1,4 +1,7 @@
-"""CRDs of Karpenter. Their own chart installs the CRDs before the controller, and keeps them without the controller."""
+"""The chart with the CRDs of Karpenter, a component of its own.
+
+Argo CD installs the CRDs before the controller, and the CRDs stay if the controller is removed.
+"""
 
 from gpuc.emit.component import CRD, Component
 from gpuc.emit.component_facts import READ, ChartLabels, nothing

@@ -1,4 +1,4 @@
-"""The AMIs of node pools."""
+"""Rules about the AMIs of node pools."""
 
 from gpuc.diagnostics.finding import Related
 from gpuc.model import Cluster, GpuPool, Pool

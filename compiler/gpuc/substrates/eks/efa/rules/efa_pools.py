@@ -1,4 +1,4 @@
-"""Node pools with EFA."""
+"""Rules about node pools with EFA."""
 
 from gpuc.diagnostics.finding import Path, Related, Severity
 from gpuc.model import Cluster, Namespace, Pool, Tenant

@@ -1,4 +1,7 @@
-"""NCCL profiles: their environment variables, and the namespaces that use them."""
+"""Rules about NCCL profiles: their environment variables, and the namespaces that use the profiles.
+
+An NCCL profile is a named set of environment variables in the section `nccl` of the spec.
+"""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -17,7 +20,7 @@ POD_INTERFACE = "eth0"
 
 
 def profile_variables(cluster: Cluster) -> Iterator[tuple[Path, str, str, str]]:
-    """Yields the path, the NCCL profile, the name and the value of every environment variable of an NCCL profile."""
+    """Yields every environment variable of an NCCL profile: the path in the spec, the profile, the name, the value."""
     for name, profile in cluster.spec.nccl.profiles.items():
         for variable, value in profile.env.items():
             yield ("spec", "nccl", "profiles", name, "env", variable), name, variable, value
