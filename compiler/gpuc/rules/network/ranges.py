@@ -1,4 +1,4 @@
-"""Address ranges in a spec that would break the isolation of tenants, or cut off pods."""
+"""Rules about address ranges in a spec that would break the isolation of tenants, or cut off pods."""
 
 from collections.abc import Iterable, Iterator
 from ipaddress import IPv4Address
@@ -31,7 +31,12 @@ def ingress_ranges(cluster: Cluster) -> Iterator[SpecRange]:
 
 
 def declared_ranges(cluster: Cluster, *keys: str) -> Iterator[SpecRange]:
-    """Yields the address ranges of keys of the section network; with endpointCidrs, also those of the substrate."""
+    """Yields the address ranges in some lists of the section `network`, each with its path in the spec.
+
+    Args:
+        keys: the names of the lists: podCidrs, endpointCidrs or apiServerCidrs. With endpointCidrs, the function also
+            yields the ranges of endpoints in the section of the substrate.
+    """
     lists = {
         "podCidrs": cluster.network.pod_cidrs,
         "endpointCidrs": cluster.network.endpoint_cidrs,
@@ -44,7 +49,7 @@ def declared_ranges(cluster: Cluster, *keys: str) -> Iterator[SpecRange]:
 
 
 def with_pods(cluster: Cluster, ranges: Iterable[SpecRange]) -> Iterator[tuple[Path, str, str, list[Related]]]:
-    """Yields each range that overlaps podCidrs: its path, its text, and the range of pods with its place."""
+    """Yields each range that overlaps podCidrs: its path, its text, the range of pods, and where this range is."""
     for path, text in ranges:
         given = ipv4_network(text)
         for place, pod_text in declared_ranges(cluster, "podCidrs"):
@@ -127,7 +132,7 @@ def range_among_services(cluster: Cluster) -> Findings:
 
 @rule("NET102")
 def endpoints_among_pods(cluster: Cluster) -> Findings:
-    """endpointCidrs, s3GatewayCidrs or apiServerCidrs contain addresses of pods."""
+    """`endpointCidrs`, `s3GatewayCidrs` or `apiServerCidrs` contain addresses of pods."""
     ranges = declared_ranges(cluster, "endpointCidrs", "apiServerCidrs")
     for path, text, pod_range, related in with_pods(cluster, ranges):
         message = f"{path[3]} {text} overlaps podCidrs {pod_range}; expected ranges without addresses of pods"
@@ -136,7 +141,7 @@ def endpoints_among_pods(cluster: Cluster) -> Findings:
 
 @rule("NET108", Severity.WARNING)
 def range_cut_by_internet(cluster: Cluster) -> Findings:
-    """A range contains addresses that the internet excludes; with the VPC CNI, these addresses stay closed."""
+    """A range contains addresses that gpuc excludes from the internet; with the VPC CNI, pods cannot reach them."""
     if cluster.network.policy_engine != "vpc-cni":
         return
     for tenant in cluster.tenants:

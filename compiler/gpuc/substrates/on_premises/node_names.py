@@ -66,7 +66,7 @@ def expanded(text: str) -> Iterator[str]:
 
 
 def all_names(texts: Iterable[str]) -> dict[str, int]:
-    """Returns the names in a list of names and ranges, each with the index of the first entry that contains the name."""
+    """Returns the names in a list of names and ranges, each with the index of the first entry that has the name."""
     found: dict[str, int] = {}
     for index, text in enumerate(texts):
         for name in expanded(text):
