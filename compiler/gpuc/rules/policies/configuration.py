@@ -104,7 +104,7 @@ COUNTING = ("gpu-quota", "queue-required", "owned-workloads", "gpu-queue", "pool
 
 @rule("POL103", Severity.WARNING)
 def uncounted_gpus(cluster: Cluster) -> Findings:
-    """A policy that limits pods to the quotas and node pools of their tenant does not have stage deny."""  # noqa: E501
+    """A policy that limits pods to the quotas and node pools of their tenant does not have stage deny."""
     # POL104 reports policy queue-required if Kueue counts pods.
     is_reported = bool(pod_frameworks() & set(cluster.frameworks))
     policies = [policy for policy in COUNTING if not (is_reported and policy == "queue-required")]
