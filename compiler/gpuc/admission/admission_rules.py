@@ -19,7 +19,7 @@ _EXEMPT = frozenset((
 
 
 def in_rules(resources: Any, review: Review) -> bool | None:
-    """Returns whether match resources include the request; None if gpuc cannot decide this.
+    """Returns whether a webhook or a policy with these match resources gets the request; None if gpuc cannot decide.
 
     Args:
         resources: a map with namespaceSelector, objectSelector, resourceRules, excludeResourceRules and matchPolicy,

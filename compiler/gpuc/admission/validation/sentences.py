@@ -40,7 +40,7 @@ _TERM = re.compile(r"(?:(no|some|empty) )?(?:(\w[\w ]*):)?(\S+)(?: (=|!=|>) (.+)
 
 
 def names_of(path: str) -> Names:
-    """Returns the names in a path with / between them."""
+    """Returns the names in a path such as root/kind."""
     return tuple(name.strip('"') for name in _NAME.findall(path))
 
 
@@ -49,18 +49,18 @@ def _target(owner: Field, names: Names) -> Field:
 
 
 def with_default(check: Check, default: Any, owner: Field, names: Names) -> Iterable[Problem]:
-    """Checks a field, which has a default if it is missing."""
+    """Runs a check on a field. If the field is missing, the check gets the default."""
     field = owner.at(*names)
     return check(field.reads(default) if field.value is None else field)
 
 
 def when(check: Check, holds: Condition, owner: Field, names: Names) -> Iterable[Problem]:
-    """Checks a field if a condition holds."""
+    """Runs a check on a field, but only if a condition holds."""
     return check(_target(owner, names)) if holds(owner, names) else ()
 
 
 def literal(word: str) -> Any:
-    """Returns the value of a word: none, JSON, or a text without quotes."""
+    """Returns the value that a word in a table means: None for "none", a JSON value, or else the word itself."""
     if word == "none":
         return None
     try:
@@ -70,7 +70,7 @@ def literal(word: str) -> Any:
 
 
 def condition(sentence: str) -> Condition:
-    """Returns the condition of a sentence."""
+    """Returns the function that evaluates a condition such as "some a and b = x|y"."""
     terms = [_term(term) for term in sentence.split(" and ")]
     return lambda owner, names: all(term(owner, names) for term in terms)
 
