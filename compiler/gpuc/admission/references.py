@@ -253,7 +253,7 @@ _ENV_FROM = (CONFIG_MAP, "configMapRef", "name"), (SECRET, "secretRef", "name")
 
 
 def named_objects(pod: PodPart) -> Iterator[tuple[str, str, Path]]:
-    """Yields the kind, the name and the path of every ConfigMap and Secret that a pod names and that is not optional."""
+    """Yields the kind, the name and the path of every ConfigMap and Secret that a pod names as not optional."""
     for number, volume in items(dig(pod.spec, "volumes")):
         path: Path = (*pod.path, "spec", "volumes", number)
         yield from _sources(volume, path, _VOLUMES)
