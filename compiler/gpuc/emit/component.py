@@ -309,20 +309,15 @@ def by_section(components: Iterable[Component]) -> list[Component]:
 
 
 def webhook_certificates(*kinds: Kind) -> tuple[Body, ...]:
-    """Returns entries of ignoreDifferences for the CA certificates that controllers write into their webhooks.
-
-    kinds: the group and kind of the webhook configurations.
-    """
+    """Returns entries of ignoreDifferences for the CA certificates that controllers write into their webhooks."""
     paths = [".webhooks[]?.clientConfig.caBundle"]
     return tuple({"group": group, "kind": kind, "jqPathExpressions": paths} for group, kind in kinds)
 
 
 def secured_metrics(**fields: Any) -> Body:
-    """Returns the endpoints of a ServiceMonitor for metrics that need a token.
+    """Returns the endpoints of a ServiceMonitor for metrics that need a token. `fields` are further fields.
 
     Prometheus authenticates with the token of its service account, and does not verify the self-signed certificate.
-
-    fields: further fields of the endpoint.
     """
     token = "/var/run/secrets/kubernetes.io/serviceaccount/token"
     secured = {"bearerTokenFile": token, "tlsConfig": {"insecureSkipVerify": True}}

@@ -1,7 +1,4 @@
-"""The parameters of the policies `exposure` and `exposure-annotations`: how clients may reach objects of a namespace.
-
-The section `exposed` of a namespace grants values, for example host names. gpuc knows the annotations of controllers.
-"""
+"""Parameters of the policies `exposure` and `exposure-annotations`: values that specs grant, and known annotations."""
 
 from collections.abc import Collection
 from typing import Any
@@ -32,9 +29,7 @@ def granted_values(namespace: Namespace) -> dict[str, list[str]]:
 
 
 def grants(namespace: Namespace, lists: Collection[str]) -> list[dict[str, Any]]:
-    """Returns the granted values of a namespace, one map for each list of `exposed`.
-
-    A host name with a wildcard is in `suffixes` of the map: ".example.com" for *.example.com.
+    """Returns the granted values of a namespace, a map for each of the lists. *.example.com is the suffix .example.com.
 
     Args:
         lists: the keys of `exposed` whose values are returned.
@@ -64,10 +59,7 @@ def granted_annotations(namespace: Namespace) -> list[dict[str, Any]]:
 
 
 def known_annotations(cluster: Cluster) -> list[dict[str, Any]]:
-    """Returns the annotations that every tenant may use, by the domain of the controller that reads them.
-
-    Some of these annotations may only have certain values, which `annotation_values` lists.
-    """
+    """Returns the annotations that every tenant may use, some only with certain values, by the controller's domain."""
     found, known = [], annotations(cluster.spec.cloud.substrate.folder)
     for domain, entries in grouped(known, lambda entry: entry.prefix).items():
         usable = [entry.key.removeprefix(domain) for entry in entries if entry.use != GRANTED]

@@ -116,9 +116,7 @@ def _pod(template: Template) -> Body:
 
 
 def grace_seconds(pool: Pool, every: int | None = None) -> int:
-    """Returns the grace period of pods in seconds: the time between two checkpoints, or 0 without checkpoints.
-
-    On spot capacity, the grace period is at most the time between an interruption notice and the end of the instance.
+    """Returns the grace period of pods: the time between two checkpoints, on spot capacity at most the notice.
 
     every: the seconds between two checkpoints; by default the value of the pool.
     """

@@ -47,10 +47,7 @@ class _Destination(Struct, frozen=True):
 
 
 def network_policies(cluster: Cluster, tenant: Tenant, namespace: Namespace, file: str) -> Iterator[Manifest]:
-    """Yields the network policies of a namespace.
-
-    The policy default-deny comes first. The CiliumNetworkPolicies for destinations come last.
-    """
+    """Yields the policies of a namespace: default-deny first, CiliumNetworkPolicies for destinations last."""
     deny = PolicyPart("default-deny", tenant.path, {}).manifest(file, namespace)
     yield replace(deny, annotations=protected(cluster, 1))
     destinations = list(_destinations(cluster, tenant))

@@ -1,7 +1,4 @@
-"""Classes for workload templates: what the pods of Jobs, Deployments and other kinds have in common.
-
-A workload template is an object that users copy and change to run their workloads on the nodes of a pool.
-"""
+"""Workload templates: objects that users copy to run workloads on a pool. This module has their common parts."""
 
 from pathlib import Path
 from typing import Literal
@@ -93,10 +90,7 @@ class Template(Struct, frozen=True):
 
     @property
     def scheduling(self) -> Body:
-        """The node selector and the tolerations of a pod.
-
-        With a queue, the pod has no tolerations, because Kueue adds the values of the ResourceFlavor.
-        """
+        """The node selector and the tolerations of a pod. With a queue, Kueue adds the tolerations later."""
         selector = {"nodeSelector": {POOL_LABEL: self.pool.name}}
         if not self.queue:
             taints, name = self.pool.taints, self.pool.priority_class if self.place.tenant else ""

@@ -141,14 +141,10 @@ def _portions(pool: Pool) -> dict[str, Amounts]:
 
 
 def node_requests(cluster: Cluster, available: Amounts, *, full_cores: bool) -> Amounts:
-    """Returns the requests of one pod that uses a complete node, MIG slice or GPU share.
+    """Returns the requests of a pod that uses a complete node, slice or share, whose resources are `available`.
 
-    The pod requests 95% of cpu and memory, half of the disk, and the huge pages that EFA needs. Memory is rounded down
-    to complete GiB. cpu is rounded down to complete cores, or for a slice or share to 100m, as the quota of the slice.
-
-    Args:
-        available: the resources of the node, slice or share.
-        full_cores: whether cpu is rounded down to complete cores.
+    These are 95% of cpu and memory, half of the disk, and the huge pages that EFA needs. cpu and memory are rounded
+    down to complete cores and GiB; cpu of a slice or share is rounded down to 100m, as its quota.
     """
     requests = available | scale({name: available[name] for name in (CPU, MEMORY)}, REQUEST_PERCENT, 100)
     unit = 1000 if full_cores else 100

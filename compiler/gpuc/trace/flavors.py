@@ -46,7 +46,7 @@ def choose(
 
     Args:
         requests: the requests of one pod.
-        used: the quota that earlier pod sets of the workload use, by flavor and resource. The function adds this pod set.
+        used: the quota of earlier pod sets of the workload, by flavor and resource. The function adds this pod set.
         usage: the quota that other workloads use.
     """
     groups = [Group(frozenset(group.covered), tuple(flavor.name for flavor in group.flavors)) for group in queue.groups]
@@ -84,10 +84,7 @@ def admit(
 def refusal_location(
     cluster: ClusterIndex, queue: Member, pods: PodSet, attempt: Attempt
 ) -> tuple[Manifest | None, Path]:
-    """Returns the object and the path because of which Kueue refuses a flavor for pods.
-
-    For a flavor that Kueue does not refuse, this is the path of the flavor in the ClusterQueue.
-    """
+    """Returns the object and the path because of which Kueue refuses a flavor, or the path of an accepted flavor."""
     in_queue = queue.flavors.get(attempt.flavor)
     path = in_queue.path if in_queue else GROUPS
     flavor = cluster.flavors.get(attempt.flavor)

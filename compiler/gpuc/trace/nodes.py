@@ -84,10 +84,7 @@ def pod_demand(pod: Any, count: int, requests: Amounts, flavors: Sequence[Resour
 
 
 def matching_pools(cluster: ClusterIndex, pods: PodDemand) -> tuple[list[MatchingPool], list[UnschedulableReason]]:
-    """Returns the node pools that accept the pods. If there is none, the second list has reasons.
-
-    The reasons are those of the node pools that accept the most requirements of the pods.
-    """
+    """Returns the node pools that accept the pods; if there is none, the reasons of the most similar node pools."""
     key = pods.terms, pods.tolerations
     if key not in cluster.pool_matches:
         cluster.pool_matches[key] = _matching_pools(cluster, pods)

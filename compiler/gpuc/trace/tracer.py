@@ -179,11 +179,7 @@ def _copies(
 
 
 def problem_steps(workload: Workload, *, is_refused: bool) -> Steps:
-    """Yields a failed check for each problem because of which a workload does not run as its user expects.
-
-    Args:
-        is_refused: whether to yield problems because of which the API server refuses the workload, or all others.
-    """
+    """Yields a failed check for each problem because of which a workload does not run as its user expects."""
     stage = Stage.API if is_refused else Stage.SUSPENDED
     for problem in (problem for problem in workload.problems if problem.is_refused == is_refused):
         yield Step(stage, "failed", problem.message, fix=problem.fix, field=problem.field)

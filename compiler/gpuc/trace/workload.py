@@ -141,10 +141,7 @@ def created_pods(objects: ObjectSet, workload: Workload) -> list[PodSet]:
 
 
 def queued_pods(objects: ObjectSet, workload: Workload) -> list[PodSet]:
-    """Returns the pod sets of a workload with the pod specs whose requests Kueue counts.
-
-    Kueue counts the requests of a Pod itself, and for other kinds the requests of the pod templates.
-    """
+    """Returns the pod sets with the pod specs whose requests Kueue counts: of a Pod, or else of the pod templates."""
     if workload.record.is_pod:
         return created_pods(objects, workload)
     spec = partial(queued_pod, objects, workload.namespace)

@@ -101,10 +101,7 @@ def alert(name: str, *labels: tuple[str, str], minutes: int = 0, severity: str =
 
 
 def fact(name: str, value: object = 1, **labels: str) -> Record:
-    """Returns a recording rule whose series has a constant value, for example the number of nodes in the spec.
-
-    The series does not have labels whose value is empty.
-    """
+    """Returns a recording rule with a constant value, for example from the spec. Empty labels are left out."""
     return Record(name, f"vector({value})", tuple((label, text) for label, text in labels.items() if text))
 
 

@@ -36,14 +36,11 @@ def metric_names(expression: str) -> Iterator[str]:
 
 
 def of_cluster(expression: str, label: str, cluster: str) -> str:
-    """Returns an expression that reads only the series of one cluster. Its result keeps the label with the name.
+    """Returns an expression that reads only the series of one cluster and keeps `label`, with the cluster's name.
 
     The function adds a matcher to each selector, and the label to each `by`. The operators `on`, `ignoring` and
     `without` do not change, because all series have the same value of the label. A side of an operator without the
     label, such as vector(1), still matches.
-
-    Args:
-        label: the label with the name of the cluster.
     """
     return _TOKEN.sub(_with(label, f'{label}="{cluster}"'), expression)
 

@@ -43,12 +43,7 @@ ObjectCheck = Check[ObjectSet, ObjectFinding]
 def check(
     *rules: Rule, needs: Needs = Needs.OBJECTS, kinds: tuple[str, ...] = EVERY_KIND
 ) -> Callable[[Callable[[ObjectSet], Findings]], ObjectCheck]:
-    """Returns a decorator that registers a function as the check of some rules.
-
-    Args:
-        needs: the objects that the check needs, for example those of a complete cluster.
-        kinds: the kinds of objects that the check reads, for example "Namespace" or "karpenter.sh/*".
-    """
+    """Returns a decorator that registers a function as the check of rules, with the objects and kinds that it reads."""
     return CHECKS.finds(*rules, needs=needs, when=When.LINT, kinds=kinds)
 
 

@@ -55,9 +55,7 @@ def imported_table(source: Source, api: str, kind: str) -> Table | None:
 
 
 def crd_findings(source: Source, manifests: Sequence[Manifest], unchecked: Counter[str]) -> Iterator[ObjectFinding]:
-    """Yields findings about objects that violate the schema or the CEL rules of their kind.
-
-    The function skips objects whose kind has no table.
+    """Yields findings about objects that violate the schema or CEL rules of their kind; none for kinds without a table.
 
     Args:
         source: the tables.

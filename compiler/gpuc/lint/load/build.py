@@ -114,11 +114,6 @@ class _Tree:
     def collect(self, folder: str, inputs: set[str], bases: set[str], above: tuple[str, ...]) -> None:
         """Adds the input files and the bases of a Kustomization, also of all Kustomizations that it uses.
 
-        Args:
-            inputs: the set to which the function adds the absolute paths of files.
-            bases: the set to which the function adds the folders of used Kustomizations.
-            above: the folders of the Kustomizations on the way to this Kustomization.
-
         Raises:
             _RefusedError: for an input that kustomize must not read, or cannot read.
         """

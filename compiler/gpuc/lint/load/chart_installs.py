@@ -110,11 +110,7 @@ class _Input:
         return self._files.get(os.path.abspath(os.path.join(os.path.dirname(file), name)))
 
     def siblings(self, file: str, start: str) -> list[MapDocument]:
-        """Returns the maps in all files of a folder whose names begin with `start`, sorted by name.
-
-        Args:
-            file: any file of the folder.
-        """
+        """Returns the maps in files of the folder of `file` whose names begin with `start`, sorted by name."""
         folder = os.path.dirname(os.path.abspath(file))
         return [
             self._files[path]

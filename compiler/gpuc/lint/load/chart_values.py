@@ -135,11 +135,7 @@ def check_values_files(files: Sequence[MapDocument], component: str, source_map:
 
 
 def check_document(source: ValuesSource, source_map: SourceMap) -> Iterator[Finding]:
-    """Yields findings about the configuration file of a controller, if gpuc has a schema for this kind of file.
-
-    Args:
-        source: the file, or the text in a ConfigMap.
-    """
+    """Yields findings about a controller's configuration, in a file or a ConfigMap, if gpuc has a schema for it."""
     syntax: list[Finding] = []
     data = _data(source, source_map, syntax)
     for row in load().documents:

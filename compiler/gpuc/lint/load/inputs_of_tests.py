@@ -25,14 +25,7 @@ _KUSTOMIZATION = re.compile(r"(^|/)kustomization\.ya?ml$")
 
 
 def tests_of(names: Sequence[str], root: str) -> dict[str, str]:
-    """Returns the files that are inputs of tests, or whose names say that they are wrong on purpose.
-
-    The value of each file is the folder with tests to which the file belongs.
-
-    Args:
-        names: the paths of files.
-        root: the folder that is linted.
-    """
+    """Returns the files that are inputs of tests or wrong on purpose, each with the folder of tests around it."""
     top, built = os.path.normpath(root), {os.path.dirname(name) for name in names if _KUSTOMIZATION.search(name)}
     known = {top: "", "": "", os.sep: ""}
 

@@ -1,7 +1,4 @@
-"""Finds the input files of Kustomizations, such as patches, and the objects that Kustomize generates.
-
-A Kustomization is a file kustomization.yaml.
-"""
+"""Finds the input files of Kustomizations, such as patches, and the objects that Kustomize generates."""
 
 import os
 import re
@@ -39,11 +36,7 @@ def is_patch(file: str) -> bool:
 
 
 def reached(kustomizations: list[MapDocument], keys: Sequence[str]) -> set[str]:
-    """Returns the absolute paths of all files and folders that some Kustomizations build.
-
-    Args:
-        keys: only Kustomizations with one of these keys count, for example because the keys change objects.
-    """
+    """Returns the absolute paths of all files and folders below Kustomizations that have one of the keys."""
     inputs: dict[str, list[str]] = {}
     todo: list[str] = []
     for file, _, data in kustomizations:
@@ -71,11 +64,7 @@ def builders(kustomizations: list[MapDocument]) -> dict[str, set[str]]:
 
 
 def roots(path: str, builders: dict[str, set[str]]) -> set[str]:
-    """Returns the folders of the outermost Kustomizations that build a file: no other Kustomization builds them.
-
-    Args:
-        builders: the result of `builders`.
-    """
+    """Returns the folders of the outermost Kustomizations that build a file: no other Kustomization builds them."""
     todo, seen = [path], {path}
     while todo:
         above = builders.get(todo.pop(), set()) - seen

@@ -171,9 +171,8 @@ class LoadedFiles(Struct):
     def worlds(self) -> "Iterator[LoadedFiles]":
         """Yields groups of files, each with the objects of one cluster.
 
-        If two builds of Kustomizations contain the same object, they are for different clusters, for example two
-        overlays of a base. The first group has all builds without such a conflict and all other files. Each further
-        build is a group.
+        Two builds of Kustomizations with a common object are for different clusters. The first group has all files and
+        builds without such a conflict; each further build is a group.
         """
         first, others = list(self.manifests), []
         seen: set[tuple[str, ...]] = set()
@@ -239,11 +238,7 @@ class LoadedFiles(Struct):
 
 
 def load_files(files: Iterable[str], source_map: SourceMap, build: bool = False) -> LoadedFiles:
-    """Loads files together, and adds their texts to a source map.
-
-    Args:
-        build: whether kustomize builds the Kustomizations among the files.
-    """
+    """Loads files together, and adds their texts to a source map. With `build`, kustomize builds Kustomizations."""
     loaded = LoadedFiles()
     for file in files:
         loaded.load(file, source_map)
@@ -313,11 +308,7 @@ def _decrypted_body(data: dict[str, Any]) -> Body:
 
 
 def objects_of(data: Any) -> Iterator[tuple[Path, Any]]:
-    """Yields the objects of a document, each with its path in the document.
-
-    The objects are the items of a List, which `kubectl get -o yaml` prints, or else the document itself with an empty
-    path.
-    """
+    """Yields the objects of a document with their paths: the items of a List, or else the document itself."""
     kind = data.get("kind") if isinstance(data, dict) else None
     if isinstance(kind, str) and kind.endswith("List") and isinstance(data.get("items"), list):
         for number, item in enumerate(data["items"]):

@@ -13,11 +13,7 @@ _PLACEHOLDER = re.compile(r"\{\{|\{%|%\{|\$\{(?!\w+\})|<%|%\w+%")
 
 
 def documents_of(text: str, file: str) -> YamlText:
-    """Returns the YAML documents of a text.
-
-    The function caches the result by the text without the first comment, because the files of the clusters of a fleet
-    often differ only in this comment.
-    """
+    """Returns the YAML documents of a text. The cache ignores a comment at the start, in which many files differ."""
     found = _parsed(text.partition("\n")[2] if text.startswith("#") else text)
     return read(text, file) if found.findings else found
 

@@ -31,12 +31,7 @@ def ingress_ranges(cluster: Cluster) -> Iterator[SpecRange]:
 
 
 def declared_ranges(cluster: Cluster, *keys: str) -> Iterator[SpecRange]:
-    """Yields the address ranges in some lists of the section `network`, each with its path in the spec.
-
-    Args:
-        keys: the names of the lists: podCidrs, endpointCidrs or apiServerCidrs. With endpointCidrs, the function also
-            yields the ranges of endpoints in the section of the substrate.
-    """
+    """Yields the ranges in lists such as podCidrs of the section `network`, and the endpoints of the substrate."""
     lists = {
         "podCidrs": cluster.network.pod_cidrs,
         "endpointCidrs": cluster.network.endpoint_cidrs,

@@ -31,11 +31,7 @@ def not_at_deny(cluster: Cluster, policies: Iterable[str]) -> dict[str, list[str
 
 
 def set_to_deny(key: str, policies: Sequence[str]) -> str:
-    """Returns the fix that gives policies the stage deny.
-
-    Args:
-        key: the key under `policies` that sets the stage now: the name of a policy, or "default".
-    """
+    """Returns the fix that gives policies the stage deny. `key` sets their stage now: a policy, or "default"."""
     if key == "default":
         return f"add {' and '.join(f'{policy}: deny' for policy in policies)} to policies"
     return f"set the stage of policy {key} to deny"

@@ -107,11 +107,7 @@ def unreachable_borrowing(cluster: Cluster) -> Findings:
 
 
 def borrowed_beyond_lent(member: Member, keys: Iterable[Key]) -> Iterator[Found]:
-    """Yields a finding for each borrowing limit that is larger than the quota that other queues lend.
-
-    Args:
-        keys: the flavors and resources whose borrowing limits are checked.
-    """
+    """Yields a finding for each borrowing limit, of the given keys, above the quota that other queues lend."""
     reported = set()
     for key in keys:
         limit, (path, manifest) = member.quotas[key].borrow, place(member, key, "borrowingLimit")

@@ -64,9 +64,7 @@ def exceeding_quotas(cluster: Cluster, *, is_possible: bool) -> Findings:
 
 
 def beyond(rows: Sequence[Counted], limit: int, of: str, owner_of_nodes: str, unit: Unit) -> Found:
-    """Returns the finding about quotas whose sum exceeds a limit.
-
-    The finding is at the first quota with which the sum exceeds the limit.
+    """Returns the finding about quotas whose sum exceeds a limit, at the first quota with which the sum exceeds it.
 
     Args:
         of: what the quotas are for, for example "node pool train".
@@ -157,10 +155,5 @@ def capacity_without_queue(cluster: Cluster) -> Findings:
 
 
 def without_quota(owners: str, what: str) -> str:
-    """Returns the message that no queue or namespace has quota for some nodes of a pool.
-
-    Args:
-        owners: "queue" or "namespace".
-        what: the nodes without quota, for example "2 of 8 GPUs of node pool train".
-    """
+    """Returns the message "no queue has quota for ...", for example about 2 of 8 GPUs of a node pool."""
     return f"no {owners} has quota for {what}"

@@ -38,10 +38,7 @@ class CountedQuota(Struct, frozen=True):
 
 
 def counted_resources(pool: Pool) -> tuple[str, ...]:
-    """Returns the resources of a pool whose quota a user writes in the spec: GPUs and slices, or else cpu.
-
-    gpuc computes the quotas of all other resources.
-    """
+    """Returns the resources of a pool whose quota users write: GPUs or slices, or else cpu. gpuc computes the rest."""
     return pool.gpu_resource_names or (CPU,)
 
 
@@ -116,12 +113,7 @@ def counted_keys(member: Member) -> Iterator[Key]:
 
 
 def place(member: Member, key: Key, field: str) -> Place:
-    """Returns where a number of a ClusterQueue or Cohort is written: its path, and its object or None for the spec.
-
-    Args:
-        key: the flavor and the resource.
-        field: nominalQuota, borrowingLimit or lendingLimit.
-    """
+    """Returns the path and the object of the field nominalQuota, borrowingLimit or lendingLimit for a flavor."""
     if (pool_quota := member.pool_quotas.get(key[0])) is None:
         return (*member.path(key), field), member.manifest
     if field in _IN_SPEC:

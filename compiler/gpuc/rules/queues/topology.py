@@ -45,9 +45,5 @@ def topology_without_static_nodes(pool: Pool) -> Findings:
 
 
 def not_static(pool: str, expected: str) -> str:
-    """Returns the message that a node pool has a topology but is not static.
-
-    Args:
-        expected: what the user has to write instead.
-    """
+    """Returns the message that a node pool has a topology but is not static; `expected` is the correct value."""
     return f"{pool} has a topology, but is not static; expected {expected}"

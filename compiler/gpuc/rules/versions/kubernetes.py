@@ -25,11 +25,8 @@ def published_form(cluster: Cluster, name: str) -> str:
 def incompatible_components(cluster: Cluster, *, certain: bool) -> Findings:
     """Yields findings for components that do not support the cluster's Kubernetes version.
 
-    gpuc has schemas of some Kubernetes versions. For other versions, the function yields nothing, because another rule
-    reports the version.
-
-    Args:
-        certain: whether to use the facts of the catalog with high confidence; otherwise those with low confidence.
+    gpuc has schemas of some Kubernetes versions; another rule reports a version without schemas. With `certain`, the
+    function uses only facts of the catalog with high confidence; otherwise only those with low confidence.
     """
     cluster_version, kubernetes = cluster.spec.kubernetes, ("spec", "kubernetes")
     if cluster_version not in builtin_versions():

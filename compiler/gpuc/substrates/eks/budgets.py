@@ -1,6 +1,4 @@
-"""The disruption budgets of a Karpenter NodePool, which limit how many nodes Karpenter disrupts at the same time.
-
-A budget can apply to some reasons of a disruption only, and can have a schedule.
+"""The disruption budgets of a NodePool: how many nodes Karpenter disrupts at the same time, by reason and schedule.
 
 Source: kubernetes-sigs/karpenter v1.14.1 pkg/apis/v1/nodepool.go (GetAllowedDisruptionsByReason,
 GetAllowedDisruptions, IsActive)

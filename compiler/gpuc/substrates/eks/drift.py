@@ -55,10 +55,7 @@ _TAINTS = {"taints": "taint", "startupTaints": "startup taint"}
 
 
 def field_words(change: Change, pair: Pair, field: FieldChange) -> str:
-    """Returns a text about a changed field of a NodePool or an EC2NodeClass, for example "AMI family AL2023 -> Custom".
-
-    The text contains the values only if they are short.
-    """
+    """Returns a text about a changed field of a Karpenter object, for example "AMI family AL2023 -> Custom"."""
     steps = [step for step in field.path if step not in ("spec", "template", "metadata")]
     name, last = (str(steps[0]), str(steps[-1])) if steps else ("template", "template")
     if name in _TAINTS:

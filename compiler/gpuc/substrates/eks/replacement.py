@@ -119,10 +119,7 @@ def protected_pods_end(pool: NodePool) -> str:
 
 
 def grace_words(pair: PoolPair, change: Change) -> str:
-    """Returns a sentence: how long running pods keep a drifted node.
-
-    A running node keeps the grace period that its NodePool had when the node started.
-    """
+    """Returns a sentence: how long running pods keep a drifted node, whose grace period does not change any more."""
     pool = pool_of(change.after.cluster, pair.element)
     if pair.old and pair.old.grace:
         end = "all its pods end, also those with karpenter.sh/do-not-disrupt"

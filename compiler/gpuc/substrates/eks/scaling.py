@@ -144,11 +144,10 @@ class EksScaling(Struct, frozen=True, kw_only=True):
 
     @property
     def registered(self) -> tuple[str, str]:
-        """The name of a step in the GPU gate, and the condition that the step waits for with `kubectl wait`.
+        """The name of a step in the GPU gate, a DaemonSet on new GPU nodes, and the condition for which the step waits.
 
-        The GPU gate is a DaemonSet that holds new GPU nodes back until they are ready. The step waits until Karpenter
-        has registered the node. Karpenter then writes all labels and startup taints of the NodePool again, and removes
-        its own taint.
+        When Karpenter has registered the node, Karpenter writes all labels and startup taints of the NodePool again,
+        and removes its own taint.
 
         Source: kubernetes-sigs/karpenter v1.14.1 pkg/controllers/nodeclaim/lifecycle/registration.go (syncNode)
         """
@@ -160,10 +159,7 @@ class EksScaling(Struct, frozen=True, kw_only=True):
         return {ZONE: self.zones, CAPACITY_TYPE: tuple(self.spec.purchase)}
 
     def bought(self, nodes: int) -> Iterator[tuple[int, tuple[Purchase, ...]]]:
-        """Yields how many of some nodes have which purchase options. Karpenter prefers reserved nodes.
-
-        Example: (2, ("reserved",)), (6, ("spot", "on-demand"))
-        """
+        """Yields numbers of nodes by purchase option: (2, ("reserved",)), then (6, ("spot", "on-demand"))."""
         rest = nodes
         if "reserved" in self.spec.purchase:
             reserved = min(nodes, self.reserved_instances or nodes)
@@ -185,10 +181,7 @@ class EksScaling(Struct, frozen=True, kw_only=True):
 
     @property
     def pins_cpus(self) -> bool:
-        """Whether the kubelet gives containers cores of their own beside their GPUs.
-
-        This is true for training pools whose GPUs are neither partitioned nor shared.
-        """
+        """Whether the kubelet gives containers exclusive cores near GPUs: in training pools with exclusive GPUs."""
         return self.pool.purpose == "training" and self.pool.sharing is not None and bool(self.pool.sharing.exclusive)
 
     @property

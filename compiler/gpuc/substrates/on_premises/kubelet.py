@@ -61,10 +61,7 @@ def settings(cluster: Cluster, pool: Pool) -> Settings:
 
 
 def pins_cpus(pool: Pool) -> bool:
-    """Returns whether the kubelet gives containers cores of their own beside their GPUs.
-
-    This is true for training pools whose GPUs are neither partitioned nor shared.
-    """
+    """Returns whether the kubelet gives containers exclusive cores: for training pools with exclusive GPUs."""
     sharing = pool.spec.sharing
     return pool.spec.purpose == "training" and sharing is not None and bool(sharing.exclusive)
 

@@ -145,10 +145,7 @@ def _labels(manifest: Manifest, path: Path, labels: Any) -> Findings:
 
 @check(TWO_AUTOSCALERS, kinds=("autoscaling/*", "keda.sh/*", "argoproj.io/*"))
 def autoscalers(objects: ObjectSet) -> Findings:
-    """Yields a finding for each autoscaler of a workload after the first autoscaler.
-
-    Several autoscalers in files that no Application syncs are alternatives, so they have no finding.
-    """
+    """Yields a finding for each further autoscaler of a workload, without alternatives that no Application syncs."""
     delivered, first = objects.once(Index).delivery.delivered, dict[tuple[object, ...], Manifest]()
     for scaler in (*objects.of(*HPA), *objects.of(*KEDA)):
         folder = dirname(scaler.file)

@@ -17,10 +17,7 @@ check(dns_egress.NO_DNS)(dns_egress.findings)
 
 @check(group_of_two_tenants.rule, kinds=("Namespace", f"{RBAC}/*"))
 def shared_members(objects: ObjectSet) -> Findings:
-    """Yields a finding for each RoleBinding of a user or group that is a member of several tenants.
-
-    The check runs only if the input has all objects of a cluster.
-    """
+    """Yields findings about RoleBindings of users and groups that belong to several tenants, in complete input."""
     tenancy = labelled_tenancy(objects)
     if objects.is_complete and tenancy.tenants:
         places = {

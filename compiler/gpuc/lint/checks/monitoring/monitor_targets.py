@@ -107,10 +107,7 @@ class _Targets(Struct, frozen=True, dict=True):
         )
 
     def has(self, namespace: str, kind: str) -> bool:
-        """Returns whether a namespace has objects in the input that a kind of monitor can select.
-
-        For these objects, the check in selectors.py compares the labels.
-        """
+        """Returns whether a namespace in the input has objects that a kind of monitor can select, whatever their labels."""
         known = self._labels_in_input[kind]
         return namespace in known or (namespace == "default" and "" in known)
 
@@ -185,10 +182,7 @@ class InstalledCharts:
         return [name for name, charts in self._charts.items() if not known_labels().keys().isdisjoint(charts)]
 
     def labels(self, namespace: str, kind: str) -> list[Labels]:
-        """Returns the labels that a kind of monitor can select in a namespace: one item for each chart.
-
-        The result has no item for a chart whose labels gpuc does not know.
-        """
+        """Returns the known labels of the charts in a namespace, of the objects that a kind of monitor can select."""
         return [known_labels()[chart][1].of(kind) for chart in self.names(namespace) if chart in known_labels()]
 
     def are_known(self, namespace: str) -> bool:

@@ -106,10 +106,7 @@ def _of_gpus(queue: Member, flavor: str, quotas: dict[str, Quota], gpus: int, ty
 
 @check(BORROWED_GPUS_WITHOUT_CPU, FLAVOR_WITHOUT_CPU, kinds=QUEUES_AND_POOLS)
 def unbalanced_quota(objects: ObjectSet) -> Findings:
-    """Yields findings about flavors that have quota for only some of the resources that a pod needs.
-
-    A resource that the ClusterQueue can borrow counts as a resource with quota.
-    """
+    """Yields findings about flavors with quota (own or borrowed) for only some of the resources that a pod needs."""
     pools = objects.once(FlavorCapacity)
     for queue in (queue for tree in objects.once(from_objects).trees for queue in tree.queues):
         reachable = {resource for flavor, resource in queue.quotas if queue.capacity((flavor, resource)) > 0}

@@ -222,20 +222,13 @@ class NamespaceQuota(NamedTuple):
     provided: Mapping[str, int]
 
     def outside(self, resource: str) -> Fraction:
-        """Returns the amount of a resource that the ResourceQuota allows in addition to the amount of Kueue.
-
-        The result is 0 if the ResourceQuota does not count the resource.
-        """
+        """Returns how much more of a resource the ResourceQuota allows than Kueue provides; 0 if it is not counted."""
         if resource not in self.hard:
             return Fraction(0)
         return max(self.hard[resource][0] - self.provided.get(resource, 0), Fraction(0))
 
     def pools(self, unqueued: list[Pool]) -> list[Pool]:
-        """Returns the pools in `unqueued` with a GPU resource that the namespace may request without Kueue.
-
-        Args:
-            unqueued: the pools that no ResourceFlavor selects.
-        """
+        """Returns the pools, among pools outside of Kueue, whose GPUs the ResourceQuota allows."""
         return [pool for pool in unqueued if any(self.outside(resource) >= 1 for resource in pool.gpus)]
 
 
@@ -244,13 +237,10 @@ _Group = tuple[dict[str, Pool], list[NamespaceQuota]]
 
 
 def outside_kueue(quotas: list[NamespaceQuota], unqueued: list[Pool]) -> Findings:
-    """Yields findings about ResourceQuotas for the GPUs of node pools that no ResourceFlavor selects.
+    """Yields findings about ResourceQuotas for GPUs of `unqueued`, the node pools that no ResourceFlavor selects.
 
-    The function compares sums of ResourceQuotas with the capacity only for node pools that gpuc emitted. In other
-    clusters, ResourceQuotas may intentionally allow more than the nodes have.
-
-    Args:
-        unqueued: the node pools that no ResourceFlavor selects.
+    Sums are compared with the capacity only for node pools of gpuc. In other clusters, ResourceQuotas may intentionally
+    allow more than the nodes have.
     """
     for quota in quotas:
         yield from _counted_twice(quota, unqueued)

@@ -177,10 +177,7 @@ def _values(source: Source, delivery: Delivery, objects: ObjectSet) -> Findings:
 
 
 def missing_charts(index: Index, delivery: Delivery) -> Findings:
-    """Yields findings about charts that objects need but no Application installs.
-
-    If Applications install no charts at all, the function yields nothing.
-    """
+    """Yields findings about charts that objects need but no Application installs, if Applications install any chart."""
     if not delivery.charts:
         return
     definitions = dict(_charts_of_definitions())

@@ -41,10 +41,7 @@ _SLICES = {1: 1, 2: 2, 3: 4, 4: 4, 7: 8}
 
 
 class Configurations(NamedTuple):
-    """The named configurations of one program of the GPU Operator: of the device plugin, or of the MIG manager.
-
-    A node label selects the configuration of each node.
-    """
+    """The named configurations of a program of the GPU Operator, one of which a node label selects for each node."""
 
     part: str
     source: str
@@ -107,10 +104,7 @@ def _without_policy(index: Index) -> Findings:
 
 
 def operators(index: Index) -> Iterator[tuple[Any, Manifest | None]]:
-    """Yields the settings of every GPU Operator, each with its ClusterPolicy.
-
-    The ClusterPolicy is None if the settings are Helm values, from which the chart creates the ClusterPolicy.
-    """
+    """Yields the settings of every GPU Operator, with its ClusterPolicy; None for settings in Helm values."""
     yield from ((dig(policy.body, "spec"), policy) for policy in index.tree.of("nvidia.com", "ClusterPolicy"))
     if (values := policy_values(index.tree)) is not None:
         yield values, None

@@ -44,10 +44,7 @@ _NOT_TOGETHER = "node pools set each of these labels, but no node pool sets all 
 
 @check(FLAVOR_WITHOUT_NODES, PODS_WITHOUT_NODES, MISSPELT_LEVEL)
 def findings(objects: ObjectSet) -> Findings:
-    """Yields findings about node labels that topologies, flavors and pods use, but that no node has.
-
-    The labels of flavors and pods are only checked if the input has node pools.
-    """
+    """Yields findings about node labels that topologies, flavors or pods use, but that no node of the input has."""
     index = objects.once(Index)
     yield from _levels(index)
     if not index.nodes.pools:

@@ -109,11 +109,7 @@ class Sharing(NamedTuple):
     """The MIG layout of the MIG manager: groups of GPUs and their MIG devices; None if unknown."""
 
     def limit(self, resource: str, gpus: int) -> tuple[int, bool] | None:
-        """Returns the maximum amount of a resource on a node, and whether the amount is exact; None if it is unknown.
-
-        Args:
-            gpus: the number of GPUs of the node.
-        """
+        """Returns the maximum of a resource on a node with `gpus` GPUs, and whether it is exact; None if unknown."""
         base = resource.removesuffix(SHARED)
         times = self.replicas.get(base, 1)
         if (base in self.replicas and self.renames) is not (base != resource):

@@ -90,12 +90,7 @@ def names(selection: Subnets | SecurityGroups) -> list[str]:
 
 
 def selector(selected: Subnets | SecurityGroups, option: str) -> str:
-    """Returns the arguments with which the aws command selects the same subnets or security groups as the spec.
-
-    Args:
-        selected: the ids or tags in the spec.
-        option: the option of the command that takes ids, for example "--group-ids".
-    """
+    """Returns options of the aws command for the subnets or security groups: `option` for ids, --filters for tags."""
     if selected.ids:
         return f"{option} {' '.join(selected.ids)}"
     filters = (f"Name=tag:{key},Values={value}" for key, value in (selected.tags or {}).items())

@@ -1,7 +1,4 @@
-"""The chart with the CRDs of Karpenter, a component of its own.
-
-Argo CD installs the CRDs before the controller, and the CRDs stay if the controller is removed.
-"""
+"""The CRDs of Karpenter as a component of their own: they stay in the cluster when the controller is removed."""
 
 from gpuc.emit.component import CRD, Component
 from gpuc.emit.component_facts import READ, ChartLabels, nothing

@@ -1,7 +1,4 @@
-"""Rules about NCCL profiles: their environment variables, and the namespaces that use the profiles.
-
-An NCCL profile is a named set of environment variables in the section `nccl` of the spec.
-"""
+"""Rules about NCCL profiles, which are sets of environment variables in the spec, and the namespaces with profiles."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
