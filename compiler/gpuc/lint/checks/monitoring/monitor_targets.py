@@ -107,7 +107,7 @@ class _Targets(Struct, frozen=True, dict=True):
         )
 
     def has(self, namespace: str, kind: str) -> bool:
-        """Returns whether a namespace in the input has objects that a kind of monitor can select, whatever their labels."""
+        """Returns whether the input has objects in a namespace that a kind of monitor can select by some label."""
         known = self._labels_in_input[kind]
         return namespace in known or (namespace == "default" and "" in known)
 
