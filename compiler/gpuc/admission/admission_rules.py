@@ -1,4 +1,4 @@
-"""Decides whether a webhook or a policy of the API server receives a request: resource rules and selectors.
+"""Decides whether a webhook or an admission policy receives a request, from its resource rules and selectors.
 
 Source: k8s.io/apiserver v0.35.4 pkg/admission/plugin/policy/matching/matching.go,
 pkg/admission/plugin/webhook/predicates/rules/rules.go, namespace/matcher.go and object/matcher.go

@@ -62,7 +62,7 @@ class _Constraint(NamedTuple):
 
 
 class Gatekeeper:
-    """The constraints and mutators of an object set."""
+    """Gatekeeper with the constraints and mutators in an object set."""
 
     def __init__(self, objects: ObjectSet) -> None:
         self._objects = objects

@@ -65,7 +65,7 @@ class NativePolicies:
                 yield Decision("unknown", f"policy {policy.manifest.name}", message, policy.manifest, _SPEC)
 
     def decide(self, review: Review) -> Iterator[Decision]:
-        """Yields a decision for each binding of a ValidatingAdmissionPolicy that applies to an object."""
+        """Yields a decision for each ValidatingAdmissionPolicyBinding that applies to an object."""
         for policy in self._of("ValidatingAdmissionPolicy"):
             included = in_rules(dig(policy.spec, "matchConstraints"), review)
             for binding in policy.bindings if included is not False else ():
@@ -167,11 +167,11 @@ class Policies:
         self._other = OtherPolicies(objects)
 
     def decide(self, request: Request) -> Iterator[Decision]:
-        """Yields one decision for each policy that applies to a request, in the order of the API server.
+        """Yields the decisions of all policies that apply to a request, in the order of the API server.
 
-        The API server first changes the object, then evaluates its own policies, and then calls webhooks. A workload
-        can have several decisions of a constraint: one about the workload, and one about the pods that Gatekeeper
-        expands from the workload.
+        The API server first changes the object, then evaluates its own policies, and then calls webhooks. A Gatekeeper
+        constraint can have two decisions about a workload: about the workload itself, and about the pods that it will
+        create.
         """
         review = self._reviews.of(request)
         yield from self._native.mutations(review)

@@ -40,7 +40,7 @@ class PolicyExamples:
         self._expansions = Expansions(objects)
 
     def verdict(self, document: Body) -> Verdict | None:
-        """Returns the decision about an example; None if the policy checks neither the object nor its pods.
+        """Returns the policy's decision about an example; None if the policy checks neither the object nor its pods.
 
         Args:
             document: the example; an object has a kind and metadata, an AdmissionReview has request.object.

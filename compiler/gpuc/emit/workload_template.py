@@ -52,7 +52,7 @@ class Template(Struct, frozen=True):
 
     @property
     def is_gang(self) -> bool:
-        """Whether the pods communicate over EFA."""
+        """Whether the pods are a gang, which communicates over EFA."""
         return self.pool.has_efa and GPU in self.resources
 
     @property
@@ -124,7 +124,7 @@ class Template(Struct, frozen=True):
 
     @property
     def volumes(self) -> Body:
-        """The volume with shared memory for data loaders and NCCL. It counts as memory of the container."""
+        """The volume with shared memory for data loaders and NCCL. The volume counts as memory of the container."""
         if not self.has_shm_volume:
             return {}
         size = min(64 * GIB, self.resources[MEMORY] // 4 // MIB * MIB)

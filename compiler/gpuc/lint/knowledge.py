@@ -185,7 +185,7 @@ class Knowledge(Struct, dict=True):
         return "objects that Kustomizations build; lint the output of `kubectl kustomize`" if is_built else ""
 
     def is_whole(self, manifest: Manifest) -> bool:
-        """Returns whether the input has all objects to which an object can refer."""
+        """Returns whether the input contains every object to which the given object can refer."""
         is_live = (manifest.file, *manifest.origin[:1]) in self.files.live
         return self.is_complete or is_live or self._is_compiled(manifest.file)
 

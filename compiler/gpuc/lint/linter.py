@@ -107,7 +107,7 @@ class Linter(Struct):
             self.unchecked.accepted += accepted
 
     def lint_all(self, paths: Sequence[str]) -> None:
-        """Lints paths one after another, or on all cores if there are many. The results have the same order.
+        """Lints paths one after another, or on all cores if there are many paths. The order of the results is the same.
 
         Raises:
             UsageError: when a path has no YAML or JSON file.

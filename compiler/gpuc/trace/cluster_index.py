@@ -45,7 +45,7 @@ class ClusterIndex:
 
     @cached_property
     def queues(self) -> Queues:
-        """The ClusterQueues and Cohorts."""
+        """The ClusterQueues and Cohorts of the objects."""
         return from_objects(self.objects)
 
     @property
@@ -87,7 +87,7 @@ def _installed_accounts(objects: ObjectSet) -> dict[str, str]:
 
 
 class Room:
-    """The resources that the nodes of a pool have for pods, by instance type, without those of DaemonSets."""
+    """The resources that the nodes of a pool have for pods, by instance type, after the requests of DaemonSets."""
 
     def __init__(self, pool: Pool, cluster: ClusterIndex) -> None:
         self._pool = pool

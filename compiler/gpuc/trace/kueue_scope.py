@@ -88,7 +88,7 @@ def has_elastic_jobs(cluster: ClusterIndex) -> bool:
 
 
 def why_gated(cluster: ClusterIndex, workload: Workload) -> tuple[str, str]:
-    """Returns the reason why Kueue never admits the plain pods of a workload, and a fix; otherwise empty strings.
+    """Returns the reason why Kueue's scheduling gate holds the pods of a workload forever, and a fix; otherwise empty.
 
     Kueue's integration of pods gates all pods with a queue name. With manageJobsWithoutQueueName, Kueue also gates the
     pods without a queue name, and never removes the gates.

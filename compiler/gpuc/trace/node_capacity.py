@@ -106,7 +106,7 @@ def _shortage(cluster: ClusterIndex, found: list[MatchingPool], demand: PodDeman
 
 
 def unknown_resources_message(cluster: ClusterIndex, found: list[MatchingPool], requests: Amounts) -> str:
-    """Returns a message about requested resources whose capacity the input does not show; empty without them."""
+    """Returns a message about requested resources whose capacity the input does not show; otherwise empty."""
     if cluster.objects.is_complete or not found or any(not match.pool.is_static for match in found):
         return ""
     known = {name for match in found for instance in match.types for name in match.room.of(instance)}

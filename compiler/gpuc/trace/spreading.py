@@ -73,7 +73,7 @@ class _Rule(NamedTuple):
         return Spread(unknown=f"the trace does not evaluate {self.name} of the pods: {reason}")
 
     def refuses(self, count: int, most: int, why: str, fix: str = "") -> Spread:
-        """Returns a result that refuses pods if there are more than `most`, or else a result without a refusal."""
+        """Returns that only `most` pods are allowed, if there are more; otherwise a result without a refusal."""
         if count <= most:
             return Spread()
         message = f"{self.name} over {self.key} allows at most {most} of {count} pods: {why}"

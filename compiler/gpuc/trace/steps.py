@@ -96,7 +96,7 @@ def failed_if(is_sure: bool) -> Judgement:
 
 
 def all_failures(steps: Iterable[Step]) -> list[Step]:
-    """Returns failed checks of one stage, marked so that the trace shows all of them and not only the first."""
+    """Returns failed checks of one stage, marked so that the trace shows all these checks and not only the first."""
     failed = list(steps)
     return [*(step._replace(has_next=True) for step in failed[:-1]), *failed[-1:]]
 

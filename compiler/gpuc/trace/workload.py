@@ -43,7 +43,7 @@ class PodSet(Struct, frozen=True):
 
     @property
     def seen_by_kueue(self) -> "PodSet":
-        """The pod set with the pods and the number that Kueue counts, which can differ from those that run."""
+        """The pods of the set, and their number, as Kueue counts them; this can differ from the pods that run."""
         return replace(self, pod=self.queued[0], count=self.queued[1]) if self.queued else self
 
     @property

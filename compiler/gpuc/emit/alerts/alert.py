@@ -60,7 +60,7 @@ class Alert(_Rule, frozen=True):
 
 
 class Record(_Rule, frozen=True):
-    """A recording rule: the name, the labels and the expression of a series that Prometheus computes."""
+    """A recording rule of Prometheus: the name, the labels and the expression of a recorded series."""
 
     labels: tuple[tuple[str, str], ...] = ()
 

@@ -34,7 +34,7 @@ def namespaces_with_pods(cluster: Cluster) -> list[str]:
 
 
 def host_names_of(cluster: Cluster) -> list[str]:
-    """Returns the host names that tenants may connect to. gpuc emits `**.` for `*.`, for subdomains of all levels."""
+    """Returns the host names that tenants may connect to. gpuc writes `*.` as `**.`, which matches all subdomains."""
     networks = networks_of(cluster).values()
     return sorted({name for network in networks for entry in network.egress for name in entry.names or ()})
 

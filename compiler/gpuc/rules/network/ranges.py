@@ -56,7 +56,7 @@ def with_pods(cluster: Cluster, ranges: Iterable[SpecRange]) -> Iterator[tuple[P
 
 @rule("NET101")
 def invalid_range(cluster: Cluster) -> Findings:
-    """An address range is invalid, or does not begin with its first address."""
+    """An address range is invalid, or its address is not the first address of the range."""
     lists = declared_ranges(cluster, "podCidrs", "endpointCidrs", "apiServerCidrs")
     services = cluster.network.service_cidr
     single = [(("spec", "network", "serviceCidr"), services)] if services is not None else []

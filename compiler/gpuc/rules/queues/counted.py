@@ -62,7 +62,7 @@ def queue_with_pool_counted_by_quota(queue: Queue) -> Findings:
 
 @rule("KUE116")
 def resource_counted_twice(cluster: Cluster) -> Findings:
-    """A namespace can get a GPU resource from several node pools, and ResourceQuotas count one of the node pools."""
+    """ResourceQuotas count a GPU resource of a node pool, but the namespace can get the resource from further pools."""
     for _, namespace in cluster.namespaces:
         earlier: list[NamespaceQuota] = []
         for quota in namespace.quotas:

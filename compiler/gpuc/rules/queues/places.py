@@ -53,7 +53,7 @@ def quotas(cluster: Cluster, pool: Pool) -> Iterator[CountedQuota]:
 
 
 def queue_quotas(cluster: Cluster) -> Iterator[CountedQuota]:
-    """Yields the quotas of all queues, in the order of the spec."""
+    """Yields the quota of each queue for each node pool, in the order of the spec."""
     for queue in cluster.queues:
         for row in queue.pool_quotas:
             yield CountedQuota(
@@ -62,7 +62,7 @@ def queue_quotas(cluster: Cluster) -> Iterator[CountedQuota]:
 
 
 def namespace_quotas(cluster: Cluster) -> Iterator[CountedQuota]:
-    """Yields the quotas of all namespaces, in the order of the spec."""
+    """Yields the quota of each namespace for each node pool, in the order of the spec."""
     for tenant, namespace in cluster.namespaces:
         for row in namespace.quotas:
             yield CountedQuota("namespace", namespace.name, (tenant.name,), row.pool, row.path, row.spec, row.amounts)
@@ -94,7 +94,7 @@ def owner_kind(pool: Pool) -> str:
 
 
 def counted_by(pool: Pool) -> list[Related]:
-    """Returns the place of the field `counted` of a pool, for a finding; empty if the spec does not set the field."""
+    """Returns the path of the field `counted` of a pool, for a finding; empty if the spec does not set the field."""
     if "counted" not in pool.spec.model_fields_set:
         return []
     return [Related(f"counted of node pool {pool.name} is {pool.counted}", (*pool.path, "counted"))]

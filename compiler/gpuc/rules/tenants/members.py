@@ -43,7 +43,7 @@ Places = Mapping[str, Mapping[str, Sequence[tuple[Path, Manifest | None]]]]
 
 @rule("RBA010", Severity.WARNING)
 def group_of_two_tenants(cluster: Cluster) -> Findings:
-    """Several tenants have the same group as a member."""
+    """The same group is a member of several tenants."""
     places: dict[str, dict[str, list[tuple[Path, Manifest | None]]]] = {}
     for tenant, _, group, path in _groups(cluster):
         places.setdefault(f"group {group}", {}).setdefault(tenant.name, []).append((path, None))

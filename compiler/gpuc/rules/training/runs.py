@@ -85,7 +85,7 @@ def checkpoints_after_grace(cluster: Cluster) -> Findings:
 
 @rule("TRN105", Severity.WARNING)
 def interruptible_without_checkpoints(cluster: Cluster) -> Findings:
-    """A training runtime on capacity that can be interrupted has no checkpoints."""
+    """A training runtime without checkpoints is on capacity that can be interrupted."""
     for run in _runs(cluster):
         seconds = run.pool.scaling.notice_seconds if run.pool.scaling else None
         if seconds and run.spec.checkpoints is None:

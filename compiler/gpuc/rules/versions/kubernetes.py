@@ -54,7 +54,7 @@ def incompatible_components(cluster: Cluster, *, certain: bool) -> Findings:
 
 
 def release_set(cluster: Cluster) -> list[Related]:
-    """Returns the place of `releases` in the spec, for a finding. A release set has a version of each component."""
+    """Returns the path of `releases` in the spec, for a finding. A release set has a version of each component."""
     return [Related(f"release set {cluster.spec.releases.set}", ("spec", "releases"), on_key=True)]
 
 

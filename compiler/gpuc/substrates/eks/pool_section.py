@@ -116,7 +116,7 @@ ReservationId = Annotated[
 
 
 class Reservations(SpecModel):
-    """Reserved EC2 capacity."""
+    """The EC2 capacity reservations of a node pool."""
 
     in_messages: ClassVar[str] = "{ids: [cr-0a1b2c3d4e5f6a7b8]}"
 

@@ -73,7 +73,7 @@ class EksScaling(Struct, frozen=True, kw_only=True):
 
     @property
     def static_node_pool(self) -> str:
-        """The name of the NodePool object whose nodes always run; empty if there is none."""
+        """The name of the NodePool object whose nodes always run; empty if the pool has no such NodePool."""
         return self.name if self.pool.nodes.static is not None else self.warm_node_pool
 
     @property

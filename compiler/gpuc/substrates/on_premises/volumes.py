@@ -36,7 +36,7 @@ class Mounted(NamedTuple):
 
     @property
     def folder(self) -> str:
-        """The folder of the storage system that the volume shows, without a slash at the end."""
+        """The absolute path of the folder on the storage system that the volume shows, without a slash at the end."""
         base = self.share.nfs.path if self.share.nfs else root_of(self.share.csi)
         return base.rstrip("/") + (f"/{self.spec.path}" if self.spec.path else "")
 

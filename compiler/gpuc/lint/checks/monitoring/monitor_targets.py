@@ -186,7 +186,7 @@ class InstalledCharts:
         return [known_labels()[chart][1].of(kind) for chart in self.names(namespace) if chart in known_labels()]
 
     def are_known(self, namespace: str) -> bool:
-        """Returns whether the labels of all charts in a namespace are known."""
+        """Returns whether gpuc knows the labels of all charts in a namespace."""
         return all(
             chart in known_labels() and known_labels()[chart][1].has_all and chart not in self._relabelled
             for chart in self.names(namespace)

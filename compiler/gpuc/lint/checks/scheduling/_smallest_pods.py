@@ -1,4 +1,4 @@
-"""Computes the smallest pods that a ClusterQueue can admit. If even they do not run, no pod of the queue can run."""
+"""Computes the smallest pods that a ClusterQueue can admit. If these pods cannot run, no pod of the queue can run."""
 
 from collections.abc import Mapping
 

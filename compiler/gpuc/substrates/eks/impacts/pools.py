@@ -12,7 +12,7 @@ from gpuc.substrates.eks.replacement import protected_pods_end, smaller_limits
 
 @impact("IMP104", Level.NONE)
 def pool_added(change: Change) -> Impacts:
-    """A node pool is new."""
+    """The spec has a new node pool."""
     names = {pair.element for pair in change.pools if not pair.is_added}
     for pair in change.pools:
         if change.is_new or not pair.is_added or pair.new is None or pair.element in names:
@@ -113,7 +113,7 @@ def warm_nodes_start(change: Change) -> Impacts:
 
 @impact("IMP108", Level.RESTRICTS)
 def on_demand_removed(change: Change) -> Impacts:
-    """A node pool starts no nodes on demand any more."""
+    """A node pool no longer starts on-demand nodes."""
     for pair in change.pools:
         old, new = (by_key.get(CAPACITY_TYPE) for by_key in pair.requirements)
         before, after = old and old.allowed, new and new.allowed

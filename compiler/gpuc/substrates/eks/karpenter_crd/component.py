@@ -1,4 +1,4 @@
-"""The CRDs of Karpenter as a component of their own: they stay in the cluster when the controller is removed."""
+"""The CRDs of Karpenter as a separate component: the CRDs stay in the cluster when the controller is removed."""
 
 from gpuc.emit.component import CRD, Component
 from gpuc.emit.component_facts import READ, ChartLabels, nothing

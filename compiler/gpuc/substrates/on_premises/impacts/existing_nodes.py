@@ -163,7 +163,7 @@ def spare_is_promised(change: Change) -> Impacts:
 
 @impact("IMP127", Level.RESTRICTS)
 def racks_change(change: Change) -> Impacts:
-    """A node is in another rack."""
+    """A node moves to another rack."""
     for pair in _rules(change):
         old, new = _by_rule(pair, lambda rule: labels(dig(rule, "labels")).get(LEVEL_LABELS["rack"]))
         nodes = [name for name in new if name in old and new[name] != old[name]]

@@ -93,7 +93,7 @@ def folder_of_two_tenants(cluster: Cluster) -> Findings:
 
 @rule("NOD131", Severity.WARNING)
 def unused_share(cluster: Cluster) -> Findings:
-    """No namespace has a volume of a share."""
+    """The spec has a share of which no namespace has a volume."""
     shares = existing(cluster.spec.cloud).shares
     named = {volume.share for _, namespace in cluster.namespaces for volume in namespace.spec.volumes.values()}
     for name in shares if named <= shares.keys() else ():
