@@ -1,4 +1,4 @@
-"""Lints the files below a path: loads the files, then checks objects, Helm values and Kueue's configuration."""
+"""Lints the files below a path: loads the files, then checks the objects, the Helm values and Kueue's configuration."""
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -71,9 +71,9 @@ class Linter(Struct):
     """Shows the steps of a path with many files."""
 
     def lint(self, path: str) -> None:
-        """Lints all files below a path together, and separately from the files of other paths.
+        """Lints all files below a path as one cluster, and adds the findings.
 
-        A path is a cluster: a repository can have several clusters whose objects have the same names.
+        Other paths count as other clusters, because a repository can have clusters whose objects have the same names.
 
         Raises:
             UsageError: when the path has no YAML or JSON file.
@@ -107,7 +107,7 @@ class Linter(Struct):
             self.unchecked.accepted += accepted
 
     def lint_all(self, paths: Sequence[str]) -> None:
-        """Lints paths one after another, or on all cores if there are many. The results have the same order.
+        """Lints paths one after another, or on all cores if there are many paths. The order of the results is the same.
 
         Raises:
             UsageError: when a path has no YAML or JSON file.
@@ -267,7 +267,7 @@ class _Process:
 
     @classmethod
     def linted(cls, path: str) -> tuple[list[Finding], int, Unchecked, dict[str, str]]:
-        """Returns the results of a path: findings, number of objects, what is unchecked, and texts with findings."""
+        """Returns the results of a path: findings, the number of objects, unchecked input, and texts with findings."""
         linter = replace(cls.settings, findings=[], objects=0, unchecked=Unchecked(), source_map=SourceMap())
         linter.lint(path)
         files = {finding.mark.file for finding in linter.findings if finding.mark}

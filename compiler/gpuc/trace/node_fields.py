@@ -1,4 +1,4 @@
-"""The fields and volumes of a workload that select nodes, and the terms of node affinity that match no node."""
+"""The fields and volumes with which a workload selects nodes, and wrong terms of node affinity."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
@@ -27,9 +27,9 @@ class _Fault(NamedTuple):
 
 
 def field_of(pods: PodSet, wanted: Requirement) -> Path:
-    """Returns the path in the workload of a requirement on nodes.
+    """Returns the path in the workload of a requirement on node labels.
 
-    Returns an empty path if the pods do not contain the requirement, for example a node label of a flavor.
+    The path is empty if the pods do not contain the requirement, for example because it comes from a flavor.
     """
     spec: Path = (*pods.path, "spec")
     value = labels(dig(pods.pod, "nodeSelector")).get(wanted.key)
@@ -43,14 +43,14 @@ def field_of(pods: PodSet, wanted: Requirement) -> Path:
 
 
 def reason_step(stage: Stage, reason: UnschedulableReason, pods: PodSet) -> Step:
-    """Returns the failed step for pods that no node accepts."""
+    """Returns the failed check for pods that no node accepts, with the reason."""
     field = field_of(pods, reason.wanted) if reason.wanted else ()
     manifest, path = reason.manifest, reason.path
     return Step(stage, "failed", reason.message, manifest, path, pods.name, reason.fix, field, reason.summary)
 
 
 def selection_step(pods: PodSet, found: Sequence[MatchingPool], *, is_complete: bool) -> Step | None:
-    """Returns the step for node selection that the scheduler or Karpenter does not accept; None without such a fault.
+    """Returns a failed or unknown check for a node selection that the scheduler or Karpenter does not accept, or None.
 
     The API server accepts a comparison with a value that is not an integer. The scheduler then ignores the term, and
     Karpenter starts no node for the pods, also if another term is valid. If the preferred node affinity has such a
@@ -115,7 +115,7 @@ def _step(pods: PodSet, fault: _Fault, verdict: Judgement, consequence: str) -> 
 
 
 class VolumeTerms(NamedTuple):
-    """The node selector terms of a pod, together with the requirements of its volumes."""
+    """The node selector terms of a pod, combined with the node requirements of its volumes."""
 
     terms: tuple[Selector, ...]
     unknown: str = ""
@@ -124,7 +124,7 @@ class VolumeTerms(NamedTuple):
     """The last object with such requirements, and their path; None without requirements."""
 
     def step(self, step: Step) -> Step:
-        """Returns the step for pods that no node pool accepts because of a volume."""
+        """Returns the failed check `step` with a volume as the cause, if a volume restricts the nodes of the pods."""
         if self.holder is None:
             return step
         manifest, path = self.holder
@@ -136,7 +136,7 @@ class VolumeTerms(NamedTuple):
 
 
 def with_volume_terms(objects: ObjectSet, pods: PodSet, namespace: str, terms: tuple[Selector, ...]) -> VolumeTerms:
-    """Returns the node selector terms of a pod with the requirements of its volumes."""
+    """Returns the node selector terms of a pod, combined with the node requirements of its volumes."""
     holder: tuple[Manifest, Path] | None = None
     for claim in _claims(objects, pods, namespace):
         volume, name = dig(claim, "volumeName"), dig(claim, "storageClassName")

@@ -1,4 +1,4 @@
-"""Nodes for admitted pods: node pools that accept the pods, and instance types with enough resources for the pods."""
+"""Finds nodes for pods: the node pools that accept the pods, and instance types with enough resources for the pods."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
@@ -29,7 +29,7 @@ UNLIMITED_NODES = 10**9
 
 
 class PodDemand(Struct, frozen=True):
-    """Equal pods with their requirements on nodes, including the node labels and tolerations of their flavors."""
+    """Equal pods and what they need of nodes, with the node labels and tolerations that Kueue adds from flavors."""
 
     count: int
     pod: Amounts
@@ -42,7 +42,7 @@ class PodDemand(Struct, frozen=True):
 
 
 class MatchingPool(NamedTuple):
-    """A node pool that accepts some pods."""
+    """A node pool that accepts some pods, with the instance types on which the pods may run."""
 
     pool: Pool
     room: Room
@@ -57,7 +57,7 @@ class MatchingPool(NamedTuple):
 
 
 class UnschedulableReason(NamedTuple):
-    """The reason why no node accepts the pods, and the object that causes it."""
+    """Why no node accepts some pods, with the object that is the cause."""
 
     message: str
     manifest: Manifest | None
@@ -71,7 +71,7 @@ class UnschedulableReason(NamedTuple):
 
 
 def pod_demand(pod: Any, count: int, requests: Amounts, flavors: Sequence[ResourceFlavor]) -> PodDemand:
-    """Returns the requirements of admitted pods, to which Kueue adds the node labels and tolerations of the flavors.
+    """Returns what pods need of nodes, with the node labels and tolerations that Kueue adds from their flavors.
 
     Args:
         pod: the spec of the pods, unvalidated.
@@ -84,7 +84,7 @@ def pod_demand(pod: Any, count: int, requests: Amounts, flavors: Sequence[Resour
 
 
 def matching_pools(cluster: ClusterIndex, pods: PodDemand) -> tuple[list[MatchingPool], list[UnschedulableReason]]:
-    """Returns the node pools that accept the pods; if no pool does, the reasons of the pools that are closest."""
+    """Returns the node pools that accept the pods; if there is none, the reasons of the most similar node pools."""
     key = pods.terms, pods.tolerations
     if key not in cluster.pool_matches:
         cluster.pool_matches[key] = _matching_pools(cluster, pods)
@@ -170,7 +170,7 @@ _MAX_TYPES = 8
 
 
 def pods_per_node(match: MatchingPool, pods: PodDemand) -> dict[str, int]:
-    """Returns the number of pods that fit on an empty node, by instance type; only types on which a pod fits."""
+    """Returns how many of the pods fit on an empty node, by instance type. Types on which no pod fits are left out."""
     counts = {instance.type: pods_that_fit(match.room.of(instance), pods.pod) for instance in match.types}
     if pods.per_node is not None:
         counts = {name: min(count, pods.per_node) for name, count in counts.items()}
@@ -178,7 +178,7 @@ def pods_per_node(match: MatchingPool, pods: PodDemand) -> dict[str, int]:
 
 
 def types_with_room(match: MatchingPool, pods: PodDemand) -> list[str]:
-    """Returns the instance types that may have room for a pod, but have no known figures or do not certainly start."""
+    """Returns the instance types on which a pod perhaps fits: their resources or their start are not certain."""
     return [name for name in match.unsure_types if _may_fit(match.pool, name, pods.pod)]
 
 
@@ -215,7 +215,7 @@ def max_pods(match: MatchingPool, pods: PodDemand, nodes: int | None = None) -> 
 
 
 def insufficient_resources(found: Sequence[MatchingPool], pods: PodDemand) -> UnschedulableReason:
-    """Returns the resources of which a pod requests more than the largest instance type of the pools has."""
+    """Returns as the reason the resources of which a pod requests more than any node of the pools has."""
     match = next((match for match in found if match.types), found[0])
     pool, names = match.pool, ", ".join(match.pool.name for match in found)
     unsure = {name for match in found for name in match.unsure_types}
@@ -300,5 +300,5 @@ def _remove(names: Sequence[str]) -> str:
 
 
 def several(names: Sequence[str], separator: str = ", ") -> str:
-    """Returns a list of names for a message: all names, or the first names and the number of the others."""
+    """Returns a list of names for a message: all names, or the first names and the number of other names."""
     return first_names(list(dict.fromkeys(names)), _MAX_TYPES, separator)

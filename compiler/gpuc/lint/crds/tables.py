@@ -1,4 +1,4 @@
-"""Converts CustomResourceDefinitions to compact tables: a strict schema, the CEL rules, and the formats of strings."""
+"""Converts CustomResourceDefinitions to tables: a strict schema, the CEL rules, and the formats of strings."""
 
 import json
 import re
@@ -21,7 +21,7 @@ _MAPS_OF_SCHEMAS, _LISTS_OF_SCHEMAS = ("properties", "patternProperties"), ("all
 
 
 class ImportedTable(Struct, frozen=True):
-    """The table of one served version of one kind, as a file in the user's repository."""
+    """The table of one version of one kind, which `gpuc crds import` writes as a file in the user's repository."""
 
     file: str
     """The path relative to the folder of the tables: "karpenter.sh/NodePool_v1.json"."""
@@ -35,7 +35,7 @@ class ImportedTable(Struct, frozen=True):
 
 
 def imported_tables(definition: Any) -> Iterator[ImportedTable]:
-    """Yields the tables of a CustomResourceDefinition: one table for every served version.
+    """Yields the tables of a CustomResourceDefinition: one table for every version that the API server serves.
 
     Args:
         definition: a document of kind CustomResourceDefinition.

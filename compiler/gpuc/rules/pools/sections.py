@@ -1,6 +1,6 @@
-"""Checks for sections and values of node pools that belong to another substrate.
+"""Rules about sections and values of node pools that only another substrate has.
 
-A substrate is the place where a cluster lives, a folder of gpuc.substrates.
+A substrate is the place where a cluster lives, for example EKS. Each substrate is a folder of gpuc.substrates.
 """
 
 from pydantic import BaseModel
@@ -12,7 +12,7 @@ from gpuc.spec.substrate import substrates
 
 @rule("NOD001")
 def section_of_another_substrate(cluster: Cluster) -> Findings:
-    """A node pool has a section for clusters that live in another place."""
+    """A node pool has a section for clusters on another substrate, for example `machines` in a cluster on EKS."""
     own = cluster.spec.cloud.substrate
     for pool in cluster.pools:
         for other in substrates():
@@ -30,7 +30,7 @@ def section_of_another_substrate(cluster: Cluster) -> Findings:
 
 @rule("NOD008")
 def level_of_another_substrate(cluster: Cluster) -> Findings:
-    """The topology of a node pool has a level that nodes in another place have."""
+    """The topology of a node pool has a level that only nodes on another substrate have."""
     known = cluster.substrate.levels
     for pool in cluster.pools:
         levels = pool.spec.topology or ()

@@ -1,4 +1,4 @@
-"""The shares of GPUs: their number, and who uses them."""
+"""Rules about GPU shares, the replicas of a GPU with time-slicing or MPS: their number, and their users."""
 
 from gpuc.diagnostics.finding import Related, Severity
 from gpuc.model import Cluster, GpuPool

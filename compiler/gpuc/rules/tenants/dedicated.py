@@ -1,4 +1,4 @@
-"""Dedicated tenants and node pools."""
+"""Rules about tenants with isolation dedicated, and about node pools that only such a tenant may use."""
 
 from itertools import chain
 
@@ -10,7 +10,7 @@ from gpuc.rules.queues.places import namespace_quotas, queue_quotas
 
 @rule("TEN103")
 def dedicated_pool_of_others(cluster: Cluster) -> Findings:
-    """Other tenants have quota for a node pool of a dedicated tenant, and the node pool is not shared."""
+    """Another tenant has quota for a node pool that is dedicated to a tenant."""
     for tenant in cluster.tenants:
         if tenant.spec.isolation == "dedicated":
             yield from _general_pools(cluster, tenant)

@@ -1,4 +1,4 @@
-"""The EC2 instance types that node pools can have."""
+"""Checks the EC2 instance types that a spec names for node pools."""
 
 import re
 
@@ -19,7 +19,7 @@ _ADD = "a row in specs/catalog/ adds an instance type (`gpuc catalog import --he
 
 
 def refused_type(name: str, path: Path, catalog: Catalog) -> Finding | None:
-    """Returns the finding about a type that node pools cannot use; None for a type that gpuc supports."""
+    """Returns the finding about an instance type that node pools cannot use; None for a type that gpuc supports."""
     instance = catalog.instance_type(name)
     if reason := _why_unsupported(name, instance, catalog):
         return UNSUPPORTED.at(path, reason)

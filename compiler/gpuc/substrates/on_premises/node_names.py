@@ -56,7 +56,7 @@ NodeNames = Annotated[
 
 
 def expanded(text: str) -> Iterator[str]:
-    """Yields the names that a name or a range of names means, in the order of the numbers."""
+    """Yields the names that a range of names means, in the order of the numbers; a name without a range is itself."""
     match = _RANGE.search(text)
     if match is None:
         yield text
@@ -66,7 +66,7 @@ def expanded(text: str) -> Iterator[str]:
 
 
 def all_names(texts: Iterable[str]) -> dict[str, int]:
-    """Returns the names that a list of names and ranges contains, each with the index of its first entry."""
+    """Returns the names in a list of names and ranges, each with the index of the first entry that has the name."""
     found: dict[str, int] = {}
     for index, text in enumerate(texts):
         for name in expanded(text):

@@ -1,4 +1,4 @@
-"""Reads pools of existing nodes from objects: a NodeFeatureRule names the nodes, and gives them labels and taints."""
+"""Finds pools of existing nodes among objects: a NodeFeatureRule names the nodes, and gives them labels and taints."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -22,7 +22,7 @@ _OF_CLOUDS = (NODE_POOL, CAPACITY_TYPE, INSTANCE_TYPE, REGION, ZONE, ZONE_ID)
 
 
 def read(objects: ObjectSet) -> Iterator[Pool]:
-    """Yields the pools of existing nodes: the NodeFeatureRules that set the label of a pool on named nodes."""
+    """Yields the pools of existing nodes: each NodeFeatureRule rule that sets the label of a pool on named nodes."""
     for manifest in objects.of("nfd.k8s-sigs.io", "NodeFeatureRule"):
         for position, rule in items(dig(manifest.body, "spec", "rules")):
             if POOL_LABEL in labels(dig(rule, "labels")):
@@ -30,7 +30,7 @@ def read(objects: ObjectSet) -> Iterator[Pool]:
 
 
 class ExistingPool(Pool):
-    """The nodes that a rule of a NodeFeatureRule names: a static pool without an autoscaler."""
+    """The nodes that one rule of a NodeFeatureRule names, as a static pool without an autoscaler."""
 
     substrate = "on_premises"
 
@@ -52,7 +52,7 @@ class ExistingPool(Pool):
         return self._fields.get(path)
 
     def place(self, path: Path) -> Path:
-        """Returns the path of labels, taints or node names in the rule; the rule's own path for other fields."""
+        """Returns the path of labels, taints or node names in the rule; for other fields the path of the rule."""
         rule: Path = ("spec", "rules", self._position)
         for field, own in ((LABELS, "labels"), (TAINTS, "taints"), (REPLICAS, "matchFeatures")):
             if path[: len(field)] == field:
@@ -61,7 +61,7 @@ class ExistingPool(Pool):
 
     @cached_property
     def offer(self) -> Offer:
-        """The labels of the rule. Nodes have no label of a cloud."""
+        """The labels that nodes of the pool have. They have no label of a cloud."""
         own = {key: Domain(False, frozenset((value,)), False) for key, value in self._rule_labels.items()}
         row = self.catalog.instance_type(self._rule_labels.get(SERVER_LABEL, ""))
         arch = {"kubernetes.io/arch": Domain(False, frozenset((row.arch,)), False)} if row else {}
@@ -76,12 +76,12 @@ class ExistingPool(Pool):
 
     @property
     def listed_types(self) -> list[str]:
-        """The type of the server; empty if the rule declares no resources or the type is not known."""
+        """The server type; empty if the rule declares no resources, or if the catalog does not have the type."""
         return self._names[0]
 
     @property
     def is_known(self) -> bool:
-        """Whether the rule declares the resources of the nodes, and the type of the server is known."""
+        """Whether the rule declares the resources of the nodes, and the catalog has the server type of the nodes."""
         return bool(self._names[0])
 
     def hardware(self, name: str) -> Amounts:
@@ -89,16 +89,16 @@ class ExistingPool(Pool):
         return dict(self._declared)
 
     def allocatable(self, instance: InstanceType) -> Amounts:
-        """Returns the declared resources of a node for pods and DaemonSets."""
+        """Returns the declared resources of a node for pods and DaemonSets; empty if the rule declares none."""
         return dict(self._declared)
 
     def holder(self, wanted: Requirement) -> tuple[Manifest, Path]:
-        """Returns the rule and the path of its labels."""
+        """Returns the NodeFeatureRule, and the path of the labels in the rule."""
         return self.manifest, self.place(LABELS)
 
 
 def node_names(rule: Any) -> list[Any]:
-    """Returns the node names of a rule; empty if the rule selects nodes in another way."""
+    """Returns the node names in a rule of a NodeFeatureRule; empty if the rule selects nodes in another way."""
     features = [feature for _, feature in items(dig(rule, "matchFeatures")) if dig(feature, "feature") == "system.name"]
     wanted = dig(features[0], "matchExpressions", "nodename") if len(features) == 1 else None
     values = dig(wanted, "value")

@@ -1,4 +1,4 @@
-"""Existing nodes as the place where a cluster lives."""
+"""Existing nodes as a substrate, the place where a cluster lives: server types, resources and MIG layouts."""
 
 from functools import partial
 
@@ -20,7 +20,7 @@ UNKNOWN_SERVER = rule_of("NOD014")
 
 
 def refused_type(name: str, path: Path, catalog: Catalog) -> Finding | None:
-    """Returns the finding about a type that is not a server of the catalog; None for a server of the catalog."""
+    """Returns the finding about an instance type that is no server of the catalog; None for a server of the catalog."""
     servers = sorted(other for other in {**catalog.servers, **catalog.instances} if "." not in other)
     if name in servers:
         return None

@@ -117,7 +117,7 @@ def _pod(pods: Pods) -> Findings:
 
 
 def pod_security(manifest: Manifest) -> Findings:
-    """Yields findings about invalid labels of Pod Security that an object sets on a namespace."""
+    """Yields findings about invalid labels of Pod Security that a Namespace or an Application sets."""
     if manifest.kind == "Namespace":
         yield from _labels(manifest, ("metadata", "labels"), manifest.labels)
     elif manifest.kind == "Application" and group(manifest) == "argoproj.io":
@@ -145,7 +145,7 @@ def _labels(manifest: Manifest, path: Path, labels: Any) -> Findings:
 
 @check(TWO_AUTOSCALERS, kinds=("autoscaling/*", "keda.sh/*", "argoproj.io/*"))
 def autoscalers(objects: ObjectSet) -> Findings:
-    """Yields a finding for every further autoscaler of a workload. Files that no Application syncs are alternatives."""
+    """Yields a finding for each further autoscaler of a workload, without alternatives that no Application syncs."""
     delivered, first = objects.once(Index).delivery.delivered, dict[tuple[object, ...], Manifest]()
     for scaler in (*objects.of(*HPA), *objects.of(*KEDA)):
         folder = dirname(scaler.file)

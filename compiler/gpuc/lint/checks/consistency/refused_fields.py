@@ -1,7 +1,7 @@
-"""Fields of a single object for which the API server or the webhook of a job controller refuses the object.
+"""Finds fields of an object because of which the API server or the webhook of a job controller refuses the object.
 
-The tables of gpuc.admission.validation are the same as for `gpuc trace`. Some findings are about a missing field, or
-about two fields of an object. These findings need the complete object. Other rules report schemas, amounts, mounts and
+The check uses the tables of gpuc.admission.validation, as `gpuc trace` does. Some findings are about a missing field or
+about two fields, so they need the complete object. Other rules report violations of schemas, wrong amounts, mounts and
 repeated names.
 """
 
@@ -22,7 +22,7 @@ _OF_OTHER_RULES = (("metadata", "labels"), ("limits",), ("requests",), ("volumeM
 
 @check(REFUSED_FIELD)
 def findings(objects: ObjectSet) -> Findings:
-    """Yields a finding for every field of a new object that the tables of the object's kind refuse."""
+    """Yields a finding for every field of a new object that violates the tables of the object's kind."""
     for manifest in objects.manifests:
         kind = f"{group(manifest)}/{manifest.kind}"
         if kind in tables():

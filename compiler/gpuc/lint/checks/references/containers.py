@@ -24,7 +24,7 @@ NO_PORT = rule_of("OBJ022")
 
 @check(REFUSED_AMOUNT, NO_PORT)
 def findings(objects: ObjectSet) -> Findings:
-    """Yields findings about the amounts of containers, and about names of ports."""
+    """Yields findings about wrong amounts of resources, and about names of ports that no container has."""
     index = objects.once(Index)
     defaults = _defaults(index)
     workloads = grouped(index.pods, lambda pods: home_namespace(pods.manifest))

@@ -44,7 +44,7 @@ _NOT_TOGETHER = "node pools set each of these labels, but no node pool sets all 
 
 @check(FLAVOR_WITHOUT_NODES, PODS_WITHOUT_NODES, MISSPELT_LEVEL)
 def findings(objects: ObjectSet) -> Findings:
-    """Yields findings about labels of topologies, and about labels of flavors and pods if the input has node pools."""
+    """Yields findings about node labels that topologies, flavors or pods use, but that no node of the input has."""
     index = objects.once(Index)
     yield from _levels(index)
     if not index.nodes.pools:
@@ -149,7 +149,7 @@ def _nothing_gives(key: str, values: list[str], nodes: Pools) -> tuple[str, str,
 
 @check(NO_SUCH_LABEL, kinds=("karpenter.sh/*", "karpenter.k8s.aws/*", "nfd.k8s-sigs.io/NodeFeatureRule"))
 def of_karpenter(objects: ObjectSet) -> Findings:
-    """Yields findings about the labels and the requirements of node pools of Karpenter."""
+    """Yields findings about labels and requirements in NodePools of Karpenter that no node can have."""
     for pool in objects.once(Index).nodes.pools:
         if pool.manifest.api.startswith(f"{KARPENTER}/"):
             for path, key in _keys(pool):

@@ -24,7 +24,7 @@ RESERVATIONS = rule_of("REF019")
 
 
 class Unused(NamedTuple):
-    """A kind whose objects have no effect unless an object of another kind refers to the objects."""
+    """A kind whose objects have no effect if no object of another kind refers to them, for example Topology."""
 
     kind: Kind
     user: Kind

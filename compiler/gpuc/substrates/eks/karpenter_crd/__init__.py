@@ -1,1 +1,1 @@
-"""CRDs of Karpenter."""
+"""The CustomResourceDefinitions of Karpenter, as a component."""

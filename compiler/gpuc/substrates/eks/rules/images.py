@@ -1,4 +1,4 @@
-"""The AMIs of node pools."""
+"""Rules about the AMIs of node pools."""
 
 from gpuc.diagnostics.finding import Related
 from gpuc.model import Cluster, GpuPool, Pool
@@ -70,7 +70,7 @@ def invalid_image_version(cluster: Cluster) -> Findings:
 
 @gpu_rule("GPU101")
 def mps_without_operator(pool: GpuPool) -> Findings:
-    """A node pool shares GPUs through MPS, but the AMI of the node pool has a device plugin."""
+    """A node pool shares GPUs through MPS, but its AMI has its own device plugin, which does not support MPS."""
     if pool.image.device_plugin == "image" and pool.sharing and pool.sharing.kind == "mps":
         actual = f"the device plugin of {pool.image.id} AMIs does not support sharing mps of node pool {pool.name}"
         message = f"{actual}; expected exclusive or timeSlicing"

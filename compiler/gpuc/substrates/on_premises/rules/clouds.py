@@ -33,7 +33,7 @@ def role_without_a_cloud(tenant: Tenant) -> Findings:
 
 @rule("NOD101", Severity.WARNING)
 def setting_without_effect(cluster: Cluster) -> Findings:
-    """A setting has no effect on existing nodes."""
+    """The spec has a setting that has no effect on existing nodes."""
     if cluster.spec.working_hours is not None:
         message = "workingHours have no effect: nothing replaces existing nodes"
         yield Found(("spec", "workingHours"), message, "remove workingHours", on_key=True)

@@ -1,4 +1,4 @@
-"""The names and the number of the nodes of a pool, and the racks of the nodes."""
+"""Rules about the names and the number of the nodes of a pool, and about the racks of the nodes."""
 
 from gpuc.diagnostics.finding import Related, Severity
 from gpuc.diagnostics.words import counted, kind_of
@@ -21,7 +21,7 @@ def pool_without_nodes(pool: Pool) -> Findings:
 
 @pool_rule("NOD003")
 def number_of_existing_nodes(pool: Pool) -> Findings:
-    """A pool of existing nodes has a number of nodes in addition to their names."""
+    """A pool of existing nodes sets a number of nodes, although it names its nodes."""
     if "nodes" in pool.spec.model_fields_set and machines(pool.spec).names:
         names = counted(len(machines(pool.spec).nodes), "node")
         actual = f"node pool {pool.name} has the key nodes, but machines.names already lists its {names}"
@@ -31,7 +31,7 @@ def number_of_existing_nodes(pool: Pool) -> Findings:
 
 @pool_rule("NOD004")
 def spares_leave_no_node(pool: Pool) -> Findings:
-    """The spares of a pool leave no node that quotas can promise."""
+    """All nodes of a pool are spares or excluded, so no node is left for quotas."""
     section = machines(pool.spec)
     if section.names and pool.promised_nodes < 1:
         count = f"{section.spares} ({pool.spares})" if isinstance(section.spares, str) else pool.spares
@@ -81,7 +81,7 @@ def node_named_twice(pool: Pool) -> Findings:
 
 @pool_rule("NOD016")
 def excluded_node_of_no_pool(pool: Pool) -> Findings:
-    """An excluded node is not in the pool."""
+    """A pool excludes a node that is not in the pool."""
     section = machines(pool.spec)
     for name in section.excluded:
         if name not in section.nodes:
@@ -106,7 +106,7 @@ def node_of_two_racks(cluster: Cluster) -> Findings:
 
 @rule("NOD018")
 def node_without_rack(cluster: Cluster) -> Findings:
-    """A node of a pool with racks in its topology is in no rack."""
+    """The topology of a pool has the level `rack`, but a node of the pool is in no rack."""
     known = {name for nodes in racks(cluster.spec.cloud).values() for name in nodes}
     for pool in cluster.pools:
         levels = pool.spec.topology or []
@@ -120,7 +120,7 @@ def node_without_rack(cluster: Cluster) -> Findings:
 
 @rule("NOD102", Severity.WARNING)
 def rack_without_nodes(cluster: Cluster) -> Findings:
-    """A rack has no node of a pool, or has nodes that are in no pool."""
+    """None of the nodes of a rack is in a pool, or some nodes of a rack are in no pool."""
     known = {name for pool in cluster.pools for name in machines(pool.spec).nodes}
     for rack, nodes in racks(cluster.spec.cloud).items() if known else ():
         strange = [name for name in nodes if name not in known]
@@ -135,7 +135,7 @@ def rack_without_nodes(cluster: Cluster) -> Findings:
 
 @rule("NOD103", Severity.WARNING)
 def fewer_spares_than_racks(cluster: Cluster) -> Findings:
-    """A pool with racks in its topology has fewer spares than racks."""
+    """The topology of a pool has the level `rack`, but the pool has fewer spares than racks."""
     for pool in cluster.pools:
         used = by_rack(cluster.spec.cloud, machines(pool.spec).working)
         if "rack" in (pool.spec.topology or ()) and pool.spares < len(used):

@@ -1,4 +1,4 @@
-"""Shares that exist, and the volumes of namespaces on them."""
+"""Rules about shares of storage systems, and about the volumes of namespaces on the shares."""
 
 from itertools import combinations
 
@@ -27,7 +27,7 @@ def unknown_share(cluster: Cluster) -> Findings:
 
 @rule("NOD031")
 def folder_of_unknown_driver(cluster: Cluster) -> Findings:
-    """A volume is a folder of a share whose driver mounts no folders that gpuc knows."""
+    """A volume is a folder of a share, but gpuc does not know how the CSI driver of the share mounts folders."""
     for volume in mounted(cluster):
         if (
             volume.share.csi
@@ -43,7 +43,7 @@ def folder_of_unknown_driver(cluster: Cluster) -> Findings:
 
 @rule("NOD032")
 def driver_lacks_key(cluster: Cluster) -> Findings:
-    """A share lacks what its CSI driver needs."""
+    """A share lacks an attribute or a Secret that its CSI driver needs."""
     for name, share in existing(cluster.spec.cloud).shares.items():
         if share.csi is None:
             continue
@@ -57,7 +57,7 @@ def driver_lacks_key(cluster: Cluster) -> Findings:
 
 @rule("NOD033")
 def handle_of_two_volumes(cluster: Cluster) -> Findings:
-    """Two volumes have the volumeHandle of one share."""
+    """Two volumes use a share that sets `handle`, so both volumes have the same volumeHandle."""
     first: dict[str, Mounted] = {}
     for volume in mounted(cluster):
         if volume.share.csi and volume.share.csi.handle:
@@ -72,7 +72,7 @@ def handle_of_two_volumes(cluster: Cluster) -> Findings:
 
 @rule("NOD130", Severity.WARNING)
 def folder_of_two_tenants(cluster: Cluster) -> Findings:
-    """Volumes of two tenants show the same files, and pods can write them."""
+    """Volumes of two tenants show the same files, and pods can write to these files."""
     reported = set()
     pairs = (pair for volumes in grouped(mounted(cluster), _source).values() for pair in combinations(volumes, 2))
     for first, second in pairs:
@@ -93,7 +93,7 @@ def folder_of_two_tenants(cluster: Cluster) -> Findings:
 
 @rule("NOD131", Severity.WARNING)
 def unused_share(cluster: Cluster) -> Findings:
-    """No namespace has a volume of a share."""
+    """The spec has a share of which no namespace has a volume."""
     shares = existing(cluster.spec.cloud).shares
     named = {volume.share for _, namespace in cluster.namespaces for volume in namespace.spec.volumes.values()}
     for name in shares if named <= shares.keys() else ():

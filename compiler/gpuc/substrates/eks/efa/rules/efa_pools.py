@@ -1,4 +1,4 @@
-"""Node pools with EFA."""
+"""Rules about node pools with EFA."""
 
 from gpuc.diagnostics.finding import Path, Related, Severity
 from gpuc.model import Cluster, Namespace, Pool, Tenant
@@ -59,7 +59,7 @@ def efa_without_interfaces(pool: Pool) -> Findings:
 
 @rule("EFA006")
 def efa_without_self_rule(cluster: Cluster) -> Findings:
-    """The security group of nodes with EFA does not allow all traffic from and to itself."""
+    """The security group of nodes with EFA does not allow all traffic between members of the group."""
     if cluster.efa_pools and not aws(cluster).security_groups.efa_self_rule:
         names = ", ".join(pool.name for pool in cluster.efa_pools)
         path = ("spec", "cloud", "aws", "securityGroups", "efaSelfRule")
