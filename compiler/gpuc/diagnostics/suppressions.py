@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from gpuc.diagnostics.finding import Finding, Mark, Path, Severity, declare_rule
 from gpuc.diagnostics.free_form import is_free_form
+from gpuc.diagnostics.place import dotted
 
 UNUSED = declare_rule("ACC001", Severity.WARNING,
     "An entry of `accept`, of the list in gpuc.yaml, or a comment `# gpuc: ignore` matches no finding.",
@@ -34,7 +35,8 @@ def apply_acceptances(findings: Iterable[Finding], spec: dict[str, Any]) -> list
     remaining = _others(found, set(entries))
     for path in entries:
         if path not in used and not str(path[-1]).startswith(IMPACT):
-            message = f"accept names {path[-1]}, but gpuc reports no finding of rule {path[-1]} at this path or below"
+            element = dotted(path[1:-2] or path[:1])
+            message = f"accept contains {path[-1]}, but {element} has no finding of rule {path[-1]}"
             remaining.append(UNUSED.at(path, message, fix=f"remove {path[-1]} from accept", on_key=True))
     return remaining
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from gpuc.catalog.records import MigProfile, MigProfileSet
+from gpuc.diagnostics.words import counted
 from gpuc.objects.object_set import by_first
 
 
@@ -44,7 +45,8 @@ def why_impossible(layout: Mapping[str, int], profiles: MigProfileSet) -> str:
     """
     instances = ", ".join(f"{count} x {name}" for name, count in layout.items())
     taken = ", ".join(_taken(profiles.profiles[name]) for name in layout)
-    actual = f"{instances} do not fit on one {profiles.gpus[0]} with {profiles.placement_units} placement units"
+    units = profiles.placement_units
+    actual = f"{instances} do not fit on one GPU {profiles.gpus[0]}, which has the placement units 0 to {units - 1}"
     smaller = [
         f"{{{', '.join(f'{name}: {count}' for name, count in fitting.items())}}}"
         for fitting in _fitting(layout, profiles)
@@ -59,7 +61,7 @@ def _taken(profile: MigProfile) -> str:
         starts = f"{first} to {last}"
     elif len(profile.starts) > 1:
         starts = f"{', '.join(map(str, profile.starts[:-1]))} or {last}"
-    return f"{profile.profile} takes {profile.size} and starts at {starts}"
+    return f"{profile.profile} takes {counted(profile.size, 'unit')} from unit {starts}"
 
 
 def _fitting(layout: Mapping[str, int], profiles: MigProfileSet) -> list[dict[str, int]]:

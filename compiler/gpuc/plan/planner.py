@@ -107,7 +107,7 @@ def _accepted(change: Change, impacts: Iterable[Impact]) -> tuple[list[Impact], 
     findings = []
     for path in reasons:
         if path not in used:
-            message = f"accept names {path[-1]}, but the change has no impact {path[-1]} at this path or below"
+            message = f"accept contains {path[-1]}, but the change has no impact {path[-1]} at this path or below"
             finding = NOT_NEEDED.at(path, message, fix=f"remove {path[-1]} from accept", on_key=True)
             findings.append(replace(change.after.source.located(finding), cluster=change.after.name))
     return found, findings

@@ -160,8 +160,9 @@ class _Composer(Composer):
         if match := _key_without_colon(text):
             self._add(UNPAIRED, mark, f"the colon after {match[1]} is missing", f"add a colon after {match[1]}")
         if text == "<<":  # the position of a merged value would be lost; `extends` keeps it
-            message = "<< is a merge key; put shared content into a layer"
-            self._add(MERGE_KEY, mark, message, "list the layer under extends and remove <<")
+            message = "gpuc does not support the merge key << of YAML; expected a layer with the shared content"
+            fix = "move the shared content into a layer, list the layer under extends, and remove <<"
+            self._add(MERGE_KEY, mark, message, fix)
         value, ambiguity = scalar.resolve(text)
         quoted = f'put the key in quotes: "{text}"'
         if ambiguity:
@@ -178,7 +179,7 @@ class _Composer(Composer):
         self._check_typography(event, mark)
         value, ambiguity = scalar.resolve(text)
         if ambiguity:
-            message = f"{text} has different values in different YAML parsers"
+            message = f"YAML parsers read {text} without quotes as different values"
             self._add(ambiguity, mark, message, scalar.fix_of(ambiguity, text))
         return Node(mark, value, raw="" if isinstance(value, str | bool) else text)
 

@@ -16,7 +16,7 @@ _EXPLANATIONS = {
     "expected <block end>, but found '-'": "an entry of a list is not allowed in a map; expected a key",
     "expected <block end>": "a key is expected here: check the indentation and the line before",
     "could not find expected ':'": "the colon after a key is missing, or text of several lines has no quotes",
-    "',' or ": "a comma is missing, or the quotes around text with brackets",
+    "',' or ": "a comma is missing, or a text with brackets has no quotation marks",
     "expected the node content": "a value is expected here",
     "unknown escape character": "a backslash begins an escape in double quotes; use single quotes",
 }

@@ -46,7 +46,7 @@ def curly_quotes(text: str, mark: Mark) -> Finding | None:
         return None
     inner = inner.strip("\"'")
     sign = text[0] if begins else text[-1]
-    message = f"the quotation mark {sign} is a letter of the text {text}; expected straight quotation marks"
+    message = f"YAML reads the quotation mark {sign} of {text} as a letter; expected straight quotation marks"
     return INVISIBLE.at((), message, fix=f"replace {text} by {quoted(inner)}", mark=mark)
 
 
@@ -64,5 +64,5 @@ def name_of(character: str) -> str:
 
 
 def _space(character: str, mark: Mark) -> Finding:
-    message = f"the character {name_of(character)} is a letter for YAML; expected a space"
+    message = f"YAML reads the character {name_of(character)} as a letter; expected a space"
     return INVISIBLE.at((), message, fix=f"replace U+{ord(character):04X} by a space", mark=mark)

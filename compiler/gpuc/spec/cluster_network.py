@@ -21,7 +21,7 @@ def _ipv4_range(text: str) -> str:
     elif re.fullmatch(_CIDR.partition("/")[0] + "$", text):
         expected = f"an IPv4 range with its prefix length, such as {text}/32 for one address"
     elif re.search("[a-z]", text):
-        expected = f"{_RANGE}; for host names, an entry of network.egress has names instead of cidr (with Cilium)"
+        expected = f"{_RANGE}; for host names, write the key names instead of cidr (requires policyEngine: cilium)"
     raise text_error(expected)
 
 

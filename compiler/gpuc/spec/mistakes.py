@@ -74,7 +74,7 @@ def _as_keys(path: Path, value: Any, kind: Any) -> str:
     names = [entry.get("name") if isinstance(entry, dict) else None for entry in value]
     if not names or not all(fits(key_type(kind), name) for name in names):
         return ""
-    return f"write {names[0]}: in place of - name: {names[0]}, and so on for all entries of {name_of(path)}"
+    return f"write {names[0]}: instead of - name: {names[0]}, and change all entries of {name_of(path)} in this way"
 
 
 def _set(path: Path, value: str) -> str:

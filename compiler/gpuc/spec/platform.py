@@ -120,7 +120,7 @@ class Delivery(SpecModel):
 
     prune: Annotated[
         Literal["never", "confirm", "automatic"],
-        Words("never, confirm (with a commit before the removal) or automatic (at the next sync)"),
+        Words("never, confirm (deletes after a second commit) or automatic (deletes at the next sync)"),
     ] = "confirm"
     """How the objects of removed pools, queues and tenants are deleted. Argo CD always prunes stateless components.
     Default: confirm.

@@ -23,7 +23,7 @@ class Nodes(OneOf):
 
     in_messages: ClassVar[str] = "{max: 8}"
 
-    instead: ClassVar[Mapping[str, str]] = {key: f"{key} in machines" for key in ("names", "excluded", "spares")}
+    instead: ClassVar[Mapping[str, str]] = {key: f"machines.{key}" for key in ("names", "excluded", "spares")}
 
     max: Count | None = None
     """The maximum number of nodes, instead of `static`. The autoscaler starts a node only for pending pods.
@@ -74,7 +74,7 @@ class AnyPool(SpecModel):
 
     in_messages: ClassVar[str] = "{purpose: general, instances: [m7i.2xlarge], nodes: {max: 4}}"
 
-    instead: ClassVar[Mapping[str, str]] = {"servers": "instances", "racks": "racks in cloud.onPremises"}
+    instead: ClassVar[Mapping[str, str]] = {"servers": "instances", "racks": "cloud.onPremises.racks"}
 
     purpose: Purpose
     """The use of the pool. general is for nodes without GPUs. The other uses set defaults of disruption and alerts."""
@@ -165,7 +165,7 @@ class AnyPool(SpecModel):
     def _has_number_of_nodes(self) -> Self:
         names = [part.pool_key for part in substrates() if part.names_nodes]
         if not self.model_fields_set.intersection(("nodes", *names)):
-            raise ValueError(f"nodes is missing; expected nodes such as {{max: 4}}, or {' or '.join(names)}")
+            raise ValueError(f"the key nodes is missing; expected nodes such as {{max: 4}}, or {' or '.join(names)}")
         return self
 
 

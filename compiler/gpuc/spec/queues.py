@@ -87,7 +87,7 @@ class Queue(SpecModel):
     cohort: Name | None = None
     """The cohort in which the queue lends and borrows quota. A queue without a cohort does neither."""
 
-    quota: Annotated[dict[Name, Quota], Field(min_length=1), Words("quotas by node pool such as {train: {nodes: 4}}")]
+    quota: Annotated[dict[Name, Quota], Field(min_length=1), Words("quotas of node pools such as {train: {nodes: 4}}")]
     """The quota by pool. Kueue tries the pools in this order."""
 
     strategy: Literal["best-effort", "strict"] = "best-effort"

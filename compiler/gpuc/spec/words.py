@@ -80,10 +80,10 @@ def _map(entry: Any, value: Any) -> str:
     """Returns the words about a map with free keys."""
     example = _example(entry)
     if not example:
-        return "a map by name" if is_model(plain(entry)) else "a map"
+        return "a map with names as keys" if is_model(plain(entry)) else "a map"
     first = value[0] if isinstance(value, list) and value else None
     name = first if isinstance(first, str) and _NAME.fullmatch(first) else "my-name"
-    return f"a map by name such as {{{name}: {example}}}"
+    return f"a map with names as keys, such as {{{name}: {example}}}"
 
 
 def _model(model: Any, value: Any) -> str:

@@ -31,7 +31,7 @@ def _no_tenants(spec: Spec) -> Finding | None:
     if spec.tenants or not spec.queues:
         return None
     names = dict.fromkeys(tenant for queue in spec.queues.values() for tenant in queue.tenants)
-    message = f"the spec has queues, but no tenants; expected a section tenants with {', '.join(names)}"
+    message = f"the spec has the section queues, but no section tenants; expected the tenants {', '.join(names)} there"
     return UNRESOLVED.at((*SPEC, "queues"), message, on_key=True)
 
 

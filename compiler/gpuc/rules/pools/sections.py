@@ -19,12 +19,12 @@ def section_of_another_substrate(cluster: Cluster) -> Findings:
             if other is not own and other.pool_key in pool.spec.model_fields_set:
                 keys = _keys(getattr(pool.spec, other.pool_key))
                 listed = f" ({', '.join(keys)})" if keys else ""
-                actual = f"node pool {pool.name} has the section {other.pool_key}{listed}, which is for {other.title}"
-                expected = f"cloud.{own.name} of the cluster is for {own.title}; expected {own.pool_key} or no section"
+                actual = f"node pool {pool.name} has the section {other.pool_key}{listed} for {other.title}"
+                expected = f"the cluster has cloud.{own.name} for {own.title}; expected {own.pool_key} or neither"
                 instead = [f"{own.instead[key]} instead of {key}" for key in keys if key in own.instead]
                 fix = f"remove {other.pool_key} from node pool {pool.name}"
                 if instead:
-                    fix += f", and write {', '.join(instead)}"
+                    fix += f"; write {', '.join(instead)}"
                 yield Found((*pool.path, other.pool_key), f"{actual}, but {expected}", fix, on_key=True)
 
 

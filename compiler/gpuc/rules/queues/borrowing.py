@@ -70,7 +70,7 @@ def lent_above_quota(queue: Member) -> Iterator[Found]:
         if path[-1] == "lend":
             fix += " or all"
         related = [Related(f"a quota of {nominal}", place(queue, key, "nominalQuota")[0])]
-        yield Found(path, f"{lent}, but has a quota of {nominal}", fix, related, manifest=manifest)
+        yield Found(path, f"{lent}, but has a quota of only {nominal}", fix, related, manifest=manifest)
 
 
 @queue_rule("KUE106", Severity.WARNING)
@@ -79,7 +79,7 @@ def lends_without_cohort(queue: Queue) -> Findings:
     for pool, quota in queue.spec.quota.items():
         if queue.spec.cohort is None and "lend" in quota.model_fields_set and quota.lend != 0:
             path = (*queue.path, "quota", pool, "lend")
-            message = f"queue {queue.name} lends quota of node pool {pool}, but has no cohort"
+            message = f"queue {queue.name} has lend for node pool {pool}, but no cohort: queues lend only in a cohort"
             yield Found(path, message, f"set cohort of queue {queue.name}, or remove lend for node pool {pool}")
 
 
@@ -95,7 +95,7 @@ def unreachable_borrowing(cluster: Cluster) -> Findings:
             if pool_quota.spec.borrow == 0:
                 continue
             if cohort is None:
-                message = f"{name} borrows quota of node pool {pool}, but has no cohort"
+                message = f"{name} has borrow for node pool {pool}, but no cohort: queues borrow only in a cohort"
                 yield Found(path, message, f"remove borrow of {name} for node pool {pool}")
             elif pool_quota.borrow is None and not any(map(member.lent, keys)):
                 lenders = f"no other queue of cohort {cohort.name} lends quota of node pool {pool}"

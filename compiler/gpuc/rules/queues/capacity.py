@@ -72,7 +72,7 @@ def beyond(rows: Sequence[Counted], limit: int, of: str, owner_of_nodes: str, un
     """
     *_, total = sums = list(accumulate(row.amount for row in rows))
     first = next(row for row, subtotal in zip(rows, sums, strict=True) if subtotal > limit)
-    parts = [f"{row.owner} {unit.number(row.amount)}" for row in rows if row.amount]
+    parts = [f"{row.owner}: {unit.number(row.amount)}" for row in rows if row.amount]
     more = f" and {len(parts) - _MOST_OWNERS} more" if len(parts) > _MOST_OWNERS else ""
     actual = f"the sum of the quotas for {of} is {unit.amount(total)} ({', '.join(parts[:_MOST_OWNERS])}{more})"
     message = f"{actual}; expected at most {unit.number(limit)}, the capacity of {owner_of_nodes}"
@@ -96,8 +96,9 @@ def _exceeding(
 ) -> Found:
     """Returns the finding with the places of the other quotas that count, and of the maximum number of nodes."""
     unit, (limit, largest) = quota_unit(pool, resource, in_nodes=in_nodes), limits
+    kind = owner_kind(pool)
     rows = [
-        Counted(quota.owner, quota.amounts[resource], quota_path(quota.path, quota.spec, resource))
+        Counted(f"{kind} {quota.owner}", quota.amounts[resource], quota_path(quota.path, quota.spec, resource))
         for quota in pool_quotas
     ]
     found = beyond(rows, limit.amount, f"node pool {pool.name}", "the node pool", unit)
@@ -109,16 +110,16 @@ def _exceeding(
     elif not in_nodes:
         message += f" with {pool.promised_nodes} {limit.instance.type}"
         if limit is not largest:
-            message += f"; {pool.nodes_max} {largest.instance.type} would have {unit.number(largest.amount)}"
+            message += f", or {unit.number(largest.amount)} with {pool.nodes_max} {largest.instance.type}"
     related = [
-        Related(f"quota of {owner_kind(pool)} {row.owner}: {unit.amount(row.amount)}", row.path)
+        Related(f"quota of {row.owner}: {unit.amount(row.amount)}", row.path)
         for row in rows
         if row.amount and row.path != found.path
     ]
     over, node, fix = int(sum(row.amount for row in rows) - limit.amount), pool.node[resource], ""
     if over <= node * min(pool.spares, pool.excluded):
         left = pool.spares + (-over // node)
-        fix = f"set spares of node pool {pool.name} to {left}, as spares replace excluded nodes"
+        fix = f"set spares of node pool {pool.name} to {left}, because spares replace excluded nodes"
     return found._replace(message=message, fix=fix, related=[*related, Related(most, pool.nodes_path)])
 
 

@@ -37,7 +37,7 @@ def namespace_of_the_platform(cluster: Cluster) -> Findings:
             message = f"{owner} is the namespace of {component}"
             yield Found(("spec", "components", component, "namespace"), message, related=related)
         elif namespace.name in cluster.platform_namespaces or namespace.name.startswith("kube-"):
-            message = f"{owner} is a namespace of the platform"
+            message = f"{owner} is a namespace of the platform; expected a namespace that only the tenant uses"
             yield Found(namespace.path, message, f"rename {owner}", on_key=True)
 
 

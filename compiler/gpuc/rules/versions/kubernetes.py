@@ -36,8 +36,8 @@ def incompatible_components(cluster: Cluster, *, certain: bool) -> Findings:
         known = supported_versions(cluster)
         actual = f"the Kubernetes version is {cluster_version}, but {', '.join(sentences)}"
         expected = f"; expected one of {', '.join(known)}" if known else ""
-        test = "" if certain else f", or test the components with {cluster_version} and accept VER102"
-        fix = f"change the cluster and kubernetes to {known[0]}{test}" if known else ""
+        test = "" if certain else f", or test the components with {cluster_version} and add VER102 to accept"
+        fix = f"upgrade the cluster to {known[0]} and set kubernetes to {known[0]}{test}" if known else ""
         yield Found(kubernetes, actual + expected, fix, release_set(cluster))
     row = cluster.catalog.kubernetes.get(cluster_version)
     if row and certain == (row.confidence != "low"):
@@ -55,7 +55,8 @@ def incompatible_components(cluster: Cluster, *, certain: bool) -> Findings:
 
 def release_set(cluster: Cluster) -> list[Related]:
     """Returns the path of `releases` in the spec, for a finding. A release set has a version of each component."""
-    return [Related(f"release set {cluster.spec.releases.set}", ("spec", "releases"), on_key=True)]
+    message = f"release set {cluster.spec.releases.set}: the versions of the components"
+    return [Related(message, ("spec", "releases"), on_key=True)]
 
 
 def supported_versions(cluster: Cluster) -> list[str]:

@@ -12,7 +12,7 @@ MOST_NAMES = 1000
 """The largest number of names that one range can have."""
 _RANGE = re.compile(r"\[([0-9]+)-([0-9]+)\]")
 _NAME = r"[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?"
-_SAME_DIGITS = "a range with as many digits on both sides, such as [08-12]; for names without a leading 0, two ranges"
+_SAME_DIGITS = "a range with as many digits on both sides, such as [08-12] (or two ranges, such as [8-9] and [10-12])"
 
 
 def _checked(text: str) -> str:

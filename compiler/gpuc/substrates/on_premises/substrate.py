@@ -24,8 +24,8 @@ def refused_type(name: str, path: Path, catalog: Catalog) -> Finding | None:
     servers = sorted(other for other in {**catalog.servers, **catalog.instances} if "." not in other)
     if name in servers:
         return None
-    actual = f"{name} is no type of server" if "." in name else f"gpuc has no figures for server {name}"
-    add = "a row in instanceTypes of a file in specs/catalog/ adds a server"
+    actual = f"{name} is not a server" if "." in name else f"gpuc does not know server {name}"
+    add = "to add a server, write a row under instanceTypes in a file of specs/catalog/"
     message = f"{actual}; expected one of {', '.join(servers)}; {add}"
     return UNKNOWN_SERVER.at(path, message, fix=write(misspelt(name, servers)))
 

@@ -13,7 +13,7 @@ def floating_image(cluster: Cluster) -> Findings:
         return
     for path, pool in {pool.image_path: pool for pool in cluster.pools}.items():
         if eks(pool).ami.endswith("@latest"):
-            message = f"the image in prod is {eks(pool).ami}; expected a fixed version, for example al2023@v20260815"
+            message = f"image is {eks(pool).ami} in environment prod; expected a fixed version such as al2023@v20260815"
             yield Found(path, message)
 
 

@@ -37,9 +37,8 @@ def interruptible_runs(pool: Pool) -> Findings:
     runs = pool.spec.runs
     if runs and runs.checkpoint_every is None and "spot" in eks(pool).spec.purchase:
         longest = format_duration(runs.longest)
-        message = (
-            f"node pool {pool.name} buys spot capacity for runs of up to {longest}, but has no runs.checkpointEvery"
-        )
+        actual = f"node pool {pool.name} has no runs.checkpointEvery, but spot capacity, which AWS can take back"
+        message = f"{actual}: a run loses the work of up to {longest}"
         fix = f"add checkpointEvery to runs of node pool {pool.name}, or remove spot from purchase"
         related = [Related("runs without checkpoints", (*pool.path, "runs"), on_key=True)]
         yield Found((*eks(pool).path, "purchase", eks(pool).spec.purchase.index("spot")), message, fix, related)

@@ -15,8 +15,8 @@ def fabric_of_a_cloud(cluster: Cluster) -> Findings:
     ]
     for words, path, fabric in sections:
         if fabric == "efa":
-            other = "RoCE and InfiniBand are not supported yet"
-            message = f"{words} has fabric efa, which existing servers do not have; expected no fabric: {other}"
+            other = "gpuc does not support RoCE and InfiniBand yet"
+            message = f"{words} has fabric efa, which existing servers do not have; expected no key fabric: {other}"
             fix = f"remove {'fabric from ' if path[1] == 'pools' else ''}{words}"
             yield Found((*path, "fabric"), message, fix)
 

@@ -15,7 +15,7 @@ _MOST = 3
 def pool_without_nodes(pool: Pool) -> Findings:
     """A pool of existing nodes names no node."""
     if not machines(pool.spec).names:
-        message = f"node pool {pool.name} has no node; expected machines such as {{names: [gpu-a01, gpu-a02]}}"
+        message = f"node pool {pool.name} names no node; expected machines such as {{names: [gpu-a01, gpu-a02]}}"
         yield Found((*pool.path, *pool.spec.model_fields_set & {"machines"}), message, on_key=True)
 
 
@@ -34,10 +34,10 @@ def spares_leave_no_node(pool: Pool) -> Findings:
     """All nodes of a pool are spares or excluded, so no node is left for quotas."""
     section = machines(pool.spec)
     if section.names and pool.promised_nodes < 1:
-        count = f"{section.spares} ({pool.spares})" if isinstance(section.spares, str) else pool.spares
-        actual = f"spares of node pool {pool.name} is {count}, but {counted(pool.nodes_max, 'node')} take pods"
+        count = f"{section.spares} ({counted(pool.spares, 'node')})" if isinstance(section.spares, str) else pool.spares
+        actual = f"spares of node pool {pool.name} is {count}, but it has {counted(pool.nodes_max, 'node')} for pods"
         key = "spares" if pool.spares else "excluded"
-        message = f"{actual}; expected at most {max(0, pool.nodes_max - 1)}, so that quotas can promise a node"
+        message = f"{actual}; expected at most {max(0, pool.nodes_max - 1)}, because quotas need at least 1 other node"
         yield Found((*pool.path, "machines", key), message, on_key=key == "excluded")
 
 
@@ -73,7 +73,7 @@ def node_named_twice(pool: Pool) -> Findings:
     for index, text in enumerate(names):
         again = [name for name in expanded(text) if name in seen]
         if again and text not in names[:index]:
-            message = f"{text} of node pool {pool.name} repeats {kind_of(again[:_MOST], 'node')}"
+            message = f"{text} in node pool {pool.name} lists {kind_of(again[:_MOST], 'node')} again"
             related = [Related("named here", (*pool.names_path, seen[again[0]]))]
             yield Found((*pool.names_path, index), f"{message}; expected each node once", related=related)
         seen = dict.fromkeys(expanded(text), index) | seen
@@ -85,7 +85,7 @@ def excluded_node_of_no_pool(pool: Pool) -> Findings:
     section = machines(pool.spec)
     for name in section.excluded:
         if name not in section.nodes:
-            actual = f"machines.excluded of node pool {pool.name} has {name}, which is not in machines.names"
+            actual = f"machines.excluded of node pool {pool.name} contains {name}, which is not in machines.names"
             message, fix = f"{actual}; expected a node of the pool", f"remove {name} from machines.excluded"
             yield Found((*pool.path, "machines", "excluded", name), message, fix, on_key=True)
 
@@ -113,8 +113,8 @@ def node_without_rack(cluster: Cluster) -> Findings:
         missing = [name for name in machines(pool.spec).nodes if name not in known]
         if missing and "rack" in levels:
             more = f" and {len(missing) - _MOST} more" if len(missing) > _MOST else ""
-            actual = f"topology of node pool {pool.name} has rack, but no rack has {kind_of(missing[:_MOST], 'node')}"
-            message = f"{actual}{more}; expected cloud.onPremises.racks such as {{rack-a: [{missing[0]}]}}"
+            actual = f"topology of node pool {pool.name} has rack, but no rack lists {kind_of(missing[:_MOST], 'node')}"
+            message = f"{actual}{more}; expected entries of cloud.onPremises.racks such as rack-a: [{missing[0]}]"
             yield Found((*pool.path, "topology", levels.index("rack")), message)
 
 
@@ -125,10 +125,10 @@ def rack_without_nodes(cluster: Cluster) -> Findings:
     for rack, nodes in racks(cluster.spec.cloud).items() if known else ():
         strange = [name for name in nodes if name not in known]
         if len(strange) == len(nodes):
-            message = f"rack {rack} has no node of a node pool; expected names as in machines.names of the pools"
+            message = f"rack {rack} lists no node of a node pool; expected names from machines.names of a node pool"
             yield Found((*RACKS, rack), message, on_key=True)
         elif strange:
-            actual = f"rack {rack} has {kind_of(strange[:_MOST], 'node')}, which no node pool has"
+            actual = f"rack {rack} lists {kind_of(strange[:_MOST], 'node')}, which no node pool has"
             message = f"{actual}; expected nodes of the pools"
             yield Found((*RACKS, rack, nodes[strange[0]]), message)
 
@@ -140,7 +140,7 @@ def fewer_spares_than_racks(cluster: Cluster) -> Findings:
         used = by_rack(cluster.spec.cloud, machines(pool.spec).working)
         if "rack" in (pool.spec.topology or ()) and pool.spares < len(used):
             actual = f"node pool {pool.name} has {counted(pool.spares, 'spare')} for {counted(len(used), 'rack')}"
-            message = f"{actual}: a workload that requires one rack may get no other node if a node fails"
+            message = f"{actual}: if a node fails, its rack may have no spare for a workload that requires one rack"
             related = [Related("the racks", RACKS, on_key=True)]
             has_key = "spares" in machines(pool.spec).model_fields_set
             place = (*pool.path, "machines", "spares") if has_key else (*pool.path, "topology")

@@ -29,7 +29,7 @@ def no_room_for_pods(pool: Pool) -> Findings:
                 whole = quantity_text(name, {CPU: instance.vcpu * 1000, MEMORY: instance.memory_mib * MIB}[name])
                 actual = f"{dotted(place)} is more than the {name} of server {instance.type}, which has {whole}"
                 actual += f"; node pool {pool.name} has no {name} left"
-            message = f"{actual}, and node agents request {agents}; expected room for pods of tenants"
+            message = f"{actual}, and node agents request {agents}; expected {name} for pods of tenants"
             yield Found((*(CLOUD if reserved is None else own), *place), message)
 
 
@@ -46,7 +46,7 @@ def reserved_without_kernel(cluster: Cluster) -> Findings:
         if reserved < needed:
             kernel, memory = (quantity_text(MEMORY, -(-size // GIB) * GIB) for size in (needed - 2 * GIB, needed))
             actual = f"reserved.memory is {quantity_text(MEMORY, reserved)} on the nodes of node pool {pool.name}"
-            message = f"{actual}, but the kernel keeps about {kernel}, and the kubelet 1Gi for evictions"
+            message = f"{actual}, but the kernel uses about {kernel}, and the kubelet keeps 1Gi free by evictions"
             fix = f"write memory: {memory}"
             yield Found((*place, "reserved", "memory"), f"{message}; expected {memory} or more", fix)
 
@@ -88,7 +88,7 @@ def two_drivers(cluster: Cluster) -> Findings:
     pools = [pool for pool in cluster.gpu_pools if pool.instances[0].host_driver and pool.image.driver == "operator"]
     if pools:
         servers = " and ".join(dict.fromkeys(pool.instances[0].type for pool in pools))
-        actual = f"gpuDriver is operator, but the operating system of {servers} from its maker contains the driver"
+        actual = f"gpuDriver is operator, but the operating system of {servers} as delivered contains the driver"
         message = f"{actual}; expected host, or an operating system without a driver"
         related = [Related(f"the server of node pool {pool.name}", (*pool.path, "instances", 0)) for pool in pools]
         yield Found((*CLOUD, "gpuDriver"), message, "write gpuDriver: host", related)

@@ -21,7 +21,7 @@ def unknown_share(cluster: Cluster) -> Findings:
         for claim, volume in namespace.spec.volumes.items():
             if volume.share not in shares:
                 expected = f"expected one of {', '.join(shares)}" if shares else "cloud.onPremises has no shares"
-                message = f'volume {claim} has share "{volume.share}", which does not exist; {expected}'
+                message = f'volume {claim} names share "{volume.share}", which does not exist; {expected}'
                 yield Found((*namespace.path, "volumes", claim, "share"), message, write(nearest(volume.share, shares)))
 
 
@@ -51,7 +51,7 @@ def driver_lacks_key(cluster: Cluster) -> Findings:
         keys |= {"publishSecret": share.csi.publish_secret}
         keys |= {f"attributes.{key}": value for key, value in share.csi.attributes.items()}
         if lacking := [key for key in driver(share.csi).get("needs", ()) if not keys.get(key)]:
-            message = f"share {name} lacks {', '.join(lacking)}; {share.csi.driver} needs it to mount a static volume"
+            message = f"share {name} has no {', '.join(lacking)}, which {share.csi.driver} needs for static volumes"
             yield Found((*SHARES, name, "csi"), message, on_key=True)
 
 

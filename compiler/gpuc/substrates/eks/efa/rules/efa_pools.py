@@ -64,8 +64,12 @@ def efa_without_self_rule(cluster: Cluster) -> Findings:
         names = ", ".join(pool.name for pool in cluster.efa_pools)
         path = ("spec", "cloud", "aws", "securityGroups", "efaSelfRule")
         related = [Related(f"node pool {pool.name} has EFA", (*pool.path, "fabric")) for pool in cluster.efa_pools]
-        message = f"securityGroups.efaSelfRule is not true, but these node pools have fabric efa: {names}"
-        fix = "add the rule to the security group, then set cloud.aws.securityGroups.efaSelfRule to true"
+        actual = (
+            "cloud.aws.securityGroups.efaSelfRule is not true: the security group may refuse EFA traffic"
+        )
+        message = f"{actual}; these node pools have fabric efa: {names}"
+        fix = "allow all traffic between members of the security group, then set"
+        fix += " cloud.aws.securityGroups.efaSelfRule to true"
         yield Found(path, message, fix, related)
 
 
