@@ -62,7 +62,7 @@ def quota_over_capacity(objects: ObjectSet) -> Findings:
                 exceeded.append((total / most if most > 0 else inf, key, members, most))
         if exceeded:
             _, key, members, most = max(exceeded, key=lambda excess: excess[0])
-            rows = [Counted(row.name, row.quotas[key].nominal, *place(row, key, "nominalQuota")) for row in members]
+            rows = [Counted(row.words, row.quotas[key].nominal, *place(row, key, "nominalQuota")) for row in members]
             rule = quotas_exceed_capacity.rule if pools.is_certain(flavor) else OVER_KNOWN_CAPACITY
             found = beyond(rows, most, f"ResourceFlavor {flavor}", named(pools.by_flavor[flavor]), Unit(key[1], ""))
             others = [other[1] for _, other, _, _ in exceeded if other != key]

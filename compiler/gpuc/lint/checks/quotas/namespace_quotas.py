@@ -80,7 +80,7 @@ def _parts_beyond_pools(parts: tuple[PoolPart, ...], unqueued: list[Pool]) -> Fi
         known = [bound for bound in bounds if bound is not None]
         if known and len(known) == len(bounds) and sum(part.cpu for part in rows) > sum(known):
             path = ("spec", "hard", f"requests.{CPU}")
-            counted = [Counted(part.quota.namespace, part.cpu, path, part.quota) for part in rows]
+            counted = [Counted(f"namespace {part.quota.namespace}", part.cpu, path, part.quota) for part in rows]
             found = beyond(counted, sum(known), named(pools), named(pools), Unit(CPU, ""))
             yield found.on_object(quotas_exceed_capacity.rule)
 
@@ -280,7 +280,7 @@ def _over_capacity(pools: dict[str, Pool], quotas: list[NamespaceQuota]) -> Find
         beyond_kueue = [(quota, amount) for quota in quotas if (amount := quota.outside(resource))]
         if len(known) == len(bounds) and sum(amount for _, amount in beyond_kueue) > sum(known):
             rows = [
-                Counted(quota.namespace, amount, quota.hard[resource][2], quota.hard[resource][1])
+                Counted(f"namespace {quota.namespace}", amount, quota.hard[resource][2], quota.hard[resource][1])
                 for quota, amount in beyond_kueue
             ]
             found = beyond(rows, sum(known), "pods outside of Kueue", named(pools.values()), Unit(resource, ""))

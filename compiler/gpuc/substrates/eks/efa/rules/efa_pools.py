@@ -64,9 +64,7 @@ def efa_without_self_rule(cluster: Cluster) -> Findings:
         names = ", ".join(pool.name for pool in cluster.efa_pools)
         path = ("spec", "cloud", "aws", "securityGroups", "efaSelfRule")
         related = [Related(f"node pool {pool.name} has EFA", (*pool.path, "fabric")) for pool in cluster.efa_pools]
-        actual = (
-            "cloud.aws.securityGroups.efaSelfRule is not true: the security group may refuse EFA traffic"
-        )
+        actual = "cloud.aws.securityGroups.efaSelfRule is not true: the security group may refuse EFA traffic"
         message = f"{actual}; these node pools have fabric efa: {names}"
         fix = "allow all traffic between members of the security group, then set"
         fix += " cloud.aws.securityGroups.efaSelfRule to true"
