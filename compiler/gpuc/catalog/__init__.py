@@ -152,7 +152,7 @@ class Catalog:
 
     @cached_property
     def chart_groups(self) -> dict[str, tuple[str, ...]]:
-        """API groups by chart. The chart installs the CustomResourceDefinitions or the controller of these groups."""
+        """The API groups whose CustomResourceDefinitions or controller a chart installs, by the name of the chart."""
         return {
             release_set[component].chart: release.groups
             for release_set in self.releases.values()
@@ -171,7 +171,7 @@ class Catalog:
 
     @cached_property
     def documents(self) -> "tuple[EmbeddedDocument, ...]":
-        """The YAML documents that Helm values of charts contain as strings."""
+        """The YAML documents that Helm values contain as strings, such as the configuration of Kueue."""
         return tuple(typed("releases", "documents"))
 
     @cached_property

@@ -54,7 +54,7 @@ def annotation(key: str, substrate: str = "") -> Annotation | None:
 
 
 def controller_of(key: str, substrate: str = "") -> Annotation | None:
-    """Returns an entry of the controller whose annotations have the prefix of this key; None without a controller."""
+    """Returns an entry of the controller that reads annotations with the prefix of this key; None if there is none."""
     return next((entry for entry in annotations(substrate) if key.startswith(entry.prefix)), None)
 
 

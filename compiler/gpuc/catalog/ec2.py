@@ -53,10 +53,10 @@ class Ec2Family(Struct, frozen=True):
         return values[self.sizes.index(size)]
 
     def instance(self, size: str) -> InstanceType:
-        """Returns the instance type of the family with this size, such as p5.48xlarge. Counts only NVIDIA GPUs.
+        """Returns the instance type of the family with this size, such as p5.48xlarge. Only NVIDIA GPUs count as GPUs.
 
-        Every network card has one EFA device if the instance type has several network cards. The only exception,
-        p6-b300, is in instances.json.
+        The function sets the number of network cards to the number of EFA devices, because every card of a type with
+        several cards has one EFA device. The only exception, p6-b300, is in instances.json.
 
         Source: aws/karpenter-provider-aws v1.14.1 pkg/providers/instancetype/zz_generated.vpclimits.go
         """

@@ -129,7 +129,7 @@ class Xid(Struct, frozen=True):
 
 
 class DcgmMetric(Struct, frozen=True):
-    """A metric that the DCGM exporter can export. A line in its list of metrics is `name, type, help`."""
+    """A metric that the DCGM exporter can export: a line `name, type, help` in the exporter's list of metrics."""
 
     name: str
     type: Literal["gauge", "counter", "label"]

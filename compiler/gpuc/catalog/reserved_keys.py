@@ -61,7 +61,7 @@ def reserved_domain(key: str) -> str:
 def is_free_label(key: str) -> bool:
     """Returns whether users may set a node label although a program reserves its domain.
 
-    Karpenter sets these labels itself when it registers a node, because the kubelet may not set them.
+    The kubelet may not set these labels, but users may: Karpenter sets them when it registers a node.
 
     Source: kubernetes-sigs/karpenter v1.14.1 pkg/apis/v1/labels.go (IsRestrictedLabel); aws/karpenter-provider-aws
     v1.14.1 pkg/providers/amifamily/resolver.go (RejectForbiddenLabels); k8s.io/kubernetes v1.35.4

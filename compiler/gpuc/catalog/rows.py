@@ -65,7 +65,7 @@ def tables() -> dict[tuple[str, str], tuple[type, tuple[str, ...]]]:
 
 
 def by_key(file: str, table: str) -> dict[Any, Any]:
-    """Returns the rows of a table by their identifying field. With two identifying fields, the maps are nested."""
+    """Returns the rows of a table by the value of the identifying field; for two such fields, in nested maps."""
     _, (*outer, last) = _table(file, table)
     found: dict[Any, Any] = {}
     for row in typed(file, table):

@@ -63,7 +63,8 @@ def only_spec(specs: Sequence[str], command: str) -> tuple[Path, str]:
     """Returns the root of the fleet and the spec file, for a command that works with only one cluster.
 
     Raises:
-        UsageError: as `selected`, or if the arguments (without arguments, the fleet) are not exactly one cluster.
+        UsageError: when `selected` raises it; when the arguments are not exactly one cluster; or when there are no
+            arguments and the fleet has several clusters.
     """
     root, files = selected(specs)
     if len(files) != 1:

@@ -22,7 +22,7 @@ def relied(component: Component, path: Path, value: Any) -> Iterator[tuple[Path,
 
     Args:
         path: the path of a Helm value in the spec that gpuc does not set.
-        value: the value of the spec, perhaps a map with more values.
+        value: the value in the spec. If it is a map, the function checks the values in the map.
     """
     for key, why in component.relied_defaults.items():
         if found := next((leaf for leaf in _leaves(value, path) if _overlaps(leaf, key)), None):

@@ -22,7 +22,8 @@ def apply_operation(document: Any, operation: Operation) -> tuple[Any, list[tupl
     """Applies an operation of a JSON patch to a document, which may change.
 
     Returns:
-        The new document, and the changed paths. Each path has a flag: whether the operation contains the new value.
+        The new document, and pairs of a changed path and a flag. The flag is True if the operation contains the value
+        at the path, as `add` does, and False otherwise, for example for `remove`.
 
     Raises:
         OperationError: when the operation fails.

@@ -45,7 +45,7 @@ class YamlText(Struct):
 class Document(Struct, frozen=True):
     """One YAML document as a tree of nodes.
 
-    Their marks are lines and columns from 0, in the part of the file that was parsed.
+    The mark of a node is its line and column in the part of the file that was parsed. Both begin at 0.
     """
 
     root: Node

@@ -91,7 +91,7 @@ def scale(counts: Mapping[str, int], numerator: int, denominator: int = 1) -> Am
 
 
 def round_down(counts: Mapping[str, int], full_cores: bool = True) -> Amounts:
-    """Rounds amounts down: cpu to cores and bytes to GiB, but amounts below one core or GiB to 100m and 64 MiB.
+    """Rounds down cpu to full cores and bytes to full GiB; below one core or GiB, to multiples of 100m or 64 MiB.
 
     Args:
         full_cores: False to round cpu above one core to 100m too.

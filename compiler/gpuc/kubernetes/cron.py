@@ -104,8 +104,8 @@ _WEEKLY = {"@weekly": "0 0 * * 0", "@daily": "0 0 * * *", "@midnight": "0 0 * * 
 def weekly_starts(schedule: str) -> frozenset[int] | None:
     """Returns the times in a week at which a valid schedule runs, in minutes from midnight of Sunday.
 
-    Returns None if the times differ between weeks: if the schedule depends on the day of the month or on the month, or
-    if it counts from the start of the program.
+    Returns None if the times differ between weeks. They differ if the schedule depends on the month or the day of the
+    month, or if it is an interval such as `@every 5h`, which counts from the start of the controller.
 
     Source: robfig/cron v3.0.1 parser.go (parseDescriptor)
     """

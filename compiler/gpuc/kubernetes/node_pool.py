@@ -89,7 +89,7 @@ def normal(key: str) -> str:
 
 
 def is_well_known(key: str) -> bool:
-    """Returns whether all nodes have a label. The key must not be a deprecated key."""
+    """Returns whether all nodes have a label, such as kubernetes.io/arch. Deprecated keys must be converted by `normal`."""
     if key.startswith(_OTHER_NODE_GROUPS):
         return False
     return key in WELL_KNOWN or key in AWS_LABELS or key.startswith(_PROVIDERS)
@@ -122,7 +122,7 @@ def meets(own: Offer, wanted: Requirement, *, is_static: bool = False, api_group
     """Returns whether a node can meet a requirement of a pod.
 
     Args:
-        own: the possible values of the node's labels.
+        own: the possible values of each label of the node, by key.
         wanted: the requirement of the pod.
         api_group: the API group of the node class; empty if it is unknown.
         is_static: whether the nodes exist before the pods. Such nodes can have labels that nodes get after the start.

@@ -81,7 +81,7 @@ class Node(Struct, eq=False):
         return unused
 
     def distance(self, key: Key, wanted: int, usage: "Usage") -> int:
-        """Returns how far up in the tree the node has to borrow an amount; 0 if its own quota is enough.
+        """Returns the height of the lowest subtree with enough quota for the node; 0 if the node's own quota is enough.
 
         Source: kubernetes-sigs/kueue v0.19.2 pkg/scheduler/preemption/classical/hierarchical_preemption.go
         (FindHeightOfLowestSubtreeThatFits)
@@ -113,10 +113,10 @@ def add_usage(node: Node, key: Key, count: int, usage: dict[tuple[Node, Key], in
 
 
 def connect(queues: Iterable[N], cohorts: Iterable[N], named: Callable[[str], N]) -> list[N]:
-    """Connects ClusterQueues and Cohorts to trees, and computes the quota of each subtree. Returns parents first.
+    """Connects ClusterQueues and Cohorts to trees, and computes the quota of subtrees. Returns parents before children.
 
     Args:
-        named: creates a Cohort that others name as their parent, but that has no object.
+        named: creates the Cohort for a name that is a parent, but for which there is no Cohort object.
     """
     above = {cohort.name: cohort for cohort in cohorts}
     nodes = [*above.values(), *queues]

@@ -91,7 +91,7 @@ def manifest_of(
 
     Args:
         document: the object, whose metadata is a map.
-        body: the fields of the object that count; None for all but apiVersion, kind and metadata.
+        body: the fields that the Manifest gets; None for all fields except apiVersion, kind and metadata.
         name: the name, if the metadata has none.
     """
     metadata = document["metadata"]

@@ -98,9 +98,9 @@ class Cluster(Struct, frozen=True, dict=True):
 
     @property
     def datapath(self) -> "Mapping[str, DatapathFact]":
-        """What the program that enforces NetworkPolicies can match, by the other end of a connection, such as a host.
+        """How the network policy engine matches packets with peers of policies, by the other end, such as a host.
 
-        Empty for a program that gpuc has not verified.
+        Empty for an engine that gpuc has not verified.
         """
         return self.catalog.datapaths.get(self.network.policy_engine, {})
 
@@ -135,7 +135,7 @@ class Cluster(Struct, frozen=True, dict=True):
 
     @cached_property
     def brought_controllers(self) -> dict[str, str]:
-        """The ServiceAccounts, as "namespace/name", of workload controllers in components, by kind of workload."""
+        """The ServiceAccounts ("namespace/name") of the controllers that components install, by kind of workload."""
         rows = ((row.namespace, *account) for row in self.components.values() for account in row.frameworks.items())
         return {framework: f"{namespace}/{account}" for namespace, framework, account in rows}
 
@@ -173,7 +173,7 @@ class Cluster(Struct, frozen=True, dict=True):
 
     @property
     def metadata_sections(self) -> dict[Path, Spec | PoolSpec | TenantSpec]:
-        """The sections of the spec with labels and annotations for objects, by path: the cluster, pools and tenants."""
+        """The sections that can set labels and annotations of objects, by path: the cluster, pools and tenants."""
         pools = {pool.path: pool.spec for pool in self.pools}
         return {SPEC: self.spec, **pools, **{tenant.path: tenant.spec for tenant in self.tenants}}
 
@@ -188,7 +188,7 @@ class Cluster(Struct, frozen=True, dict=True):
 
     @property
     def policy_specs(self) -> Mapping[str, PolicySpec]:
-        """The key `policies` of the spec: settings by policy name, or under `default`; empty without the key."""
+        """The settings under `policies` in the spec, by policy name or `default`; empty if the key is missing."""
         return self.spec.policies or {}
 
     @property

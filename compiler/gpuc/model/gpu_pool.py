@@ -56,11 +56,11 @@ class GpuPool(Pool, frozen=True, kw_only=True, dict=True):
 
     @property
     def boot_minutes(self) -> int:
-        """The boot time of a node without GPUs, plus the time until the GPUs are ready.
+        """The longest time until a node takes pods: the time of a node without GPUs, plus the time of the GPUs.
 
-        This is the time for driver, MIG layout and operands, and until the startup taint is removed. On Ampere, a
-        change of the MIG mode may need a reboot. The kubelet looks for the report of user data at least every two
-        minutes.
+        The time of the GPUs is the time to install the driver and operands, to create the MIG layout (on Ampere GPUs,
+        perhaps with a reboot), and to remove the startup taint. The kubelet can find the report of user data about the
+        GPUs up to two minutes late, so the startup taint then remains longer.
 
         Source: k8s.io/kubernetes v1.35.4 pkg/util/goroutinemap/exponentialbackoff (maxDurationBeforeRetry)
         """

@@ -81,7 +81,7 @@ class Pool(Struct, frozen=True, kw_only=True, dict=True):
         """Whether pods need the capability IPC_LOCK to register memory for EFA.
 
         Without IPC_LOCK, the kernel compares the registered memory with the limit RLIMIT_MEMLOCK. On AL2023, user data
-        removes this limit of containerd, and containers inherit the limits of containerd, except RLIMIT_NOFILE.
+        removes this limit for containerd, and containers inherit it, so only pods on other images need IPC_LOCK.
 
         Source: torvalds/linux v6.12 drivers/infiniband/core/umem.c (ib_umem_get); awslabs/amazon-eks-ami v20260724
         nodeadm/internal/containerd/base-runtime-spec.json
@@ -116,7 +116,8 @@ class Pool(Struct, frozen=True, kw_only=True, dict=True):
     def priority_class(self) -> str:
         """The PriorityClass of all pods on the pool; empty if the pool has GPUs or if Kueue counts its resources.
 
-        Pods on all pools request cpu and memory. A ResourceQuota distinguishes pods only by their PriorityClass.
+        Pods on all pools request cpu and memory, and a ResourceQuota distinguishes pods only by their PriorityClass. So
+        a pool without GPUs needs its own PriorityClass if ResourceQuotas count its resources.
 
         Source: kubernetes/kubernetes v1.35.4 pkg/quota/v1/evaluator/core/pods.go (podMatchesScopeFunc)
         """
@@ -233,7 +234,7 @@ class Pool(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def portions(self) -> dict[str, Amounts]:
-        """The part of a node's resources for one GPU, MIG slice or GPU share; without GPUs, an eighth under ""."""
+        """The resources for one GPU, MIG slice or GPU share, by its name. Without GPUs: an eighth of a node, by ""."""
         return {"": round_down(scale(self.base_resources, 1, 8))}
 
     @cached_property
@@ -303,7 +304,7 @@ class Pool(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def boot_minutes(self) -> int:
-        """The maximum time from the launch of a node to the start of its first pod.
+        """The maximum time, in minutes, from the launch of a node to the start of its first pod.
 
         Source: kubernetes-sigs/kueue issues 2215 and 2732, the longest reported times
         """

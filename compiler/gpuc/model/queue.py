@@ -64,7 +64,7 @@ class Queue(Struct, frozen=True, dict=True):
 
 
 class Cohort(Struct, frozen=True):
-    """A cohort, with the queues that lend quota to each other."""
+    """A cohort: a group of queues that lend quota to each other."""
 
     name: str
     path: Path
@@ -74,7 +74,7 @@ class Cohort(Struct, frozen=True):
 
 
 def quota_nodes(queues: Iterable[Queue], cohorts: Iterable[Cohort]) -> dict[str, Node]:
-    """Returns the ClusterQueues by name, as nodes of the trees of cohorts. ResourceFlavors have the names of pools."""
+    """Returns each ClusterQueue by name, as a node of its tree of cohorts. Its quotas name pools as ResourceFlavors."""
     rows = [(queue, cluster_queue) for queue in queues for cluster_queue in queue.cluster_queues]
     nodes = connect(
         [Node(row.name, True, queue.spec.cohort or "", quotas_of(row)) for queue, row in rows],

@@ -46,7 +46,7 @@ class Scaling(Protocol):
 
     @property
     def choices(self) -> Mapping[str, tuple[str, ...]]:
-        """The possible values of the node labels whose value the substrate chooses, by label."""
+        """The possible values of the node labels whose value the substrate chooses, such as the zone, by key."""
 
     def bought(self, nodes: int) -> Iterator[tuple[int, tuple[Purchase, ...]]]:
-        """Yields how many of the nodes have the same purchase options, and these options in the order of preference."""
+        """Divides nodes into groups. Yields the number of nodes of each group, and its purchase options, best first."""

@@ -59,7 +59,7 @@ class Sharing(Struct, frozen=True, dict=True):
         return dict(sorted(total([*slices, *whole]).items()))
 
     def slices(self) -> dict[str, int]:
-        """Returns the number of MIG instances of a node for each profile."""
+        """Returns how many MIG instances of each profile a node has."""
         return dict(sorted(total(map(dict, self.layouts)).items()))
 
     def resource(self, profile: str) -> str:
@@ -68,7 +68,7 @@ class Sharing(Struct, frozen=True, dict=True):
 
     @cached_property
     def gpus_by_layout(self) -> dict[Layout, list[int]]:
-        """The numbers of the GPUs that have the same layout, by layout."""
+        """The numbers that identify the GPUs of a node with the same layout, such as [0, 1], by layout."""
         return grouped(range(len(self.layouts)), self.layouts.__getitem__)
 
     @property

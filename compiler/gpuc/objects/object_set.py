@@ -46,7 +46,7 @@ class ObjectSet:
         self._read: dict[Callable[[ObjectSet], Any], Any] = {}
 
     def once(self, reader: "Callable[[ObjectSet], T]") -> T:
-        """Calls a function with this set of objects, and returns the result. Later calls return the same result."""
+        """Calls a function with this set of objects, and stores the result for later calls with the same function."""
         if reader not in self._read:
             self._read[reader] = reader(self)
         result: T = self._read[reader]

@@ -50,14 +50,14 @@ class SymbolTable:
         return self._namespaces[kind]
 
     def has(self, kind: Kind, name: str, namespace: str) -> bool:
-        """Returns whether an object with a name can exist in a namespace; in any namespace if the argument is empty."""
+        """Returns whether an object with a name can exist in a namespace; if `namespace` is empty, in any namespace."""
         if (known := _BUILT_IN.get(kind)) and known.fullmatch(name):
             return True
         namespaces = self.namespaces_by_name(kind).get(name, ())
         return bool(namespaces) and (not namespace or namespace in namespaces or "" in namespaces)
 
     def names_in(self, kind: Kind, namespace: str) -> list[str]:
-        """Returns the names of the objects of a kind in a namespace; in all namespaces if the argument is empty."""
+        """Returns the names of the objects of a kind in a namespace; if `namespace` is empty, in all namespaces."""
         key = (kind, namespace)
         if key not in self._names:
             by_name = self.namespaces_by_name(kind).items()
@@ -67,7 +67,7 @@ class SymbolTable:
         return self._names[key]
 
     def name_of(self, manifest: Manifest) -> str:
-        """Returns the name by which other objects refer to an object. For some kinds, it is not metadata.name."""
+        """Returns the name by which other objects refer to an object: metadata.name or, for a ConstraintTemplate, its kind."""
         path = NAMED_BY.get(f"{group(manifest)}/{manifest.kind}")
         name = dig(manifest.body, *pattern(path)) if path else manifest.name
         return name if isinstance(name, str) else manifest.name

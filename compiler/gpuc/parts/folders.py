@@ -1,4 +1,4 @@
-"""Finds the folders of components, of all clusters or of one substrate, and reads tables in these folders."""
+"""Finds the folders of components, also of components that only one substrate has, and reads their TOML tables."""
 
 import tomllib
 from functools import cache
@@ -22,7 +22,7 @@ def table_folders() -> tuple[Path, ...]:
 
 
 def component_folder(name: str) -> Path:
-    """Returns the folder of a component. Its name has underscores for hyphens. For other charts, it does not exist."""
+    """Returns the folder of a component, such as gpu_operator for gpu-operator. Other charts have no such folder."""
     folder = name.replace("-", "_")
     return component_folders().get(folder, _PACKAGE / "components" / folder)
 

@@ -70,7 +70,7 @@ NOT_QUEUED = Queueing("", None, holds_pods=False, is_pod_group=False, is_per_rep
 
 
 def suspended(framework: str, place: int | None) -> Queueing:
-    """Returns the Queueing of kinds of jobs: Kueue suspends each object until the object is admitted."""
+    """Returns how Kueue manages a kind of jobs: Kueue suspends each job until Kueue admits the job."""
     return NOT_QUEUED._replace(framework=framework, place=place)
 
 
@@ -101,7 +101,7 @@ class ChildTemplate(Struct, frozen=True):
 
 
 class Child(Struct, frozen=True):
-    """The objects that a controller creates between a workload and its pods. They own the pods."""
+    """The objects that a controller creates for a workload and that own its pods, such as the Jobs of a CronJob."""
 
     kind: Kind
     suffix: str

@@ -43,7 +43,7 @@ class FleetPolicies(Struct, frozen=True):
 
 
 def fleet_policies(root: Path) -> FleetPolicies:
-    """Reads the policies of a fleet. Tests all policies without errors on their examples.
+    """Reads the policies of a fleet, and tests the policies that have no errors on their examples.
 
     Raises:
         StageError: with all findings about the policies, if one of them is an error.

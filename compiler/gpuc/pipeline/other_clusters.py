@@ -37,7 +37,7 @@ class Claim(Struct, frozen=True):
 
 
 class Conflict(Struct, frozen=True):
-    """A claim of a spec that an earlier spec has already: a value that only one cluster may have."""
+    """The mistake that two specs have the same claim, which is a value that only one cluster may have."""
 
     rule: str
     path: SpecPath
@@ -103,7 +103,7 @@ class OtherClusters:
                     owners.setdefault(claim.environment, Owner(Path(file).stem, claim.mark, claim.environment))
 
     def add_selected(self, root: Path, file: str, cache: "ResultCache") -> None:
-        """Adds the claims of a spec that another CI job compiles."""
+        """Adds the claims of a spec that another CI job compiles, so that this job compares its own specs with them."""
         entry = cache.entry(file)
         list(self.conflicts(Path(file).stem, entry.claims if entry else _read_claims(root, file, cache)))
 

@@ -42,7 +42,7 @@ class _Merge(Struct):
     """For each thing, the position of the first row about the thing."""
 
     def first(self, section: str, rows: Mapping[Any, _Row], source: Source) -> Iterator[tuple[str, _Row, Path]]:
-        """Yields name, value and path of each entry in a section, without names that were read before."""
+        """Yields name, value and path of each entry in a section. For a name that was read before, adds a finding."""
         for name, row in rows.items():
             if self.is_first((section, name), (section, name), source):
                 yield name, row, (section, name)

@@ -133,12 +133,12 @@ class Renderer:
         self._waiting: Compiled | None = None
 
     def add(self, cluster: "Compiled") -> None:
-        """Takes a compiled cluster, and renders the cluster of the previous call."""
+        """Renders the cluster that the previous call took, and takes this compiled cluster for the next call."""
         self.finish()
         self._waiting = cluster
 
     def finish(self) -> None:
-        """Renders the cluster of the last call of `add`."""
+        """Renders the cluster that was passed last to `add`. Must be called after the last call of `add`."""
         if cluster := self._waiting:
             self._waiting = None
             output = self._session.output(cluster.name, cluster.source, cluster.removals)

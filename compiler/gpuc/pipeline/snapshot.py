@@ -61,7 +61,7 @@ class Snapshot:
         return digest([*self._shared, *own, *self._manifests.get(folder, ())])
 
     def has(self, files: Mapping[str, str]) -> bool:
-        """Returns whether all these files have these digests."""
+        """Returns whether all files in a map still have the digests in the map."""
         return all(self.digests.get(file) == sha256 for file, sha256 in files.items())
 
 

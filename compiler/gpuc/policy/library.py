@@ -98,7 +98,7 @@ class Policy(Struct, frozen=True):
         """Returns the text of the policy's file allowed.yaml or denied.yaml.
 
         Args:
-            verdict: an element of VERDICTS.
+            verdict: "allowed" or "denied".
         """
         return _read(EXAMPLES)[self.name][verdict] if self.own_examples is None else self.own_examples[verdict]
 

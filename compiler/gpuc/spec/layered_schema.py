@@ -3,8 +3,7 @@
 Each model has two definitions in the schema. For the model of a node pool, the definitions are:
 
 - `Pool` has the descriptions and types of all keys, but requires no key. Every key may be null, because null removes
-  the
-  key of a layer.
+  the key of a layer.
 - `CompletePool` has only the list of required keys. The schema applies it in addition to `Pool` where no layer can add
   keys: in a cluster without `extends`, and in lists, because a list replaces the list of a layer.
 """

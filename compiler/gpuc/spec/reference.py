@@ -42,7 +42,7 @@ class Field(Struct, frozen=True):
 
     @property
     def description(self) -> str:
-        """The docstring of the attribute."""
+        """The docstring of the attribute that defines the field in a spec model."""
         return docstrings_of(self.model)[self.name]
 
     @property

@@ -33,7 +33,7 @@ class PrinterError(Exception):
 
 
 class Printer:
-    """A Node.js process that renders files. Each call of `texts` returns the result of one `send`, in their order."""
+    """A Node.js process that renders files. The first call of `texts` returns the result of the first `send`, and so on."""
 
     def __init__(self) -> None:
         self._pid = 0
@@ -86,7 +86,7 @@ class Printer:
             pass
 
     def texts(self) -> dict[str, str]:
-        """Returns the rendered texts for the oldest `send` without a result, by file.
+        """Returns the rendered texts of the oldest `send` whose texts were not returned yet, by file.
 
         Raises:
             PrinterError: when Node.js has ended, does not respond or sent an invalid response.

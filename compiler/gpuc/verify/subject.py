@@ -59,7 +59,7 @@ class Subject(Struct, frozen=True, dict=True):
         return ((manifest, error) for manifest, table in known for error in self._errors_of(manifest, table))
 
     def value_errors(self, *kinds: ErrorKind) -> Iterator[tuple[Values, SchemaError]]:
-        """Yields violations of the charts' schemas, each with the Helm values. `kinds` selects the violations."""
+        """Yields Helm values and how they violate the schema of their chart, for the violations of these kinds."""
         return ((values, item) for values, item in self._value_errors if item.kind in kinds)
 
     @cached_property

@@ -138,7 +138,7 @@ class SafeDir:
                 os.close(file)
 
     def replace(self, path: str, before: bytes, after: bytes) -> bool:
-        """Replaces the content of a file by renaming a new file. Keeps the permissions of the file.
+        """Replaces the content of a file: writes a new file with the same permissions, and renames the new file.
 
         Returns:
             False if the file does not have the content `before` any more. The file then stays as it is.

@@ -21,7 +21,7 @@ DRAFT = f"{STAGING}/journal.draft"
 
 
 class TamperedError(Exception):
-    """Someone has changed the journal or a file in the staging folder after gpuc wrote it."""
+    """Another program changed the journal or a staged file after gpuc wrote it, so gpuc does not apply the journal."""
 
 
 class ConflictError(Exception):

@@ -18,7 +18,7 @@ _QUANTITY = r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|(
 
 
 def with_parts(schema: Schema, convert: Callable[[Schema, str], Any]) -> Schema:
-    """Replaces the direct subschemas of a schema. Sorts its keywords and properties in alphabetical order.
+    """Returns a copy of a schema with sorted keywords and properties, in which direct subschemas are replaced.
 
     Args:
         convert: returns the replacement of a subschema; its second argument is the name of the property, or empty.

@@ -46,13 +46,13 @@ class DriverChange(Struct, frozen=True, eq=False, dict=True):
 
     @property
     def is_enabled(self) -> tuple[bool, bool]:
-        """Whether the operator installs the driver: a pair of before and after the change."""
+        """Whether the operator installs the driver: one value before and one after the change."""
         before, after = self.values("driver", "enabled")
         return before is not False, after is not False
 
     @property
     def is_automatic(self) -> tuple[bool, bool]:
-        """Whether the operator upgrades the driver of running nodes: a pair of before and after the change."""
+        """Whether the operator upgrades the driver of running nodes: one value before and one after the change."""
         switches, sandboxes = self.values(*_POLICY, "autoUpgrade"), self.values("sandboxWorkloads", "enabled")
         before, after = (on is True and off is not True for on, off in zip(switches, sandboxes, strict=True))
         return before, after
@@ -67,10 +67,11 @@ class DriverChange(Struct, frozen=True, eq=False, dict=True):
         return [leaf for field in differences(self.before, self.after) for leaf in leaves(field)]
 
     def changed(self, kind: str) -> list[Path]:
-        """Returns the paths of changed settings that have one kind of effect.
+        """Returns the paths of the changed settings that have one kind of effect.
 
         Args:
-            kind: "install" for another installation, "restart" for other driver pods, "policy" for upgrades.
+            kind: "install" for settings of which driver is installed, "restart" for other settings of driver pods,
+                "policy" for settings of how the operator upgrades nodes.
         """
         return [field.path for field in self._fields if self._kind(field.path) == kind]
 
@@ -142,7 +143,7 @@ class DriverChange(Struct, frozen=True, eq=False, dict=True):
 
 @lru_cache(maxsize=2)
 def driver_changes(change: Change) -> tuple[DriverChange, ...]:
-    """Returns the changes of drivers that objects or charts install both before and after the change."""
+    """Returns the changed settings of each driver that an object or a chart installs before and after the change."""
     return (*_of_objects(change), *_of_charts(change))
 
 

@@ -36,7 +36,7 @@ def level(xid: Xid) -> str:
 
 
 def parts_of_gpu(pool: GpuPool) -> Iterator[tuple[str, str, Fraction]]:
-    """Yields each GPU resource of a pool, its MIG profile, and the fraction of a GPU that one unit of it is.
+    """Yields each GPU resource of a pool, its MIG profile, and the size of one unit as a fraction of a GPU.
 
     The fractions of a complete layout add up to one GPU. If GPUs with different layouts have the same profile, the
     fraction is the mean. The profile is empty for complete GPUs and shares.

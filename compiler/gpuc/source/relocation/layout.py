@@ -91,7 +91,7 @@ class Layout:
         return next((entry for entry in self.entries(value) if entry.key == key), None)
 
     def path(self, path: Iterable[object]) -> list[Entry]:
-        """Returns the entries of all keys on a path, from the root; an empty list if an alias is on the path."""
+        """Returns the entries of all keys on a path, from the root; an empty list if a key is missing or an alias."""
         value, found = self.root, []
         for step in path:
             entry = self.entry(value, step)

@@ -128,6 +128,6 @@ def submitter(document: Body) -> Iterator[FurtherPods]:
 
 
 def existing_cluster(document: Body) -> str:
-    """Returns the text that a RayJob uses an existing RayCluster; an empty text if it creates a RayCluster."""
+    """Returns a message that a RayJob uses an existing RayCluster; an empty text if the RayJob creates a RayCluster."""
     name = dict(pairs(dig(document, "spec", "clusterSelector")))
     return f"clusterSelector gives the job to RayCluster {name.get('ray.io/cluster')}" if name else ""

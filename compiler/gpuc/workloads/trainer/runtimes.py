@@ -19,9 +19,9 @@ API = f"{GROUP}/v1alpha1"
 
 
 def synced(cluster: Cluster, tenant: Tenant, file: str) -> Iterator[Artifact]:
-    """Yields the TrainingRuntimes of a tenant, which Argo CD applies but never deletes.
+    """Yields the TrainingRuntimes of a tenant, which Argo CD applies.
 
-    A TrainJob that waits cannot start without its runtime.
+    Argo CD never deletes them, because a TrainJob that waits in a queue cannot start without its runtime.
     """
     for run in tenant.runs:
         template = run_template(cluster, tenant, run, 1)

@@ -25,7 +25,7 @@ class ConfigurationChange(NamedTuple):
     after: Any
 
     def raised(self, message: str, *path: str, details: Iterable[str] = ()) -> Raised:
-        """Returns the impact of a changed field of the configuration."""
+        """Returns an impact with this message, at the path of the changed field in Kueue's configuration."""
         return self.pair.raised(message, (*CONFIGURATION, *path), details)
 
     def frameworks(self, *, added: bool) -> list[str]:
