@@ -56,7 +56,7 @@ class UnsupportedInstance(Struct, frozen=True):
 
 
 class Gpu(Struct, frozen=True):
-    """A GPU model."""
+    """A GPU model, such as the H100, and the properties that gpuc needs, such as its memory."""
 
     id: str
     name: str
@@ -184,7 +184,7 @@ class Release(Struct, frozen=True):
 
 
 class Operand(Struct, frozen=True):
-    """The container image of an operand of the GPU Operator, as the operator's chart writes it to the ClusterPolicy."""
+    """The image of an operand (a program that the GPU Operator runs), as its chart writes it to the ClusterPolicy."""
 
     operator: str
     """The chart version of the operator."""

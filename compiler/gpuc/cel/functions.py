@@ -27,7 +27,7 @@ class NoValueError(ValueError):
 
 
 def declared(cel: Any) -> list[Any]:
-    """Returns the functions with their argument and result types, as the CEL engine needs them.
+    """Returns declarations, for the CEL engine, of the functions in this module, with their argument and result types.
 
     Args:
         cel: the module cel_expr_python.cel.

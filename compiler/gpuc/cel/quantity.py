@@ -41,7 +41,7 @@ class Quantity(Struct, frozen=True):
 def quantity(text: str) -> Quantity:
     """Parses a quantity such as "4Gi".
 
-    A text with a unit and without a number has the value 0, unless Go needs a decimal to read the text.
+    A unit without a number, such as "Gi", has the value 0. It is not a quantity if Go would parse it as a decimal.
 
     Raises:
         ValueError: when Kubernetes does not accept the text as a quantity.

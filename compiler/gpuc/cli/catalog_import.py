@@ -45,7 +45,7 @@ def run_import(file: str, source: str | None) -> int:
 
 
 def yaml_text(rows: dict[str, dict[str, Any]] | list[dict[str, Any]]) -> str:
-    """Returns the text of a file for specs/catalog/ with instance types or prices. JSON is YAML too."""
+    """Returns the YAML text of a file for specs/catalog/ with instance types or prices. The values are JSON in YAML."""
 
     def values(row: dict[str, Any]) -> list[str]:
         return [f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in row.items()]

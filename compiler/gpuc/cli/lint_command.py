@@ -37,7 +37,7 @@ def run_lint(
     Args:
         baseline: a file with known findings, which the report omits.
         write_baseline: a file to which gpuc writes all findings; the exit code is then 0.
-        options: the arguments of `_linter`.
+        options: other options of `gpuc lint`, such as `kubernetes`, the minor version of the cluster.
 
     Raises:
         UsageError: for an unknown version or chart, for paths without YAML, and for a file that is no baseline.

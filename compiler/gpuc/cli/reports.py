@@ -32,7 +32,7 @@ def exit_code(findings: "Iterable[Finding]", *, strict: bool) -> int:
 
 
 def refused(root: Path, findings: "Sequence[Finding]", names: Sequence[str], form: str = "text") -> int:
-    """Prints the errors of specs in the same way as `gpuc check`, and returns the exit code.
+    """Prints the errors that stop a command in the same way as `gpuc check`, and returns the exit code 1.
 
     Args:
         names: the clusters of the command.

@@ -30,7 +30,7 @@ def relied(component: Component, path: Path, value: Any) -> Iterator[tuple[Path,
 
 
 def without_effect(component: Component, path: Path, value: Any) -> Iterator[Path]:
-    """Yields the paths of Helm values in the spec that have no effect. A map without any effect is one path."""
+    """Yields the paths of Helm values in the spec that have no effect; only the map's path if a map has no effect."""
     parts = (_part_without_effect(component, leaf, len(path)) for leaf in _leaves(value, path))
     yield from dict.fromkeys(part for part in parts if part)
 

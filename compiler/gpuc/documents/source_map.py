@@ -65,7 +65,7 @@ class SourceMap:
         return lambda path, on_key: self.mark(file, (*start, *path), on_key)
 
     def located(self, error: ValidationError, file: str, start: Path) -> tuple[str, Mark]:
-        """Returns the message of an error of msgspec, without the path in it, and the mark of the wrong value."""
+        """Returns the message of an msgspec error without its path, and the mark of the wrong value at this path."""
         message, _, below = str(error).partition(" - at `$")
         steps = re.findall(r"\.(\w+)|\[(\d+)\]", below)
         path = [int(number) if number else name for name, number in steps] + re.findall("unknown field `(.*)`", message)

@@ -118,7 +118,7 @@ _INTERNET_SIZE = 2**31
 
 
 def is_internet(ranges: Ranges) -> bool:
-    """Returns whether the ranges mean the internet: public addresses, and more than half as many as IPv4 has."""
+    """Returns whether the ranges mean the internet: more than half of all IPv4 addresses, with public addresses."""
     return sum(last - first + 1 for _, first, last in ranges) > _INTERNET_SIZE and overlap(ranges, PUBLIC)
 
 

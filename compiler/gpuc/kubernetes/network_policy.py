@@ -58,7 +58,10 @@ class NetworkPolicy(Struct, frozen=True):
     def peers(self, *directions: str) -> Iterator[tuple[str, TrafficRule, Peer]]:
         """Yields each peer with which the policy allows connections, with the direction and the rule.
 
-        A rule that lists no peers has a peer with all pods and addresses. No arguments mean all directions.
+        A rule that lists no peers has a peer with all pods and addresses.
+
+        Args:
+            directions: "ingress" or "egress"; without arguments, all directions of the policy.
         """
         for direction in directions or self.rules:
             for rule in self.rules.get(direction, ()):

@@ -202,7 +202,7 @@ class Pool(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def hugepages_bytes(self) -> int:
-        """The huge pages, in bytes, that the node image allocates for EFA. Pods cannot use this memory otherwise."""
+        """The huge pages, in bytes, that the node image allocates for EFA. Pods cannot use them as normal memory."""
         return self.image.efa_hugepages_2mi * 2 * MIB if self.has_efa else 0
 
     def allocatable(self, instance: InstanceType) -> Amounts:
@@ -260,7 +260,7 @@ class Pool(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def taints(self) -> tuple[Taint, ...]:
-        """Taints that keep other pods off the nodes. Pods that Kueue admits and platform DaemonSets tolerate them.
+        """Taints of the nodes that only pods admitted by Kueue and DaemonSets of the platform tolerate.
 
         Without the taint of a general pool, pods of the platform would use nodes that the quotas give to tenants.
         """

@@ -53,7 +53,7 @@ class ObjectSet:
         return result
 
     def with_objects(self, manifests: Iterable[Manifest], *, is_complete: bool | None = None) -> "ObjectSet":
-        """Returns a set that contains these objects in addition.
+        """Returns a new set with the objects of this set and the given objects.
 
         Args:
             is_complete: whether the new set contains all objects of a cluster; None for the value of this set.

@@ -92,7 +92,7 @@ class Pods(Struct, frozen=True):
 
 
 def pods_of(manifest: Manifest) -> Iterator[Pods]:
-    """Yields an element for every pod template in an object."""
+    """Yields a Pods for every pod template in an object."""
     for text in workload_kind(group(manifest), manifest.kind).templates:
         for path, template in matching_values(manifest.document(), pattern(text)):
             if isinstance(template, dict):
@@ -100,5 +100,5 @@ def pods_of(manifest: Manifest) -> Iterator[Pods]:
 
 
 def pods(objects: ObjectSet) -> Iterator[Pods]:
-    """Yields an element for every pod template in a set of objects, in the order of the objects."""
+    """Yields a Pods for every pod template in a set of objects, in the order of the objects."""
     return (item for manifest in objects.manifests for item in pods_of(manifest))

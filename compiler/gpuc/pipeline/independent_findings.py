@@ -53,7 +53,7 @@ def independent_findings(source: Source, inputs: Inputs) -> list[Finding]:
     """Returns the findings of all stages before the emission, for a spec with errors.
 
     Args:
-        source: the source of the spec. Its remarks may contain errors.
+        source: the spec as it was read. The findings in `source.remarks` may be errors.
     """
     mistakes = _Mistakes(source)
     shape: Sequence[Finding] = ()

@@ -77,7 +77,7 @@ class Layers:
         self.order.append(file)
 
     def merged(self) -> Node:
-        """Returns the merged document. Maps are merged by key; other values of later files replace earlier ones."""
+        """Returns the merged document. Maps are merged by key; other values replace values of earlier files."""
         top = self.order[-1]
         merged = Node(Mark(top, 1, 1), {})
         for file in self.order:
@@ -230,7 +230,7 @@ def _problem_with_null(node: Node, path: Path) -> str:
 
 
 def object_kind(document: Node) -> str:
-    """Returns the kind of a document if it is a Kubernetes object; otherwise, or for Kustomize, an empty text."""
+    """Returns the kind of a Kubernetes object; an empty text for other documents and for a kustomization.yaml."""
     version, kind = (getattr(document.value.get(key), "value", None) for key in ("apiVersion", "kind"))
     if not isinstance(version, str) or not isinstance(kind, str) or kind in ("Cluster", "Layer"):
         return ""

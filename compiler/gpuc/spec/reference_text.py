@@ -96,7 +96,7 @@ def _facts(field: Field) -> str:
 
 
 def effect_lines(entry: dict[str, Any]) -> list[str]:
-    """Returns the lines about what changes in out/ when a field changes. The entry is the field's in effects.json."""
+    """Returns the lines about what changes in out/ when a field changes, from the field's entry in effects.json."""
     if "effects" not in entry:
         return [f"Effect:   {reason(entry)}"]
     rows = [(described(kind, file), ", ".join(names)) for kind, file, *names in entry["effects"]]

@@ -33,7 +33,7 @@ class PrinterError(Exception):
 
 
 class Printer:
-    """A Node.js process that renders files. The first call of `texts` returns the result of the first `send`, and so on."""
+    """A Node.js process that renders files. The first call of `texts` returns the result of the first `send`, etc."""
 
     def __init__(self) -> None:
         self._pid = 0

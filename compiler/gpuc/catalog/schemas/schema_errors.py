@@ -49,7 +49,7 @@ class SchemaError(Struct, frozen=True):
 
 
 def validator(schema: Schema) -> "Draft202012Validator":
-    """Returns a compiled validator. It also checks quantities, and the unique keys of list items in Kubernetes."""
+    """Returns a compiled validator, which also checks the form of quantities, and that list items have unique keys."""
     from jsonschema_rs import Draft202012Validator
 
     return Draft202012Validator(

@@ -89,7 +89,7 @@ _PLUGIN_DATA = ("devicePlugin", "config", "data")
 
 
 def pools_without_configuration(change: Change) -> Iterator[tuple[PoolPair, str]]:
-    """Yields NodePools whose nodes use a configuration of the device plugin that the change removes, with its name."""
+    """Yields each NodePool whose nodes use a removed configuration of the device plugin, and this configuration."""
     values = change.values_of("gpu-operator")
     if values is None or not values.is_changed:
         return

@@ -86,7 +86,7 @@ def queue_objects(cluster: Cluster, queue: Queue) -> Iterator[Manifest]:
 
 
 def fair_share(cluster: Cluster, weight: int) -> Body:
-    """Returns the key fairSharing with a weight; an empty map if the cluster does not use fair sharing."""
+    """Returns a map such as {fairSharing: {weight: 2}}; an empty map if the cluster does not use fair sharing."""
     return {"fairSharing": {"weight": format_quantity(weight)}} if cluster.spec.queueing.fair_sharing else {}
 
 

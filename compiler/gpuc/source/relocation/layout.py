@@ -91,7 +91,7 @@ class Layout:
         return next((entry for entry in self.entries(value) if entry.key == key), None)
 
     def path(self, path: Iterable[object]) -> list[Entry]:
-        """Returns the entries of all keys on a path, from the root; an empty list if a key is missing or an alias."""
+        """Returns the entries of all keys on a path, from the root; an empty list for a missing key or an alias."""
         value, found = self.root, []
         for step in path:
             entry = self.entry(value, step)
@@ -110,7 +110,7 @@ class Layout:
         return self.text.find("\n", place) + 1 or len(self.text)
 
     def is_blank(self, line: int) -> bool:
-        """Returns whether the line at a position has only spaces. The end of the text is no line."""
+        """Returns whether the line at a position has only spaces; False at the end of the text."""
         return line < len(self.text) and not self.text[line : self.next_line(line)].strip()
 
     def lines(self, entry: Entry) -> tuple[int, int]:
