@@ -67,7 +67,7 @@ class SymbolTable:
         return self._names[key]
 
     def name_of(self, manifest: Manifest) -> str:
-        """Returns the name in references to an object: metadata.name or, of a ConstraintTemplate, the kind it defines."""
+        """Returns the name in references to an object: metadata.name or, of a ConstraintTemplate, its kind."""
         path = NAMED_BY.get(f"{group(manifest)}/{manifest.kind}")
         name = dig(manifest.body, *pattern(path)) if path else manifest.name
         return name if isinstance(name, str) else manifest.name
