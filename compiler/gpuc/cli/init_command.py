@@ -19,7 +19,7 @@ def run_init(folder: str, minimal: bool = False, **given: str) -> None:
 
     Args:
         minimal: whether the spec has one node pool, without tenants, queues and policies.
-        given: the settings by field.
+        given: the settings from the options of the command, by the name of the field in `Settings`.
 
     Raises:
         UsageError: for wrong or missing settings, and when a file cannot be written.

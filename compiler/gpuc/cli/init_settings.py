@@ -119,7 +119,7 @@ def complete(given: Mapping[str, str], ask: Callable[[str], str] | None, needs_r
     """Returns the settings from the options of the command, the answers of the user, and the defaults.
 
     Args:
-        given: the options by field.
+        given: the values of options of `gpuc init`, by the name of the field in `Settings`.
         ask: asks a question and returns the answer; None if there is no terminal.
         needs_requirement: whether `gpuc init` writes requirements.txt.
 

@@ -46,7 +46,7 @@ class Customizer:
         return [self._patches.apply(part) if isinstance(part, Manifest) else part for part in merged]
 
     def findings(self, artifacts: Sequence[Artifact]) -> Iterator[Finding]:
-        """Yields the findings about Helm values and patches. Call `apply` for all artifacts of the cluster before.
+        """Yields the findings about Helm values and patches. Call `apply` for all artifacts first.
 
         Args:
             artifacts: all artifacts of the cluster.

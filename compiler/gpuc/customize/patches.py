@@ -90,7 +90,7 @@ class Patches(Struct):
         self._errors.setdefault((rule, path), []).append(f"{manifest}: {message}")
 
     def findings(self) -> Iterator[Finding]:
-        """Yields the findings about all patches. Call `apply` for all objects before."""
+        """Yields the findings about all patches. Call `apply` for all objects first."""
         for index, patch in self.patches.items():
             path = (*SECTION, index)
             if index not in self._matched:

@@ -68,7 +68,7 @@ class ComponentValues(Struct):
         return replace(values, body=body, embedded=values.embedded | merge.embedded, overrides=overrides)
 
     def findings(self, artifacts: Sequence[Artifact]) -> Iterator[Finding]:
-        """Yields the findings about all Helm values of the spec. Call `apply` for all components before.
+        """Yields the findings about all Helm values of the spec. Call `apply` for all components first.
 
         Args:
             artifacts: all artifacts of the cluster, among which objects may contain a name that a value replaces.

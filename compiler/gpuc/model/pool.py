@@ -173,7 +173,7 @@ class Pool(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def judges_user_data(self) -> bool:
-        """Whether a failure of a script in `userData` is visible on the node."""
+        """Whether nodes with this image can report that a script in `userData` of the spec failed."""
         return self.image.id in ("al2023", "ubuntu")
 
     @property

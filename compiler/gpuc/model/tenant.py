@@ -116,7 +116,7 @@ class Run(Struct, frozen=True):
 
     @property
     def checkpoint_seconds(self) -> int | None:
-        """The time between two checkpoints; None if the runs write no checkpoints, or if the spec sets no time."""
+        """The seconds between two checkpoints; None if the spec sets no time, or if the runs write no checkpoints."""
         if self.spec.checkpoints is None:
             return None
         of_pool = self.pool.spec.runs.checkpoint_every if self.pool.spec.runs else None

@@ -212,7 +212,7 @@ def _spans(port: dict[str, Any]) -> Iterator[Span]:
 
 
 def other_policies(objects: ObjectSet) -> list[Manifest]:
-    """Returns the network policies that gpuc cannot evaluate."""
+    """Returns the network policies that gpuc cannot evaluate, for example the policies of Calico."""
     return [
         manifest
         for manifest in objects.manifests

@@ -67,7 +67,7 @@ class SymbolTable:
         return self._names[key]
 
     def name_of(self, manifest: Manifest) -> str:
-        """Returns the name in references to an object: metadata.name or, of a ConstraintTemplate, its kind."""
+        """Returns the name of an object in references: metadata.name, or the kind that a ConstraintTemplate defines."""
         path = NAMED_BY.get(f"{group(manifest)}/{manifest.kind}")
         name = dig(manifest.body, *pattern(path)) if path else manifest.name
         return name if isinstance(name, str) else manifest.name

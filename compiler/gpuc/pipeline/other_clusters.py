@@ -78,7 +78,7 @@ class OtherClusters:
             yield Conflict(claim.rule, claim.path, message, related)
 
     def findings(self, spec: "ClusterSpec", source: "Source") -> list[Finding]:
-        """Returns findings about values that a spec shares with earlier specs, and remembers the spec."""
+        """Returns findings about values that a spec shares with earlier specs, and adds its values for later calls."""
         claims = tuple(claims_of(spec, source))
         conflicts = tuple(self.conflicts(spec.metadata.name, claims))
         self.compared[source.file] = claims, conflicts

@@ -61,7 +61,7 @@ class Snapshot:
         return digest([*self._shared, *own, *self._manifests.get(folder, ())])
 
     def has(self, files: Mapping[str, str]) -> bool:
-        """Returns whether all files in a map still have the digests in the map."""
+        """Returns whether all files still have these digests. `files` maps the path of a file to a digest."""
         return all(self.digests.get(file) == sha256 for file, sha256 in files.items())
 
 

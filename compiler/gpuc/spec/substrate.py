@@ -61,7 +61,7 @@ def substrate_modules(name: str) -> list[ModuleType]:
 
 @cache
 def substrate_records(name: str, variable: str) -> dict[str, Any]:
-    """Returns a variable of each substrate, such as OUTPUT in output.py, by key below `cloud`, such as eks."""
+    """Returns a variable of each substrate, such as OUTPUT in output.py, by its key in `cloud`, such as eks."""
     records = [getattr(module, variable) for module in substrate_modules(name)]
     return {record.sections.name: record for record in records}
 

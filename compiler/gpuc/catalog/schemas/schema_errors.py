@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class ErrorKind(Enum):
-    """How a document can violate its schema."""
+    """The kinds of violations of a schema, for example an unknown field."""
 
     UNKNOWN = "unknown field"
     VALUE = "wrong value"

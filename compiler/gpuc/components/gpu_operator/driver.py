@@ -113,11 +113,11 @@ class DriverChange(Struct, frozen=True, eq=False, dict=True):
 
     @property
     def can_evict(self) -> bool:
-        """Whether an upgrade can evict pods with GPUs. The eviction fails if the policy has no podDeletion."""
+        """Whether an upgrade can evict pods with GPUs. It cannot if upgradePolicy has no podDeletion, and then stops."""
         return isinstance(self._policy.get("podDeletion"), dict)
 
     def steps(self) -> Iterator[str]:
-        """Yields sentences about what an upgrade does to the pods of a node."""
+        """Yields sentences, for the report of `gpuc plan`, about what an upgrade does to the pods of a node."""
         waits, timeout = (dig(self._policy, "waitForCompletion", key) for key in ("podSelector", "timeoutSeconds"))
         if waits:
             limit = f"for at most {timeout} s" if timeout else "without a limit"

@@ -1,4 +1,4 @@
-"""Recording rules of Prometheus: how much of a GPU each resource is, the action for each XID, and the use of GPUs.
+"""Recording rules of Prometheus: the fraction of a GPU that each resource is, the action for each XID, and usage.
 
 Source: kubernetes/kube-state-metrics v2.20 docs/metrics/workload/pod-metrics.md; the module alerts has the labels of
 the DCGM exporter

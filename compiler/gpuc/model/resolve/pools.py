@@ -32,7 +32,7 @@ NO_MIG = MigProfileSet("", (), 0, source=())
 def resolve_pools(
     spec: Spec, components: dict[str, Release], catalog: Catalog, findings: list[Finding]
 ) -> dict[str, Pool]:
-    """Returns the pools of the spec by name. For a pool with a mistake, adds a finding instead."""
+    """Returns the pools of the spec by name. For a pool with a mistake, adds a finding to `findings` instead."""
     pools = {}
     for name, pool_spec in spec.pools.items():
         path = (*SPEC, "pools", name)

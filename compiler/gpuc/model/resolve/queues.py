@@ -19,7 +19,7 @@ COHORT_CYCLE = rule_of("KUE103")
 
 
 def resolve_queues(spec: Spec, pools: dict[str, Pool], findings: list[Finding]) -> tuple[Queue, ...]:
-    """Returns the queues of the spec in their order. For a queue with a mistake, adds a finding."""
+    """Returns the queues of the spec in their order. For a queue with a mistake, adds a finding to `findings`."""
     if finding := _no_tenants(spec):
         findings.append(finding)
     return elements(_queue(name, queue_spec, spec, pools, findings) for name, queue_spec in spec.queues.items())
@@ -157,7 +157,7 @@ def _gpu_shares(pool: Pool, count: int) -> Amounts:
 
 
 def resolve_cohorts(spec: Spec, queues: tuple[Queue, ...], findings: list[Finding]) -> tuple[Cohort, ...]:
-    """Returns the cohorts of the spec in their order. For a cohort with a mistake, adds a finding.
+    """Returns the cohorts of the spec in their order. For a cohort with a mistake, adds a finding to `findings`.
 
     `queues` of a cohort contains all queues of its tree, including the queues of parent and sibling cohorts.
     """

@@ -30,7 +30,7 @@ def resolve_tenants(
     spec: Spec, pools: dict[str, Pool], profiles: dict[str, Profile], queues: tuple[Queue, ...],
     cohorts: tuple[Cohort, ...], findings: list[Finding],
 ) -> tuple[Tenant, ...]:  # fmt: skip
-    """Returns the tenants of the spec in their order. For a tenant with a mistake, adds a finding."""
+    """Returns the tenants of the spec in their order. For a tenant with a mistake, adds a finding to `findings`."""
     for name, priority in spec.priorities.items():
         findings += unknown_names(
             "tenant", priority.tenants or (), spec.tenants, (*SPEC, "priorities", name, "tenants")

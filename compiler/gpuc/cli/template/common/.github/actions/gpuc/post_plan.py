@@ -229,7 +229,7 @@ def post(api: Api, number: int, body: str) -> str:
 
 
 def main(environment: Mapping[str, str]) -> int:
-    """Posts the plan for the event of the workflow, and returns the exit code."""
+    """Posts the plan on the pull request that belongs to the event of the workflow, and returns the exit code."""
     with open(environment["GITHUB_EVENT_PATH"], encoding="utf-8") as file:
         run = json.load(file)["workflow_run"]
     repository = environment["GITHUB_REPOSITORY"]
