@@ -184,7 +184,7 @@ class Release(Struct, frozen=True):
 
 
 class Operand(Struct, frozen=True):
-    """The image of an operand (a program that the GPU Operator runs), as its chart writes it to the ClusterPolicy."""
+    """The image of an operand (a program that the GPU Operator runs), as the chart writes it to the ClusterPolicy."""
 
     operator: str
     """The chart version of the operator."""

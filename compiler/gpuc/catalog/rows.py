@@ -97,7 +97,7 @@ def typed(file: str, table: str) -> list[Any]:
 
 @cache
 def read(file: str) -> dict[str, Any]:
-    """Returns the tables and sources in a JSON file of the catalog. For releases, adds the rows of each component.
+    """Returns the tables and sources in a JSON file of the catalog. Adds the release.json of components to releases.
 
     Raises:
         DeclarationError: when the file is not JSON.

@@ -86,7 +86,7 @@ def check_expression(expression: str, variables: Mapping[str, Any]) -> Checked:
     """Checks a CEL expression. Returns its type and its mistakes.
 
     Args:
-        variables: the types of the fields of `variables` that are declared before the expression; None is unknown.
+        variables: the types of the fields of `variables` declared before the expression; None for an unknown type.
     """
     read = [(match.start(2), match[2]) for match in _PRESENCE.finditer(expression) if match[1] == "variables"]
     if absent := [_undeclared(offset, name, variables) for offset, name in read if name not in variables]:

@@ -128,7 +128,7 @@ class _Merge:
         """Merges a map of the spec over a map of gpuc, and returns the result.
 
         Args:
-            is_document: whether the map belongs to a YAML text. null then removes the key. In values, null remains,
+            is_document: whether the map is in a YAML text, where null removes the key. In Helm values, null remains,
                 because Helm then removes the default of the chart too.
 
         Source: helm/helm v4.2.1 pkg/chart/common/util/coalesce.go (coalesceTablesFullKey)

@@ -59,7 +59,7 @@ class Document(Struct, frozen=True):
             on_key: whether to return the mark of the key at the path, if the key exists.
 
         Returns:
-            Also the rest of the path, which does not exist below the node.
+            The mark, the node, and the rest of the path, which does not exist below the node.
         """
         node = self.root
         for depth, step in enumerate(path):

@@ -33,7 +33,7 @@ _OF_CLUSTER = (
 
 
 class ReadObjects(Struct):
-    """The objects in the manifests of a cluster, and the findings about other documents there."""
+    """The objects in the manifests of a cluster, and findings about documents there that are no objects."""
 
     manifests: list[Manifest] = field(default_factory=list)
     """In the order of the files, without objects that have a finding."""

@@ -183,7 +183,7 @@ class LabelIndex:
 def satisfiable(wanted: Iterable[Requirement], unwanted: Iterable[Selector]) -> bool:
     """Returns whether an object can have labels that meet all wanted requirements and match no unwanted selector.
 
-    The requirements must not have numeric operators. The requirements of a LabelSelector have none.
+    The requirements must not have the numeric operators Gt and Lt, which a LabelSelector cannot have either.
     """
     known: dict[str, Domain] = {}
     for key, domain in wanted:

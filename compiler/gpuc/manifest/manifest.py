@@ -23,7 +23,7 @@ RunsOn = Literal["system nodes", "pool nodes", "GPU nodes", "EFA nodes"]
 
 
 class Written(Struct, frozen=True):
-    """Where an object comes from that a user wrote: the file, and the object with the user's keys."""
+    """The origin of an object that a user wrote: the file, and the object with the user's keys."""
 
     file: str
     """The user's file, relative to the root."""

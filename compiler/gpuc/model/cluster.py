@@ -78,7 +78,7 @@ class Cluster(Struct, frozen=True, dict=True):
 
     @property
     def api_server_service(self) -> str | None:
-        """The address of the Service kubernetes: the first address of `network.serviceCidr`; None if it is not valid.
+        """The address of the Service kubernetes: the first address of `network.serviceCidr`; None for a wrong range.
 
         Source: Kubernetes documentation, kube-apiserver, --service-cluster-ip-range
         """

@@ -69,7 +69,7 @@ class Output(Struct, frozen=True, dict=True):
 
     @cached_property
     def node_labels(self) -> frozenset[str]:
-        """The needs of node labels, such as "node-label/KEY", that Kubernetes or a NodeFeatureRule meets."""
+        """The needs "node-label/KEY" that Kubernetes or a NodeFeatureRule meets, because it sets the label."""
         rules = self.objects.of("nfd.k8s-sigs.io", "NodeFeatureRule")
         found = (labels for row in rules for _, labels in matching_values(row.body, pattern("spec.rules[].labels")))
         given = (f"node-label/{key}" for labels in found for key, _ in pairs(labels))

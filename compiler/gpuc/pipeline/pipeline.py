@@ -247,7 +247,7 @@ def _has_same_elements(cluster: Rendered) -> bool:
 def compile_cluster(
     root: Path, file: str, into: Path, send: Send, fleet: Fleet, others: OtherClusters
 ) -> tuple[Compiled, list[Finding]]:
-    """Compiles a spec file. The printer gets the artifacts before gpuc has verified them.
+    """Compiles a spec file. The printer renders the artifacts at the same time as gpuc verifies them.
 
     If the present output below `into` has an element (a pool, tenant, namespace or queue) that the spec no longer has,
     the element was removed, and gpuc checks the removal.

@@ -26,8 +26,8 @@ _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 def price_rows(products: list[Any], file: str, source: str) -> tuple[list[dict[str, Any]], int, list[Finding]]:
     """Returns the prices, the number of products that gpuc does not use, and the findings.
 
-    gpuc does not use products for Windows or dedicated hosts, Capacity Blocks, which are paid in advance, and Reserved
-    Instances, which are a discount of the account.
+    gpuc does not use the products for Windows, dedicated hosts, Capacity Blocks (which are paid in advance) and
+    Reserved Instances (which are a discount of the account).
 
     Args:
         products: the list PriceList.

@@ -27,7 +27,7 @@ def wrong_indentation(lines: list[str], stop: Mark, problem: str) -> Finding | N
     Args:
         lines: the lines of the file.
         stop: the position where the parser stopped.
-        problem: the words of the parser.
+        problem: the message of the parser.
     """
     if "<block sequence start>" in problem:
         return _entry(lines, stop)

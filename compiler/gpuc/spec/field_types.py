@@ -53,7 +53,7 @@ class FieldType(Struct, frozen=True):
 
 
 def field_type(annotation: Any, constraints: Iterable[Any] = ()) -> FieldType:
-    """Returns the description of the type in an annotation.
+    """Returns the description of a type annotation of Python, such as int | None.
 
     Args:
         constraints: limits and validators of the field that pydantic keeps outside of the annotation.

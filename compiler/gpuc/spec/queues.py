@@ -77,7 +77,7 @@ class Preempt(SpecModel):
 
 
 class Queue(SpecModel):
-    """A queue has a ClusterQueue for the node pools with GPUs and another ClusterQueue for the other node pools."""
+    """A queue. It has a ClusterQueue for node pools with GPUs, and another ClusterQueue for other node pools."""
 
     in_messages: ClassVar[str] = "{tenants: [research], quota: {train: {nodes: 4}}}"
 

@@ -47,7 +47,7 @@ class Sections(Struct, frozen=True, kw_only=True):
 
 @cache
 def substrates() -> tuple[Sections, ...]:
-    """Returns the variable SECTIONS of each substrate, in the order of the names of their folders."""
+    """Returns the variable SECTIONS of each substrate, sorted by the name of the substrate's folder."""
     return tuple(module.SECTIONS for module in substrate_modules("section"))
 
 

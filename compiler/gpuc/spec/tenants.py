@@ -54,7 +54,7 @@ AnyMembers = Annotated[
 class Auditors(SpecModel):
     """Groups that may read the objects of the platform and of all tenants.
 
-    Auditors can get, list and watch objects. Auditors cannot read Secrets and the logs of pods, execute commands in
+    Auditors can get, list and watch objects. Auditors cannot read Secrets or the logs of pods, execute commands in
     pods, or write objects. Auditors can read ConfigMaps and environment variables, so do not write passwords there. If
     auditors may read the objects of only one tenant, write their groups in `members` with the role view.
     """
@@ -81,7 +81,7 @@ AnnotationKey = Annotated[
 class Exposed(SpecModel):
     """What may make a namespace reachable from outside of the cluster. Default: nothing.
 
-    If their stage is deny, two policies refuse everything else. The policy `exposure` checks fields of Services,
+    Two policies refuse everything else if their stage is deny. The policy `exposure` checks fields of Services,
     Ingresses, Gateways, routes and Certificates. The policy `exposure-annotations` checks annotations of load balancer
     controllers, ingress-nginx, Cilium, external-dns and cert-manager. `gpuc explain KEY` says what an annotation needs.
     The policies check objects when they are written. The policies do not prove that no packet reaches the namespace,

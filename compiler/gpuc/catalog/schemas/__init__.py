@@ -63,7 +63,7 @@ def embedded(document: EmbeddedDocument) -> Schema:
 
 @cache
 def cel_source() -> Schema:
-    """Returns the schema of the key `source` in a ConstraintTemplate of Gatekeeper that contains CEL expressions."""
+    """Returns the schema of the key `source`, which contains CEL expressions, in a ConstraintTemplate of Gatekeeper."""
     return _read(TABLES / "gatekeeper" / "K8sNativeValidation.json")
 
 

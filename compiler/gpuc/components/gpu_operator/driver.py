@@ -113,7 +113,7 @@ class DriverChange(Struct, frozen=True, eq=False, dict=True):
 
     @property
     def can_evict(self) -> bool:
-        """Whether an upgrade can evict pods with GPUs. It cannot if upgradePolicy has no podDeletion, and then stops."""
+        """Whether an upgrade can evict pods with GPUs. Without podDeletion in upgradePolicy, it cannot, and stops."""
         return isinstance(self._policy.get("podDeletion"), dict)
 
     def steps(self) -> Iterator[str]:
