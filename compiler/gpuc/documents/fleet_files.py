@@ -16,7 +16,7 @@ CATALOG = "catalog"
 
 
 def is_spec(file: pathlib.PurePath) -> bool:
-    """Returns whether a file is a cluster or a layer: it is not hidden, no manifest, and not in specs/catalog/."""
+    """Returns whether a file is a cluster or a layer: it is not hidden, not a manifest, and not in specs/catalog/."""
     parts = file.parts
     is_hidden = any(part.startswith(".") for part in parts)
     return not is_hidden and MANIFESTS not in parts[2:-1] and parts[1:2] != (CATALOG,)

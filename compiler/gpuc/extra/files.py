@@ -141,6 +141,6 @@ def _refuse(found: ManifestFiles, path: str, problem: str) -> None:
 
 
 def at_path(rule: Rule, spec_path: Path, path: str, problem: str) -> Finding:
-    """Returns a finding about a file or folder, at its first line."""
+    """Returns a finding about a file or folder, at line 1."""
     shown = path if path.isprintable() else ascii(path)
     return rule.at(spec_path, f"{shown} {problem}", mark=Mark(shown, 1, 1))

@@ -212,7 +212,7 @@ class Pool(Struct, frozen=True, kw_only=True, dict=True):
         return amounts | self.advertised(instance)
 
     def tenant_allocatable(self, instance: InstanceType) -> Amounts:
-        """Returns the resources for tenant pods on a node of an instance type: allocatable less requests of DaemonSets."""
+        """Returns the resources that tenant pods can use on a node of an instance type, without those of DaemonSets."""
         amounts = self.allocatable(instance)
         for daemonset in self.daemonsets:
             for name, used in daemonset.requests.items():

@@ -57,7 +57,7 @@ def _largest(left: Resources, right: Resources) -> Resources:
 def of_containers(spec: Any, side: Side) -> Resources:
     """Returns the requests or the limits of all containers of a pod together.
 
-    Init containers run one after another, so only the largest one counts. Sidecars run beside all later containers.
+    Init containers run one after another, so only the largest counts. A sidecar also counts for all later containers.
     """
     running: Resources = {}
     peak: Resources = {}

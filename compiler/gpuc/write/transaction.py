@@ -25,7 +25,7 @@ class TamperedError(Exception):
 
 
 class ConflictError(Exception):
-    """After an interrupted write, a file has neither its old nor its new content, so gpuc does not complete it."""
+    """After an interrupted write, a file has neither its old nor its new content, so gpuc stops."""
 
     def __init__(self, path: str) -> None:
         super().__init__(f"{path} was changed after a compile was interrupted")

@@ -13,7 +13,7 @@ _COPIED_KEYS = (
 
 
 def definition(table: Table) -> Schema:
-    """Returns a CustomResourceDefinition with the typed fields of a schema. Its status may have any fields."""
+    """Returns a CustomResourceDefinition with the typed fields of a schema. It allows any fields in `status`."""
     open_object = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
     schema = _structural(table.schema, table.schema.get("$defs", {}))
     text = {"type": "string"}
