@@ -254,11 +254,11 @@ class Daemonset(Struct, frozen=True):
 
     @property
     def requests(self) -> Amounts:
-        """The cpu and memory that the pod requests."""
+        """The cpu and memory that one pod of the DaemonSet requests."""
         return {CPU: self.cpu_milli, MEMORY: self.memory_mib * MIB}
 
     def runs_on(self, *, has_gpus: bool, has_efa: bool) -> bool:
-        """Returns whether the DaemonSet has a pod on nodes with these devices."""
+        """Returns whether the DaemonSet has a pod on nodes with or without GPUs and EFA devices."""
         return {"all": True, "gpu": has_gpus, "efa": has_efa}[self.nodes]
 
 

@@ -38,7 +38,7 @@ _FREE_ON_NODES = (
 
 @cache
 def reserved_keys() -> tuple[ReservedKey, ...]:
-    """Returns the keys that the components of gpuc read, and keys of others, such as Istio, that affect a namespace.
+    """Returns the keys that the components of gpuc read, and keys of other programs (Istio) that affect a namespace.
 
     A label in the spec is added to many objects. A reserved key there could switch off policies, hooks or pruning, and
     a Job with a container of Istio or Linkerd may never end. A patch can set the key on one object, with a reason.

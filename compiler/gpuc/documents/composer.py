@@ -41,7 +41,7 @@ class Node(Struct):
 
 
 class LimitError(ValueError):
-    """A document has too many values or levels. A few nested aliases can expand to billions of values."""
+    """A document has too many values or levels to be read. A few nested aliases can expand to billions of values."""
 
     def __init__(self, message: str, mark: Any) -> None:
         super().__init__(message)

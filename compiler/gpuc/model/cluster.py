@@ -98,7 +98,7 @@ class Cluster(Struct, frozen=True, dict=True):
 
     @property
     def datapath(self) -> "Mapping[str, DatapathFact]":
-        """How the network policy engine matches packets with peers of policies, by the other end, such as a host.
+        """How the network policy engine matches peers of policies, by the other end of a connection, such as a host.
 
         Empty for an engine that gpuc has not verified.
         """

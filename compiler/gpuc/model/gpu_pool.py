@@ -56,7 +56,7 @@ class GpuPool(Pool, frozen=True, kw_only=True, dict=True):
 
     @property
     def boot_minutes(self) -> int:
-        """The longest time until a node takes pods: the time of a node without GPUs, plus the time of the GPUs.
+        """The longest time, in minutes, until a node takes pods: the time without GPUs, plus the time of the GPUs.
 
         The time of the GPUs is the time to install the driver and operands, to create the MIG layout (on Ampere GPUs,
         perhaps with a reboot), and to remove the startup taint. The kubelet can find the report of user data about the

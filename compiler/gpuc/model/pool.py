@@ -234,7 +234,7 @@ class Pool(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def portions(self) -> dict[str, Amounts]:
-        """The resources for one GPU, MIG slice or GPU share, by its name. Without GPUs: an eighth of a node, by ""."""
+        """The resources for one unit of each GPU resource, by its name. Without GPUs: {"": an eighth of a node}."""
         return {"": round_down(scale(self.base_resources, 1, 8))}
 
     @cached_property

@@ -27,15 +27,15 @@ class Scaling(Protocol):
 
     @property
     def notice_seconds(self) -> int | None:
-        """The time from the notice of an interruption to the end of the node; None without interruptions."""
+        """The seconds from the notice of an interruption to the end of the node; None if nothing interrupts nodes."""
 
     @property
     def grace_seconds(self) -> int | None:
-        """The longest time that a node may take to drain; None without a limit."""
+        """The longest time, in seconds, that a node may take to drain; None without a limit."""
 
     @property
     def join_minutes(self) -> int:
-        """The longest time from the launch of a node until the node joins the cluster."""
+        """The longest time, in minutes, from the launch of a node until the node joins the cluster."""
 
     @property
     def registered(self) -> tuple[str, str]:

@@ -28,7 +28,7 @@ def component_folder(name: str) -> Path:
 
 
 def substrate_folder(folder: Path) -> str:
-    """Returns the substrate whose clusters have a component, given the component's folder; empty for all clusters."""
+    """Returns the only substrate whose clusters can have a component; empty for components of all substrates."""
     return folder.parent.name if folder.parents[1].name == "substrates" else ""
 
 

@@ -33,7 +33,7 @@ class _Unusable(Exception):
     """The input has no row. The arguments are the rule and the message of a finding, and the line and column."""
 
     def at(self, file: str, name: str = "") -> Finding:
-        """Returns the finding about a file, or about an instance type in the file if it has a name."""
+        """Returns the finding about an instance type in a file, or about the file if the type has no name."""
         rule, message, *place = self.args
         line, column = place or (1, 1)
         finding: Finding = rule.at((), f"{name}: {message}" if name else message, mark=Mark(file, line, column))

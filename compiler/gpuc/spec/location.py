@@ -1,4 +1,4 @@
-"""The paths in a spec to which pydantic's errors belong."""
+"""Finds the path in a spec that each error of pydantic is about."""
 
 from typing import Any
 
