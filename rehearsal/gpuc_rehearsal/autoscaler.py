@@ -44,7 +44,7 @@ class Drift(Struct, frozen=True, kw_only=True):
 
 
 class Autoscaler(Struct, frozen=True, kw_only=True):
-    """How a rehearsal runs the autoscaler of a substrate, for example Karpenter, with a simulated cloud provider."""
+    """How a rehearsal runs the autoscaler of a substrate, with a simulated cloud provider."""
 
     name: Component
     """The name in outcomes and reports."""

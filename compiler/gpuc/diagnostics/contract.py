@@ -75,7 +75,7 @@ class Check(Struct, Generic[Subject, RawFinding], frozen=True):
 
     @property
     def substrate(self) -> str:
-        """The folder of the substrate that the check is for, for example eks; empty for all substrates."""
+        """The folder of the substrate that the check is for, for example on_premises; empty for all substrates."""
         _, _, place = self.find.__module__.partition("gpuc.substrates.")
         return place.partition(".")[0]
 

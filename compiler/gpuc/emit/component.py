@@ -1,7 +1,7 @@
 """The class Component: a Helm chart, its Argo CD settings, and the objects that gpuc emits for the chart.
 
 A component is a folder of gpuc.components. A component that only one substrate has (a substrate is a place where a
-cluster lives, such as EKS) is a folder in the folder of the substrate. The module component.py of the folder has the
+cluster lives, such as a cloud) is a folder in the folder of the substrate. The module component.py of the folder has the
 variable COMPONENT. gpuc finds the folders, so there is no list of components. The file release.json has the repository,
 chart, version, namespace and the requests of DaemonSets. values.schema.json is the schema of the Helm values, which
 `python -m tests.derive` derives.
@@ -285,7 +285,7 @@ def components() -> tuple[Component, ...]:
 def components_on(substrates: Collection[str] | None) -> tuple[Component, ...]:
     """Returns the components that clusters on some substrates can have, in the order in which Argo CD applies them.
 
-    substrates: the names of folders in gpuc.substrates, for example "eks"; None for all substrates.
+    substrates: the names of folders in gpuc.substrates, for example "on_premises"; None for all substrates.
     """
     everywhere = substrates is None
     return tuple(row for row in components() if everywhere or substrate_folder(row.folder) in ("", *(substrates or ())))

@@ -1,4 +1,4 @@
-"""The class Substrate, which describes a place where a cluster lives (such as EKS) to the model.
+"""The class Substrate, which describes a place where a cluster lives (a cloud, a hall) to the model.
 
 Each folder of gpuc.substrates has a module substrate.py with the variable SUBSTRATE. gpuc finds these modules by name.
 """

@@ -129,7 +129,7 @@ class Pair(Struct, frozen=True, eq=False, dict=True):
 
 
 class PoolPair(Pair, frozen=True, eq=False):
-    """A Karpenter NodePool before and after the change."""
+    """A NodePool object before and after the change."""
 
     old: Pool | None
     new: Pool | None

@@ -1,6 +1,6 @@
 """What happens to a complete cluster that is removed or upgraded; the answer depends on the substrate of the cluster.
 
-A substrate is the place where a cluster lives, for example EKS. Each folder of gpuc.substrates has a module plan.py
+A substrate is the place where a cluster lives, for example a cloud. Each folder of gpuc.substrates has a module plan.py
 with the constant PLAN, which is a SubstratePlan.
 """
 

@@ -1,4 +1,4 @@
-"""The section `cloud` of the spec, which chooses the substrate: the place where the cluster lives, such as EKS."""
+"""The section `cloud` of the spec, which chooses the substrate: the place where the cluster lives, such as a cloud."""
 
 from typing import TYPE_CHECKING, ClassVar, Self
 
@@ -30,7 +30,7 @@ class AnyCloud(SpecModel):
 
     @property
     def section(self) -> BaseModel:
-        """The settings of the cluster for its substrate, for example the value of `cloud.eks`."""
+        """The settings of the cluster for its substrate, for example the value of `cloud.onPremises`."""
         section: BaseModel = getattr(self, self.substrate.name)
         return section
 

@@ -1,4 +1,4 @@
-"""The sections of the spec that belong to one substrate. A substrate is a place where a cluster lives, such as EKS.
+"""The sections of the spec that belong to one substrate. A substrate is a place where a cluster lives, such as a cloud.
 
 Each folder of gpuc.substrates has a module section.py with the variable SECTIONS, which gpuc finds by its name.
 """
@@ -61,7 +61,7 @@ def substrate_modules(name: str) -> list[ModuleType]:
 
 @cache
 def substrate_records(name: str, variable: str) -> dict[str, Any]:
-    """Returns a variable of each substrate, such as OUTPUT in output.py, by its key in `cloud`, such as eks."""
+    """Returns a variable of each substrate, such as OUTPUT in output.py, by its key in `cloud`, such as onPremises."""
     records = [getattr(module, variable) for module in substrate_modules(name)]
     return {record.sections.name: record for record in records}
 

@@ -1,6 +1,6 @@
 """Rules about sections and values of node pools that only another substrate has.
 
-A substrate is the place where a cluster lives, for example EKS. Each substrate is a folder of gpuc.substrates.
+A substrate is the place where a cluster lives, for example a cloud. Each substrate is a folder of gpuc.substrates.
 """
 
 from pydantic import BaseModel
@@ -12,7 +12,7 @@ from gpuc.spec.substrate import substrates
 
 @rule("NOD001")
 def section_of_another_substrate(cluster: Cluster) -> Findings:
-    """A node pool has a section for clusters on another substrate, for example `machines` in a cluster on EKS."""
+    """A node pool has a section for clusters on another substrate, for example `machines` in a cloud."""
     own = cluster.spec.cloud.substrate
     for pool in cluster.pools:
         for other in substrates():
