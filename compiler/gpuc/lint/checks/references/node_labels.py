@@ -4,6 +4,7 @@ from typing import Any
 
 from gpuc.cluster.flavors import ResourceFlavor, every_flavor
 from gpuc.cluster.index import Index
+from gpuc.cluster.instance_labels import TYPE_LABELS, all_types
 from gpuc.cluster.pool import Pool
 from gpuc.cluster.pool_fields import LABELS, REQUIREMENTS
 from gpuc.cluster.pools import Pools
@@ -37,6 +38,8 @@ _SIZES = re.compile(r"nano|micro|small|medium|large|(?:\d+)?xlarge|metal(?:-\d+x
 Source: https://docs.aws.amazon.com/ec2/latest/instancetypes/instance-type-names.html
 """
 _TYPE = re.compile(r"[a-z][a-z0-9-]*\.([a-z0-9-]+)")
+_ADDED = re.compile(r"^(?:nvidia|tesla)-|(?<=\d)\.\d*x?large$")
+"""What people add to the names of GPUs, and to those of families."""
 _NOT_TOGETHER = "node pools set each of these labels, but no node pool sets all of them"
 
 
@@ -177,16 +180,17 @@ def _meant(key: str) -> str:
 
 
 def _values(pool: Pool) -> Findings:
-    """Yields findings about instance types and sizes that do not follow the form of EC2's names."""
+    """Yields findings about values that no instance type has: of another form than EC2's names, or misspelt."""
     for number, row in items(dig(pool.manifest.body, *REQUIREMENTS)):
-        key = dig(row, "key")
-        if not isinstance(key, str) or normal(key) != INSTANCE_TYPE:
-            continue
-        for position, value in items(dig(row, "values")):
-            found = _TYPE.fullmatch(value) if isinstance(value, str) else None
-            size = found[1] if found else ""
-            if size and not _SIZES.fullmatch(size):
-                meant = misspelt(value, pool.catalog.instances)
-                message = f'EC2 has no instance type "{value}": there is no size {size}{alternatives((), meant)}'
+        key = normal(str(dig(row, "key")))
+        known = pool.values(key, all_types(pool.catalog)) if key in TYPE_LABELS else ()
+        for position, value in items(dig(row, "values")) if known else ():
+            found = _TYPE.fullmatch(value) if isinstance(value, str) and key == INSTANCE_TYPE else None
+            is_no_size = found is not None and not _SIZES.fullmatch(found[1])
+            plain = _ADDED.sub("", value.lower()) if isinstance(value, str) and value not in known else ""
+            meant = plain if plain in known else misspelt(plain, known)
+            if is_no_size or (meant and key != INSTANCE_TYPE):
+                reason = f": there is no size {found[1]}" if found else ""
+                message = f'no instance type has {key}: "{value}"{reason}{alternatives((), meant)}'
                 path = (*REQUIREMENTS, number, "values", position)
                 yield ObjectFinding(NO_SUCH_LABEL, pool.manifest, path, message, write(meant))
