@@ -1,5 +1,4 @@
 import re
-from collections.abc import Iterator
 from typing import Any
 
 from gpuc.cluster.flavors import ResourceFlavor, every_flavor
@@ -153,20 +152,14 @@ def of_karpenter(objects: ObjectSet) -> Findings:
     """Yields findings about labels and requirements in NodePools of Karpenter that no node can have."""
     for pool in objects.once(Index).nodes.pools:
         if pool.manifest.api.startswith(f"{KARPENTER}/") and pool.api_group == KARPENTER_AWS:
-            for path, key in _keys(pool):
-                if meant := _meant(key):
+            rows = items(dig(pool.manifest.body, *REQUIREMENTS))
+            keys: list[tuple[Path, Any]] = [((*REQUIREMENTS, number, "key"), dig(row, "key")) for number, row in rows]
+            keys += [((*LABELS, key), key) for key, _ in pairs(dig(pool.manifest.body, *LABELS))]
+            for path, key in keys:
+                if isinstance(key, str) and (meant := _meant(key)):
                     message = f'no instance type has the label "{key}"{alternatives((), meant)}'
                     yield ObjectFinding(NO_SUCH_LABEL, pool.manifest, path, message, write(meant))
             yield from _values(pool)
-
-
-def _keys(pool: Pool) -> Iterator[tuple[Path, str]]:
-    """Yields the path and the key of each label and requirement."""
-    body = pool.manifest.body
-    yield from (((*LABELS, key), key) for key, _ in pairs(dig(body, *LABELS)) if isinstance(key, str))
-    for number, row in items(dig(body, *REQUIREMENTS)):
-        if isinstance(key := dig(row, "key"), str):
-            yield (*REQUIREMENTS, number, "key"), key
 
 
 def _meant(key: str) -> str:
