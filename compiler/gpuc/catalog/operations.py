@@ -160,4 +160,6 @@ class Kubelet(Struct, frozen=True):
     """Default size of the root volume."""
     eviction_storage_percent: int
     reserved_storage_gib: int
+    fields: tuple[str, ...]
+    """The fields of a KubeletConfiguration."""
     source: Sources

@@ -119,16 +119,6 @@ def _of_category(catalog: "Catalog", category: str) -> list[str]:
 _DEVICE_LABELS = (f"{AWS}instance-gpu-", f"{AWS}instance-accelerator-")
 
 
-def _is_without_devices(catalog: "Catalog", labels: Mapping[str, str], key: str) -> bool:
-    """Returns whether a label is about GPUs or accelerators, which no type of the instance category has.
-
-    Args:
-        labels: the known labels of the instance type.
-    """
-    category = labels.get(f"{AWS}instance-category", "")
-    return key.startswith(_DEVICE_LABELS) and not _has_devices(catalog, category)
-
-
 @cache
 def _has_devices(catalog: "Catalog", category: str) -> bool:
     """Returns whether an instance type of a category has a GPU or an accelerator; True for an unknown category."""
@@ -156,6 +146,7 @@ def meets_type(catalog: "Catalog", name: str, own: Offer, term: Iterable[Require
     Source: sigs.k8s.io/karpenter v1.14.1 pkg/scheduling/requirements.go (Intersects)
     """
     labels, is_complete = instance_labels(catalog, name), has_all_labels(catalog, name)
+    category = labels.get(f"{AWS}instance-category", "")
     verdict: bool | None = True
     for key, domain, by_pod in (
         *((of_aws(key), domain, False) for key, domain in own.items()),
@@ -164,7 +155,9 @@ def meets_type(catalog: "Catalog", name: str, own: Offer, term: Iterable[Require
         if key not in TYPE_LABELS:
             continue
         value = labels.get(key)
-        if value is None and not is_complete and not _is_without_devices(catalog, labels, key):
+        if value is None and not (
+            is_complete or (key.startswith(_DEVICE_LABELS) and not _has_devices(catalog, category))
+        ):
             verdict = None
         elif not (domain.allows(value) if value is not None or by_pod else is_negative(domain)):
             return False

@@ -27,8 +27,8 @@ RESERVATION_LABELS: Final = tuple(f"{AWS}capacity-reservation-{name}" for name i
 _ZONE_NAME = re.compile(r"([a-z]{2}(?:-[a-z]+)+-\d)[a-z]")
 """The form of the name of an availability zone, which starts with the name of the region."""
 _ABSENT = Domain(True, frozenset(), False)
-_DATA_DEVICES = {"Bottlerocket": "/dev/xvdb", "AL2": "/dev/xvda", "AL2023": "/dev/xvda"}
-"""The device name of the volume with the data of pods, by AMI family."""
+DATA_DEVICES = {"bottlerocket": "/dev/xvdb"}
+"""The device names of the volumes with the data of pods, by AMI families; /dev/xvda for other families."""
 
 
 class NodeClass:
@@ -42,8 +42,9 @@ class NodeClass:
         aliases = (str(dig(term, "alias") or "") for _, term in items(dig(self._spec, "amiSelectorTerms")))
         self._aliases = [alias.partition("@")[0].lower() for alias in aliases]
         """The aliases of the images, in lower case and without versions."""
-        family = str(dig(self._spec, "amiFamily") or "").lower()
-        self._is_windows = any(name.startswith("windows") for name in (family, *self._aliases))
+        self.family = str(dig(self._spec, "amiFamily") or next(iter(self._aliases), "")).lower()
+        """The AMI family in lower case; empty without one."""
+        self._is_windows = any(name.startswith("windows") for name in (self.family, *self._aliases))
         self.reservation_ids = self.ids("capacityReservationSelectorTerms") or frozenset()
         """The ids of the capacity reservations; empty if the node class selects them by tags, or is not known."""
         interfaces = dig(self._spec, "networkInterfaces")
@@ -93,12 +94,9 @@ class NodeClass:
         if dig(self._spec, "instanceStorePolicy") == "RAID0" and instance.local_nvme_gb:
             return instance.local_nvme_gb * 10**9
         disks = [disk for _, disk in items(dig(self._spec, "blockDeviceMappings"))]
-        family = dig(self._spec, "amiFamily")
-        images = (catalog.images[name] for name in self._aliases if name in catalog.images)
-        by_alias = next((image.ami_family for image in images), "")
-        device = _DATA_DEVICES.get(family if isinstance(family, str) else by_alias, "/dev/xvda")
+        device = DATA_DEVICES.get(self.family, "/dev/xvda")
         root = [disk for disk in disks if dig(disk, "rootVolume") is True]
-        named = disks[-1:] if family == "Custom" else [disk for disk in disks if dig(disk, "deviceName") == device]
+        named = disks[-1:] if self.family == "custom" else [disk for disk in disks if dig(disk, "deviceName") == device]
         sizes = [amount(EPHEMERAL_STORAGE, dig(disk, "ebs", "volumeSize")) for disk in (*root[:1], *named[:1])]
         return next((size for size in sizes if size is not None), catalog.kubelet.root_volume_gib * GIB)
 

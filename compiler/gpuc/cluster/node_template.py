@@ -97,6 +97,8 @@ class NodeTemplate:
             exists: whether the nodes exist before the pods; None: only the nodes of a static pool do.
         """
         wanted, is_there = tuple(term), self.is_static if exists is None else exists
+        if len(wanted) > 1 and len(together := offer(wanted)) < len(wanted):  # a node has one value of a label
+            wanted += tuple(Requirement(*row) for row in together.items())
         return next((row for row in wanted if not self._meets(row, exists=is_there)), self._class_conflict(wanted))
 
     def _meets(self, wanted: Requirement, *, exists: bool) -> bool:
@@ -129,10 +131,8 @@ class NodeTemplate:
         is_own = self._at((*LABELS, wanted.key)) is not None
         return self.manifest, (*LABELS, wanted.key) if is_own else LABELS
 
-    @property
-    def max_pods_field(self) -> tuple[Manifest, Path] | None:
-        """The object and the path of the field that limits the pods of a node; None without such a field."""
-        path: Path = ("spec", "kubelet", "maxPods")
+    def class_field(self, *path: str) -> tuple[Manifest, Path] | None:
+        """Returns the node class and the path of a field in it; None without the field."""
         manifest = self._class.manifest
         return (manifest, path) if manifest is not None and dig(manifest.body, *path) is not None else None
 

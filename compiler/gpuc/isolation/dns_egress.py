@@ -59,6 +59,7 @@ def findings(objects: ObjectSet) -> Iterator[ObjectFinding]:
     """
     if other_policies(objects) or policy_generators(objects):
         return
+    yield from _unseen_names(objects.once(enforced_policies))
     dns, refused = _Dns(objects), []
     for namespace, clients in dns.clients().items():
         found = list(dns.egress_findings(namespace, clients))
@@ -72,6 +73,21 @@ def findings(objects: ObjectSet) -> Iterator[ObjectFinding]:
             f"and no policy of {_DNS_NAMESPACE} allows pods of {with_kind('namespace', refused)} on port {_PORT}"
         )
         yield ObjectFinding(NO_DNS, manifest, ("spec", "podSelector"), message)
+
+
+def _unseen_names(policies: Sequence[Policy]) -> Iterator[ObjectFinding]:
+    """Yields findings about host names whose addresses Cilium cannot learn, because its proxy sees no DNS answers.
+
+    Source: cilium/cilium v1.20.2 Documentation/security/policy/language.rst (DNS based)
+    """
+    seen = [policy for policy in policies if any(rule.shows_dns for rule in policy.rules.get(EGRESS, ()))]
+    for policy in policies:
+        named = next((peer for _, _, peer in policy.peers(EGRESS) if peer.host), None)
+        beside = (other.pods for other in seen if other.namespace == policy.namespace)
+        if named and not any(satisfiable((*pods, *policy.pods), ()) for pods in beside):
+            needs = None if any(map(_is_for_dns, policy.rules[EGRESS])) else "all objects"
+            message = f"no policy of these pods has rules.dns, so Cilium cannot learn the addresses of {named.host}"
+            yield ObjectFinding(NO_DNS, policy.manifest, named.path, message, needs=needs)
 
 
 class _Way(NamedTuple):

@@ -44,6 +44,8 @@ class TrafficRule(Struct, frozen=True):
     peers: tuple[Peer, ...]
     """The allowed peers; empty if all peers are allowed."""
     ports: Ports
+    shows_dns: bool = False
+    """Whether the proxy of Cilium sees the DNS answers that the rule allows."""
 
 
 class NetworkPolicy(Struct, frozen=True):

@@ -95,16 +95,6 @@ def is_well_known(key: str) -> bool:
     return key in WELL_KNOWN or key in AWS_LABELS or key.startswith(_PROVIDERS)
 
 
-def _is_of_other_provider(key: str, api_group: str) -> bool:
-    """Returns whether only nodes of another cloud provider of Karpenter have the label.
-
-    Args:
-        api_group: the API group of the node class; empty if it is unknown.
-    """
-    prefixes = [prefix for prefix in (AWS, *_PROVIDERS) if key.startswith(prefix)]
-    return bool(api_group and prefixes) and f"{api_group}/" not in prefixes
-
-
 def offer(requirements: Iterable[Requirement]) -> Offer:
     """Returns the possible values of each node label on the nodes of a NodePool.
 
@@ -131,7 +121,9 @@ def meets(own: Offer, wanted: Requirement, *, is_static: bool = False, api_group
         return False
     key = normal(wanted.key)
     known = own.get(key)
-    if known is None and is_well_known(key) and not _is_of_other_provider(key, api_group):
+    providers = [prefix for prefix in (AWS, *_PROVIDERS) if key.startswith(prefix)]
+    is_of_other = bool(api_group and providers) and f"{api_group}/" not in providers  # another cloud provider's label
+    if known is None and is_well_known(key) and not is_of_other:
         values = WELL_KNOWN.get(key)
         known = Domain(False, values, False) if values else PRESENT
     if known is None:

@@ -114,11 +114,11 @@ def _rules(spec: dict[str, Any], direction: str, path: Path) -> Iterator[Traffic
         if unknown := [key for key in fields if key.removeprefix(prefix) not in _READ_PEERS]:
             raise Invalid(f"peers {unknown}")
         peers = tuple(peer for key in fields for peer in _peers(rule, key, prefix, (*where, key)))
-        ports = _ports(rule)
+        ports, shows_dns = _ports(rule), any(dig(port, "rules", "dns") for _, port in items(rule.get("toPorts")))
         if fields:
-            yield TrafficRule(where, peers or (Peer(where, block=_NO_POD),), ports)
+            yield TrafficRule(where, peers or (Peer(where, block=_NO_POD),), ports, shows_dns)
         elif ports != ALL:
-            yield TrafficRule(where, (), ports)
+            yield TrafficRule(where, (), ports, shows_dns)
 
 
 def _peers(rule: dict[str, Any], key: str, prefix: str, path: Path) -> Iterator[Peer]:

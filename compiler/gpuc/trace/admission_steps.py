@@ -165,7 +165,8 @@ def _steps(stage: Stage, decisions: Iterable[Decision], path: Path = (), pods: s
         path: the path in the workload of the object that the decisions are about, or of a part of the object.
         part: this part; empty for the complete object.
     """
-    made = [replace(decision, field=_in_part(decision.field, part)) for decision in decisions]
+    places = ((decision, decision.field) for decision in decisions)
+    made = [replace(row, field=field[len(part) :] if field[: len(part)] == part else ()) for row, field in places]
     if denied := [decision for decision in made if decision.outcome == "denied"]:
         yield from all_failures(_step(stage, decision, path, pods) for decision in denied)
         return
@@ -200,11 +201,6 @@ def _step(stage: Stage, decision: Decision, path: Path, pods: str) -> Step:
 def _place(path: Path, field: Path) -> Path:
     """Returns the path in the workload of a field of an object, whose template is at `path`; empty if it is unknown."""
     return (*path, *field) if field else ()
-
-
-def _in_part(field: Path, part: Path) -> Path:
-    """Returns the path of a field in a part of an object; empty for a field outside of the part."""
-    return field[len(part) :] if field[: len(part)] == part else ()
 
 
 def namespace_steps(cluster: ClusterIndex, workload: Workload) -> Steps:

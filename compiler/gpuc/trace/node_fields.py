@@ -120,24 +120,23 @@ class VolumeTerms(NamedTuple):
     terms: tuple[Selector, ...]
     unknown: str = ""
     """A text about a volume whose zone the input does not show; or an empty string."""
-    holder: tuple[Manifest, Path] | None = None
-    """The last object with such requirements, and their path; None without requirements."""
+    holders: tuple[tuple[Manifest, Path, str], ...] = ()
+    """The objects with such requirements, with their path and the requirements as text."""
 
     def step(self, step: Step) -> Step:
         """Returns the failed check `step` with a volume as the cause, if a volume restricts the nodes of the pods."""
-        if self.holder is None:
+        if not self.holders:
             return step
-        manifest, path = self.holder
-        message, fix = (
-            f"{manifest} decides where the pods run: {step.message}",
-            "use a volume that nodes of the pool reach",
-        )
+        named = (holder for holder in self.holders if any(text in step.message for text in holder[2].splitlines()))
+        manifest, path, _ = next(named, self.holders[-1])
+        message = f"{manifest} decides where the pods run: {step.message}"
+        fix = "use a volume that nodes of the pool reach"
         return step._replace(message=message, manifest=manifest, path=path, fix=fix, field=())
 
 
 def with_volume_terms(objects: ObjectSet, pods: PodSet, namespace: str, terms: tuple[Selector, ...]) -> VolumeTerms:
     """Returns the node selector terms of a pod, combined with the node requirements of its volumes."""
-    holder: tuple[Manifest, Path] | None = None
+    holders: list[tuple[Manifest, Path, str]] = []
     for claim in _claims(objects, pods, namespace):
         volume, name = dig(claim, "volumeName"), dig(claim, "storageClassName")
         alternatives: tuple[Selector, ...] = ()
@@ -146,20 +145,18 @@ def with_volume_terms(objects: ObjectSet, pods: PodSet, namespace: str, terms: t
             if manifest is None:
                 return VolumeTerms(terms, f"the input does not show the zone of PersistentVolume {volume}")
             path: Path = ("spec", "nodeAffinity", "required", "nodeSelectorTerms")
-            rows = items(dig(manifest.body, *path))
-            holder = manifest, path
-            alternatives = tuple(node_term(row) for _, row in rows)
+            alternatives = tuple(node_term(row) for _, row in items(dig(manifest.body, *path)))
         elif isinstance(name, str) and (manifest := objects.find(STORAGE, "StorageClass", name)) is not None:
-            holder = manifest, ("allowedTopologies",)
-            allowed = [
-                items(dig(row, "matchLabelExpressions")) for _, row in items(dig(manifest.body, "allowedTopologies"))
-            ]
+            path = ("allowedTopologies",)
+            allowed = [items(dig(row, "matchLabelExpressions")) for _, row in items(dig(manifest.body, *path))]
             alternatives = tuple(
                 node_term({"matchExpressions": [{**row, "operator": "In"} for _, row in rows if isinstance(row, dict)]})
                 for rows in allowed
             )
-        terms = tuple((*term, *more) for term in terms for more in alternatives or ((),))
-    return VolumeTerms(terms, holder=holder)
+        if alternatives and manifest:
+            holders.append((manifest, path, "\n".join(str(row) for term in alternatives for row in term)))
+            terms = tuple((*term, *more) for term in terms for more in alternatives)
+    return VolumeTerms(terms, holders=tuple(holders))
 
 
 def _claims(objects: ObjectSet, pods: PodSet, namespace: str) -> Iterator[Any]:

@@ -17,6 +17,7 @@ from gpuc.kubernetes.node_pool import AWS
 from gpuc.kubernetes.selector import Requirement, Selector
 from gpuc.kubernetes.toleration import Toleration, toleration_fix, untolerated
 from gpuc.manifest.manifest import Manifest
+from gpuc.model.names import EFA
 from gpuc.objects.object_set import dig
 from gpuc.objects.selectors import equal_labels, node_terms, tolerations
 from gpuc.trace.cluster_index import ClusterIndex, Room
@@ -140,17 +141,19 @@ def _label_mismatches(cluster: ClusterIndex, pods: PodDemand) -> Iterator[Unsche
     A pool that has a label with a different value is less close than a pool without the label.
     """
     terms = [dict.fromkeys(term) for term in pods.terms]
-    unmet = {
-        pool: min(([row for row in term if pool.mismatch((row,))] for term in terms), key=len, default=[])
-        for pool in cluster.nodes.pools
-    }
+    unmet: dict[Pool, list[Requirement]] = {}
+    for pool in cluster.nodes.pools:
+        alone = ([row for row in term if pool.mismatch((row,))] for term in terms)
+        together = (filter(None, [pool.mismatch(term)]) for term in terms)  # rows that contradict each other
+        unmet[pool] = min((rows or [*both] for rows, both in zip(alone, together, strict=True)), key=len, default=[])
     distances = {
         pool: (sum(requirement.key in pool.labels for requirement in requirements), len(requirements))
         for pool, requirements in unmet.items()
     }
     for pool, requirements in unmet.items():
         if distances[pool] == min(distances.values()):
-            labels = " and ".join(map(str, requirements))
+            several_values = (f"the same {row.key} for all requirements" for row in requirements if row.domain.is_empty)
+            labels = next(several_values, " and ".join(map(str, requirements)))
             fix = "; ".join(_change(wanted, pool.possible_values(wanted.key)) for wanted in requirements)
             message = f"node pool {pool.name} has no node with {labels}"
             manifest, path = pool.holder(requirements[0])
@@ -231,10 +234,15 @@ def insufficient_resources(found: Sequence[MatchingPool], pods: PodDemand) -> Un
         for name, count in pods.pod.items()
         if count and (rooms or _is_device(name) or name in (CPU, MEMORY))
     ]
-    missing = [name for name, _, most in largest if most == 0 and _is_device(name)]
+    empty = [match.pool.allocatable(instance) for match in found for instance in match.types]
+    none = [name for name, _, most in largest if most == 0 and name not in (CPU, MEMORY, PODS)]
+    none = [name for name in none if not any(node.get(name) for node in empty)]
+    missing = [name for name in none if _is_device(name)]
     if missing:
         message = f"no instance type that node pool {names} allows has {' or '.join(missing)}"
-        return UnschedulableReason(message, pool.manifest, TEMPLATE, _remove(missing))
+        field = pool.class_field("spec", "networkInterfaces") if EFA in missing else None
+        message += f": networkInterfaces of {field[0]} has none" if field else ""
+        return UnschedulableReason(message, *(field or (pool.manifest, TEMPLATE)), _remove(missing))
     exceeded = [
         f"the pod requests {counted(name, count)}, and a node has {quantity_text(name, most)} for pods"
         for name, count, most in largest
@@ -243,11 +251,15 @@ def insufficient_resources(found: Sequence[MatchingPool], pods: PodDemand) -> Un
     types = several([*(instance.type for match in found for instance in match.types), *sorted(unsure)])
     reason = "; ".join(exceeded) or f"the pod requests {described(pods.pod)} together"
     limits = [counted(name, most) for name, count, most in largest if count > most > 0]
-    none = [name for name, _, most in largest if most == 0 and name not in (CPU, MEMORY, PODS)]
     fix = f"request at most {', '.join(limits)} in one pod" if limits else "request less in one pod"
     fix = _remove(none) if none else fix
-    if agent := _largest_agent(found, pods, [name for name, count, most in largest if count > most]):
-        reason, fix = f"{reason}; without {agent}, the pod fits", f"{fix}, or reduce the requests of {agent}"
+    too_much = [name for name, count, most in largest if count > most]
+    volumes = pool.class_field("spec") if "ephemeral-storage" in too_much else None
+    if volumes and not pool.class_field("spec", "instanceStorePolicy"):
+        fix += f", or raise volumeSize in blockDeviceMappings of {volumes[0]}"
+    if agent := _largest_agent(found, pods, too_much):
+        reason, change = f"{reason}; without {agent}, the pod fits", f"reduce the requests of {agent}"
+        fix = f"{fix}, or {change}" if limits or "ephemeral-storage" in too_much else change
     message = f"no instance type of node pool {names} ({types}) has enough resources for one pod: {reason}"
     return UnschedulableReason(message, pool.manifest, (), fix)
 
@@ -259,7 +271,7 @@ def _full_of_pods(found: Sequence[MatchingPool], pods: PodDemand) -> Unschedulab
         return None
     match, instance, room = rooms[0]
     most = match.pool.allocatable(instance)[PODS]
-    field = match.pool.max_pods_field
+    field = match.pool.class_field("spec", "kubelet", "maxPods")
     limit = f"maxPods of {field[0]}" if field else f"the kubelet of {instance.type}"
     message = f"{limit} allows {most} pods on a node, and {most - room[PODS]} pods of DaemonSets run on every node"
     fix = f"{'raise maxPods' if field else 'allow instance types with more pods'}, or run fewer DaemonSets on the nodes"
@@ -296,7 +308,7 @@ def _no_type(pool: Pool, pods: PodDemand) -> UnschedulableReason:
 
 
 def _remove(names: Sequence[str]) -> str:
-    return f"remove the request of {' and '.join(names)} from the pods, or allow instance types that have it"
+    return f"remove the request of {' and '.join(names)} from the pods, or use nodes that have it"
 
 
 def several(names: Sequence[str], separator: str = ", ") -> str:
