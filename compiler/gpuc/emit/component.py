@@ -1,9 +1,9 @@
 """The class Component: a Helm chart, its Argo CD settings, and the objects that gpuc emits for the chart.
 
-A component is a folder of gpuc.components. A component that only one substrate has (a substrate is a place where a
-cluster lives, such as a cloud) is a folder in the folder of the substrate. The module component.py of the folder has the
-variable COMPONENT. gpuc finds the folders, so there is no list of components. The file release.json has the repository,
-chart, version, namespace and the requests of DaemonSets. values.schema.json is the schema of the Helm values, which
+A component is a folder of gpuc.components. A component of one substrate (the place where a cluster lives, such as a
+cloud) is a folder in the folder of the substrate. The module component.py of the folder has the variable COMPONENT.
+gpuc finds the folders, so there is no list of components. The file release.json has the repository, chart, version,
+namespace and the requests of DaemonSets. values.schema.json is the schema of the Helm values, which
 `python -m tests.derive` derives.
 """
 
