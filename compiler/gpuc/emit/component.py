@@ -1,7 +1,7 @@
 """The class Component: a Helm chart, its Argo CD settings, and the objects that gpuc emits for the chart.
 
 A component is a folder of gpuc.components. A component that only one substrate has (a substrate is a place where a
-cluster lives, such as a cloud) is a folder in the folder of the substrate. The module component.py of the folder has the
+cluster lives, such as a cloud) is a folder in the substrate's folder. The module component.py of the folder has the
 variable COMPONENT. gpuc finds the folders, so there is no list of components. The file release.json has the repository,
 chart, version, namespace and the requests of DaemonSets. values.schema.json is the schema of the Helm values, which
 `python -m tests.derive` derives.
@@ -75,7 +75,7 @@ PRIVILEGED: Mapping[str, str] = {
 def system_affinity(cluster: Cluster) -> Body:
     """Returns the affinity of controllers: they run on the system nodes, which belong to no pool.
 
-    The nodes of pools also have a taint.
+    The nodes of pools also have a taint, which controllers do not tolerate.
     """
     of_no_pool = {"key": substrate_output(cluster).pool_label, "operator": "DoesNotExist"}
     terms = {"nodeSelectorTerms": [{"matchExpressions": [of_no_pool]}]}
@@ -118,7 +118,7 @@ class Folder(Struct, frozen=True):
 
 
 class Monitor(Struct, frozen=True):
-    """A ServiceMonitor or a PodMonitor, in the namespace of the chart."""
+    """The ServiceMonitor or PodMonitor that gpuc emits for a chart, in the namespace of the chart."""
 
     endpoints: Body
     """The fields of the spec without the selectors."""
@@ -251,7 +251,7 @@ class Component(Struct, frozen=True, kw_only=True):
 
     @property
     def folder(self) -> File:
-        """The folder of the component in the package gpuc."""
+        """The folder of the component's module component.py, for example components/kueue in the package gpuc."""
         return component_folder(self.name)
 
     @property
@@ -263,7 +263,7 @@ class Component(Struct, frozen=True, kw_only=True):
         """Returns the chart of the component with the version that the cluster uses.
 
         Raises:
-            ValueError: if the release set of the cluster has no version of the component.
+            ValueError: if the release set of the cluster (a list of chart versions) has no version of the component.
         """
         release = cluster.components.get(self.name)
         if release is None:
