@@ -41,7 +41,7 @@ def api_group(document: Body) -> str:
 
 
 def kind(document: Body) -> str:
-    """Returns the kind of an object."""
+    """Returns the field `kind` of an object as text; the empty string if the object has no kind."""
     return str(document.get("kind") or "")
 
 

@@ -62,7 +62,7 @@ class _Constraint(NamedTuple):
 
 
 class Gatekeeper:
-    """Gatekeeper with the constraints and mutators in an object set."""
+    """Predicts the decisions of Gatekeeper about requests, from the constraints and mutators in an object set."""
 
     def __init__(self, objects: ObjectSet) -> None:
         self._objects = objects

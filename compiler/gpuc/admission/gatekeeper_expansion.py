@@ -44,7 +44,7 @@ class Expansions:
         )
 
     def expand(self, review: Review, depth: int = 0) -> Iterator[Expanded | Manifest]:
-        """Yields the objects that Gatekeeper computes from an object, and the objects computed from these objects.
+        """Yields the objects that Gatekeeper computes from an object, and those that it computes from the results.
 
         If the object has no pod template, the function yields the ExpansionTemplate instead: the webhook then fails.
         """

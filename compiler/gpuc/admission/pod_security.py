@@ -33,7 +33,7 @@ class Level(NamedTuple):
     """latest, or a version such as v1.35."""
 
     def violations(self, pod: PodPart) -> list[Problem]:
-        """Returns the fields of a pod that violate the level, with messages."""
+        """Returns a problem, with a path and a message, for each field of a pod that violates the level."""
         if self.name == _PRIVILEGED:
             return []
         match = VERSION.fullmatch(self.version)
@@ -42,7 +42,7 @@ class Level(NamedTuple):
 
 
 class Levels(NamedTuple):
-    """The levels of Pod Security that a namespace enforces, and of which it warns."""
+    """The Pod Security level that a namespace enforces, and the level whose violations only cause warnings."""
 
     enforce: Level
     """The level whose violations the API server denies."""

@@ -48,7 +48,7 @@ class _Policy(NamedTuple):
 
 
 class NativePolicies:
-    """The admission policies in an object set that the API server itself evaluates."""
+    """The policies that the API server evaluates itself, for example ValidatingAdmissionPolicies, in an object set."""
 
     def __init__(self, objects: ObjectSet) -> None:
         self._objects = objects

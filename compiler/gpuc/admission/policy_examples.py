@@ -25,7 +25,7 @@ _NAMESPACE = "default"
 
 
 class PolicyExamples:
-    """Evaluates the examples of one policy."""
+    """Evaluates one policy for the objects and requests in its files allowed.yaml and denied.yaml."""
 
     def __init__(self, policy: Policy) -> None:
         expansions = (

@@ -50,7 +50,7 @@ class PolicySource(Struct, frozen=True, dict=True):
 
     @cached_property
     def text(self) -> str:
-        """A text of all expressions: equal for equal policies."""
+        """All expressions of the policy in one text. Policies with the same expressions have the same text."""
         return repr(self)
 
     @cached_property

@@ -53,7 +53,7 @@ class NamespaceLabels(Struct, frozen=True):
 
 
 class Review(Struct, frozen=True, dict=True):
-    """A request to create an object, as admission policies see it."""
+    """The data that admission policies read about a request to create an object: the object, user and namespace."""
 
     document: Body
     group: str
@@ -103,7 +103,7 @@ class Review(Struct, frozen=True, dict=True):
 
 
 class Reviews:
-    """Creates reviews of requests to one cluster."""
+    """Creates a Review for each request to create an object in one cluster."""
 
     def __init__(self, objects: ObjectSet) -> None:
         self._objects = objects

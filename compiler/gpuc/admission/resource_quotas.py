@@ -120,7 +120,7 @@ _TERMS = (
 
 
 def is_in_scope(quota: Manifest, document: Body) -> bool:
-    """Returns whether a ResourceQuota counts an object: all its scopes match. Without scopes, it counts all objects."""
+    """Returns whether all scopes of a ResourceQuota match an object; True for a ResourceQuota without scopes."""
     scopes = [{"scopeName": name, "operator": "Exists"} for _, name in items(dig(quota.body, "spec", "scopes"))]
     scopes += [scope for _, scope in items(dig(quota.body, "spec", "scopeSelector", "matchExpressions"))]
     return all(_matches(scope, document) for scope in scopes)
@@ -210,7 +210,7 @@ def usage(document: Body) -> Resources:
 
 
 def is_key_of(key: str, document: Body) -> bool:
-    """Returns whether a key of spec.hard counts objects of this kind, for example "requests.cpu" for a Pod."""
+    """Returns whether a key in a ResourceQuota's spec.hard counts objects of a kind: "requests.cpu" counts Pods."""
     match api_group(document), kind(document):
         case "", "Pod":
             is_device = key.startswith("requests.") and is_extended(key.removeprefix("requests."))
@@ -229,8 +229,8 @@ def is_key_of(key: str, document: Body) -> bool:
 def missing_values(keys: Iterator[str], document: Body) -> Iterator[tuple[str, str, Path]]:
     """Yields the requests and limits that a ResourceQuota requires but a Pod lacks: the key, the container, the path.
 
-    If a ResourceQuota limits cpu or memory, each container needs the request or the limit. This is not necessary if the
-    pod sets requests or limits for all of its containers together.
+    If a ResourceQuota limits cpu or memory, each container needs the request or the limit. But if the pod sets requests
+    or limits for all of its containers together, its containers need none.
     """
     pod = pod_part(document)
     if pod is None or pod_level(pod.spec, "requests") or pod_level(pod.spec, "limits"):

@@ -23,8 +23,8 @@ def rights(objects: ObjectSet, request: Request) -> Iterator[Decision]:
     """Yields the decision of RBAC: whether a member of the namespace may create the object of a request.
 
     gpuc assumes that the user is a member of all groups to which a RoleBinding of the namespace gives a Role. gpuc also
-    assumes that the user may create the object in two cases: there is no such RoleBinding, or the input does not have
-    the Role of a RoleBinding.
+    assumes that the user may create the object in two cases: no RoleBinding of the namespace gives a Role to a group,
+    or the input does not have the Role that a RoleBinding names.
     """
     document = request.document
     namespace = str(dig(document, "metadata", "namespace") or "")

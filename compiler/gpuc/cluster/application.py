@@ -30,7 +30,7 @@ class Destination(NamedTuple):
 
     @property
     def cluster(self) -> str:
-        """The server or else the name of the cluster. For the cluster in which Argo CD runs, always the server."""
+        """The URL (`server`) of the cluster, or else its name. Argo CD's own cluster always gets its URL here."""
         return OWN_SERVER if self.is_own else self.server or self.name
 
     @property
@@ -40,7 +40,7 @@ class Destination(NamedTuple):
 
     @property
     def own(self) -> "Destination":
-        """This destination with the server and the name that mean the cluster in which Argo CD runs."""
+        """The namespace of this destination in Argo CD's own cluster, with both the URL and the name of the cluster."""
         return Destination(OWN_SERVER, OWN_NAME, self.namespace)
 
 
@@ -178,7 +178,7 @@ def sync_options(manifest: Manifest) -> list[str]:
 
 
 class Delivery:
-    """All sources of the Applications in a set of objects, and the objects by the folder of their file."""
+    """What Argo CD applies: the sources of all Applications in a set of objects, and the objects of each folder."""
 
     def __init__(self, objects: ObjectSet) -> None:
         self.applications = applications(objects.of(ARGO, "Application"))
@@ -196,7 +196,7 @@ class Delivery:
         """The URLs of the repository that contains the objects: of all sources that sync a folder with objects."""
 
     def synced_folders(self, source: Source) -> list[str]:
-        """Returns the folders with objects from which Argo CD applies objects for this source."""
+        """Returns the folders below this source's folder that contain objects of the input and that Argo CD applies."""
         folder = source.folder
         if folder is None:
             return []

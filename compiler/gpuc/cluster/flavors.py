@@ -54,7 +54,7 @@ class FlavorCapacity:
 
     @cached_property
     def by_flavor(self) -> dict[str, list[Pool]]:
-        """The node pools by ResourceFlavor. The list is empty if nodes of other origin may also match the flavor."""
+        """The node pools by ResourceFlavor. The list is empty if nodes of no node pool may also match the flavor."""
         return {
             name: self._pools.matching(wanted) if self._distinguishes(wanted) else []
             for name, wanted in self._labels.items()
@@ -68,7 +68,7 @@ class FlavorCapacity:
 
     @cached_property
     def queued(self) -> frozenset[str]:
-        """The names of the node pools that a ResourceFlavor selects. Kueue counts the resources of these pools.
+        """The names of the node pools that some ResourceFlavor selects. Kueue counts the use of these pools.
 
         A flavor without labels selects all nodes.
         """
@@ -81,7 +81,7 @@ class FlavorCapacity:
 
     @cached_property
     def closed(self) -> frozenset[str]:
-        """The names of the ResourceFlavors whose node pools all have a limit of 0 nodes, to remove the capacity.
+        """The names of the ResourceFlavors whose node pools all have a limit of 0 nodes, so that they start no nodes.
 
         No ClusterQueue has a quota for a closed flavor, so running pods continue, and Kueue admits no new pods. If a
         ClusterQueue has a quota for the flavor, the limit of 0 nodes is a mistake, and the flavor is not in the result.

@@ -11,7 +11,7 @@ from gpuc.objects.symbol_table import SymbolTable
 
 
 class Index:
-    """A set of objects with its pods, node pools, namespaces and references. Each is read once for all checks."""
+    """A set of objects with its pods, node pools, namespaces and references, which gpuc reads once for all checks."""
 
     def __init__(self, objects: ObjectSet) -> None:
         self.tree = objects

@@ -22,7 +22,7 @@ def predicted_allocatable(instance: InstanceType, kubelet: Kubelet, disk_bytes: 
         settings: spec.kubelet of the EC2NodeClass, unvalidated; None without settings.
 
     Source: aws/karpenter-provider-aws v1.14.1 pkg/providers/instancetype/types.go and the values in
-    website/content/en/preview/reference/instance-types.md; the function returns all nine values exactly
+    website/content/en/preview/reference/instance-types.md; the tests compare the function with values of this page
     """
     arm64_mib = kubelet.arm64_reserved_memory_mib if instance.arch == "arm64" else 0
     memory = (instance.memory_mib - arm64_mib) * (1000 - kubelet.vm_memory_overhead_permille) // 1000 * MIB

@@ -16,7 +16,7 @@ from gpuc.objects.selectors import read_requirements
 
 
 class Overlay(NamedTuple):
-    """A NodeOverlay of Karpenter, which adds to or replaces resources of nodes."""
+    """A NodeOverlay of Karpenter, which adds resources to nodes or replaces the amounts of their resources."""
 
     manifest: Manifest
     weight: int

@@ -134,7 +134,7 @@ class Pool(NodeTemplate):
 
     @property
     def lists_gpus(self) -> bool:
-        """Whether the pool lists an instance type with GPUs by name."""
+        """Whether the requirements of the pool list an instance type with GPUs by its name, such as p5.48xlarge."""
         return any(instance.gpu for name in self.listed_types if (instance := self.catalog.instance_type(name)))
 
     @cached_property
@@ -202,7 +202,7 @@ class Pool(NodeTemplate):
         return self._capacity[name]
 
     def allocatable(self, instance: "InstanceType") -> Amounts:
-        """Returns the allocatable resources of a node before DaemonSets. Huge pages are subtracted from memory."""
+        """Returns the allocatable resources of a node without any pods. Huge pages are subtracted from memory."""
         resources = self._class.allocatable(self.catalog, instance)
         resources |= {key: count for key, count in self.capacity(instance.type).items() if key not in (CPU, MEMORY)}
         resources[MEMORY] -= sum(count for key, count in resources.items() if key.startswith("hugepages-"))
@@ -241,7 +241,7 @@ class Pool(NodeTemplate):
 
     @property
     def devices(self) -> set[str]:
-        """The names of the extended resources and huge pages that the nodes have."""
+        """The names of the extended resources and huge pages that nodes of the pool have, such as nvidia.com/gpu."""
         resources = (row for name in self.type_names for row in self.capacity(name).items())
         return {name for name, count in resources if count and ("/" in name or name.startswith("hugepages-"))}
 
@@ -268,7 +268,7 @@ class Pool(NodeTemplate):
         return min(found, default=None)
 
     def maximum_of_devices(self, resource: str) -> int | None:
-        """Like `maximum`, but returns 0 for a device or huge pages that no node of the pool has."""
+        """Returns the result of `maximum`, or 0 for a device or for huge pages that no node of the pool has."""
         is_device = "/" in resource or resource.startswith("hugepages-")
         if is_device and self.bounds and not any(node.get(resource) for node in self.bounds):
             return 0

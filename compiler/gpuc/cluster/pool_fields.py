@@ -66,7 +66,7 @@ def requirements(raw: Any) -> Iterator[PoolRequirement]:
 
 
 def budgets(raw: Any) -> Iterator[Budget]:
-    """Yields the budgets in a list of a NodePool; without a list, the default. An empty list limits nothing."""
+    """Yields the budgets in an unvalidated spec.disruption.budgets; for None, Karpenter's default of 10% of nodes."""
     for _, row in items([{"nodes": "10%"}] if raw is None else raw):
         written = dig(row, "reasons")
         reasons = None if written is None else tuple(str(reason) for _, reason in items(written))

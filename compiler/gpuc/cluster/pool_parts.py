@@ -10,7 +10,7 @@ from gpuc.objects.object_set import ObjectSet, dig, items
 
 
 class PoolPart(NamedTuple):
-    """The ResourceQuota of a namespace for one node pool without GPUs."""
+    """The ResourceQuota that limits the pods of one namespace on one node pool without GPUs."""
 
     pool: str
     """The name of the pool in the spec."""

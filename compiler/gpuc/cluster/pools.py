@@ -56,7 +56,8 @@ class Pools:
     def candidates(self, term: Iterable[Requirement]) -> Sequence[Pool]:
         """Returns the pools that perhaps meet the requirements of a pod.
 
-        The function excludes pools that list only other values of a label. For the other pools, call `mismatch`.
+        The function only excludes pools that list other values of a label than the required values. To decide whether
+        a pool of the result meets the requirements, call `NodeTemplate.mismatch`.
         """
         fewest: Sequence[Pool] = self.pools
         for wanted, domain in term:

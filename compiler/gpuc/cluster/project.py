@@ -86,7 +86,7 @@ class Project:
         return permits
 
     def permits_application(self, namespace: str) -> bool:
-        """Returns whether Applications in a namespace may use the project; True if the objects do not show it."""
+        """Returns whether Applications in a namespace may use the AppProject; True if the objects do not show this."""
         known = [
             name for _, name in items(dig(self.manifest.body, "spec", "sourceNamespaces")) if isinstance(name, str)
         ]
@@ -95,7 +95,7 @@ class Project:
         )
 
     def permits_kind(self, kind: KindName, *, namespaced: bool) -> bool:
-        """Returns whether Applications may contain objects of a kind. permits_destination checks the namespace."""
+        """Returns whether Applications may contain objects of a kind, whatever the namespace of the object is."""
         allowed, denied = self.kinds[namespaced]
         return _lists(allowed, kind) and not _lists(denied, kind)
 

@@ -1,4 +1,4 @@
-"""ClusterQueues and Cohorts of a cluster, connected to trees, with their quotas.
+"""The ClusterQueues and Cohorts of a cluster with their quotas, as trees: a Cohort is the parent of its members.
 
 Each value remembers where it comes from: an object and a path in the object, or an element of the spec.
 """
@@ -91,7 +91,7 @@ class Member(quota.Node, eq=False):
         return quotas
 
     def path(self, key: Key) -> Path:
-        """Returns the path of a quota, such as ("spec", "resourceGroups", 0, "flavors", 1, "resources", 2), or ().
+        """Returns the path of a quota: ("spec", "resourceGroups", 0, "flavors", 1, "resources", 2); () for no quota.
 
         Args:
             key: the name of the flavor and the name of the resource.
@@ -152,7 +152,7 @@ class Member(quota.Node, eq=False):
 
 
 class Tree(Struct, frozen=True, eq=False):
-    """A Cohort without parent and all its descendants, or a ClusterQueue without Cohort. Only they can share quota."""
+    """A Cohort without a parent and all its descendants, which can share quota; or a ClusterQueue without a Cohort."""
 
     root: Member
     members: list[Member] = field(default_factory=list)
@@ -195,7 +195,7 @@ class Queues(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def in_namespace(self) -> dict[str, list[str]]:
-        """The names of the ClusterQueues that the LocalQueues of a namespace name, by namespace. They may not exist."""
+        """By namespace, the names of the ClusterQueues that its LocalQueues name, even if a ClusterQueue is missing."""
         by_namespace = grouped(self.objects.of(GROUP, "LocalQueue"), lambda local: local.namespace)
         return {namespace: list(map(cluster_queue, found)) for namespace, found in by_namespace.items()}
 

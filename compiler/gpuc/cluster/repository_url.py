@@ -22,8 +22,8 @@ _VALID_FRAGMENT = re.compile(r"[\w.~!$&'()*+,;=:@\[\]%/?-]*", re.ASCII)
 def normalized_url(url: str) -> str:
     """Returns a repoURL in lower case, without ".git" and without the SSH scheme; empty for an invalid URL.
 
-    The URL can be a pattern of an AppProject. If its path has a character that URLs cannot have, such as "{", Argo CD
-    escapes the pattern characters of the path too, such as "*".
+    The argument can also be a URL pattern of an AppProject. If the path of the pattern has a character that URLs cannot
+    have, such as "{", the function escapes "*" in the path too, as Argo CD does. Then "*" no longer means any text.
     """
     url = url.strip().lower()
     if _SSH.fullmatch(url) and not url.startswith("ssh://"):

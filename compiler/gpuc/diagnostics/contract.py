@@ -28,7 +28,7 @@ RawFinding = TypeVar("RawFinding")
 
 
 class Needs(Enum):
-    """The kind of input that a check reads."""
+    """The input that a check reads: a spec, some Kubernetes objects, or all objects of a cluster."""
 
     SPEC = "spec"
     """The spec of a cluster, or the cluster that the spec describes."""
@@ -57,7 +57,7 @@ HELM_VALUES = "Helm values of "
 
 
 class Check(Struct, Generic[Subject, RawFinding], frozen=True):
-    """A function that yields findings about a subject, such as a cluster, and the rules of these findings."""
+    """A function that looks for mistakes in a subject, such as a cluster, with the rules that it can report."""
 
     rules: tuple[Rule, ...]
     find: Callable[[Subject], Iterator[RawFinding]]
@@ -70,7 +70,7 @@ class Check(Struct, Generic[Subject, RawFinding], frozen=True):
 
     @property
     def rule(self) -> Rule:
-        """The rule of the check. If the check has several rules, the first."""
+        """The rule of the check, or the first of its rules if the check has several."""
         return self.rules[0]
 
     @property

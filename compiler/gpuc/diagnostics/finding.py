@@ -21,7 +21,7 @@ class Severity(Enum):
 
 
 class Mark(Struct, frozen=True):
-    """A position in a file: the path relative to the root of the repository, the line and the column, both from 1."""
+    """A position in a file: the path relative to the root of the repository, and line and column, which start at 1."""
 
     file: str
     line: int

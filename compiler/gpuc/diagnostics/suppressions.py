@@ -42,7 +42,7 @@ def apply_acceptances(findings: Iterable[Finding], spec: dict[str, Any]) -> list
 
 
 def unaccepted(findings: Iterable[Finding], spec: dict[str, Any]) -> list[Finding]:
-    """Returns the findings that the spec does not accept."""
+    """Returns the findings that no key `accept` of the spec accepts."""
     return _others(findings, set(_entries(spec, ())))
 
 
@@ -60,7 +60,7 @@ def acceptances(spec: dict[str, Any]) -> Iterator[tuple[Path, str]]:
 
 
 def accepts(spec: dict[str, Any], path: Path, id: str) -> bool:  # noqa: A002
-    """Returns whether the spec accepts findings of a rule at a path."""
+    """Returns whether a key `accept` of the spec accepts findings of a rule at this path."""
     node: Any = spec
     for depth, step in enumerate((*path, None)):
         entries = node.get("accept") if isinstance(node, dict) and not is_free_form(path[:depth]) else None

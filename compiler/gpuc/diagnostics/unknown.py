@@ -75,7 +75,7 @@ def none_if_unknown(build: Callable[Arguments, Item | None]) -> Callable[Argumen
 
 
 def until_unknown(items: Iterable[Item]) -> Iterator[Item]:
-    """Yields the items of an iterable, and ends when the iterable reads an unknown value."""
+    """Yields the items of an iterable. Ends without an error when the iterable raises UnknownValueError."""
     try:
         yield from items
     except UnknownValueError:
@@ -83,7 +83,7 @@ def until_unknown(items: Iterable[Item]) -> Iterator[Item]:
 
 
 def elements(items: Iterable[Item | None]) -> tuple[Item, ...]:
-    """Returns the items as a tuple. A loop over the tuple raises UnknownValueError at an item that was None."""
+    """Returns the items as a tuple. For an item that is None, a loop over this tuple raises UnknownValueError."""
     found = tuple(items)
     if any(item is None for item in found):
         return cast("tuple[Item, ...]", _PartlyKnown(found))

@@ -27,7 +27,7 @@ def first_names(names: Sequence[str], most: int, separator: str = ", ") -> str:
 
 
 def short_list(names: Iterable[str]) -> str:
-    """Returns the first three names in alphabetical order and the number of further names."""
+    """Returns the first three names in alphabetical order and the number of further names: "a, b, c and 4 more"."""
     return first_names(sorted(set(names)), _MAX_NAMES)
 
 

@@ -1,10 +1,11 @@
 """Commands for the containers of workload templates. In GPU pools, a command fails if it cannot use the GPUs.
 
-nvidia-smi does not show this: it opens no CUDA context, so it also succeeds if the MPS server cannot be reached.
+nvidia-smi is no test for this: nvidia-smi opens no CUDA context, so it also succeeds if the MPS server is unreachable.
 
 If the ranks of a gang fail because of another pod, the command of the gang starts torchrun again. torchrun exits with
 code 1 for each failure of a rank: for a mistake in the training program, and for the loss of another node. A Job cannot
-distinguish these failures. So only the ranks of the other pods fail, and the pods continue to run.
+distinguish these failures, so the command handles them: only the ranks of the other pods fail, and the pods continue to
+run.
 
 Source: CUDA driver API reference, primary context management (https://docs.nvidia.com/cuda/cuda-driver-api)
 """
@@ -29,7 +30,7 @@ def open_contexts() -> list[str]:
 def serve(port: int, *, has_gpu: bool) -> list[str]:
     """Returns a command that opens a CUDA context on every GPU, and then answers HTTP requests for /health.
 
-    The command ends at SIGTERM, which process 1 of a container ignores by default.
+    The command handles SIGTERM, so that the pod ends at once: by default, process 1 of a container ignores SIGTERM.
     """
     return ["python3", "-c", render(PROGRAMS, "serve.j2", port=port, has_gpu=has_gpu)]
 

@@ -83,7 +83,7 @@ class ChartLabels(Struct, frozen=True):
 
 
 class PartialRestart(Struct, frozen=True):
-    """Helm values whose change restarts only some programs of a chart."""
+    """Helm values whose change restarts only some programs of a chart, and the effect of this restart."""
 
     values: tuple[str, ...]
     programs: str
@@ -107,7 +107,7 @@ class Restarts(Struct, frozen=True):
 
 
 class ConfigMapValue(Struct, frozen=True):
-    """A map of Helm values for a ConfigMap: `name`, `create`, `data`, and perhaps the key that is the default."""
+    """The path of a Helm value that describes a ConfigMap: a map with the keys `name`, `create` and `data`."""
 
     path: tuple[str, ...]
     has_default_key: bool

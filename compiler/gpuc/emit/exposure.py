@@ -1,4 +1,4 @@
-"""Parameters of the policies `exposure` and `exposure-annotations`: values that specs grant, and known annotations."""
+"""Parameters of the policies `exposure` and `exposure-annotations`, which limit how tenants expose workloads."""
 
 from collections.abc import Collection
 from typing import Any
@@ -21,7 +21,7 @@ FIELDS = ("hosts", "gateways", "classes", "addresses", "issuers", "externalNames
 
 
 def granted_values(namespace: Namespace) -> dict[str, list[str]]:
-    """Returns the values that `exposed` grants to objects of a namespace, by key; no key for an empty list."""
+    """Returns the lists in the section `exposed` of a namespace, such as `hosts`, by key, without empty lists."""
     exposed = namespace.spec.exposed
     values = {key: list(getattr(exposed, name)) for key, name in _LISTS.items()}
     values["internetFacing"] = list(INTERNET) if exposed.internet_facing else []
@@ -29,7 +29,9 @@ def granted_values(namespace: Namespace) -> dict[str, list[str]]:
 
 
 def grants(namespace: Namespace, lists: Collection[str]) -> list[dict[str, Any]]:
-    """Returns the granted values of a namespace, a map for each of the lists. *.example.com is the suffix .example.com.
+    """Returns a map for each list in the section `exposed` of a namespace: the names, and the suffixes of wildcards.
+
+    For example, the host www.example.com is a name, and *.example.com becomes the suffix .example.com.
 
     Args:
         lists: the keys of `exposed` whose values are returned.
@@ -47,7 +49,7 @@ def grants(namespace: Namespace, lists: Collection[str]) -> list[dict[str, Any]]
 
 
 def annotation_grants(cluster: Cluster) -> list[dict[str, Any]]:
-    """Returns the values that annotations of objects may have, for all namespaces, as maps of `grants`."""
+    """Returns the values that `exposed` of each namespace allows in annotations of objects, in the form of `grants`."""
     lists = {row["list"] for row in annotation_values(cluster)}
     return [row for _, namespace in cluster.namespaces for row in grants(namespace, lists)]
 
@@ -69,7 +71,7 @@ def known_annotations(cluster: Cluster) -> list[dict[str, Any]]:
 
 
 def annotation_values(cluster: Cluster) -> list[dict[str, str]]:
-    """Returns the annotations whose values a list of `exposed` must grant, each with the key of this list."""
+    """Returns the annotations whose values must be in a list of `exposed`, each with the key of this list."""
     known = annotations(cluster.spec.cloud.substrate.folder)
     return [{"key": entry.key, "list": entry.use} for entry in known if entry.use not in (FREE, GRANTED)]
 

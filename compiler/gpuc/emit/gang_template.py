@@ -135,9 +135,9 @@ def _asks_for_checkpoint(seconds: int) -> list[str]:
 
 
 def wait_for_nodes(template: Template) -> dict[str, str]:
-    """Returns the environment variable with which ranks wait for each other as long as Kueue waits for the pods.
+    """Returns the environment variable of torchrun's timeout: ranks wait for each other as long as Kueue for the pods.
 
-    The default of torchrun is 15 minutes.
+    Without the variable, the ranks wait 15 minutes, the default of torchrun.
 
     Source: pytorch/pytorch v2.15.0 torch/distributed/argparse_util.py (env), launcher/api.py
     """
@@ -145,7 +145,7 @@ def wait_for_nodes(template: Template) -> dict[str, str]:
 
 
 def gang_manifest(template: Template, api: str, kind: str, spec: Body, command: str) -> Manifest:
-    """Returns the template of a gang for a kind that is no Job of Kubernetes, for example a PyTorchJob.
+    """Returns the template of a gang for a kind of another project than Kubernetes, for example a PyTorchJob.
 
     Args:
         api: the apiVersion of the kind.

@@ -116,7 +116,9 @@ def _pod(template: Template) -> Body:
 
 
 def grace_seconds(pool: Pool, every: int | None = None) -> int:
-    """Returns the grace period of pods: the time between two checkpoints, on spot capacity at most the notice.
+    """Returns the grace period of pods in seconds: the time between two checkpoints; 0 without checkpoints.
+
+    On spot capacity, the grace period is at most the time between the notice of an interruption and the interruption.
 
     every: the seconds between two checkpoints; by default the value of the pool.
     """
@@ -159,7 +161,7 @@ def _torchrun(template: Template) -> list[str]:
 
 
 def container_security(template: Template) -> Body:
-    """Returns the security context of a container: as Pod Security level restricted requires, or for root."""
+    """Returns the security context of a container: with no capabilities, or for root with those that EFA needs."""
     if template.runs_as_root:
         return {"capabilities": {"add": ["IPC_LOCK"]}} if template.locks_memory else {}
     return {"capabilities": {"drop": ["ALL"]}}

@@ -39,7 +39,7 @@ class _Destination(Struct, frozen=True):
 
     @property
     def part(self) -> PolicyPart:
-        """The policy that allows connections to the destination."""
+        """The network policy with which pods of a tenant may connect to the destination."""
         peers = {"toEntities": [self.entity]} if self.entity else {"to": [ip_block(cidr) for cidr in self.cidrs]}
         is_cilium = bool(self.entity)
         rule = with_ports(peers, self.ports, is_cilium=is_cilium)

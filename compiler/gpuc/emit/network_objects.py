@@ -56,7 +56,7 @@ def namespace_peer(name: str, pods: Mapping[str, str] | None = None) -> Body:
 
 
 def ip_block(cidr: str) -> Body:
-    """Returns a peer: the addresses of a range."""
+    """Returns a peer of a NetworkPolicy: the addresses of a range, for example 10.0.0.0/16."""
     return {"ipBlock": {"cidr": cidr}}
 
 

@@ -61,6 +61,6 @@ class SubstrateOutput(Struct, frozen=True, kw_only=True):
 
 
 def substrate_output(cluster: Cluster) -> SubstrateOutput:
-    """Returns the variable OUTPUT of the cluster's substrate."""
+    """Returns the SubstrateOutput of the cluster's substrate: the variable OUTPUT in the substrate's output.py."""
     record: SubstrateOutput = substrate_records("output", "OUTPUT")[cluster.spec.cloud.substrate.name]
     return record

@@ -25,7 +25,7 @@ def protected(cluster: Cluster, number: int) -> dict[str, str]:
 
 
 def prunable(cluster: Cluster, number: int) -> dict[str, str]:
-    """Returns the annotations of an object that Argo CD prunes, unless `delivery.prune` is never.
+    """Returns the annotations of an object that Argo CD may prune, but must not prune with `delivery.prune: never`.
 
     With `delivery.prune: confirm`, the deletion of the complete Application still waits for a confirmation.
     """

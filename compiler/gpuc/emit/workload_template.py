@@ -90,7 +90,7 @@ class Template(Struct, frozen=True):
 
     @property
     def scheduling(self) -> Body:
-        """The node selector and the tolerations of a pod. With a queue, Kueue adds the tolerations later."""
+        """The node selector and tolerations of a pod. With a queue, the tolerations are absent: Kueue adds them."""
         selector = {"nodeSelector": {POOL_LABEL: self.pool.name}}
         if not self.queue:
             taints, name = self.pool.taints, self.pool.priority_class if self.place.tenant else ""

@@ -141,7 +141,7 @@ def _portions(pool: Pool) -> dict[str, Amounts]:
 
 
 def node_requests(cluster: Cluster, available: Amounts, *, full_cores: bool) -> Amounts:
-    """Returns the requests of a pod that uses a complete node, slice or share, whose resources are `available`.
+    """Returns the requests of a pod that uses all resources in `available`: of a complete node, slice or share.
 
     These are 95% of cpu and memory, half of the disk, and the huge pages that EFA needs. cpu and memory are rounded
     down to complete cores and GiB; cpu of a slice or share is rounded down to 100m, as its quota.

@@ -39,7 +39,7 @@ _WRITE = frozenset(("*", "create", "patch", "update"))
 
 
 class Basis(Enum):
-    """How gpuc knows that an assumption of the proof is true, or that it does not know."""
+    """The evidence that gpuc has for an assumption of the isolation proof, from "checked" to "broken" (known false)."""
 
     CHECKED = "checked"
     """The objects show that the assumption is true."""
@@ -63,7 +63,7 @@ class Assumption(NamedTuple):
 
 
 def assumptions(objects: ObjectSet, reachability: Reachability, engine: str = "") -> list[Assumption]:
-    """Returns all assumptions of a proof.
+    """Returns the conditions that must be true so that the isolation proof of a cluster is correct, with the evidence.
 
     Args:
         engine: the network policy engine that the spec declares; an empty string without a spec.
@@ -318,10 +318,10 @@ def _other_kinds(objects: ObjectSet) -> Iterator[Assumption]:
 
 
 def datapath_assumptions(objects: ObjectSet, reachability: Reachability, datapath: Datapath) -> Iterator[Assumption]:
-    """Yields an assumption about Services, if NetworkPolicies apply to the address of a Service and not of its pods.
+    """Yields the assumption that no tenant can write Endpoints or EndpointSlices, if the network engine needs it.
 
-    A tenant that can write endpoints can put any address behind its own Service. The egress rules of the tenant include
-    the address of this Service.
+    Some engines compare NetworkPolicies with the address of a Service, not with the addresses of its pods. A tenant may
+    connect to its own Service. If it can write endpoints, it can make this Service lead to pods of other tenants.
     """
     if not judges_services(datapath):
         return
@@ -341,6 +341,6 @@ def datapath_assumptions(objects: ObjectSet, reachability: Reachability, datapat
 
 
 def statements(datapath: Datapath) -> list[tuple[str, str]]:
-    """Returns sentences about what a network policy engine matches, each with its sources."""
+    """Returns sentences about how a network engine applies NetworkPolicies, each with its sources."""
     texts = read("datapaths")["sources"]
     return [(fact.statement, "; ".join(texts[key] for key in fact.source)) for fact in datapath.values()]

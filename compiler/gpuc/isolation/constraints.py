@@ -29,7 +29,7 @@ PEERS: Restriction = (GROUP, "NetworkPolicy", ("ingress", "egress", "namespaceSe
 
 
 class Constraints:
-    """The constraints of Gatekeeper in a set of objects."""
+    """The Gatekeeper constraints in a set of objects, with a search for those that apply to a whole namespace."""
 
     def __init__(self, objects: ObjectSet) -> None:
         templates = objects.of("templates.gatekeeper.sh", "ConstraintTemplate")

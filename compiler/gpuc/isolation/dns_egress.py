@@ -136,7 +136,7 @@ class _Dns:
         return clients
 
     def egress_findings(self, namespace: str, clients: Sequence[_Client]) -> Iterator[ObjectFinding]:
-        """Yields a finding for each reason why pods of a namespace cannot use DNS. It names their workloads."""
+        """Yields a finding for each reason why pods of a namespace cannot use DNS. A finding names the workloads."""
         policies = [policy for policy in self._policies.get(namespace, ()) if EGRESS in policy.rules]
         causes: dict[tuple[int, Path], tuple[_Cause, list[str]]] = {}
         for client in clients:

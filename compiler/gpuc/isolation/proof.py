@@ -51,7 +51,7 @@ class Allowance(Struct, frozen=True, eq=False):
 
     @property
     def is_possible(self) -> bool:
-        """Whether pods at both ends can have labels that match `pods`, `peer_pods` and none of `excluded`."""
+        """Whether labels exist that match `pods` and no selector in `excluded`, and labels that match `peer_pods`."""
         return satisfiable(self.pods, self.excluded) and satisfiable(self.peer_pods, ())
 
     @property
@@ -90,7 +90,7 @@ Datapath = Mapping[str, "DatapathFact"]
 
 
 class Network(Struct, frozen=True):
-    """What the spec declares about the network of a cluster and the proof needs."""
+    """The properties of a cluster's network that the isolation proof takes from the spec, for example pod addresses."""
 
     engine: str = ""
     """The network policy engine; empty without a spec."""
@@ -140,7 +140,7 @@ class Reachability(Struct, frozen=True, dict=True):
 
     @cached_property
     def isolated(self) -> Mapping[str, frozenset[str]]:
-        """The tenants that have at least one ingress policy, and those with an egress policy, by direction."""
+        """By direction (ingress or egress), the tenants with at least one NetworkPolicy for this direction."""
         owners = self.tenancy.tenants
         return {
             direction: frozenset(
@@ -151,7 +151,7 @@ class Reachability(Struct, frozen=True, dict=True):
 
     @cached_property
     def allowances(self) -> Mapping[tuple[str, str], Mapping[str, Sequence[Allowance]]]:
-        """Why one end permits connections, by direction, namespace of this end, and namespace of the other end."""
+        """Why a namespace permits connections with another: by direction, this namespace, and the other namespace."""
         by_namespace = by_first(
             ((direction, policy.namespace), policy) for policy in self.policies for direction in policy.rules
         )
@@ -207,7 +207,7 @@ class State(Enum):
 
 
 class Verdict(Struct, frozen=True):
-    """The result for a tenant as the client and another tenant as the server."""
+    """The result of the proof for two tenants: whether pods of the first one can connect to pods of the second one."""
 
     client: str
     """The tenant whose pods open connections."""
@@ -219,7 +219,7 @@ class Verdict(Struct, frozen=True):
 
     @property
     def ports(self) -> Ports:
-        """The ports of the connections. Connections that the spec declares do not count if there are others."""
+        """The ports of the connections that the spec does not declare; if it declares all connections, all ports."""
         counted = [
             connection for connection in self.connections if self.state is State.DECLARED or not connection.is_declared
         ]

@@ -33,7 +33,7 @@ _BASIS_COLOURS |= dict.fromkeys((Basis.UNPROVEN, Basis.BROKEN), "1;31")
 
 
 class Proof(Struct, frozen=True):
-    """The isolation proof for one cluster, or for a set of manifests."""
+    """The data of a report of `gpuc isolation`: which tenants' pods can connect, for one cluster or for manifests."""
 
     name: str
     """The name of the cluster, or the paths of the files."""
@@ -55,12 +55,12 @@ class Proof(Struct, frozen=True):
 
     @property
     def states(self) -> Counter[State]:
-        """The number of pairs of tenants for each state."""
+        """The number of pairs of tenants for each state: blocked, declared or open."""
         return Counter(verdict.state for verdict in self.verdicts)
 
     @property
     def bases(self) -> Counter[Basis]:
-        """The number of assumptions for each kind of evidence."""
+        """The number of assumptions of the proof for each kind of evidence, from "checked" to "broken"."""
         return Counter(assumption.basis for assumption in self.assumptions)
 
 
@@ -179,7 +179,7 @@ def _conclusion(proof: Proof) -> str:
 
 
 def document(proofs: Sequence[Proof]) -> str:
-    """Returns the proofs as a JSON document."""
+    """Returns the report about one or several clusters as a JSON document."""
     return json_text({"proofs": [_data(proof) for proof in proofs]}, 1)
 
 

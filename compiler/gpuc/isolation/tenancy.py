@@ -38,7 +38,7 @@ class Tenancy(Struct, frozen=True, dict=True):
 
 
 def labelled_tenancy(objects: ObjectSet, key: str = TENANT_LABEL) -> Tenancy:
-    """Finds the tenant of each namespace in a label of the Namespace object."""
+    """Finds the tenant of each namespace in the label `key` of the Namespace object, by default gpuc.dev/tenant."""
     namespaces = objects.namespaces
     tenants = {name: labels[key] for name, labels in namespaces.items() if labels.get(key)}
     return Tenancy(namespaces, tenants, key)

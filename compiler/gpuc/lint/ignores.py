@@ -41,7 +41,7 @@ class Ignores(Struct):
     findings: list[Finding] = field(default_factory=list)
 
     def add(self, entry: Ignored, reason: str) -> None:
-        """Adds an entry, or a finding if the entry names no known rule or gives no reason."""
+        """Adds an entry that accepts findings; or a finding about the entry, if it lacks a known rule or a reason."""
         if not find_rule(entry.id):
             what = f"no rule has the id {entry.id}; `gpuc explain` lists all rules"
             self.refuse(what if entry.id else "the id of the rule is missing", entry.mark)
@@ -51,7 +51,7 @@ class Ignores(Struct):
             self.entries.append(entry)
 
     def refuse(self, message: str, mark: Mark) -> None:
-        """Adds a finding about a wrong entry."""
+        """Adds a finding about an entry that is wrong, and therefore accepts no findings."""
         self.findings.append(WRONG.at((), message, mark=mark))
 
 

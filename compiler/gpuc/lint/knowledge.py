@@ -61,7 +61,7 @@ _HINT = "--complete says that the input is the whole cluster"
 
 
 class Knowledge(Struct, dict=True):
-    """What the files below one path of the user show about a cluster."""
+    """The objects below one path of the user, to decide whether they prove a finding about the cluster."""
 
     objects: ObjectSet
     files: LoadedFiles
@@ -74,7 +74,7 @@ class Knowledge(Struct, dict=True):
     """Whether gpuc compiled a folder, by path."""
 
     def not_judged(self, finding: ObjectFinding) -> str:
-        """Returns what is not judged and why, if the input does not prove a finding; empty for a proven finding."""
+        """Returns a text for the report if the input does not prove a finding: what is not judged, and why; or ""."""
         needs = finding.rule.needs if finding.needs is None else finding.needs
         reasons = (self._unmet(need, finding) for need in needs.split(", ") if need)
         found = next(filter(None, reasons), "") or self._named_twice(finding) or self._named_elsewhere(finding)

@@ -72,7 +72,7 @@ class Linter(Struct):
     """Shows the steps of a path with many files."""
 
     def lint(self, path: str) -> None:
-        """Lints all files below a path as one cluster, and adds the findings.
+        """Lints all files below a path as one cluster, and adds the findings to the findings of this Linter.
 
         Other paths count as other clusters, because a repository can have clusters whose objects have the same names.
 

@@ -26,7 +26,7 @@ class Unchecked(Struct):
     """The number of findings that comments accept."""
 
     def add(self, other: "Unchecked") -> None:
-        """Adds the counters of another path."""
+        """Adds the counters of another linted path to these counters."""
         self.kinds += other.kinds
         self.reasons += other.reasons
         self.documents += other.documents

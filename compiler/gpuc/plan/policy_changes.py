@@ -66,7 +66,7 @@ class PolicyChange(Struct, frozen=True):
 
     @property
     def path(self) -> Path:
-        """The path of the field with the stage."""
+        """The path of the field with the policy's stage (dryrun, warn or deny), such as spec.enforcementAction."""
         return ("spec", "validationActions" if self.pair.manifest.kind == _BINDING[1] else "enforcementAction")
 
     @property

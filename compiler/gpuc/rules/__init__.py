@@ -37,11 +37,11 @@ class Found(NamedTuple):
     """The object with the path; None for a path in the spec. Some rules judge a spec and objects with one function."""
 
     def in_spec(self, rule: Rule) -> Finding:
-        """Returns the finding about a value in a spec."""
+        """Returns a finding of the rule with this path, message and fix, for a path in a spec."""
         return rule.at(self.path, self.message, fix=self.fix, related=self.related, on_key=self.on_key)
 
     def on_object(self, rule: Rule) -> ObjectFinding:
-        """Returns the finding about a value in a Kubernetes object. The attribute `manifest` must be set."""
+        """Returns a finding of the rule with this path, message and fix, for a path in the object `manifest`."""
         assert self.manifest is not None, "the place is in an object"
         return ObjectFinding(rule, self.manifest, self.path, self.message, self.fix, self.on_key)
 

@@ -50,7 +50,7 @@ class ClusterIndex:
 
     @property
     def quotas(self) -> dict[str, Member]:
-        """The ClusterQueues with their quota, by name."""
+        """The ClusterQueues by name, each with its quota for every flavor and resource."""
         return self.queues.by_name
 
     @property

@@ -1,4 +1,4 @@
-"""Makes a Job from command-line options. For all other fields, it takes values that the policies of gpuc allow."""
+"""Makes a Job from command-line options. The other fields of the Job have values that the policies of gpuc allow."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -28,7 +28,7 @@ _FIELDS = {"topology": "topologyName", "labels": "nodeLabels", "taint": "nodeTai
 def topology_level(annotations: Any) -> str | None:
     """Returns the node label of the topology level that pods request with annotations.
 
-    The result is empty for a request of any level, and None without a topology annotation.
+    The result is an empty string if the pods accept any level, and None if they have no topology annotation.
     """
     for key in (REQUIRED_TOPOLOGY, PREFERRED_TOPOLOGY):
         level = dig(annotations, key)

@@ -80,7 +80,7 @@ def manages(cluster: ClusterIndex, api_group: str, kind: str) -> bool:
 
 
 def has_elastic_jobs(cluster: ClusterIndex) -> bool:
-    """Returns whether Kueue supports elastic jobs: jobs that change their number of pods. By default, it does.
+    """Returns whether Kueue supports elastic jobs: jobs that change their number of pods. The default is True.
 
     Source: kubernetes-sigs/kueue v0.19.2 pkg/features/kube_features.go, pkg/workloadslicing/workloadslicing.go
     """

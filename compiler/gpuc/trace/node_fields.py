@@ -43,7 +43,7 @@ def field_of(pods: PodSet, wanted: Requirement) -> Path:
 
 
 def reason_step(stage: Stage, reason: UnschedulableReason, pods: PodSet) -> Step:
-    """Returns the failed check for pods that no node accepts, with the reason."""
+    """Returns a failed check for pods that no node accepts. Its message is the reason."""
     field = field_of(pods, reason.wanted) if reason.wanted else ()
     manifest, path = reason.manifest, reason.path
     return Step(stage, "failed", reason.message, manifest, path, pods.name, reason.fix, field, reason.summary)
@@ -124,7 +124,7 @@ class VolumeTerms(NamedTuple):
     """The objects with such requirements, with their path and the requirements as text."""
 
     def step(self, step: Step) -> Step:
-        """Returns the failed check `step` with a volume as the cause, if a volume restricts the nodes of the pods."""
+        """Returns the failed check `step`. If a volume restricts the nodes of the pods, the check names the volume."""
         if not self.holders:
             return step
         named = (holder for holder in self.holders if any(text in step.message for text in holder[2].splitlines()))

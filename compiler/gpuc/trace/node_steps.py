@@ -117,8 +117,8 @@ def node_steps(
 ) -> Steps:
     """Checks that a node pool accepts the pods, that its nodes have enough resources, and that agents remove taints.
 
-    The function adds the nodes of all replicas to the placement in `result`. If the nodes are not certain, it yields a
-    check with verdict "unknown" instead.
+    The function adds the nodes of all replicas to the placement in `result`. If the nodes are not certain, the function
+    yields a check with verdict "unknown" instead.
 
     Args:
         copies: the number of replicas of the workload.

@@ -85,7 +85,7 @@ def pod_demand(pod: Any, count: int, requests: Amounts, flavors: Sequence[Resour
 
 
 def matching_pools(cluster: ClusterIndex, pods: PodDemand) -> tuple[list[MatchingPool], list[UnschedulableReason]]:
-    """Returns the node pools that accept the pods; if there is none, the reasons of the most similar node pools."""
+    """Returns the node pools that accept the pods; if none does, the reasons why the most similar node pools do not."""
     key = pods.terms, pods.tolerations
     if key not in cluster.pool_matches:
         cluster.pool_matches[key] = _matching_pools(cluster, pods)
@@ -218,7 +218,7 @@ def max_pods(match: MatchingPool, pods: PodDemand, nodes: int | None = None) -> 
 
 
 def insufficient_resources(found: Sequence[MatchingPool], pods: PodDemand) -> UnschedulableReason:
-    """Returns as the reason the resources of which a pod requests more than any node of the pools has."""
+    """Returns the reason why no node is large enough: the resources of which a pod requests more than any node has."""
     match = next((match for match in found if match.types), found[0])
     pool, names = match.pool, ", ".join(match.pool.name for match in found)
     unsure = {name for match in found for name in match.unsure_types}

@@ -21,7 +21,7 @@ _RESERVED = "reserved nodes"
 
 
 class Load(Struct, frozen=True):
-    """Equal pods of a workload, with the node pools that accept the pods."""
+    """The input of the check: equal pods of a workload, and the node pools that accept these pods."""
 
     demand: PodDemand
     found: Sequence[MatchingPool]

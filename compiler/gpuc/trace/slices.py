@@ -22,7 +22,7 @@ class Slices(NamedTuple):
     size: int
 
     def problem(self, pods: PodSet, levels: Sequence[str]) -> str:
-        """Returns why Kueue cannot place the slices on nodes of any size; an empty string without such a problem.
+        """Returns why Kueue refuses the topology of the slices, whatever nodes there are; otherwise an empty string.
 
         Args:
             levels: the node labels of the levels of the topology, the widest first; empty if they are unknown.

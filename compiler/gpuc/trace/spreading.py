@@ -36,7 +36,7 @@ _UNJUDGED = {
 
 
 class Refusal(NamedTuple):
-    """The message and the fix for a rule between pods that keeps some pods from nodes."""
+    """Why a rule between pods, such as podAntiAffinity, keeps some pods from all nodes: a message and a fix."""
 
     message: str
     fix: str
@@ -45,7 +45,7 @@ class Refusal(NamedTuple):
 
 
 class Spread(Struct, frozen=True):
-    """How many of some equal pods the rules between the pods allow."""
+    """The effect of rules between pods, such as podAntiAffinity: at most N pods per node, or why some do not run."""
 
     per_node: int | None = None
     """The maximum number of pods on one node, apart from resources; None without a maximum."""
@@ -69,11 +69,11 @@ class _Rule(NamedTuple):
     """Whether the rule selects the pods themselves; None if that is unknown."""
 
     def unknown(self, reason: str) -> Spread:
-        """Returns the result for a rule that the trace does not evaluate."""
+        """Returns a result without a decision, because the trace does not evaluate this rule for the given reason."""
         return Spread(unknown=f"the trace does not evaluate {self.name} of the pods: {reason}")
 
     def refuses(self, count: int, most: int, why: str, fix: str = "") -> Spread:
-        """Returns that only `most` pods are allowed, if there are more; otherwise a result without a refusal."""
+        """Returns a result with a refusal if `count` pods are more than the allowed `most`; otherwise without one."""
         if count <= most:
             return Spread()
         message = f"{self.name} over {self.key} allows at most {most} of {count} pods: {why}"
@@ -93,7 +93,7 @@ def unjudged_field(pods: PodSet) -> str:
 
 
 def spread(cluster: ClusterIndex, pods: PodSet, demand: PodDemand, found: Sequence[MatchingPool]) -> Spread:
-    """Returns how many of the pods the rules between pods allow, on each node and in all.
+    """Returns the effect of rules between pods, such as podAntiAffinity, on the pods of a workload.
 
     The trace assumes that no other workload runs, so the rules concern only the pods themselves.
 

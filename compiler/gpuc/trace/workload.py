@@ -43,7 +43,7 @@ class PodSet(Struct, frozen=True):
 
     @property
     def seen_by_kueue(self) -> "PodSet":
-        """The pods of the set, and their number, as Kueue counts them; this can differ from the pods that run."""
+        """The pods and the number of pods that Kueue counts for this set. The pods that really run can differ."""
         return replace(self, pod=self.queued[0], count=self.queued[1]) if self.queued else self
 
     @property
@@ -87,7 +87,7 @@ class Workload(NamedTuple):
 
     @property
     def source(self) -> tuple[WorkloadKind, Body]:
-        """What gpuc knows about the kind of the object whose controller creates the pods, and this object."""
+        """The object whose controller creates the pods, and before it in the tuple, the facts about its kind."""
         made = self.made
         return (workload_kind(group(made), made.kind), made.document()) if made else (self.record, self.document)
 
@@ -99,7 +99,7 @@ class Workload(NamedTuple):
         return {**document, "metadata": metadata}
 
     def with_labels(self, namespace: str, queue: str, priority: str) -> "Workload":
-        """Returns the workload in another namespace, with another queue and another WorkloadPriorityClass."""
+        """Returns a copy of the workload in this namespace, with this queue name and this WorkloadPriorityClass."""
         chosen = {QUEUE_LABEL: queue, PRIORITY_LABEL: priority}
         labels = {key: value for key, value in chosen.items() if value}
         renamed = self._replace(namespace=namespace, queue=queue, priority=priority)
@@ -141,7 +141,7 @@ def created_pods(objects: ObjectSet, workload: Workload) -> list[PodSet]:
 
 
 def queued_pods(objects: ObjectSet, workload: Workload) -> list[PodSet]:
-    """Returns the pod sets with the pod specs whose requests Kueue counts: of a Pod, or else of the pod templates."""
+    """Returns the pod sets with the pod specs whose requests Kueue counts: of the Pod, or else of the pod templates."""
     if workload.record.is_pod:
         return created_pods(objects, workload)
     spec = partial(queued_pod, objects, workload.namespace)

@@ -81,7 +81,7 @@ def port(field: Field) -> Problems:
 
 
 def domain_path(field: Field, longest: int = MAX_LABEL) -> Problems:
-    """Checks that a text has a domain as prefix, as the names of controllers: example.com/controller."""
+    """Checks that a text begins with a domain and a slash, as the names of controllers do: example.com/controller."""
     if not isinstance(field.value, str):
         return
     domain, slash, rest = field.value.partition("/")

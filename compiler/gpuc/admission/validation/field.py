@@ -57,14 +57,14 @@ class Field:
         return self.owner.get(*steps) if self.owner is not None else None
 
     def within(self, table: str) -> "Field":
-        """Returns the innermost structure around this field that the table with this name checks."""
+        """Returns the innermost structure around this field that a table checks: with "pod", the pod of a container."""
         field: Field | None = self
         while field is not None and field.table != table:
             field = field.owner
         return field or Field((), None)
 
     def of_table(self, table: str) -> "Field":
-        """Returns this structure, marked with the name of the table that checks it."""
+        """Returns this structure, marked with the name of the table of constraints (see table.py) that checks it."""
         return Field(self.path, self.value, self.owner, table)
 
     @property
@@ -77,7 +77,7 @@ class Field:
 
     @property
     def root(self) -> "Field":
-        """The complete document."""
+        """The complete document that contains this field, for example a Job."""
         return self if self.owner is None else self.owner.root
 
     def reads(self, value: Any) -> "Field":

@@ -1,4 +1,4 @@
-"""Checks of Kueue's webhooks that several kinds of new jobs and pods share: of labels, annotations and topology.
+"""The checks that Kueue's webhooks do for new objects of several kinds: of labels, annotations and topology.
 
 Source: kubernetes-sigs/kueue v0.19.2 pkg/controller/jobframework/validation.go and tas_validation.go,
 pkg/controller/jobs (PodSets of each kind), apis/kueue/v1beta2/topology_types.go,
@@ -103,7 +103,7 @@ def _pod_sets(document: Field) -> Iterator[PodSetTemplate]:
 
 
 def topology(template: PodSetTemplate) -> Problems:
-    """Checks the annotations of a pod template about topology."""
+    """Checks the annotations of a pod template that request a topology, such as podset-required-topology."""
     annotations, own = template.annotations, dict(template.annotations.entries())
     modes = [name for name in _MODES if name in own]
     if len(modes) > 1:

@@ -24,7 +24,7 @@ NameCheck = Callable[[str, Field], Problems]
 
 
 def cannot_overcommit(name: str) -> bool:
-    """Returns whether the request of a resource must be equal to its limit, as for GPUs and huge pages."""
+    """Returns whether the request of a resource must equal the limit in Kubernetes, as for GPUs and huge pages."""
     return ("/" in name and _NATIVE not in name) or name.startswith(HUGE_PAGES)
 
 

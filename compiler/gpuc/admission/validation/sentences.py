@@ -40,7 +40,7 @@ _TERM = re.compile(r"(?:(no|some|empty) )?(?:(\w[\w ]*):)?(\S+)(?: (=|!=|>) (.+)
 
 
 def names_of(path: str) -> Names:
-    """Returns the names in a path such as root/kind."""
+    """Returns the names in a path: ("root", "kind") for root/kind."""
     return tuple(name.strip('"') for name in _NAME.findall(path))
 
 

@@ -31,7 +31,7 @@ Line: TypeAlias = Part | tuple[Part, ...]
 
 
 def parts_of(line: Line) -> tuple[Part, ...]:
-    """Returns the parts of a line. A line with only one part is not a tuple."""
+    """Returns the parts of a line as a tuple, also for a line that is only one part and therefore no tuple."""
     return line if isinstance(line, tuple) else (line,)
 
 
@@ -57,7 +57,7 @@ class Wrapped(Struct, frozen=True):
 
 
 class Item(Struct, frozen=True):
-    """An element of a list in a report, with notes. Markdown has its position and label in parentheses at the end."""
+    """An element of a list in a report, with notes. Markdown shows its position and label in parentheses at the end."""
 
     line: Line
     label: Part = ""
@@ -72,7 +72,7 @@ class Item(Struct, frozen=True):
 
 
 class Table(Struct, frozen=True):
-    """A table with aligned columns. In Markdown, the first of the rows has the headings."""
+    """A table with aligned columns. Markdown shows the first row as the headings of the columns."""
 
     rows: Sequence[Sequence[Part]]
     gap: str = "  "

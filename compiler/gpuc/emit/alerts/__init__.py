@@ -35,7 +35,7 @@ def rules_by_group(cluster: Cluster) -> dict[str, list[Rule]]:
 
 
 def alerts(cluster: Cluster) -> list[Alert]:
-    """Returns all alerts of a cluster."""
+    """Returns the alerting rules of a cluster, without the recording rules."""
     return [rule for group in rules_by_group(cluster).values() for rule in group if isinstance(rule, Alert)]
 
 

@@ -241,7 +241,7 @@ class Outside(Struct, frozen=True):
 
     @property
     def summary(self) -> str:
-        """The number of parts with the noun: "1 patch"."""
+        """The number of copied parts with their noun, for example "1 patch" or "2 patches"."""
         return f"{self.count} {self.noun if self.count == 1 else self.plural}"
 
 

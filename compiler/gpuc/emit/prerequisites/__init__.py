@@ -38,7 +38,7 @@ def chapters(cluster: Cluster) -> list[Chapter]:
 def prerequisites(cluster: Cluster) -> list[Prerequisite]:
     """Returns all prerequisites of a cluster, in the order of the README.
 
-    Several prerequisites can be about the same thing.
+    The result can name the same thing twice, for example if two chapters of the README need it.
     """
     return [item for chapter in chapters(cluster) for item in chapter.prerequisites]
 

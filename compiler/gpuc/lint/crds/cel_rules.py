@@ -60,7 +60,7 @@ def broken_rules(
 
 
 def never_evaluated(rule: Schema) -> str:
-    """Returns why gpuc can evaluate a CEL rule for no object; empty for rules that gpuc can evaluate.
+    """Returns why gpuc can never evaluate a CEL rule; an empty string if gpuc can evaluate the rule.
 
     The result is also empty for transition rules, which the API server applies only to updates.
     """

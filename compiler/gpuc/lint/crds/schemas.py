@@ -29,7 +29,7 @@ Source = Path | Mapping[tuple[str, str], Contents | None]
 
 
 def defined(manifests: Sequence[Manifest]) -> Source:
-    """Returns the tables of the CustomResourceDefinitions in the input, for kinds of which the input has objects."""
+    """Returns the tables (schema and CEL rules) of kinds that the input defines and of which the input has objects."""
     kinds = {(group(row), row.kind) for row in manifests}
     texts: dict[str, set[str]] = {}
     for row in manifests:
@@ -45,7 +45,7 @@ def defined(manifests: Sequence[Manifest]) -> Source:
 
 
 def imported_table(source: Source, api: str, kind: str) -> Table | None:
-    """Returns the table of a kind, with its schema and CEL rules; None if the source has no table of the kind.
+    """Returns the table (schema and CEL rules) of a kind; None if the source has no table of the kind.
 
     Raises:
         UsageError: when the file is not a table that `gpuc crds import` wrote.
@@ -82,7 +82,7 @@ def crd_findings(source: Source, manifests: Sequence[Manifest], unchecked: Count
 
 
 def has_table(source: Source, manifest: Manifest) -> bool:
-    """Returns whether a source has a table for the kind of an object."""
+    """Returns whether the source has a table (schema and CEL rules) for the kind of an object."""
     api, kind = manifest.api, manifest.kind
     return (api, kind) in source if not isinstance(source, Path) else _read(source, api, kind) is not None
 

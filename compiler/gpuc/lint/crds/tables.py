@@ -21,7 +21,7 @@ _MAPS_OF_SCHEMAS, _LISTS_OF_SCHEMAS = ("properties", "patternProperties"), ("all
 
 
 class ImportedTable(Struct, frozen=True):
-    """The table of one version of one kind, which `gpuc crds import` writes as a file in the user's repository."""
+    """The schema and CEL rules of a version of a kind, which `gpuc crds import` writes to a file of the repository."""
 
     file: str
     """The path relative to the folder of the tables: "karpenter.sh/NodePool_v1.json"."""
@@ -30,7 +30,7 @@ class ImportedTable(Struct, frozen=True):
     """The number of CEL rules."""
 
     def all_rules(self) -> Iterator[Schema]:
-        """Yields all CEL rules of the table."""
+        """Yields the CEL rules of all levels of the schema."""
         return _all_rules(json.loads(self.text).get("rules", {}))
 
 

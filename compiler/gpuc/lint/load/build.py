@@ -71,7 +71,9 @@ class Build(Struct):
 
 
 def builds(kustomizations: list[MapDocument], source_map: SourceMap) -> Iterator[Build]:
-    """Builds each Kustomization that no other Kustomization uses. A circle of Kustomizations is a mistake of the user.
+    """Runs `kustomize build` for each Kustomization that no other Kustomization uses.
+
+    If a Kustomization uses itself through other Kustomizations, its `Build` has no objects, but a problem.
 
     Args:
         source_map: the function adds the texts of further Kustomizations that it reads.

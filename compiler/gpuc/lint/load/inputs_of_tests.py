@@ -25,7 +25,7 @@ _KUSTOMIZATION = re.compile(r"(^|/)kustomization\.ya?ml$")
 
 
 def tests_of(names: Sequence[str], root: str) -> dict[str, str]:
-    """Returns the files that are inputs of tests or wrong on purpose, each with the folder of tests around it."""
+    """Returns the files that are inputs of tests or wrong on purpose, each with the folder of the tests."""
     top, built = os.path.normpath(root), {os.path.dirname(name) for name in names if _KUSTOMIZATION.search(name)}
     known = {top: "", "": "", os.sep: ""}
 

@@ -36,7 +36,7 @@ def is_patch(file: str) -> bool:
 
 
 def reached(kustomizations: list[MapDocument], keys: Sequence[str]) -> set[str]:
-    """Returns the absolute paths of all files and folders below Kustomizations that have one of the keys."""
+    """Returns the absolute paths of all files and folders that Kustomizations with one of the given keys build."""
     inputs: dict[str, list[str]] = {}
     todo: list[str] = []
     for file, _, data in kustomizations:
@@ -54,7 +54,7 @@ def reached(kustomizations: list[MapDocument], keys: Sequence[str]) -> set[str]:
 
 
 def builders(kustomizations: list[MapDocument]) -> dict[str, set[str]]:
-    """Returns which Kustomizations build each file and folder: the folders of the Kustomizations, by absolute path."""
+    """Returns, by the absolute path of a file or folder, the folders of the Kustomizations that build it."""
     found: dict[str, set[str]] = {}
     for file, _, data in kustomizations:
         folder = os.path.dirname(os.path.abspath(file))
@@ -64,7 +64,7 @@ def builders(kustomizations: list[MapDocument]) -> dict[str, set[str]]:
 
 
 def roots(path: str, builders: dict[str, set[str]]) -> set[str]:
-    """Returns the folders of the outermost Kustomizations that build a file: no other Kustomization builds them."""
+    """Returns the folders of the Kustomizations that build a file and that no other Kustomization builds."""
     todo, seen = [path], {path}
     while todo:
         above = builders.get(todo.pop(), set()) - seen

@@ -103,7 +103,7 @@ class LoadedFiles(Struct):
         self.add(file, text)
 
     def add(self, file: str, text: str) -> None:
-        """Adds the documents in the text of a file."""
+        """Reads the YAML documents in the text of a file, and adds each one: as an object, a Kustomization or a map."""
         self._files[os.path.abspath(file)] = file
         parsed = documents_of(text, file)
         if is_template(file, text, parsed):
@@ -137,7 +137,7 @@ class LoadedFiles(Struct):
         self.manifests += generated_objects(self.kustomizations)
 
     def build(self, source_map: SourceMap) -> None:
-        """Replaces the files of Kustomizations by the objects that kustomize builds. Call it after the last file."""
+        """Replaces the files of Kustomizations by the objects that kustomize builds. Call this after the last file."""
         from gpuc.lint.load.build import builds
 
         done = sorted(builds(self.kustomizations, source_map), key=lambda build: build.file)

@@ -13,7 +13,7 @@ _PLACEHOLDER = re.compile(r"\{\{|\{%|%\{|\$\{(?!\w+\})|<%|%\w+%")
 
 
 def documents_of(text: str, file: str) -> YamlText:
-    """Returns the YAML documents of a text. The cache ignores a comment at the start, in which many files differ."""
+    """Returns the YAML documents of a text. Texts that differ only in a comment in their first line are parsed once."""
     found = _parsed(text.partition("\n")[2] if text.startswith("#") else text)
     return read(text, file) if found.findings else found
 

@@ -64,7 +64,7 @@ def exceeding_quotas(cluster: Cluster, *, is_possible: bool) -> Findings:
 
 
 def beyond(rows: Sequence[Counted], limit: int, of: str, owner_of_nodes: str, unit: Unit) -> Found:
-    """Returns the finding about quotas whose sum exceeds a limit, at the first quota with which the sum exceeds it.
+    """Returns the finding about quotas whose sum exceeds a limit, at the first quota that makes the sum too large.
 
     Args:
         of: what the quotas are for, for example "node pool train".

@@ -54,7 +54,7 @@ def incompatible_components(cluster: Cluster, *, certain: bool) -> Findings:
 
 
 def release_set(cluster: Cluster) -> list[Related]:
-    """Returns the path of `releases` in the spec, for a finding. A release set has a version of each component."""
+    """Returns, for a finding, the path of `releases` in the spec, which selects the versions of all components."""
     message = f"release set {cluster.spec.releases.set}: the versions of the components"
     return [Related(message, ("spec", "releases"), on_key=True)]
 

@@ -132,7 +132,7 @@ def _labels(manifest: Manifest, path: Path, labels: Any) -> Findings:
 
 @check(TWO_AUTOSCALERS, kinds=("autoscaling/*", "keda.sh/*", "argoproj.io/*"))
 def autoscalers(objects: ObjectSet) -> Findings:
-    """Yields a finding for each further autoscaler of a workload, without alternatives that no Application syncs."""
+    """Yields a finding for an autoscaler (HPA or ScaledObject) of a workload that another autoscaler already scales."""
     delivered, first = objects.once(Index).delivery.delivered, dict[tuple[object, ...], Manifest]()
     for scaler in (*objects.of(*HPA), *objects.of(*KEDA)):
         folder = dirname(scaler.file)

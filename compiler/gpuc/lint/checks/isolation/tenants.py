@@ -17,7 +17,7 @@ check(dns_egress.NO_DNS)(dns_egress.findings)
 
 @check(group_of_two_tenants.rule, kinds=("Namespace", f"{RBAC}/*"))
 def shared_members(objects: ObjectSet) -> Findings:
-    """Yields findings about RoleBindings of users and groups that belong to several tenants, in complete input."""
+    """Yields findings about RoleBindings with a user or group of several tenants, if the input is a whole cluster."""
     tenancy = labelled_tenancy(objects)
     if objects.is_complete and tenancy.tenants:
         places = {

@@ -107,7 +107,7 @@ class _Targets(Struct, frozen=True, dict=True):
         )
 
     def has(self, namespace: str, kind: str) -> bool:
-        """Returns whether the input has objects in a namespace that a kind of monitor can select by some label."""
+        """Returns whether the input has Services in a namespace (for a ServiceMonitor) or pods (for a PodMonitor)."""
         known = self._labels_in_input[kind]
         return namespace in known or (namespace == "default" and "" in known)
 
@@ -146,7 +146,7 @@ class _Targets(Struct, frozen=True, dict=True):
 
 @cache
 def known_labels() -> dict[str, tuple[str, ChartLabels]]:
-    """Returns the charts whose labels gpuc knows, by name: the name of the component, and the labels."""
+    """Returns, by the name of a chart, the name of its component and the labels; only for charts with known labels."""
     names = {row.chart: row.component for row in load().all_releases}
     found = {chart: (name, component_named(name)) for chart, name in names.items()}
     return {chart: (name, part.chart_labels) for chart, (name, part) in found.items() if part and part.chart_labels}
@@ -182,7 +182,7 @@ class InstalledCharts:
         return [name for name, charts in self._charts.items() if not known_labels().keys().isdisjoint(charts)]
 
     def labels(self, namespace: str, kind: str) -> list[Labels]:
-        """Returns the known labels of the charts in a namespace, of the objects that a kind of monitor can select."""
+        """Returns the known labels of charts in a namespace: of Services for a ServiceMonitor, or else of pods."""
         return [known_labels()[chart][1].of(kind) for chart in self.names(namespace) if chart in known_labels()]
 
     def are_known(self, namespace: str) -> bool:
@@ -202,7 +202,7 @@ def _sets(value: Any, keys: tuple[str, ...]) -> bool:
 
 @check(NOT_SELECTED)
 def unselected(objects: ObjectSet) -> Findings:
-    """Yields a finding for every rule or monitor whose labels no Prometheus in the input selects."""
+    """Yields a finding for every PrometheusRule or monitor whose labels no Prometheus of the input selects."""
     programs = _programs(objects)
     for manifest in objects.manifests if programs else ():
         field = _FIELDS.get(manifest.kind) if group(manifest) == MONITORING else None

@@ -1,7 +1,7 @@
 """Checks whether the quotas of a ResourceFlavor fit the node pools of the flavor.
 
-A quota can exceed the capacity of the node pools. It can be out of proportion to other quotas of the flavor. A flavor
-can have quota although its node pools have a limit of 0 nodes.
+The checks find quotas that exceed the capacity of the node pools, quotas that are out of proportion to other quotas of
+the flavor, and quotas for node pools with a limit of 0 nodes.
 """
 
 from collections import defaultdict

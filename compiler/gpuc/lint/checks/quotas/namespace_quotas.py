@@ -222,13 +222,13 @@ class NamespaceQuota(NamedTuple):
     provided: Mapping[str, int]
 
     def outside(self, resource: str) -> Fraction:
-        """Returns how much more of a resource the ResourceQuota allows than Kueue provides; 0 if it is not counted."""
+        """Returns the amount by which the ResourceQuota exceeds Kueue's quota; 0 for a resource without a limit."""
         if resource not in self.hard:
             return Fraction(0)
         return max(self.hard[resource][0] - self.provided.get(resource, 0), Fraction(0))
 
     def pools(self, unqueued: list[Pool]) -> list[Pool]:
-        """Returns the pools, among pools outside of Kueue, whose GPUs the ResourceQuota allows."""
+        """Returns the pools in `unqueued` (pools outside of Kueue) with a GPU that the ResourceQuota allows."""
         return [pool for pool in unqueued if any(self.outside(resource) >= 1 for resource in pool.gpus)]
 
 

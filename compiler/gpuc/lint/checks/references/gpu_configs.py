@@ -55,13 +55,13 @@ class Configurations(NamedTuple):
 
     @property
     def label(self) -> str:
-        """The node label that selects a configuration."""
+        """The node label whose value is the name of the node's configuration, for example nvidia.com/mig.config."""
         return _LABELS[self.part]
 
 
 @check(NO_CONFIGURATION, NO_POLICY)
 def findings(objects: ObjectSet) -> Findings:
-    """Yields findings about node labels without a matching configuration or effect, and a missing ClusterPolicy."""
+    """Yields findings about node labels that name no configuration or have no effect, and a missing ClusterPolicy."""
     index = objects.once(Index)
     yield from _without_policy(index)
     for known in configurations(index):
