@@ -58,7 +58,7 @@ class Pair(Struct, frozen=True, eq=False, dict=True):
 
     @property
     def element(self) -> str:
-        """The name that the spec gives to the queue of a ClusterQueue or LocalQueue; the object's name otherwise."""
+        """The name of the queue in the spec for a ClusterQueue or LocalQueue; for other objects, the object's name."""
         match self.manifest.origin:
             case ("spec", "queues", str(name)):
                 return name
@@ -93,7 +93,7 @@ class Pair(Struct, frozen=True, eq=False, dict=True):
 
     @property
     def is_changed(self) -> bool:
-        """Whether both states have the object, and a field differs."""
+        """Whether the object exists before and after the change, and at least one field differs."""
         return not self.is_added and not self.is_removed and bool(self.fields)
 
     @cached_property
@@ -111,7 +111,7 @@ class Pair(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def leaves(self) -> tuple[FieldChange, ...]:
-        """The fields that differ. Of an added or removed map, the result has each scalar and each list."""
+        """The fields that differ. For an added or removed map, the result has each scalar and each list in the map."""
         return tuple(leaf for field in self.fields for leaf in leaves(field))
 
     def holder(self, field: FieldChange) -> Manifest:
@@ -136,7 +136,7 @@ class PoolPair(Pair, frozen=True, eq=False):
 
     @property
     def element(self) -> str:
-        """The node pool in the spec, from a label of the nodes; without this label, the name of the NodePool."""
+        """The name of the node pool in the spec, from a label of the nodes; without the label, the NodePool's name."""
         names = (pool.of_spec for pool in (self.new, self.old) if pool)
         return next(filter(None, names), self.name)
 
@@ -194,7 +194,7 @@ class Change(Struct, frozen=True, eq=False, dict=True):
         return (pair for pair in self.pairs(api_group, kind) if pair.before and pair.after)
 
     def values_of(self, component: str) -> Pair | None:
-        """Returns the Helm values of a component before and after the change; None if neither state has such values."""
+        """Returns the Helm values of a component before and after the change; None if neither state has Helm values."""
         return self.pair("", HELM_VALUES, component)
 
     @cached_property
@@ -212,7 +212,7 @@ class Change(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def spec_changes(self) -> tuple[FieldChange, ...]:
-        """The values of the spec that differ before and after the change, layers included; empty without a spec."""
+        """The values of the spec, layers included, that the change adds, changes or removes; empty without a spec."""
         if self.before.source is None or self.after.source is None:
             return ()
         return tuple(
@@ -240,7 +240,7 @@ class Change(Struct, frozen=True, eq=False, dict=True):
 
 
 class ChangedValue(NamedTuple):
-    """A value that a change sets to another value, at a path of an object. None means that the path does not exist."""
+    """A value at a path of an object that a change sets, changes or removes; None where the path does not exist."""
 
     pair: Pair
     path: Path

@@ -28,7 +28,7 @@ class ClusterFiles(Struct, frozen=True):
 
     @property
     def change(self) -> str:
-        """The change in one word: added, changed or unchanged."""
+        """The change of the cluster in one word: added, changed or unchanged."""
         return "added" if self.is_new else "changed" if self.different else "unchanged"
 
 

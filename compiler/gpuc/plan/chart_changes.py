@@ -20,7 +20,7 @@ from gpuc.plan.impact import Raised
 
 
 def restarting_values(pair: Pair) -> list[FieldChange]:
-    """Returns the changed Helm values because of which the programs of a component restart."""
+    """Returns the changed Helm values of a component that make its programs restart."""
     component = component_named(pair.name)
     if not pair.is_changed or component is None or component.restarts is None:
         return list(pair.leaves) if pair.is_changed else []
@@ -31,7 +31,7 @@ def restarting_values(pair: Pair) -> list[FieldChange]:
 
 
 def restart(change: Change, component: str, fields: Sequence[FieldChange]) -> tuple[str, str]:
-    """Returns which programs restart because of changed Helm values (subject and verb), and the effect."""
+    """Returns two texts about changed Helm values: which programs restart, as in "programs restart", and the effect."""
     facts = component_named(component)
     for part in facts.restarts.partial if facts and facts.restarts else ():
         if all(_is_one_of(field, part.values) for field in fields):
@@ -70,7 +70,7 @@ class ChartChange(Struct, frozen=True):
 
     @property
     def is_older(self) -> bool:
-        """Whether the new version is older."""
+        """Whether the version after the change is older than the version before the change."""
         return numbers(self.after) < numbers(self.before)
 
     def raised(self, version: str, effect: str) -> Raised:
@@ -129,7 +129,7 @@ Installer = Literal["Argo CD", "another team", ""]
 
 
 class Installation(NamedTuple):
-    """The chart of a component for which the installer changes: Argo CD, another team, or none."""
+    """The chart of a component whose installer changes, for example from Argo CD to another team or to no installer."""
 
     component: str
     pair: Pair
@@ -146,7 +146,7 @@ class Installation(NamedTuple):
 
     @property
     def namespace(self) -> str:
-        """The namespace of the chart."""
+        """The namespace in which Argo CD installs the chart."""
         return application_in(self.pair.manifest).destination.namespace or "(none)"
 
     def raised(self, change: Change, message: str, details: tuple[str, ...]) -> Raised:

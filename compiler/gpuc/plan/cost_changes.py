@@ -52,7 +52,7 @@ class Part(Struct, frozen=True):
 
 
 class Cost(Struct, frozen=True):
-    """The costs of a group of nodes, with one Part for each purchase option."""
+    """The costs of a group of nodes. Each Part has the nodes of one purchase option, for example of spot."""
 
     parts: tuple[Part, ...] = ()
 
@@ -63,7 +63,7 @@ class Cost(Struct, frozen=True):
 
     @property
     def unpriced(self) -> tuple[tuple[Fraction, tuple[str, ...]], ...]:
-        """The nodes without a price, sorted: pairs of the number of nodes and the missing prices."""
+        """The nodes without a price, sorted: pairs of a number of nodes and the prices that these nodes lack."""
         return tuple(sorted((part.nodes, part.missing) for part in self.parts if part.price is None))
 
     @property
@@ -73,14 +73,14 @@ class Cost(Struct, frozen=True):
 
     @property
     def prices(self) -> "tuple[Price, ...]":
-        """The prices of the nodes, without duplicates."""
+        """The prices of all nodes, each price only once."""
         return tuple(dict.fromkeys(part.price for part in self.parts if part.price is not None))
 
     def __add__(self, other: "Cost") -> "Cost":
         return Cost((*self.parts, *other.parts))
 
     def share(self, share: Fraction) -> "Cost":
-        """Returns the costs of a fraction of the nodes, for example of one half."""
+        """Returns the costs of a fraction of these nodes, for example of one half."""
         return Cost(tuple(replace(part, nodes=part.nodes * share) for part in self.parts))
 
 
@@ -194,7 +194,7 @@ class CostChange(Struct, frozen=True):
 
     @property
     def figures(self) -> str:
-        """The difference, the costs before and the costs after the change, in words."""
+        """The difference and the costs in words: "20 USD a month less for instances: from 60 USD to 40 USD (...)"."""
         unpriced = ", without the nodes whose price is missing" if self.after.missing else ""
         return (
             f"{difference_text(self.monthly_usd)}: from {usd(self.before.monthly_usd)} to "

@@ -32,7 +32,7 @@ class FieldChange(Struct, frozen=True):
     """The value after the change, or MISSING."""
 
     def is_below(self, *prefix: str | int) -> bool:
-        """Returns whether the field is at a path or below the path."""
+        """Returns whether the changed field is at this path or below this path."""
         return self.path[: len(prefix)] == prefix
 
 

@@ -1,4 +1,4 @@
-"""The fields of an object that the API server or a webhook does not allow to change."""
+"""Finds the changed fields of an object that the API server or a webhook refuses to change."""
 
 from gpuc.admission.validation.changes import Refusals, refused_changes
 from gpuc.admission.validation.kueue_changes import Refused, refused_by_kueue

@@ -51,7 +51,7 @@ class Prediction(NamedTuple):
 
 
 class Raised(NamedTuple):
-    """An impact before gpuc knows its line in the spec. The functions with the decorator `impact` yield this class."""
+    """An impact whose line in the spec is not known yet. The functions with the decorator `impact` yield this class."""
 
     subject: str
     """The kind and the name in the words of the spec: "node pool train-h100", "queue research", "tenant nlp"."""
@@ -68,7 +68,7 @@ class Raised(NamedTuple):
 
 
 class Impact(Struct, frozen=True):
-    """An impact with the line of the spec that causes it."""
+    """An impact, which is an effect of a change, with the line of the spec that causes it."""
 
     id: str
     level: Level
@@ -92,7 +92,7 @@ class Impact(Struct, frozen=True):
 
 
 def workloads_of(kind: str, names: Iterable[str], outcome: str) -> tuple[Prediction, ...]:
-    """Returns a prediction with the same outcome for the workloads of each queue or namespace.
+    """Returns one prediction for each queue or namespace: its workloads have the given outcome, for example "evicted".
 
     Args:
         kind: "queue" or "namespace".

@@ -37,7 +37,7 @@ class LimitChange(Struct, frozen=True):
     """The keys of spec.hard."""
 
     def raised(self, details: tuple[str, ...] = (), predicts: tuple[Prediction, ...] = ()) -> Raised:
-        """Returns an impact that is caused by these limits."""
+        """Returns an impact that is caused by these changed limits."""
         where = where_text(self.owner, (pair.namespace for pair in self.pairs))
         message = f"the ResourceQuota allows {', '.join(self.texts)}{where}"
         return Raised(self.owner, message, self.pairs[0].after, self.path, details, predicts)

@@ -79,7 +79,7 @@ def mark_of(change: Change, path: Path) -> tuple[Mark | None, bool]:
 
 
 def place_of(change: Change, manifest: Manifest, path: Path) -> tuple[Path, Mark | None, bool]:
-    """Returns what caused the change of a field: a path in the spec, the position, and whether it is in the old spec.
+    """Returns the cause of a changed field: a path in the spec, its position, and whether only the old spec has it.
 
     If people wrote the object by hand, the position is in the file of the object. The path is empty without a spec.
     """
@@ -159,7 +159,7 @@ def _effect_place(path: Path) -> str:
 
 
 class ChangedField(Struct, frozen=True):
-    """A changed field of an object, and the value of the spec that caused the change."""
+    """A changed field of an object, together with the path in the spec of the value that caused the change."""
 
     pair: Pair
     field: FieldChange

@@ -41,7 +41,7 @@ def changes_network(change: Change) -> bool:
 
 @lru_cache(maxsize=4)
 def network_after(change: Change) -> State:
-    """Returns the state after the change, and the removed network policies that Argo CD leaves in the cluster.
+    """Returns the state after the change, plus the removed network policies that Argo CD leaves in the cluster.
 
     Argo CD can prune the policies that allow connections, and leave a policy that isolates the pods. Then the pods
     cannot connect to anything.
@@ -51,7 +51,7 @@ def network_after(change: Change) -> State:
 
 @lru_cache(maxsize=4)
 def reachability(state: State) -> Reachability:
-    """Returns which connections the network policies of a state allow between tenants."""
+    """Returns which connections between tenants the network policies of a state allow."""
     facts, objects = network(state.cluster), state.objects
     policies = enforced_policies(objects, facts.engine)
     is_complete = objects.is_complete
@@ -61,7 +61,7 @@ def reachability(state: State) -> Reachability:
 def isolation_that_stays(change: Change) -> Iterator[tuple[str, tuple[str, ...], Manifest]]:
     """Yields the policies that stay in the cluster and cut off pods, each as (tenant, namespaces, policy).
 
-    Such a policy isolates pods, and Argo CD leaves it in the cluster, but prunes all policies that allow connections.
+    Argo CD leaves the policy, which isolates the pods, but prunes all policies that allow connections of these pods.
     The namespaces of the pods can also be removed from the spec, if Argo CD leaves them in the cluster.
     """
     state, intended = network_after(change), _isolating(change.after)
@@ -105,7 +105,7 @@ _ALL = "all addresses"
 
 
 class OutsidePath(NamedTuple):
-    """Connections that a policy allows between pods of a namespace and a peer that is no pod of a tenant."""
+    """Connections that a policy allows between pods of a namespace and a peer, which is not a pod of a tenant."""
 
     tenant: str
     namespace: str
@@ -133,14 +133,14 @@ class OutsidePath(NamedTuple):
 
 @lru_cache(maxsize=4)
 def outside_paths(state: State) -> tuple[OutsidePath, ...]:
-    """Returns the connections that tenants' policies allow with peers that are no pods of tenants."""
+    """Returns the allowed connections between tenants and peers that are no pods of tenants, for example host names."""
     proof = reachability(state)
     owners = proof.tenancy.tenants
     return tuple(path for policy in proof.tenant_policies for path in _paths(policy, owners[policy.namespace]))
 
 
 def remainder(path: OutsidePath, others: Iterable[OutsidePath]) -> Iterator[OutsidePath]:
-    """Yields those parts of a path, its addresses and ports, that no other path of the same namespace includes."""
+    """Yields the addresses and ports of a network path that no other network path of the same namespace includes."""
     boxes = [(path.block, path.ports)]
     for other in others:
         if other.direction == path.direction and other.pods in ("", path.pods):
@@ -213,7 +213,7 @@ _PEERS = 4
 
 
 def opened(change: Change) -> Iterator[Raised]:
-    """Yields an impact for the network paths that only the state after has.
+    """Yields an impact for the network paths that namespaces have only after the change.
 
     A path of a new namespace counts only if an existing namespace lacks this path. The reason: the platform opens some
     paths for all namespaces, for example to the DNS servers.

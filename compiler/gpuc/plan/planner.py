@@ -225,14 +225,14 @@ class Plans(Struct, frozen=True):
         yield from sorted(found, key=lambda row: (row[1].level.rank, row[0], row[1].order))
 
     def fails(self, level: Level | None) -> bool:
-        """Returns whether an impact that the spec does not accept has this level or a more dangerous level."""
+        """Returns whether the spec leaves an impact of this level, or of a more dangerous level, without acceptance."""
         if level is None:
             return False
         return any(impact.level.rank <= level.rank and not impact.accepted for _, impact in self.impacts())
 
 
 def with_other_names(changes: Iterable[Change]) -> list[Change]:
-    """Returns the changes. If a cluster is renamed, `other_name` of its changes has the other name.
+    """Returns the changes. If a cluster is renamed, `other_name` in its two changes is the name of the other change.
 
     A removed cluster and a new cluster are the same cluster if their substrate (the place where the cluster lives) and
     the destination of Argo CD identify the same cluster. Accounts of a cloud are not compared, because specs do not

@@ -47,11 +47,11 @@ class PolicyChange(Struct, frozen=True):
 
     @property
     def stages(self) -> str:
-        """The stages after and before the change in words, for example "deny instead of no policy"."""
+        """The stages after and before the change (dryrun, warn or deny) in words: "deny instead of no policy"."""
         return f"{self.after or 'no policy'} instead of {self.before or 'no policy'}"
 
     def raised(self, message: str, details: Iterable[str] = (), predicts: tuple[Prediction, ...] = ()) -> Raised:
-        """Returns an impact that is caused by the field with the stage."""
+        """Returns an impact that is caused by the field that contains the stage: dryrun, warn or deny."""
         return Raised(f"policy {self.name}", message, self.pair.manifest, self.path, tuple(details), predicts)
 
     @property
@@ -96,7 +96,7 @@ def policy_changes(change: Change) -> Iterator[PolicyChange]:
 
 
 def by_policy(changes: Iterable[PolicyChange]) -> Iterator[list[PolicyChange]]:
-    """Yields the constraints in groups: those of the same policy with the same stages before and after the change.
+    """Yields the constraints in groups. In a group, the policy, the stage before and the stage after are the same.
 
     A policy can have a constraint for each tenant. For example, nccl-profile-research is a constraint of the policy
     nccl-profile for the tenant research.
@@ -105,7 +105,7 @@ def by_policy(changes: Iterable[PolicyChange]) -> Iterator[list[PolicyChange]]:
 
 
 def policy_data_changes(change: Change) -> Iterator[Pair]:
-    """Yields the ValidatingAdmissionPolicies that change, but only in their data, such as limits for each tenant.
+    """Yields the ValidatingAdmissionPolicies of which only the data changes, for example the limits for each tenant.
 
     If the change adds or removes a tenant, the result is empty, because the data then changes for this reason.
     """
@@ -182,7 +182,7 @@ _ENTRIES = 4
 
 
 class SettingChange(Struct, frozen=True):
-    """What a policy newly refuses or allows, because one of its settings changes."""
+    """What a policy newly refuses, or newly allows, because one of its settings changes."""
 
     words: str
     """For example "no longer allows registries nvcr.io/"."""
@@ -194,7 +194,7 @@ class SettingChange(Struct, frozen=True):
 def policy_settings(change: Change, stage: str, *, refuses_more: bool, effect: str = "") -> Iterator[Raised]:
     """Yields an impact for each policy whose changed settings refuse more (`refuses_more`), or allow more.
 
-    If the change is the same for several tenants, it is one impact.
+    If the settings change in the same way for several tenants, the function yields one impact.
 
     Args:
         stage: only policies with this stage: warn or deny.

@@ -32,7 +32,7 @@ class PoolSize(Struct, frozen=True):
     def raised(
         self, message: str, *fields: Path, details: tuple[str, ...] = (), predicts: tuple[Prediction, ...] = ()
     ) -> Raised:
-        """Returns an impact at the first of some fields that differs, or at an added or removed NodePool as a whole."""
+        """Returns an impact at the first given field that differs, or at a whole NodePool that is added or removed."""
         pair, path = self._changed(fields)
         return Raised(f"node pool {self.name}", message, pair.manifest, path, details, predicts)
 
@@ -72,6 +72,6 @@ def nodes_text(count: int | None) -> str:
 
 
 def nodes_of(pairs: Sequence[PoolPair]) -> int | None:
-    """Returns how many nodes NodePools can have together before the change; None if the number is unlimited."""
+    """Returns the maximum number of nodes of all given NodePools together before the change; None for no maximum."""
     counts = [pair.old.most_nodes for pair in pairs if pair.old]
     return None if None in counts else sum(count or 0 for count in counts)

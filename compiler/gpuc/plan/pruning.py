@@ -57,7 +57,7 @@ def reason_to_leave(change: Change, manifest: Manifest) -> str:
 
 
 def with_left(change: Change, kinds: Iterable[tuple[str, str]]) -> State:
-    """Returns the state after the change, and the removed objects of some kinds that Argo CD leaves in the cluster.
+    """Returns the state after the change, plus the removed objects of some kinds that Argo CD leaves in the cluster.
 
     Args:
         kinds: the API group and the kind of the objects.
@@ -82,7 +82,7 @@ CLAIM: Kind = ("", "PersistentVolumeClaim")
 
 
 class RemovedObject(Struct, frozen=True):
-    """An object that the change removes from Git, and what Argo CD does with it."""
+    """An object that the change removes from Git, and its fate: Argo CD leaves or deletes the object."""
 
     manifest: Manifest
     application: str

@@ -69,7 +69,7 @@ def gpus_at_quota(cluster: Cluster, tenant: str) -> Fraction:
 
 
 def node_share(pool: Pool, amounts: Mapping[str, int]) -> Fraction:
-    """Returns how many nodes of a pool contain these amounts, for example 5/2. In a pool with GPUs, only GPUs count."""
+    """Returns how many nodes of a pool offer these amounts, for example 5/2. In a pool with GPUs, only GPUs count."""
     if pool.is_gpu:
         node = pool.advertised(pool.instances[0])
         names = [name for name in pool.gpu_resource_names if node.get(name)]

@@ -23,7 +23,7 @@ GPU_PREFIXES = ("nvidia.com/", "amd.com/", "gpu.intel.com/")
 
 
 class Limits(NamedTuple):
-    """The quota of a ClusterQueue on one ResourceFlavor: its limits, counted in one unit."""
+    """The quota of a ClusterQueue on one ResourceFlavor. All amounts are in one unit, for example in nodes."""
 
     nominal: int
     borrow: int | None
@@ -57,11 +57,11 @@ class QuotaChange(Struct, frozen=True, eq=False):
 
     @property
     def key(self) -> Key:
-        """The ResourceFlavor and the resource of the quota."""
+        """The ResourceFlavor and the resource that the quota limits."""
         return self.flavor, self.unit.resource
 
     def limit(self, field: Literal["borrow", "lend"], *, grows: bool) -> str:
-        """Returns the new and the old limit in words, if the limit grows, or if it shrinks without `grows`; else "".
+        """Returns the limits after and before in words, if the limit grows (`grows`) or shrinks (not `grows`); else "".
 
         The limits can be compared only if the queue has a cohort and quota before and after the change.
         """
@@ -74,7 +74,7 @@ class QuotaChange(Struct, frozen=True, eq=False):
 
     @property
     def most_text(self) -> str:
-        """A sentence that compares how much quota the queue can use at most before and after the change."""
+        """A sentence with the most quota that the queue can use, nominal and borrowed, after and before the change."""
         instead = self.unit.instead(self.before.most, self.after.most)
         return f"queue {self.queue} can use {instead} on {self.place}"
 

@@ -50,7 +50,7 @@ class RefusedWorkload(Struct, frozen=True):
 
     @property
     def reason(self) -> str:
-        """Why the workload does not start, in one line: the object that decides, and its message."""
+        """Why the workload does not start, in one line: the object that refuses or delays it, and the message."""
         is_named = self.step.manifest is None or self.step.manifest.name in self.step.message
         by = "" if is_named else f"{self.step.manifest}: "
         return " ".join(f"{by}{self.step.message}".split())
@@ -64,7 +64,7 @@ def named(found: list[RefusedWorkload]) -> tuple[str, tuple[str, ...]]:
 
 
 def by_decision(found: Iterable[RefusedWorkload]) -> Iterator[list[RefusedWorkload]]:
-    """Yields groups of workloads that have the same verdict because of the same object, for example one policy."""
+    """Yields groups of workloads that are refused or stay pending because of the same object, for example a policy."""
     yield from grouped(found, lambda workload: (workload.verdict, str(workload.step.manifest))).values()
 
 
@@ -115,6 +115,6 @@ def _refusal(state: State, manifest: Manifest) -> Step | None:
 
 @lru_cache(maxsize=4)
 def cluster_index(state: State) -> ClusterIndex:
-    """Returns the objects of a state in the form in which `gpuc trace` reads them."""
+    """Returns an index of the objects of a state, which `gpuc trace` reads."""
     cluster, objects = state.cluster, state.objects
     return index_of(cluster, objects.manifests, objects.values) if cluster else ClusterIndex(objects)

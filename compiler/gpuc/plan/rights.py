@@ -23,7 +23,7 @@ from gpuc.plan.state import State
 
 
 class Right(NamedTuple):
-    """The permission for one verb on one resource. The verb, the API group and the resource can be "*"."""
+    """The permission for one verb on one resource, for example "get" on "pods". The value "*" means all."""
 
     verb: str
     group: str
@@ -32,7 +32,7 @@ class Right(NamedTuple):
     """The name of the object; empty for all objects."""
 
     def is_in(self, rights: "set[Right]") -> bool:
-        """Returns whether some rights include this right, for example because one of them has the verb "*"."""
+        """Returns whether a set of rights includes this right, for example because of a right with the verb "*"."""
         wider = product((self.verb, "*"), (self.group, "*"), (self.resource, "*"), (self.name, ""))
         return any(Right(*right) in rights for right in wider)
 
@@ -75,7 +75,7 @@ class RightsChange(Struct, frozen=True):
 
     @property
     def where(self) -> str:
-        """The namespaces in words."""
+        """The namespaces in words, for example "namespace nlp"; "the complete cluster" for rights in all namespaces."""
         if self.namespaces == (EVERYWHERE,):
             return "the complete cluster"
         return kind_of(self.namespaces, "namespace")
@@ -140,7 +140,7 @@ def _changes_rights(change: Change) -> bool:
 
 @lru_cache(maxsize=4)
 def state_with_roles(change: Change) -> State:
-    """Returns the state after, with the removed roles and bindings that Argo CD leaves: they still grant rights."""
+    """Returns the state after, plus the removed roles and bindings that Argo CD leaves: these objects grant rights."""
     return with_left(change, _KINDS)
 
 

@@ -1,4 +1,4 @@
-"""What happens to a complete cluster that is removed or upgraded; the answer depends on the substrate of the cluster.
+"""What happens to a cluster that is removed, or that gets another version of Kubernetes, by its substrate.
 
 A substrate is the place where a cluster lives, for example a cloud. Each folder of gpuc.substrates has a module plan.py
 with the constant PLAN, which is a SubstratePlan.
@@ -15,7 +15,7 @@ from gpuc.spec.substrate import Sections, substrate_records
 
 
 class SubstratePlan(Struct, frozen=True, kw_only=True):
-    """The texts of a substrate for the removal of a cluster and for another version of Kubernetes."""
+    """The texts of `gpuc plan` for clusters of one substrate: their removal, and another version of Kubernetes."""
 
     sections: Sections
     """The sections of the spec."""
@@ -30,7 +30,7 @@ class SubstratePlan(Struct, frozen=True, kw_only=True):
 
 
 def substrate_plan(state: State) -> SubstratePlan:
-    """Returns the texts for the substrate of a cluster. Without a resolved spec, the kinds of the node pools decide."""
+    """Returns the texts for the substrate of a cluster. Without a readable spec, the kinds of the node pools decide."""
     records: dict[str, SubstratePlan] = substrate_records("plan", "PLAN")
     if state.cluster:
         return records[state.cluster.spec.cloud.substrate.name]

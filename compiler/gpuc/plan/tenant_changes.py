@@ -54,12 +54,12 @@ def tenant_of(pair: Pair, state: int) -> str:
 
 
 def where_text(owner: str, namespaces: Iterable[str]) -> str:
-    """Returns the namespaces of a tenant as " in a, b"; an empty string if the owner is a namespace."""
+    """Returns the namespaces of a tenant as " in a, b"; an empty string if the owner is itself a namespace."""
     return f" in {', '.join(dict.fromkeys(namespaces))}" if owner.startswith("tenant") else ""
 
 
 def owner_and_queue(change: Change, local: Pair) -> tuple[str, str]:
-    """Returns the tenant of a LocalQueue in words, or else its namespace, and the name of its queue in the spec."""
+    """Returns the owner of a LocalQueue in words, "tenant red" or else "namespace x", and its queue in the spec."""
     return owner_of(change, local.namespace), local.element
 
 

@@ -8,7 +8,7 @@ from gpuc.plan.report.parts import text_blocks
 
 
 def render(form: str, plans: Plans, style: Style = PLAIN) -> str:
-    """Returns the report as "json", as "markdown" (a comment), or for any other `form` as plain text."""
+    """Returns the report in a format: "json", "markdown" (a comment), or for any other `form` plain text."""
     match form:
         case "json":
             return json_report.render(plans)

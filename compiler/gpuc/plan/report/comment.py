@@ -30,14 +30,14 @@ def render(plans: Plans) -> str:
 
 
 def fitted(found: Sequence[Part], limit: int) -> list[Sequence[Block] | None]:
-    """Returns what the page shows of each part: its complete blocks, its short form, or None if the part is left out.
+    """Returns what the comment shows of each part of the report: all blocks, the short form, or None to leave it out.
 
-    The function first uses the space for short forms, in the order of the ranks of the parts. It stops at the first
+    The function first uses the space for short forms, in the order of `rank` of the parts. It stops at the first
     short form that does not fit. Then it replaces short forms by complete parts, as long as the space is enough.
 
     Args:
-        found: the parts in the order of the page.
-        limit: the size of the page in bytes.
+        found: the parts in the order of the comment.
+        limit: the maximum size of the comment in bytes.
     """
     shown: list[Sequence[Block] | None] = [None] * len(found)
     order = sorted(range(len(found)), key=lambda position: found[position].rank)

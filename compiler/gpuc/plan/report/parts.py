@@ -38,7 +38,7 @@ _SENTENCE = 1_000
 
 
 class Part(Struct, frozen=True):
-    """Blocks of a report that are shown or left out together."""
+    """A part of a report: blocks, for example a heading and a list, that are shown, shortened or left out together."""
 
     blocks: Sequence[Block]
     rank: int
@@ -50,7 +50,7 @@ class Part(Struct, frozen=True):
 
 
 def fixed(rank: int, *blocks: Block) -> Part:
-    """Returns a part whose short form is the complete part."""
+    """Returns a part that is never shortened: all its blocks are also its short form."""
     return Part(blocks, rank, blocks)
 
 
@@ -72,7 +72,7 @@ def compared(plans: Plans) -> Line:
 
 
 def parts(plans: Plans) -> Iterator[Part]:
-    """Yields the parts of the report for all clusters that change: first the impacts, then the changed objects."""
+    """Yields the parts of the report for all clusters that change: first their impacts, then their changed objects."""
     for plan in plans.changed:
         head = [Heading(plan.name, 3)] if plan.name else []
         sentences = [Item(cut(sentence, _SENTENCE)) for sentence in plan.summary]

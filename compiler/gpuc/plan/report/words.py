@@ -1,4 +1,4 @@
-"""Texts that are the same in the text report and the Markdown report: changed values, counts and places."""
+"""Texts for the text report and the Markdown report: changed values, counts, files and lines."""
 
 import difflib
 import json

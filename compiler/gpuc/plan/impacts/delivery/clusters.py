@@ -146,7 +146,7 @@ _Row = tuple[str, tuple[str, ...], Manifest, Path]
 
 @impact("IMP523", Level.NONE)
 def deletion_protection_changes(change: Change) -> Impacts:
-    """The protection of objects against deletion by Argo CD changes, or whether Applications prune objects."""
+    """The protection of objects against deletion by Argo CD changes, or Applications begin or stop to prune objects."""
     has_setting = _SETTING in change.changed_paths(*_SETTING)
     for message, details, manifest, path in (*_protections(change), *_applications(change)):
         raised = Raised(cluster_subject(change), f"from now on, Argo CD {message}", manifest, path, details)

@@ -96,7 +96,7 @@ class _Stop(NamedTuple):
     """Whether `pairs` contains all LocalQueues of the queue."""
 
     def predictions(self, outcome: str) -> tuple[Prediction, ...]:
-        """Returns predictions: the queues become inactive, and the workloads of the queues have this outcome."""
+        """Returns predictions: the queues become inactive, and their workloads get this outcome, as in "evicted"."""
         names = dict.fromkeys(pair.element for pair in self.pairs)
         inactive = tuple(Prediction(f"queue {name}", "inactive") for name in names)
         kind, _, name = self.subject.partition(" ")
@@ -110,7 +110,7 @@ class _Stop(NamedTuple):
         return sorted({pair.namespace for pair in self.pairs} - {""})
 
     def raised(self, message: str, details: tuple[str, ...] = (), predicts: tuple[Prediction, ...] = ()) -> Raised:
-        """Returns an impact that is caused by the field stopPolicy."""
+        """Returns an impact that is caused by `stopPolicy` of the ClusterQueue or LocalQueue."""
         return Raised(self.subject, message, self.pairs[0].after, ("spec", "stopPolicy"), details, predicts)
 
 
