@@ -28,7 +28,7 @@ _WEEK = (1 << WEEK_MINUTES) - 1
 
 
 def policy_of(pool: NodePool) -> str:
-    """Returns the consolidation policy of a NodePool."""
+    """Returns the consolidation policy of a NodePool, for example WhenEmpty."""
     return str(dig(pool.manifest.body, *CONSOLIDATION) or _POLICY)
 
 
@@ -38,9 +38,9 @@ def idle_time(pool: NodePool) -> str:
 
 
 def is_open(pool: NodePool | None, reason: str) -> bool:
-    """Returns whether Karpenter can disrupt nodes of a NodePool for a reason at any time, for example because of drift.
+    """Returns whether Karpenter can ever disrupt nodes of a NodePool for a reason, for example because of drift.
 
-    Karpenter does not consolidate a static NodePool.
+    For a static NodePool, only drift is a possible reason, because Karpenter does not consolidate the nodes.
 
     Source: kubernetes-sigs/karpenter v1.14.1 pkg/controllers/disruption/consolidation.go and emptiness.go
     (ShouldDisrupt)
@@ -53,13 +53,13 @@ def is_open(pool: NodePool | None, reason: str) -> bool:
 
 
 def is_closed(pool: NodePool | None, reason: str) -> bool:
-    """Returns whether the budgets of a NodePool never allow Karpenter to disrupt a node for a reason."""
+    """Returns whether the budgets of a NodePool never allow Karpenter to disrupt a node for a reason such as drift."""
     own = _budgets(pool, reason)
     return all(_allowed(active, _MOST) == 0 for (active,) in _times([own]))
 
 
 def allows_more(after: NodePool, before: NodePool, reason: str) -> bool:
-    """Returns whether the budgets of NodePool `after` at some time allow more nodes than the budgets of `before`."""
+    """Returns whether, at some time, the budgets of `after` let Karpenter disrupt more nodes than those of `before`."""
     own, other = _budgets(after, reason), _budgets(before, reason)
     most = min(after.most_nodes or before.most_nodes or _MOST, _MOST)
     return any(

@@ -78,7 +78,7 @@ def field_words(change: Change, pair: Pair, field: FieldChange) -> str:
 def misfit_words(pair: Pair, field: FieldChange) -> str:
     """Returns which pods fit the old nodes but not the new nodes after a change of a field; empty if all pods fit.
 
-    Karpenter ignores startup taints. Pods also run on nodes with taints that have the effect PreferNoSchedule.
+    Startup taints, and taints with the effect PreferNoSchedule, keep no pods away, so they are not counted.
 
     Source: kubernetes-sigs/karpenter v1.14.1 pkg/controllers/provisioning/scheduling/nodeclaim.go (CanAdd),
     preferences.go (toleratePreferNoScheduleTaints)
@@ -147,7 +147,7 @@ _LABELS = {
 
 
 class Reason(Struct, frozen=True):
-    """A changed field of an object because of which Karpenter replaces nodes."""
+    """A reason for the replacement of nodes: a changed field of a NodePool or an EC2NodeClass."""
 
     words: str
     """A text about the change, for example "image al2023@v20260815 -> al2023@v20260901"."""
@@ -181,7 +181,7 @@ class Scope(Enum):
 
 
 def drifts(change: Change, scope: Scope) -> list[PoolDrift]:
-    """Returns the node pools whose nodes Karpenter replaces, if the replaced nodes have the given scope.
+    """Returns the node pools in which Karpenter replaces the nodes of a scope, for example all nodes.
 
     If a NodePool has several changes, the change that replaces the most nodes decides the scope of the NodePool.
     """

@@ -50,7 +50,7 @@ _FAMILIES = ("AL2", "AL2023", "Bottlerocket", "Windows2019", "Windows2022", "Win
 
 
 def hashed_fields(pair: Pair) -> list[FieldChange]:
-    """Returns the changed fields of a NodePool or an EC2NodeClass that change the hash of the object."""
+    """Returns those changed fields of a NodePool or an EC2NodeClass that change its hash, so that its nodes drift."""
     if not pair.is_changed:
         return []
     prefix = TEMPLATE if pair.manifest.kind == "NodePool" else ("spec",)

@@ -116,7 +116,7 @@ ReservationId = Annotated[
 
 
 class Reservations(SpecModel):
-    """The EC2 capacity reservations of a node pool."""
+    """The EC2 capacity reservations in which Karpenter starts the reserved nodes of a node pool."""
 
     in_messages: ClassVar[str] = "{ids: [cr-0a1b2c3d4e5f6a7b8]}"
 

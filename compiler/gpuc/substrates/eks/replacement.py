@@ -28,7 +28,7 @@ def is_replaceable(pair: PoolPair) -> bool:
 
 
 def replaced_words(nodes: str, pairs: Sequence[PoolPair], cluster: Cluster | None, misfits: Sequence[str] = ()) -> str:
-    """Returns a sentence part about drifted nodes: whether, when and how many at a time Karpenter replaces them.
+    """Returns a text about drifted nodes, such as "all nodes are replaced, one at a time".
 
     Args:
         nodes: the nodes in words, for example "all nodes".
@@ -77,7 +77,7 @@ def smaller_limits(pair: PoolPair) -> dict[str, tuple[str, str]]:
 def details(pairs: Sequence[PoolPair], change: Change, misfits: Sequence[str] = ()) -> Iterator[str]:
     """Yields sentences about the replacement of nodes: pods that do not fit, the order, the time, the grace periods.
 
-    Karpenter replaces a node of a dynamic NodePool only if all its pods fit a new node or other nodes.
+    In a NodePool that is not static, Karpenter replaces a node only if all pods of the node fit other nodes.
 
     Source: kubernetes-sigs/karpenter v1.14.1 pkg/controllers/disruption/drift.go (AllNonPendingPodsScheduled),
     staticdrift.go
@@ -113,13 +113,13 @@ def details(pairs: Sequence[PoolPair], change: Change, misfits: Sequence[str] = 
 
 
 def protected_pods_end(pool: NodePool) -> str:
-    """Returns a clause: when pods with karpenter.sh/do-not-disrupt end if Karpenter nevertheless deletes their node."""
+    """Returns a clause: when pods with karpenter.sh/do-not-disrupt end, if Karpenter deletes their node anyway."""
     end = f"after at most {pool.grace}" if pool.grace else "when they have finished"
     return f"pods with karpenter.sh/do-not-disrupt end {end}"
 
 
 def grace_words(pair: PoolPair, change: Change) -> str:
-    """Returns a sentence: how long running pods keep a drifted node, whose grace period does not change any more."""
+    """Returns a sentence: how long running pods keep a drifted node, by the grace period with which it started."""
     pool = pool_of(change.after.cluster, pair.element)
     if pair.old and pair.old.grace:
         end = "all its pods end, also those with karpenter.sh/do-not-disrupt"

@@ -47,7 +47,7 @@ _HOUR_SECONDS = 3600
 
 
 class EksScaling(Struct, frozen=True, kw_only=True):
-    """The capacity, lifetime, image and volumes of the nodes of one pool on EKS."""
+    """The settings of the nodes of one pool on EKS: capacity, lifetime, image, network and volumes."""
 
     pool: PoolSpec
     name: str
@@ -88,7 +88,7 @@ class EksScaling(Struct, frozen=True, kw_only=True):
 
     @property
     def block(self) -> CapacityBlock | None:
-        """The end of the pool's capacity block for ML; None for a pool without a capacity block."""
+        """The capacity block for ML of the pool, with the time of its end; None for a pool without a capacity block."""
         return self.spec.reservations.block if self.spec.reservations else None
 
     @property
@@ -139,12 +139,12 @@ class EksScaling(Struct, frozen=True, kw_only=True):
 
     @property
     def join_minutes(self) -> int:
-        """The maximum time from the launch of a node until the node joins the cluster."""
+        """The maximum minutes from the launch of a node until the node joins the cluster."""
         return JOIN_MINUTES
 
     @property
     def registered(self) -> tuple[str, str]:
-        """The name of a step in the GPU gate, a DaemonSet on new GPU nodes, and the condition for which the step waits.
+        """The name of a container of the GPU gate (a DaemonSet on new GPU nodes), and the condition that it waits for.
 
         When Karpenter has registered the node, Karpenter writes all labels and startup taints of the NodePool again,
         and removes its own taint.
@@ -159,7 +159,7 @@ class EksScaling(Struct, frozen=True, kw_only=True):
         return {ZONE: self.zones, CAPACITY_TYPE: tuple(self.spec.purchase)}
 
     def bought(self, nodes: int) -> Iterator[tuple[int, tuple[Purchase, ...]]]:
-        """Yields numbers of nodes by purchase option: (2, ("reserved",)), then (6, ("spot", "on-demand"))."""
+        """Yields pairs: a number of nodes, and the purchase options that they can have, as in (2, ("reserved",))."""
         rest = nodes
         if "reserved" in self.spec.purchase:
             reserved = min(nodes, self.reserved_instances or nodes)
@@ -169,9 +169,9 @@ class EksScaling(Struct, frozen=True, kw_only=True):
             yield rest, tuple(purchase for purchase in self.spec.purchase if purchase != "reserved")
 
     def hold_at(self, boot_minutes: int) -> datetime | None:
-        """Returns the time after which no new run can end before the capacity block; None without a capacity block.
+        """Returns the last time to start a run that ends before the capacity block ends; None without a capacity block.
 
-        boot_minutes: the time from the launch of a node to the start of its first pod.
+        boot_minutes: the minutes from the launch of a node to the start of its first pod.
         """
         if self.block is None:
             return None
@@ -203,7 +203,7 @@ class EksScaling(Struct, frozen=True, kw_only=True):
     def root_volume_iops(self) -> int:
         """I/O operations per second of the root volume.
 
-        EC2 refuses more than 0.25 MiB/s for each I/O operation per second.
+        The default grows with the throughput: EC2 refuses more than 0.25 MiB/s for each I/O operation per second.
         """
         return self.spec.root_volume_iops or max(GP3_IOPS, IOPS_PER_MIB * self.root_volume_throughput)
 
@@ -221,7 +221,7 @@ def eks(pool: Pool) -> EksScaling:
 
 
 def add_on_registry(cluster: Cluster) -> str:
-    """Returns the registry with the images of EKS add-ons; empty if the catalog has no registry for the region."""
+    """Returns the registry with the images of EKS add-ons, from the spec or the catalog; empty if neither has one."""
     row = cluster.catalog.eks_registries.get(aws(cluster).region)
     return aws(cluster).add_on_registry or (row.host if row else "")
 

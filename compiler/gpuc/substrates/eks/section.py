@@ -192,7 +192,7 @@ class ServiceAccount(SpecModel):
 
 
 class TenantTags(SpecModel):
-    """The AWS tags of a tenant."""
+    """AWS tags for the instances and volumes of node pools that are dedicated to a tenant."""
 
     tags: ResourceTags = {}
     """Additional tags of instances and volumes of the pools that are dedicated to the tenant. They replace tags of the

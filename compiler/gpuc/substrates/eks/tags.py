@@ -1,4 +1,4 @@
-"""AWS tags for the resources of node pools. AWS Cost Explorer can divide the costs by these tags."""
+"""Computes the AWS tags of the resources of node pools. AWS Cost Explorer can divide the costs by these tags."""
 
 from collections.abc import Iterator
 
@@ -26,7 +26,7 @@ Source: Amazon EC2 User Guide, tags, tag restrictions
 
 
 def tag_sections(cluster: Cluster) -> Iterator[tuple[Path, dict[str, str]]]:
-    """Yields each map of AWS tags in the spec, with its path: of the cluster, of pools, and of tenants."""
+    """Yields the maps of AWS tags in the spec, each with its path: the tags of the cluster, of pools and of tenants."""
     yield ("spec", "cloud", "aws", "tags"), aws(cluster).tags
     yield from (((*eks(pool).path, "tags"), eks(pool).spec.tags) for pool in cluster.pools)
     yield from (((*tenant.path, "tags"), tenant.spec.tags) for tenant in cluster.tenants)

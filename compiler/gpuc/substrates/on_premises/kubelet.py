@@ -47,12 +47,12 @@ class Settings(NamedTuple):
 
 
 def reserved_of(cloud: Existing, pool: Pool) -> Reserved:
-    """Returns the CPU and memory that pods cannot use on each node of a pool, from the pool or the cluster."""
+    """Returns the CPU and memory that pods cannot use on each node: `reserved` of the pool, or else of the cluster."""
     return machines(pool.spec).reserved or cloud.reserved
 
 
 def settings(cluster: Cluster, pool: Pool) -> Settings:
-    """Returns the settings with which the kubelet reports the allocatable resources that gpuc expects."""
+    """Returns the settings with which a node reports the allocatable resources that gpuc computes for the pool."""
     cloud = existing(cluster.spec.cloud)
     reserved, kernel = reserved_of(cloud, pool), -(-pool.instances[0].memory_mib // _PAGE_STRUCTS) * MIB
     disk = -(-(machines(pool.spec).disk or cloud.disk) * 100 // (100 - _NODEFS_PERCENT))

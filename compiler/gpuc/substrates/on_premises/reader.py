@@ -22,7 +22,7 @@ _OF_CLOUDS = (NODE_POOL, CAPACITY_TYPE, INSTANCE_TYPE, REGION, ZONE, ZONE_ID)
 
 
 def read(objects: ObjectSet) -> Iterator[Pool]:
-    """Yields the pools of existing nodes: each NodeFeatureRule rule that sets the label of a pool on named nodes."""
+    """Yields the pools of existing nodes: rules of a NodeFeatureRule that set the label of a pool on named nodes."""
     for manifest in objects.of("nfd.k8s-sigs.io", "NodeFeatureRule"):
         for position, rule in items(dig(manifest.body, "spec", "rules")):
             if POOL_LABEL in labels(dig(rule, "labels")):
@@ -30,7 +30,7 @@ def read(objects: ObjectSet) -> Iterator[Pool]:
 
 
 class ExistingPool(Pool):
-    """The nodes that one rule of a NodeFeatureRule names, as a static pool without an autoscaler."""
+    """The existing nodes that one rule of a NodeFeatureRule names, as a node pool with a constant number of nodes."""
 
     substrate = "on_premises"
 
@@ -52,7 +52,7 @@ class ExistingPool(Pool):
         return self._fields.get(path)
 
     def place(self, path: Path) -> Path:
-        """Returns the path of labels, taints or node names in the rule; for other fields the path of the rule."""
+        """Returns the path of labels, taints or node names in the rule; for another field, the path of the rule."""
         rule: Path = ("spec", "rules", self._position)
         for field, own in ((LABELS, "labels"), (TAINTS, "taints"), (REPLICAS, "matchFeatures")):
             if path[: len(field)] == field:
@@ -61,7 +61,7 @@ class ExistingPool(Pool):
 
     @cached_property
     def offer(self) -> Offer:
-        """The labels that nodes of the pool have. They have no label of a cloud."""
+        """The labels of the nodes, by key. Labels that only nodes of a cloud have, such as the region, are absent."""
         own = {key: Domain(False, frozenset((value,)), False) for key, value in self._rule_labels.items()}
         row = self.catalog.instance_type(self._rule_labels.get(SERVER_LABEL, ""))
         arch = {"kubernetes.io/arch": Domain(False, frozenset((row.arch,)), False)} if row else {}
@@ -76,7 +76,7 @@ class ExistingPool(Pool):
 
     @property
     def listed_types(self) -> list[str]:
-        """The server type; empty if the rule declares no resources, or if the catalog does not have the type."""
+        """A list with the server type; empty if the rule declares no resources, or if the catalog lacks the type."""
         return self._names[0]
 
     @property
@@ -85,15 +85,15 @@ class ExistingPool(Pool):
         return bool(self._names[0])
 
     def hardware(self, name: str) -> Amounts:
-        """Returns the declared resources of a node; empty if the rule declares none."""
+        """Returns all resources of a node, as the rule declares them; empty if the rule declares none."""
         return dict(self._declared)
 
     def allocatable(self, instance: InstanceType) -> Amounts:
-        """Returns the declared resources of a node for pods and DaemonSets; empty if the rule declares none."""
+        """Returns the allocatable resources of a node, as the rule declares them; empty if the rule declares none."""
         return dict(self._declared)
 
     def holder(self, wanted: Requirement) -> tuple[Manifest, Path]:
-        """Returns the NodeFeatureRule, and the path of the labels in the rule."""
+        """Returns where the labels of the nodes are: the NodeFeatureRule, and the path of the labels in it."""
         return self.manifest, self.place(LABELS)
 
 

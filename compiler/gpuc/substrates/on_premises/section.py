@@ -86,7 +86,7 @@ class Existing(SpecModel):
 
 
 class Machines(SpecModel):
-    """The existing nodes of a node pool."""
+    """The existing nodes of a node pool: their names, the spares, and the resources that pods cannot use."""
 
     in_messages: ClassVar[str] = "{names: [gpu-a01, gpu-a02]}"
 
@@ -117,17 +117,17 @@ class Machines(SpecModel):
 
     @cached_property
     def nodes(self) -> tuple[str, ...]:
-        """The names of all nodes, without ranges."""
+        """The names of all nodes of the pool. Ranges are replaced by the names in the range."""
         return tuple(all_names(self.names))
 
     @property
     def working(self) -> tuple[str, ...]:
-        """The names of the nodes that take pods: all nodes without the excluded nodes."""
+        """The names of the nodes that take pods: all nodes of the pool, without the excluded nodes."""
         return tuple(name for name in self.nodes if name not in self.excluded)
 
     @property
     def spare_count(self) -> int:
-        """The number of spares: as many nodes of the pool are not in the quotas."""
+        """The number of spares: how many nodes of the pool the quotas leave free, in case other nodes fail."""
         if isinstance(self.spares, int):
             return self.spares
         return -(-len(self.nodes) * int(self.spares.removesuffix("%")) // 100)
@@ -160,19 +160,19 @@ def machines(pool: BaseModel) -> Machines:
 
 
 def existing(cloud: BaseModel) -> Existing:
-    """Returns the section `cloud.onPremises` of a spec."""
+    """Returns the section `cloud.onPremises` of a spec. The cluster must be on existing nodes."""
     section = getattr(cloud, SECTIONS.name)
     assert isinstance(section, Existing)
     return section
 
 
 def racks(cloud: BaseModel) -> dict[str, dict[str, int]]:
-    """Returns the nodes of each rack: the names of the nodes, each with its index in the list of the rack."""
+    """Returns the nodes of each rack: by the name of a node, the index of its entry in the list of the rack."""
     return {rack: all_names(names) for rack, names in existing(cloud).racks.items()}
 
 
 def by_rack(cloud: BaseModel, names: Iterable[str]) -> dict[str, list[str]]:
-    """Returns which of the given nodes are in each rack. The result has only racks with at least one of the nodes."""
+    """Returns the names of the given nodes by rack. Racks without any of these nodes are left out."""
     own = list(names)
     found = {rack: [name for name in own if name in nodes] for rack, nodes in racks(cloud).items()}
     return {rack: nodes for rack, nodes in found.items() if nodes}

@@ -96,7 +96,7 @@ class Volume(SpecModel):
 
 
 class NamespaceVolumes(SpecModel):
-    """The volumes of a namespace."""
+    """The volumes of a namespace, which show shares: file systems that exist already."""
 
     volumes: dict[Name, Volume] = {}
     """Volumes by the name of their PersistentVolumeClaim, which pods name in `persistentVolumeClaim.claimName`. Only

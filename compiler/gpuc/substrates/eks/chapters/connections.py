@@ -85,12 +85,12 @@ def _selection(selected: Subnets | SecurityGroups, noun: str, of_ids: str) -> st
 
 
 def names(selection: Subnets | SecurityGroups) -> list[str]:
-    """Returns the ids of the subnets or security groups that the spec selects, or else their tags as key=value."""
+    """Returns the ids of the selected subnets or security groups, or else the tags that select them, as key=value."""
     return selection.ids or [f"{key}={value}" for key, value in (selection.tags or {}).items()]
 
 
 def selector(selected: Subnets | SecurityGroups, option: str) -> str:
-    """Returns options of the aws command for the subnets or security groups: `option` for ids, --filters for tags."""
+    """Returns options of an aws command that list the subnets or security groups: `option` with ids, or --filters."""
     if selected.ids:
         return f"{option} {' '.join(selected.ids)}"
     filters = (f"Name=tag:{key},Values={value}" for key, value in (selected.tags or {}).items())

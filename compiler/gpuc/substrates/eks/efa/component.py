@@ -26,7 +26,7 @@ def preparation(cluster: Cluster) -> Chapter:
 
 
 def efa(cluster: Cluster) -> Iterator[Artifact]:
-    """Yields the Helm values of the EFA device plugin.
+    """Yields the Helm values of the EFA device plugin, which runs on the nodes of pools with EFA.
 
     Without the plugin, a node does not advertise EFA, Karpenter never marks the node as initialized, and NCCL uses TCP.
     """

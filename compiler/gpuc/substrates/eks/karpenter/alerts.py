@@ -19,7 +19,7 @@ Source: kubernetes-sigs/karpenter v1.14.1 pkg/controllers/nodeclaim/lifecycle (l
 
 
 def node_pool_pattern(pools: Iterable[Pool]) -> str:
-    """Returns a regular expression that matches the names of the NodePool objects of some pools."""
+    """Returns a regular expression for alerts, which matches the names of all NodePool objects of these pools."""
     return any_of(name for pool in pools for name in eks(pool).node_pools)
 
 

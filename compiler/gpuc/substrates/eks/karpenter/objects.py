@@ -52,7 +52,7 @@ def _reserved_instances(pool: Pool) -> dict[str, str]:
 
 
 def overlay_capacity(pool: Pool, instance: InstanceType) -> dict[str, str]:
-    """Returns the resources of a node that a NodeOverlay declares: Karpenter would not compute them correctly.
+    """Returns the resources of a node that a NodeOverlay declares, because Karpenter would compute other amounts.
 
     Karpenter computes complete GPUs and EFA devices, but not MIG slices, GPU shares and huge pages. Without a
     NodeOverlay, Karpenter never starts a node for a pod that requests one of these resources. Partitioned and shared
