@@ -51,7 +51,7 @@ def run_folder(runs: Path) -> Iterator[Path]:
 
 
 def record_process(folder: Path, pid: int) -> None:
-    """Writes the id of a process to a folder, so that the next run can kill the process if gpuc was killed."""
+    """Writes the id of a process to a folder. If gpuc is killed, the next run of gpuc kills the process."""
     with (folder / _PIDS).open("a", encoding="ascii") as pids:
         pids.write(f"{pid} {_start_time(pid)}\n")
 
@@ -119,7 +119,7 @@ class Process(Struct, frozen=True):
             raise ProgramError(f"{self.name} ended with code {self.child.returncode}:\n{self.tail()}")
 
     def tail(self, lines: int = 15) -> str:
-        """Returns the last lines of the log."""
+        """Returns the last lines of the log of the program."""
         return "\n".join(self.log.read_text(encoding="utf-8", errors="replace").splitlines()[-lines:])
 
     def memory_mib(self) -> int:
@@ -132,11 +132,11 @@ class Process(Struct, frozen=True):
 
 
 class Started(ABC):
-    """A base class of context managers that start programs. The programs stop in reverse order, also after an error."""
+    """A base class of context managers that start programs. The last program stops first, also after an error."""
 
     @abstractmethod
     def start(self, stack: ExitStack) -> None:
-        """Starts all programs. After each start, adds a function to the stack that stops the program."""
+        """Starts all programs. For each program, adds a function that stops the program to the stack."""
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:
@@ -149,7 +149,7 @@ class Started(ABC):
 
 
 def free_ports(count: int) -> list[int]:
-    """Returns some free ports of this machine, all different."""
+    """Returns `count` different free ports of this machine."""
     with ExitStack() as bound:
         listeners = [bound.enter_context(socket.socket()) for _ in range(count)]
         for listener in listeners:

@@ -14,7 +14,7 @@ from gpuc_rehearsal.tools.selection import OTHERS, REHEARSAL, Selection
 
 
 def rehearsals(substrates: Collection[str] | None = None) -> tuple[Rehearsal, ...]:
-    """Returns a record for each program that a rehearsal runs for a component, for example Kueue.
+    """Returns, for each component that a rehearsal runs, for example Kueue, the facts about its program.
 
     substrates: the folders of the substrates of the clusters; None for all substrates.
     """
@@ -45,11 +45,11 @@ class Programs(Struct, frozen=True):
         return self.folder / "bin" / name
 
     def data(self, name: str) -> Path:
-        """Returns the path of files that belong to a program, for example its CustomResourceDefinitions."""
+        """Returns the path of a file or folder that a program needs, for example of its CustomResourceDefinitions."""
         return self.folder / "data" / name
 
     def missing(self, names: Iterable[str] = NAMES, data: Iterable[str] = DATA) -> tuple[str, ...]:
-        """Returns the names of the programs and files that are not in the folder."""
+        """Returns the names of the programs and files that the folder lacks; empty if it has all of them."""
         binaries = [name for name in names if not os.access(self.path(name), os.X_OK)]
         return (*binaries, *(name for name in data if not self.data(name).exists()))
 

@@ -37,7 +37,7 @@ class Problem(NamedTuple):
 
 
 class LocatedResult(NamedTuple):
-    """The result of a test case, and the line of the spec that the test case tests."""
+    """The result of a test case, and the line of the spec that contains the tested field."""
 
     mark: Mark
     result: CaseResult
@@ -75,18 +75,18 @@ class Result(Struct, frozen=True):
 
     @property
     def refusals(self) -> int:
-        """Number of test cases that expect a refusal."""
+        """The number of test cases that expect a refusal."""
         return sum(result.case.is_refusal for _, result in self.cases)
 
     @property
     def distinct(self) -> int:
-        """The number of test cases that differ in suite, queue, pool or request."""
+        """The number of different test cases: two test cases differ if their suite, queue, pool or request differs."""
         cases = (result.case for _, result in self.cases)
         return len({(case.suite, case.queue, case.pool, case.request) for case in cases})
 
 
 def find_problems(spec: CompiledSpec, applied: ApplyResult) -> tuple[Problem, ...]:
-    """Returns the problems with applied objects, sorted by the lines of the spec that caused the objects."""
+    """Returns the problems of applied objects, sorted by the lines in the spec that caused these objects."""
     lists = applied.refusals, applied.unhealthy, applied.unstable, applied.differences
     problems = (
         Problem(kind, spec.locate(row.manifest), str(row.manifest), row.message)
@@ -97,7 +97,7 @@ def find_problems(spec: CompiledSpec, applied: ApplyResult) -> tuple[Problem, ..
 
 
 def locate_results(spec: CompiledSpec, results: Iterable[CaseResult]) -> tuple[LocatedResult, ...]:
-    """Adds the tested line of the spec to each result of a test case, and sorts the results by line."""
+    """Returns the results of test cases with the tested line of the spec, sorted by this line."""
     located = (LocatedResult(spec.source.locate(result.case.origin), result) for result in results)
     return tuple(sorted(located, key=_line_and_suite))
 
@@ -120,7 +120,7 @@ def outcome_text(outcome: Outcome) -> str:
 
 
 def summary(result: Result) -> str:
-    """Returns the result in one line: the numbers of test cases, differences, objects and problems, and the time."""
+    """Returns a line with the numbers of test cases, unexpected outcomes, objects and problems, and the time."""
     parts = [
         f"{len(result.cases)} test cases ({result.distinct} distinct, {result.refusals} refusals)",
         f"{len(result.cases) - len(result.failed)} as expected, {len(result.failed)} different",

@@ -55,7 +55,7 @@ class Batch(Struct):
     queues_with_requests: set[str] = field(default_factory=set)
 
     def add(self, case: Case) -> bool:
-        """Adds a test case, unless it would change another outcome of the batch. Returns whether it was added."""
+        """Adds a test case to the batch if this changes no outcome in the batch. Returns whether the case is added."""
         is_added = case.demand is None or self._reserve(case.queue, case.demand)
         if is_added:
             self.cases.append(case)

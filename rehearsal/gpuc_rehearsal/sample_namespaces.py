@@ -27,7 +27,7 @@ _THREADS = 4
 
 
 class SampleNamespaces:
-    """The namespaces for the examples of all policies. The first test case that needs one of them creates all."""
+    """The namespaces for the examples of policies. A test case that needs a namespace first creates all namespaces."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster, self._lock = cluster, Lock()
@@ -122,7 +122,7 @@ def _is_probe(example: Example) -> bool:
 
 
 def constraint_name(policy: str) -> str:
-    """Returns the name of the Gatekeeper constraint that applies a policy to the namespaces of its examples."""
+    """Returns the name of the Gatekeeper constraint that a rehearsal creates for the examples of a policy."""
     return f"rehearsal-{policy}"
 
 

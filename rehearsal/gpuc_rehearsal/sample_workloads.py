@@ -48,7 +48,7 @@ class WorkloadFactory(Struct, frozen=True):
 
     @property
     def pools(self) -> tuple[Pool, ...]:
-        """The node pools that the namespace may use: those of its queues and those of its ResourceQuota."""
+        """The node pools that the namespace may use: the pools of its queues and the pools in its ResourceQuota."""
         own = [quota.pool for quota in self.namespace.quotas]
         return tuple({pool.name: pool for pool in (*self.queued_pools, *own)}.values())
 
@@ -60,7 +60,7 @@ class WorkloadFactory(Struct, frozen=True):
 
     @property
     def queues(self) -> dict[str, bool]:
-        """The names of the LocalQueues of the namespace. The value is True if the queue has a GPU pool."""
+        """The names of the LocalQueues of the namespace, each with the value True if the queue has a GPU pool."""
         return {part.name: any(pool.is_gpu for pool in part.pools) for part in self.namespace.cluster_queues}
 
     @property
@@ -71,14 +71,14 @@ class WorkloadFactory(Struct, frozen=True):
 
     @property
     def registry(self) -> str:
-        """A prefix of images that the policy `images` allows, for example "registry.example.com/"."""
+        """The prefix of images that the policy `images` allows, for example "registry.example.com/"."""
         return str(self.cluster.policy_settings("images").get("registries", ["registry.example.com/"])[0])
 
     def pod(self, name: str, pool: Pool | None = None, devices: dict[str, int] | None = None) -> Object:
         """Returns a pod that passes every policy and every Pod Security level.
 
-        `pool` is the pool that the pod selects; None for any pool. `devices` has the requested amounts by resource
-        name.
+        `pool` is the node pool that the pod selects; None for any pool. `devices` has the requested amounts, for
+        example {"nvidia.com/gpu": 2}.
         """
         quantities = {name: str(amount) for name, amount in (devices or {}).items()}
         resources: Object = {"requests": {"cpu": "10m", "memory": "16Mi", **quantities}}
@@ -100,7 +100,7 @@ class WorkloadFactory(Struct, frozen=True):
         return new_object(*POD, f"rehearsal-{name}", self.namespace.name, spec=spec)
 
     def sample(self, title: str, name: str, pool: Pool | None, devices: dict[str, int]) -> SampleObject:
-        """Returns a pod with devices as a sample. Reports show the title; the other arguments are those of `pod`."""
+        """Returns a pod that requests devices, with a title for reports. The other arguments are those of `pod`."""
         document = self.pod(name, pool, devices)
         return SampleObject(title, document, devices=devices, pool=pool.name if pool else "")
 
@@ -111,27 +111,27 @@ class WorkloadFactory(Struct, frozen=True):
         return {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": spec}
 
     def queued_job(self, name: str, queue: str) -> Object:
-        """Returns a Job in a queue. If the queue has a GPU pool, the pod requests one GPU of the first such pool."""
+        """Returns a Job in a queue. If the queue has GPU pools, the pod of the Job requests a GPU of the first one."""
         pools = (pool for part in self.namespace.cluster_queues if part.name == queue for pool in part.pools)
         return self.job(self.default_pod(name, pools), queue)
 
     def metadata(self, name: str) -> Object:
-        """Returns the metadata of an object in the tenant namespace."""
+        """Returns the metadata of an object: a name that begins with "rehearsal-", and the namespace."""
         return {"name": f"rehearsal-{name}", "namespace": self.namespace.name}
 
     def default_pod(self, name: str, pools: Iterable[Pool] | None = None) -> Object:
-        """Returns a pod with one GPU of the first GPU pool of some pools (by default, of the namespace), or no GPU."""
+        """Returns a pod that requests a GPU of the first GPU pool in `pools`, or no GPU if there is no such pool."""
         pool = next((pool for pool in (self.pools if pools is None else pools) if pool.is_gpu), None)
         return self.pod(name, pool, {pool.gpu_resource_names[0]: 1}) if pool else self.pod(name)
 
 
 def factories(cluster: Cluster) -> list[WorkloadFactory]:
-    """Returns a factory of sample workloads for each namespace of each tenant."""
+    """Returns a WorkloadFactory for each namespace of each tenant."""
     return [WorkloadFactory(cluster, tenant, namespace) for tenant, namespace in cluster.namespaces]
 
 
 def distinct_factories(cluster: Cluster) -> list[WorkloadFactory]:
-    """Returns factories for one namespace of each tenant and each set of queues and quotas, so that none repeats."""
+    """Returns a WorkloadFactory for each namespace, but only once for equal tenant, queues and ResourceQuota."""
     distinct: dict[tuple[object, ...], WorkloadFactory] = {}
     for factory in factories(cluster):
         key = factory.tenant.name, factory.namespace.local_queues, tuple(factory.namespace.hard.items())
@@ -140,9 +140,9 @@ def distinct_factories(cluster: Cluster) -> list[WorkloadFactory]:
 
 
 def creator(factory: WorkloadFactory, document: Object) -> str:
-    """Returns the user who creates an object of a tenant in a real cluster; empty if a member of the tenant does so.
+    """Returns the user who creates an object in a real cluster; empty if a member of the tenant creates the object.
 
-    The Job controller creates pods with GPUs in queues.
+    For example, the Job controller creates the pods with GPUs of Jobs in queues.
     """
     if document["kind"] != "Pod" or not requests_gpu(document["spec"]):
         return ""
@@ -191,11 +191,11 @@ def permitted_samples(factory: WorkloadFactory) -> Iterator[SampleObject]:
 
 
 def network_policy(factory: WorkloadFactory, peer: Object) -> Object:
-    """Returns a NetworkPolicy that allows ingress from a peer."""
+    """Returns a NetworkPolicy that allows ingress from a peer to all pods of the namespace."""
     spec = {"podSelector": {}, "policyTypes": ["Ingress"], "ingress": [{"from": [peer]}]}
     return new_object("networking.k8s.io/v1", "NetworkPolicy", "rehearsal-opens", factory.namespace.name, spec=spec)
 
 
 def namespaces_labelled(label: str, value: str) -> Object:
-    """Returns a peer of a NetworkPolicy: all namespaces with a label."""
+    """Returns a peer of a NetworkPolicy, which selects all namespaces with a label."""
     return {"namespaceSelector": {"matchLabels": {label: value}}}

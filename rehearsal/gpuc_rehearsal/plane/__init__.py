@@ -27,7 +27,7 @@ of the API server's CPU time."""
 
 
 class ControlPlane(Started):
-    """A control plane that runs in a `with` block. At the end of the block, its processes and files are removed."""
+    """A context manager that runs a control plane. The end of the `with` block removes its processes and files."""
 
     def __init__(self, programs: Programs, settings: Settings, progress: Callable[[str], None]) -> None:
         self._programs = programs
@@ -35,7 +35,7 @@ class ControlPlane(Started):
         self._progress = progress
 
     def start(self, stack: ExitStack) -> None:
-        """Starts the programs, and creates the CustomResourceDefinitions.
+        """Starts the programs of the control plane, and creates the CustomResourceDefinitions.
 
         Raises:
             ProgramError: if a program does not start.
@@ -49,11 +49,11 @@ class ControlPlane(Started):
         self._start_programs()
 
     def memory_mib(self) -> int:
-        """Returns the resident memory of all programs in MiB."""
+        """Returns the resident memory in MiB of all programs of the control plane together."""
         return sum(process.memory_mib() for process in self.site.processes)
 
     def require_alive(self) -> None:
-        """Raises a ProgramError if a program has ended."""
+        """Raises a ProgramError if a program of the control plane has ended."""
         for process in self.site.processes:
             process.require_alive()
 
@@ -125,7 +125,7 @@ def start_api_server(
 ) -> Process:
     """Starts the API server with RBAC, its default admission plugins, and ExtendedResourceToleration.
 
-    The plugin ServiceAccount is off without `service_accounts`.
+    Without `service_accounts`, the admission plugin ServiceAccount is off, so pods need no ServiceAccount.
     """
     hosts = (LOOPBACK, "localhost", "kubernetes.default.svc")
     certificate, key = site.authority.issue("apiserver", "kube-apiserver", hosts=hosts)
@@ -149,7 +149,7 @@ def start_scheduler(site: Site) -> Process:
 
 
 def start_controller_manager(site: Site, *, daemon_sets: bool = False) -> Process:
-    """Starts the controller manager.
+    """Starts the controller manager of Kubernetes.
 
     The DaemonSet controller runs only with `daemon_sets`.
     """

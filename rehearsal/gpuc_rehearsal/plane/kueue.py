@@ -108,7 +108,7 @@ def mount_certificate(site: Site, client: Client, process: Process) -> None:
 
 
 def without_replacement(configuration: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns Kueue's configuration without the replacement of nodes: Kueue would replace healthy simulated nodes."""
+    """Returns Kueue's configuration with node replacement off, because Kueue would replace healthy simulated nodes."""
     gates = {**configuration.get("featureGates", {}), **dict.fromkeys(NODE_REPLACEMENT, False)}
     return {**configuration, "featureGates": gates}
 
@@ -116,7 +116,7 @@ def without_replacement(configuration: Mapping[str, Any]) -> dict[str, Any]:
 def local_configuration(
     installed: Mapping[str, Any], host: str, port: int, health: int, certificates: Path
 ) -> dict[str, Any]:
-    """Returns the configuration of a cluster's Kueue with addresses and folders of this machine.
+    """Returns the configuration of Kueue from a cluster, but with the addresses and folders of this machine.
 
     The webhooks listen on `host` and `port` with a certificate in `certificates`. `health` is the port of health
     checks.

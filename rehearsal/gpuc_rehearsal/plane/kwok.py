@@ -43,13 +43,13 @@ def start_kwok(site: Site, settings: Settings) -> Process:
 
 
 def stage(name: str, kind: str, selector: Body, next_state: Body) -> Body:
-    """Returns a Stage, a rule of kwok: objects of a kind that the selector matches get the next state."""
+    """Returns a Stage, a rule of kwok: each object that has this kind and matches the selector gets the next state."""
     spec = {"resourceRef": {"apiGroup": "v1", "kind": kind}, "selector": selector, "next": next_state}
     return new_object(STAGE_API, "Stage", name, spec=spec)
 
 
 def matches(key: str, operator: str, *values: str) -> Body:
-    """Returns one condition of the selector in a Stage. The key is a jq path, for example ".spec.nodeName"."""
+    """Returns a condition of the selector in a Stage (a rule of kwok). The key is a jq path: ".spec.nodeName"."""
     return {"key": key, "operator": operator} | ({"values": list(values)} if values else {})
 
 
@@ -59,12 +59,12 @@ def status_template(name: str) -> str:
 
 
 def zones_of(cluster: Cluster) -> list[str]:
-    """Returns the zones of a cluster and of its pools, sorted."""
+    """Returns the availability zones of a cluster and of its node pools, sorted."""
     return sorted({*cluster.substrate.zones(cluster.spec), *(zone for pool in cluster.pools for zone in pool.zones)})
 
 
 def node_allocatable(cluster: Cluster, pool: Pool, instance: InstanceType) -> Amounts:
-    """Returns what a simulated node offers to tenants' pods; 0 for devices that the pool does not offer."""
+    """Returns the resources that a simulated node offers to pods of tenants; 0 for GPUs or EFA that the pool lacks."""
     devices = {GPU: instance.gpu_count, EFA: instance.efa}
     no_devices = {name: 0 for name, count in devices.items() if count}
     existing = existing_nodes(cluster.spec.cloud.substrate)
@@ -74,7 +74,7 @@ def node_allocatable(cluster: Cluster, pool: Pool, instance: InstanceType) -> Am
 
 
 def node_stages(cluster: Cluster) -> Iterator[Body]:
-    """Yields the Stages, rules of kwok, that make nodes ready: those of each node pool, and nodes without a pool."""
+    """Yields Stages, rules of kwok, that make nodes ready: for the nodes of each pool, and for nodes without a pool."""
     for pool in cluster.pools:
         for instance in pool.instances:
             yield _ready(cluster, pool, instance)

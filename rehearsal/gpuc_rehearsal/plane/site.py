@@ -1,4 +1,4 @@
-"""The settings of a control plane, and what it uses on this machine: a folder, certificates, ports and processes."""
+"""The settings of a control plane, and its resources on this machine: folder, certificates, ports and processes."""
 
 import datetime
 import ipaddress
@@ -37,12 +37,12 @@ def _command_lines() -> dict[str, list[str]]:
 
 
 def flags(program: str, **values: object) -> list[str]:
-    """Returns the command-line flags of a program from command_lines.yaml. `values` replace the placeholders."""
+    """Returns the flags of a program from command_lines.yaml. `values` replace placeholders such as {client}."""
     return [flag.format(loopback=LOOPBACK, **values) for flag in _command_lines()[program]]
 
 
 class Settings(Struct, frozen=True):
-    """Which objects and programs a control plane gets."""
+    """The settings of a control plane: the CustomResourceDefinitions and programs that the control plane gets."""
 
     crds: Sequence[bytes | Body]
     """CustomResourceDefinitions: the bytes of a YAML file, or the parsed object."""
@@ -71,7 +71,7 @@ class Settings(Struct, frozen=True):
 
 
 def with_nodes_of(settings: Settings, other: Settings) -> Settings:
-    """Returns settings to which the instance types and the Stages for nodes of other settings are added."""
+    """Returns settings, plus the instance types and the Stages (rules of kwok) for nodes of other settings."""
     types = {row["name"]: row for row in (*settings.instance_types, *other.instance_types)}
     stages = {row["metadata"]["name"]: row for row in (*settings.node_stages, *other.node_stages)}
     return replace(settings, instance_types=tuple(types.values()), node_stages=tuple(stages.values()))
@@ -106,13 +106,13 @@ class Site:
         return path
 
     def port(self) -> int:
-        """Returns a free port. Each call returns another port."""
+        """Returns a free port of this machine. No two calls return the same port."""
         if not self._ports:
             self._ports = free_ports(PORTS)
         return self._ports.pop()
 
     def subfolder(self, name: str) -> Path:
-        """Returns a subfolder of the control plane's folder. The subfolder is created if it is missing."""
+        """Returns the path of a subfolder of the folder of the control plane, and creates a missing subfolder."""
         path = self.folder / name
         path.mkdir(parents=True, exist_ok=True)
         return path
@@ -125,7 +125,7 @@ class Site:
         environment: Mapping[str, str] | None = None,
         program: Path | None = None,
     ) -> Process:
-        """Starts a program that ends with the control plane.
+        """Starts a program, which ends when the control plane ends.
 
         Args:
             name: the name of the process.
@@ -138,7 +138,7 @@ class Site:
         return process
 
     def stop(self, names: Collection[str]) -> None:
-        """Stops the running programs with these names."""
+        """Stops the running programs with these names. Other programs of the control plane continue."""
         stop(process for process in self.processes if process.name in names)
         self.processes[:] = [process for process in self.processes if process.name not in names]
 
