@@ -66,7 +66,7 @@ def steps(synced: Iterable[Manifest]) -> list[Step]:
 
 
 def namespaces(synced: Iterable[Manifest]) -> Iterator[Object]:
-    """Yields the namespaces of the Applications and of their destinations, with the labels that Argo CD sets."""
+    """Yields the namespaces in which Applications are or install objects, with the labels that Argo CD sets."""
     labels: dict[str, dict[str, str]] = {}
     for application in applications(synced):
         labels.setdefault(application.destination.namespace, {}).update(application.namespace_labels)
@@ -124,7 +124,7 @@ def _compare_maps(path: str, written: Object, stored: Object, in_list: bool) -> 
 
 
 class ApplyResult(Struct):
-    """The result after all objects of a cluster were applied twice: counts, durations and problems."""
+    """The result after all objects of a cluster were applied twice: object counts, durations and problems."""
 
     objects: int = 0
     """Number of objects that the API server accepted."""
@@ -193,7 +193,7 @@ def apply_waves(
 
 
 def apply_object(client: Client, manifest: Manifest) -> ObjectProblem | None:
-    """Applies one object. Returns the problem if the API server refuses the object, or None."""
+    """Applies one object. Returns the problem if the API server refuses the object; None if the object is accepted."""
     try:
         client.apply(simulated_document(manifest))
     except ApiError as error:
@@ -234,7 +234,7 @@ def _is_harmless(difference: FieldDifference, manifest: Manifest) -> bool:
 
 @contextmanager
 def measured(seconds: dict[str, float], step: str) -> Iterator[None]:
-    """Measures the duration of a `with` block, and writes it to `seconds` under the name of the step."""
+    """Measures the seconds that a `with` block takes, and writes them to `seconds` under the key `step`."""
     started = time.monotonic()
     yield
     seconds[step] = time.monotonic() - started

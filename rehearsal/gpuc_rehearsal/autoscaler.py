@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Drift(Struct, frozen=True, kw_only=True):
-    """Functions that observe which nodes an autoscaler replaces after a change, from the objects of a control plane."""
+    """An autoscaler's functions that observe, from objects, which nodes the autoscaler replaces after a change."""
 
     drifted: "Callable[[Snapshot], set[str]]"
     """Returns the names of the claims whose nodes the autoscaler wants to replace."""
@@ -101,7 +101,7 @@ class ExistingNodes(Struct, frozen=True, kw_only=True):
 
 @cache
 def autoscalers() -> tuple[Autoscaler, ...]:
-    """Returns the autoscalers of all substrates that have one."""
+    """Returns the autoscalers of all substrates. A substrate whose nodes exist from the start has no autoscaler."""
     found = (getattr(substrate_module(row.folder), "AUTOSCALER", None) for row in substrates())
     return tuple(row for row in found if row is not None)
 

@@ -47,7 +47,7 @@ class WaitError(Exception):
 
 
 class Resource(NamedTuple):
-    """The REST resource of a kind, for example pods for the kind Pod, as the API server lists it."""
+    """The REST resource of a kind, for example "pods" for Pod, and whether the objects are in namespaces."""
 
     plural: str
     namespaced: bool
@@ -66,14 +66,14 @@ class Client:
         self._impersonation: dict[str, str] = {}
 
     def impersonate(self, user: str, group: str) -> "Client":
-        """Returns a client whose requests impersonate a user who belongs to one group."""
+        """Returns a client that sends all requests as this user, who is a member of only this group."""
         impersonating = copy(self)
         impersonating._connection = Connection(self._address, self._context)
         impersonating._impersonation = {"Impersonate-User": user, "Impersonate-Group": group}
         return impersonating
 
     def with_user(self, name: str) -> "Client":
-        """Returns a client for another user with the rights of an administrator; this client if the name is empty."""
+        """Returns a client that acts as a user with administrator rights; this client if the name is empty."""
         return self.impersonate(name, ADMINISTRATORS) if name else self
 
     @property
@@ -134,7 +134,7 @@ class Client:
         return self.request("PATCH", path, changes, _strict(dry_run), MERGE_PATCH)
 
     def delete(self, api: str, kind: str, name: str, namespace: str = "", *, now: bool = True) -> None:
-        """Deletes an object and its dependents, if it exists. With `now`, its pods get no grace period."""
+        """Deletes an object, if it exists, and its dependents. With `now`, the pods get no grace period."""
         options = {"propagationPolicy": "Background"} | ({"gracePeriodSeconds": 0} if now else {})
         with _missing_ignored():
             self.request("DELETE", self.path(api, kind, namespace, name), options)
@@ -198,7 +198,7 @@ class Client:
         raise WaitError(f"{kind} {name} after {timeout_s:.0f} s: {state}")
 
     def serves(self, api: str, kind: str) -> bool:
-        """Returns whether the API server serves the kind."""
+        """Returns whether the API server serves the kind, that is, whether objects of the kind can be created."""
         try:
             self._resource(api, kind)
         except ApiError:
@@ -274,7 +274,7 @@ def address_of(document: Object) -> tuple[str, str, str, str]:
 
 
 def new_object(api: str, kind: str, name: str, namespace: str = "", **fields: Any) -> Object:
-    """Returns an object. `fields` are the fields beside the metadata, for example spec; `metadata` adds labels."""
+    """Returns a new object. `fields` are fields such as spec; `metadata` adds, for example, labels to the metadata."""
     metadata = {"name": name} | ({"namespace": namespace} if namespace else {}) | fields.pop("metadata", {})
     return {"apiVersion": api, "kind": kind, "metadata": metadata, **fields}
 
@@ -291,7 +291,7 @@ def is_true(document: Object, kind: str) -> bool:
 
 
 def reason_text(found: Object) -> str:
-    """Returns a condition as text: its reason, a colon and its message."""
+    """Returns a condition as text, for example "Started: the node is up": its reason and its message."""
     return f"{found.get('reason', '')}: {found.get('message', '')}"
 
 

@@ -1,4 +1,4 @@
-"""The HTTPS connections of a client to the API server. Requests that the API server cannot answer yet are repeated."""
+"""The HTTPS connections of a client to the API server. A request that comes too early is sent again."""
 
 import http.client
 import re

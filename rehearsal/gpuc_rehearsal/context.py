@@ -28,10 +28,10 @@ T = TypeVar("T")
 
 
 class Timeouts(Struct, frozen=True):
-    """The longest time that a test case waits for each of its states, in seconds.
+    """The longest time in seconds for which a test case waits for a state, for example for the admission.
 
     The limits are long, because programs are slow on a busy machine. On two busy cores the job controller needed more
-    than 30 s for the status of a complete Job. A test case ends as soon as its state occurs, so a long limit costs
+    than 30 s for the status of a complete Job. A test case ends as soon as the state occurs, so a long limit costs
     nothing.
     """
 
@@ -60,7 +60,7 @@ class _ListCache:
     _results: dict[tuple[str, str], tuple[float, dict[str, list[Object]]]] = field(default_factory=dict)
 
     def find(self, client: Client, kind: tuple[str, str], key: str, index: Callable[[Object], str]) -> list[Object]:
-        """Returns the objects of a kind with a key. `index` computes the key, and must be the same for all calls."""
+        """Returns the objects for which `index` returns `key`. All calls for a kind must pass the same `index`."""
         with self._locks.setdefault(kind, Lock()):
             listed_at, by_key = self._results.get(kind, (0.0, {}))
             if time.monotonic() - listed_at > CACHE_SECONDS:
@@ -79,7 +79,7 @@ def _controller_uid(document: Object) -> str:
 
 @dataclass(frozen=True)
 class RehearsalContext:
-    """A control plane after all objects of a cluster were applied. The test cases run in it.
+    """The control plane in which the test cases run, after all objects of a cluster were applied.
 
     The results of LIST requests are cached, so that hundreds of waiting test cases send only one request for each kind.
     """
@@ -97,7 +97,7 @@ class RehearsalContext:
 
     @property
     def namespaces(self) -> tuple[str, ...]:
-        """The namespaces of all tenants; the namespace default in a cluster without tenants."""
+        """The namespaces of all tenants. In a cluster without tenants, the namespace "default"."""
         return self.cluster.tenant_namespaces or ("default",)
 
     def workload_of(self, owner: Object) -> Object | None:
@@ -109,13 +109,13 @@ class RehearsalContext:
         return self._cache.find(self.client, POD, job["metadata"]["uid"], _controller_uid)
 
     def node_labels(self, pods: list[Object]) -> list[Object]:
-        """Returns the labels of each node on which one of these pods runs."""
+        """Returns the labels of the nodes on which these pods run: one map for each node."""
         names = {pod["spec"]["nodeName"] for pod in pods}
         nodes = self._cache.find(self.client, NODE, "", lambda node: "")
         return [node["metadata"]["labels"] for node in nodes if node["metadata"]["name"] in names]
 
     def pools_of(self, pods: list[Object]) -> str:
-        """Returns the names of the node pools in which pods run, joined with +."""
+        """Returns the names of the node pools in which these pods run, for example "train-h100+train-h200"."""
         return "+".join(sorted({labels.get(POOL_LABEL, "") for labels in self.node_labels(pods)}))
 
     def types_of(self, pods: list[Object]) -> tuple[str, ...]:
@@ -133,7 +133,7 @@ class RehearsalContext:
         """Calls `find` again and again until the result counts as true, and returns the result.
 
         Raises:
-            WaitError: if there is no such result in time; the message contains the description.
+            WaitError: if there is no such result in time. The message contains `description`.
         """
         if not (found := poll(find, timeout_s, self.poll_s)):
             raise WaitError(f"timeout after {timeout_s:.0f} s: {description}")

@@ -42,7 +42,7 @@ _NAME = re.compile(rb"^metadata:\n(?:  .*\n)*?  name: (\S+)$", re.MULTILINE)
 
 
 class Definitions(Struct, frozen=True):
-    """The CustomResourceDefinitions of a control plane, and where they come from."""
+    """The CustomResourceDefinitions of a control plane, and the names of those that come from schemas of gpuc."""
 
     crds: tuple[bytes | Body, ...]
     structural: tuple[str, ...]
@@ -89,7 +89,7 @@ def definitions(
 
 
 def framework_groups(frameworks: Iterable[str]) -> set[str]:
-    """Returns the API groups of Kueue's frameworks, for example ray.io, whose kinds a rehearsal creates."""
+    """Returns the API groups, for example ray.io, of those of Kueue's frameworks whose kinds a rehearsal creates."""
     kinds = (spec_frameworks()[name] for name in frameworks)
     return {kind.group for kind in kinds if kind.traits.is_rehearsed}
 

@@ -42,7 +42,7 @@ class Example(Struct, frozen=True):
 
     @property
     def owner(self) -> Object | None:
-        """The owner of the object, if it is a workload from which Kueue reads the queue; None without such an owner."""
+        """The owner of the object, such as a JobSet, if Kueue reads the queue from the owner; else None."""
         for reference in self.document["metadata"].get("ownerReferences", ()):
             if reference["kind"] in _of_families("OWNERS"):
                 metadata = {"name": reference["name"], "namespace": self.document["metadata"]["namespace"]}
@@ -52,7 +52,7 @@ class Example(Struct, frozen=True):
 
     @property
     def api_server_refusal(self) -> str:
-        """Part of the API server's message if the object is invalid, so that policies do not decide; else empty."""
+        """A text in the refusal of the API server, if the object is so invalid that no policy decides; else empty."""
         return next(_invalid(self.document), "")
 
 
@@ -91,7 +91,7 @@ def _is_possible(example: Example) -> bool:
 
 
 def with_namespaces(value: Any, namespaces: dict[str, str]) -> Any:
-    """Returns a copy of a JSON value in which every text that is a key of `namespaces` is replaced."""
+    """Returns a copy of a JSON value in which texts are replaced: a key of `namespaces` by its value."""
     if isinstance(value, dict):
         return {key: with_namespaces(child, namespaces) for key, child in value.items()}
     if isinstance(value, list):

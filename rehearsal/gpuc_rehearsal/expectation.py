@@ -36,7 +36,7 @@ def cluster_index(spec: CompiledSpec) -> ClusterIndex:
 
 
 def expect(spec: CompiledSpec, queue: ClusterQueue, request: Request, usage: Usage = NOTHING) -> Outcome:
-    """Returns the expected outcome of a request: admitted with flavor and nodes, refused by Kueue, or pending.
+    """Returns the expected outcome of a request: admitted with ResourceFlavor and nodes, refused by Kueue, or pending.
 
     A request is pending if Kueue admits the request, but the pods never get nodes. Preemption is not considered.
 
@@ -46,7 +46,7 @@ def expect(spec: CompiledSpec, queue: ClusterQueue, request: Request, usage: Usa
 
 
 def admission(spec: CompiledSpec, queue: ClusterQueue, request: Request, usage: Usage = NOTHING) -> Outcome:
-    """Returns Kueue's decision about a request: admitted with a flavor, or refused."""
+    """Returns the expected decision of Kueue about a request: admitted with a ResourceFlavor, or refused."""
     outcome = expect(spec, queue, request, usage)
     if outcome.verdict == "refused":
         return outcome
@@ -101,7 +101,7 @@ def unused_queues(cluster: Cluster) -> list[str]:
 
 
 class Quota(Struct):
-    """The quota of all ClusterQueues, and its usage by admitted workloads."""
+    """The quota of all ClusterQueues of a spec, and how much of the quota admitted workloads use."""
 
     spec: CompiledSpec
     usage: dict[tuple[Node, Key], int] = field(default_factory=dict)
@@ -112,15 +112,15 @@ class Quota(Struct):
         return cluster_index(self.spec).quotas[queue]
 
     def add_usage(self, queue: str, flavor: str, amounts: Mapping[str, int]) -> None:
-        """Adds the resources of an admitted workload to the usage of a ClusterQueue."""
+        """Adds the resources of an admitted workload to the used quota of a ClusterQueue and a ResourceFlavor."""
         for resource, amount in amounts.items():
             quota.add_usage(self.node(queue), (flavor, resource), amount, self.usage)
 
     def available(self, queue: ClusterQueue, flavor: str, resource: str) -> int:
-        """Returns how much of a resource is free in a ClusterQueue, including quota that the queue can borrow."""
+        """Returns the free quota of a ClusterQueue for a resource, including quota that the queue can borrow."""
         return self.node(queue.name).available((flavor, resource), self.usage)
 
 
 def owner(cluster: Cluster, queue: ClusterQueue) -> Queue:
-    """Returns the queue of the spec from which gpuc emitted a ClusterQueue."""
+    """Returns the queue in the spec from which gpuc emitted this ClusterQueue."""
     return next(candidate for candidate in cluster.queues if queue in candidate.cluster_queues)

@@ -17,14 +17,14 @@ OTHER = "other.invalid"
 
 
 def is_of_members(namespace: Namespace, document: Object) -> bool:
-    """Returns whether members of a namespace (roles edit and admin) may write an object of this kind."""
+    """Returns whether members of a namespace (roles edit and admin) may write objects of the same kind as an object."""
     kind = document["apiVersion"].rpartition("/")[0], document["kind"]
     own = [("", "Service"), ("networking.k8s.io", "Ingress")]
     return kind in own or (bool(namespace.spec.exposed.gateways) and kind in ROUTES)
 
 
 def granted_samples(factory: WorkloadFactory) -> Iterator[SampleObject]:
-    """Yields objects, such as an Ingress, that use everything that the spec allows the namespace for traffic."""
+    """Yields objects, such as an Ingress, that use the hosts, annotations and Gateways that the spec grants."""
     values = granted_values(factory.namespace)
     hosts = [host.replace("*", "rehearsal") for host in values.get("hosts", ())]
     keys = {key: text for key, text in _granted_annotations(factory.namespace, values) if hosts or values}
@@ -76,7 +76,7 @@ def refused_annotations(factory: WorkloadFactory) -> Iterator[SampleObject]:
 
 
 def ingress(hosts: list[str]) -> Object:
-    """Returns the spec of an Ingress that has a rule for each host."""
+    """Returns the spec of an Ingress that sends the requests for each of the hosts to the Service "web"."""
     backend = {"service": {"name": "web", "port": {"number": 80}}}
     http = {"paths": [{"path": "/", "pathType": "Prefix", "backend": backend}]}
     return {"rules": [{"host": host, "http": http} for host in hosts]}

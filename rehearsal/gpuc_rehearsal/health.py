@@ -26,7 +26,7 @@ BLOCK_NODES = 8
 
 
 class ObjectProblem(Struct, frozen=True):
-    """An object that the API server refused or changed, or that is not healthy, and the message about it."""
+    """An object that is refused, changed or not healthy, and the message about this problem."""
 
     manifest: Manifest
     message: str
@@ -122,7 +122,7 @@ CHECKS: dict[str, Callable[[Client, Object], str]] = {
 
 
 def place_static_nodes(client: Client, cluster: Cluster, timeout_s: float) -> dict[str, str]:
-    """Waits for the nodes that always run, and gives nodes the labels of the network topology, as a cloud does.
+    """Waits for the nodes that always run, and sets their labels of the network topology, as a cloud does.
 
     Returns a message for each pool that has too few nodes after the timeout, by the name of the pool.
     """

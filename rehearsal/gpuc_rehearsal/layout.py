@@ -16,7 +16,7 @@ from gpuc.diagnostics.report.terminal import PLAIN, Style
 
 
 class Report(Struct, frozen=True):
-    """How results of one type are printed. A result has `seconds`: the duration of each step, in order."""
+    """How the results of one kind of rehearsal are printed. Each result has `seconds`, the duration of each step."""
 
     key: str
     """The key of the results in the JSON document."""

@@ -59,12 +59,12 @@ class Request(Struct, frozen=True):
 
     @property
     def pod_with_defaults(self) -> Amounts:
-        """The resource requests of one pod, with the default requests that the LimitRange adds."""
+        """The resource requests of one pod, including the default requests that the LimitRange adds."""
         return {**DEFAULT_REQUEST, **self.pod}
 
     @property
     def total(self) -> Amounts:
-        """The resource requests of all pods together, which Kueue counts against the quota."""
+        """The resource requests of all pods of the request together, which Kueue counts against the quota."""
         return {name: amount * self.pods for name, amount in self.pod_with_defaults.items()}
 
 

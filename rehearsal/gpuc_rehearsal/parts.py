@@ -15,16 +15,16 @@ _PACKAGE = "gpuc_rehearsal"
 
 
 def component_module(folder: Path) -> ModuleType:
-    """Returns the rehearsal's module of a component, by the folder of the component in gpuc."""
+    """Returns the module of gpuc_rehearsal about a component. `folder` is the folder of the component in gpuc."""
     return import_module(module_name(folder).replace("gpuc", _PACKAGE, 1))
 
 
 def substrate_module(folder: str) -> ModuleType:
-    """Returns the rehearsal's module of a substrate, by the name of its folder in gpuc."""
+    """Returns the module of gpuc_rehearsal about a substrate. `folder` is the folder of the substrate in gpuc."""
     return import_module(f"{_PACKAGE}.substrates.{folder}")
 
 
 def workload_modules() -> Iterator[ModuleType]:
-    """Yields the rehearsal's modules about families of workloads. Some families have no module."""
+    """Yields the modules of gpuc_rehearsal about families of workloads. Most families need no module."""
     names = sorted(module.name for module in iter_modules([str(Path(__file__).with_name("workloads"))]))
     return (import_module(f"{_PACKAGE}.workloads.{name}") for name in names)

@@ -62,16 +62,16 @@ class Charts:
             self.add(read_chart(file))
 
     def add(self, chart: Chart) -> None:
-        """Adds a chart, or replaces the chart with the same name and version."""
+        """Adds a chart to the available charts. A chart with the same name and version is replaced."""
         self._charts[chart.name, chart.version] = chart
 
     def find(self, name: str, version: str) -> Chart | None:
-        """Returns the chart, or None if it does not exist. As in Helm, a leading v of the version is optional."""
+        """Returns the chart; None if no such chart is available. As in Helm, a leading v of the version is optional."""
         other = version.removeprefix("v") if version.startswith("v") else f"v{version}"
         return self._charts.get((name, version)) or self._charts.get((name, other))
 
     def files(self, sources: Iterable[Source]) -> dict[str, Files]:
-        """Returns the files of all chart repositories that are sources of Applications, by host and path."""
+        """Returns the files of each chart repository that the sources of Applications name, by host and path."""
         names: dict[str, set[str]] = {}
         for source in sources:
             names.setdefault(source.url, set()).add(source.chart)

@@ -28,7 +28,7 @@ ATTEMPT = re.compile(r"\s*(Retrying attempt #\d+.*|\(retried \d+ times\)\.?)")
 
 
 class Failure(NamedTuple):
-    """A reason why `gpuc rehearse --argocd` fails."""
+    """A reason why `gpuc rehearse --argocd` reports a failure, for example an object that the API server refused."""
 
     kind: str
     """For example unfinished, pending, project, refused, out of sync, wave or blocked."""
@@ -41,7 +41,7 @@ class Failure(NamedTuple):
 
 
 def unfinished(timeline: Timeline, moment: float) -> Iterator[Failure]:
-    """Yields a failure for each Application that is not Synced, Healthy and Succeeded at a moment (in seconds)."""
+    """Yields a failure for each Application that is not Synced, Healthy and Succeeded at a moment (seconds)."""
     for name, state in sorted(timeline.at(moment).items()):
         if not state.is_good:
             problems = "; ".join(f"{kind}: {message}" for kind, message in state.conditions)
@@ -65,7 +65,7 @@ def out_of_sync(timeline: Timeline, moment: float) -> Iterator[Failure]:
 
 
 def refusals(states: Iterable[State]) -> list[Failure]:
-    """Returns a failure for each object that the AppProject or the API server refused; each message occurs once."""
+    """Returns a failure for each object that the AppProject or the API server refused, without equal messages."""
     found: dict[tuple[str, str, str], Failure] = {}
     for state in states:
         if state.refused and all(_AWAITED.search(message) for _, message in state.refused):
@@ -92,13 +92,13 @@ def _messages(state: State) -> Iterator[tuple[str, str]]:
 
 
 def early_waves(timeline: Timeline) -> tuple[list[Failure], int]:
-    """Returns a failure for each Application that was created too early, before earlier sync waves were good.
+    """Returns failures and a count. A failure is an Application that was created before earlier sync waves were good.
 
     An Application is good if it is Synced and Healthy, and its last operation Succeeded. The Applications of the
     previous wave must be good at a time in the last NEXT_WAVE_SECONDS before the creation. The Applications of earlier
     waves must have been good at any time before the creation.
 
-    The second result counts how often an Application of an earlier wave was good before, but not at the creation.
+    The count says how often an Application of an earlier wave was good before, but not at the creation.
     """
     failures, regressions = [], 0
     first = {state.name: state for state in reversed(list(timeline)) if state.wave is not None}
@@ -120,7 +120,7 @@ def early_waves(timeline: Timeline) -> tuple[list[Failure], int]:
 def blocked_operations(timeline: Timeline, end: float) -> Iterator[Failure]:
     """Yields a failure for each sync operation that waits too long for a deletion or for its confirmation.
 
-    Too long means more than BLOCKED_SECONDS. Until then, Argo CD syncs no other change of the Application.
+    Too long means more than BLOCKED_SECONDS. Argo CD syncs no other change of the Application during the wait.
     """
     for name in sorted({state.name for state in timeline}):
         running = ((state, until) for state, until in timeline.spans(name, end) if state.phase == "Running")

@@ -40,7 +40,7 @@ _RUNS = 64
 
 
 def system_nodes(cluster: Cluster) -> Iterator[Object]:
-    """Yields the nodes on which the controllers run. They have the taint that the README of the cluster requires."""
+    """Yields simulated nodes for the controllers, with the taint that the README of the cluster requires."""
     key, _, value = FAKE_NODE.partition("=")
     zones, region = cluster.substrate.zones(cluster.spec), cluster.substrate.region(cluster.spec)
     spec = {"taints": [{"key": SYSTEM_TAINT, "value": "true", "effect": "NoSchedule"}]}
@@ -55,7 +55,7 @@ def system_nodes(cluster: Cluster) -> Iterator[Object]:
 
 
 def required_namespaces(cluster: Cluster, synced: Iterable[Manifest]) -> list[Object]:
-    """Returns the namespaces that must exist before the first sync, because no Application creates them.
+    """Returns namespaces that no Application creates, so a rehearsal creates them before the first sync.
 
     These are namespaces in which Applications install objects, and namespaces from which tenants accept connections.
     """
@@ -104,7 +104,7 @@ def require_service_addresses() -> None:
 
 
 class ArgoCluster(Started):
-    """A simulated cluster in which Argo CD installs the controllers from their charts; a context manager."""
+    """A context manager that runs a simulated cluster. Argo CD installs the controllers of the cluster from charts."""
 
     def __init__(
         self,
@@ -137,7 +137,7 @@ class ArgoCluster(Started):
         """The control plane of the cluster."""
 
     def start(self, stack: ExitStack) -> None:
-        """Starts the control plane and the simulated programs. Raises ProgramError if a program does not start."""
+        """Starts the control plane, kubelet and controllers. Raises ProgramError if a program does not start."""
         stack.enter_context(self.plane)
         self.client: Client = self.plane.client
         self.kubelet = Kubelet(self.plane.site, self.client, self._settings, self._charts)
@@ -154,7 +154,7 @@ class ArgoCluster(Started):
     def prepare(self, spec: CompiledSpec, not_rendered: Collection[str]) -> None:
         """Creates what must exist before the first sync: nodes for controllers, and namespaces.
 
-        Applications in `not_rendered` create no namespace, because Argo CD does not sync them.
+        The Applications in `not_rendered` need no namespaces, because Argo CD does not sync these Applications.
         """
         for node in system_nodes(spec.cluster):
             self.client.create(node)
@@ -163,12 +163,12 @@ class ArgoCluster(Started):
             self.client.apply(document)
 
     def require_alive(self) -> None:
-        """Raises a ProgramError if a program, the kubelet or a simulated controller has ended."""
+        """Raises a ProgramError if a program, the kubelet or a simulated controller of the cluster has ended."""
         self.plane.require_alive()
         self.kubelet.require_alive()
         for loop in self._loops:
             loop.require_alive()
 
     def memory_mib(self) -> int:
-        """Returns the resident memory of all programs in MiB."""
+        """Returns the resident memory in MiB of all programs of the cluster together."""
         return self.plane.memory_mib() + self.kubelet.memory_mib()

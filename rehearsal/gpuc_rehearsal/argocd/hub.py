@@ -85,9 +85,10 @@ def start_repo_server(site: Site, programs: ArgoPrograms, redis: Redis, proxy: s
 
 
 def start_controller(site: Site, programs: ArgoPrograms, redis: Redis, repo_server: str, namespace: str) -> None:
-    """Starts Argo CD's application controller on the control plane of `site`, and waits until it is ready.
+    """Starts the application controller of Argo CD, and waits until the controller is ready.
 
-    `repo_server` is the address of the repo server, and `namespace` is the namespace of Argo CD.
+    The controller reads Applications from the control plane of `site`, in the namespace `namespace`. `repo_server` is
+    the address of the repo server.
     """
     name, metrics, folder = "argocd-application-controller", site.port(), str(site.subfolder("controller"))
     arguments = flags(
@@ -128,7 +129,7 @@ def _listens(port: int) -> bool:
 
 
 class ArgoCD(Started):
-    """Argo CD with the clusters that it syncs and the Git repository of the fleet; a context manager."""
+    """A context manager that runs Argo CD, the clusters that Argo CD syncs, and the Git repository of the fleet."""
 
     def __init__(
         self,
@@ -215,7 +216,7 @@ class ArgoCD(Started):
                 self.client.apply(document, manager="kubectl")
 
     def refresh(self, *names: str) -> None:
-        """Makes Argo CD compare some Applications with Git at once, as a Git webhook does after a push."""
+        """Makes Argo CD compare the named Applications with Git at once, as a Git webhook does after a push."""
         for name in names:
             changes = {"metadata": {"annotations": {REFRESH: "normal"}}}
             self.client.patch_object(new_object(*APPLICATION, name, self.namespace), changes)
@@ -226,13 +227,13 @@ class ArgoCD(Started):
         self._files.update(self.charts.files(sources))
 
     def require_alive(self) -> None:
-        """Raises a ProgramError if a program has ended."""
+        """Raises a ProgramError if a program of Argo CD or of a cluster has ended."""
         self._argo_plane.require_alive()
         for argo_cluster in self.argo_clusters.values():
             argo_cluster.require_alive()
 
     def memory_mib(self) -> int:
-        """Returns the resident memory of all programs in MiB."""
+        """Returns the resident memory in MiB of all programs together, those of the clusters included."""
         own = self._argo_plane.memory_mib() if self._is_hub else 0
         return own + sum(argo_cluster.memory_mib() for argo_cluster in self.argo_clusters.values())
 
@@ -288,5 +289,5 @@ class ArgoCD(Started):
 
 
 def workload_destination(synced: Sequence[Manifest]) -> Destination:
-    """Returns the destination that all Applications of a spec share: the cluster in which they install objects."""
+    """Returns the cluster and namespace to which the Applications of a spec deploy, from the first Application."""
     return applications(synced)[0].destination

@@ -44,7 +44,7 @@ class RunningDeployment(Struct):
 
 
 class Kubelet(Struct):
-    """Simulates the pods in the namespaces of charts: runs one process for each Deployment, on one control plane."""
+    """Simulates the kubelet of one control plane: in the namespaces of charts, runs a process for each Deployment."""
 
     site: Site
     client: Client
@@ -56,22 +56,22 @@ class Kubelet(Struct):
     """Number of pods that have an address."""
 
     def stop(self) -> None:
-        """Stops all processes."""
+        """Stops the processes of all Deployments."""
         stop(run.process for run in self.runs.values())
 
     def require_alive(self) -> None:
-        """Raises a ProgramError if a program ended more than RESTARTS times."""
+        """Raises a ProgramError if the program of a Deployment ended more than RESTARTS times."""
         for (namespace, name), run in list(self.runs.items()):
             if run.restarts > RESTARTS:
                 ended = f"the program of Deployment {namespace}/{name} ended {run.restarts} times"
                 raise ProgramError(f"{ended}:\n{run.process.tail()}")
 
     def memory_mib(self) -> int:
-        """Returns the resident memory of the processes of all Deployments in MiB."""
+        """Returns the resident memory in MiB of the processes of all Deployments together."""
         return sum(run.process.memory_mib() for run in list(self.runs.values()))
 
     def reconcile(self) -> None:
-        """Compares pods and processes once: starts, restarts or stops processes, and updates the status of the pods."""
+        """Compares pods with processes once: starts, restarts or stops processes, and writes the status of the pods."""
         for namespace in self.charts:
             groups: dict[str, list[Object]] = {}
             for pod in self.client.list_all("v1", "Pod", namespace):

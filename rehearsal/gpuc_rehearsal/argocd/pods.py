@@ -26,7 +26,7 @@ _WEBHOOK = "webhook-server"
 
 
 class Mount(NamedTuple):
-    """A volume that is mounted in a container."""
+    """A volume that is mounted in a container, for example a ConfigMap at the path /config."""
 
     path: str
     """The path in the container."""
@@ -74,7 +74,7 @@ def expanded(text: str, variables: Mapping[str, str]) -> str:
 
 
 def mounts(pod: Object, container: Mapping[str, Any]) -> list[Mount]:
-    """Returns the volumes that are mounted in a container, those with the deepest paths first."""
+    """Returns the volumes that are mounted in a container. Volumes with longer paths come first."""
     volumes = {volume["name"]: volume for volume in pod["spec"].get("volumes", ())}
     result = []
     for row in container.get("volumeMounts", ()):
@@ -100,7 +100,7 @@ def relocated(argument: str, mounted: Iterable[tuple[Mount, Path]]) -> str:
 
 
 def with_flags(words: Iterable[str], flags: Mapping[str, str]) -> list[str]:
-    """Returns command-line arguments with some flags replaced or added, for example {"port": "80"} for --port=80."""
+    """Returns arguments in which some flags are replaced or added: {"port": "80"} adds "--port=80"."""
     others = [word for word in words if word.partition("=")[0].lstrip("-") not in flags]
     return [*others, *(f"--{name}={value}" for name, value in flags.items())]
 
@@ -158,7 +158,7 @@ def _field(pod: Object, path: str) -> str | None:
 
 
 class PodRun(Struct, frozen=True):
-    """A pod that a process on this machine replaces."""
+    """A pod whose container is replaced by a process on this machine: arguments, variables and mounted files."""
 
     site: Site
     settings: Settings
@@ -175,22 +175,22 @@ class PodRun(Struct, frozen=True):
     """Folder for files of the process. Its name is that of the Deployment and of the process."""
 
     def mounted_folder(self, path: str) -> Path:
-        """Returns the folder on this machine for a path in the container; the process folder if nothing is mounted."""
+        """Returns the folder on this machine for a mount path of the container; without a mount, the process folder."""
         return next((folder for mount, folder in self.mounted if mount.path == path), self.folder)
 
     def start(self, program: str, arguments: list[str], environment: dict[str, str], health: int) -> Process:
-        """Starts a program that `gpuc tools` builds. The port `health` answers whether the program is ready."""
+        """Starts a program that `gpuc tools` built. `health` is the port that reports whether the program is ready."""
         ready = f"http://{LOOPBACK}:{health}/readyz"
         path, variables = self.site.programs.path(program), self.variables | environment
         return self.site.spawn(self.folder.name, path, arguments, ready, variables)
 
     def webhook(self) -> tuple[str, int]:
-        """Returns the address and port of the Service. The webhooks listen there, because no kube-proxy runs."""
+        """Returns the address and port of the Service of the webhooks, which listen there: no kube-proxy runs."""
         return service_of(self.services, self.pod, _WEBHOOK) or (LOOPBACK, self.site.port())
 
 
 @cache
 def starters() -> dict[str, Callable[[PodRun], Process]]:
-    """Returns the functions that start the programs of components, by the name of the chart."""
+    """Returns the functions that start the programs of charts, by the name of the chart, for example "kueue"."""
     charts = {row.component: row.chart for row in load().all_releases}
     return {charts[row.name]: component_module(row.folder).start for row in components() if row.rehearsal}

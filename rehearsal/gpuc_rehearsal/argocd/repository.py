@@ -1,4 +1,4 @@
-"""The Git repository from which Argo CD reads a fleet in a rehearsal. Each commit has a changed copy of the fleet."""
+"""The Git repository from which Argo CD reads the fleet in a rehearsal. gpuc changes some files for each commit."""
 
 import os
 import re
@@ -158,7 +158,7 @@ def documents(file: Path) -> list[Body]:
 
 
 def first_git_source(found: Iterable[Application]) -> Source:
-    """Returns the first source in Git of some Applications. Raises RepositoryError if all sources are charts."""
+    """Returns the first source of Applications that is a folder in Git. Raises RepositoryError if there is none."""
     for source in (source for application in found for source in application.git_sources if source.folder):
         return source
     raise RepositoryError("no Application has a folder of a Git repository as its source")

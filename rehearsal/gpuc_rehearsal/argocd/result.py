@@ -67,12 +67,12 @@ class SyncResult(Struct):
 
     @property
     def good(self) -> int:
-        """The number of Applications that were synced, healthy and without a failed operation at any time."""
+        """The number of Applications that were at some time synced, healthy and without a failed operation."""
         return sum(row.good_s is not None for row in self.rows)
 
 
 def application_rows(timeline: Timeline, began: float) -> tuple[ApplicationRow, ...]:
-    """Returns the Applications of a timeline: first the root Application, then the others by wave and name.
+    """Returns a row for each Application of a timeline: first the root Application, then the others by wave and name.
 
     `began` is the time when the root Application was applied, in seconds since the start of the watch.
     """

@@ -51,7 +51,7 @@ def rehearse(
 
     Args:
         specs: the name and the spec file of each cluster. The file is relative to the root of the fleet.
-        edit: a function that edits a cluster after its first sync.
+        edit: a function that gpuc calls for each cluster after its first sync, for example to edit files of the fleet.
     """
     with Watch(argocd.client, [name for name, _ in specs]) as watch:
         results = [_bootstrap(argocd, name, file, watch, progress) for name, file in specs]

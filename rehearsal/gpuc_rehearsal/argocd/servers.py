@@ -1,4 +1,4 @@
-"""Threads for `gpuc rehearse --argocd`: servers that replace hosts of the internet, a proxy, and repeated functions."""
+"""Threads of `gpuc rehearse --argocd`: servers that replace internet hosts, a proxy, and loops."""
 
 import json
 import os
@@ -56,7 +56,7 @@ class BackgroundLoop:
         self._thread.join()
 
     def require_alive(self) -> None:
-        """Raises a ProgramError if an exception has ended the loop."""
+        """Raises a ProgramError if the repeated function has raised an exception that ended the loop."""
         if self._failure is not None:
             raise ProgramError(f"{self._name} ended: {self._failure!r}") from self._failure
 
@@ -71,18 +71,18 @@ class BackgroundLoop:
 
 
 class QuietHandler(BaseHTTPRequestHandler):
-    """A handler of HTTP requests that writes no log."""
+    """A base class for handlers of HTTP requests. The handlers write no log."""
 
     protocol_version = "HTTP/1.1"
 
     def body(self) -> bytes:
-        """Returns the content of the HTTP request."""
+        """Returns the content of the HTTP request, with or without chunked transfer encoding."""
         if "chunked" in self.headers.get("Transfer-Encoding", ""):
             return read_chunked(self.rfile)
         return self.rfile.read(int(self.headers.get("Content-Length", 0)))
 
     def answer(self, code: int, content: bytes, headers: Mapping[str, str]) -> None:
-        """Sends an HTTP response with a status code. The content is not sent for the method HEAD."""
+        """Sends an HTTP response with a status code and headers, and with the content unless the method is HEAD."""
         self.send_response(code)
         for name, value in (*headers.items(), ("Content-Length", str(len(content)))):
             self.send_header(name, value)
@@ -91,11 +91,11 @@ class QuietHandler(BaseHTTPRequestHandler):
             self.wfile.write(content)
 
     def answer_json(self, code: int, document: Mapping[str, Any]) -> None:
-        """Sends a response with a JSON document."""
+        """Sends an HTTP response with a status code, and a JSON document as its content."""
         self.answer(code, json.dumps(document).encode(), {"Content-Type": JSON})
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-        """Logs nothing."""
+        """Overrides the log function of the base class, so that requests are not logged."""
 
 
 class _Server(ThreadingHTTPServer):

@@ -27,7 +27,7 @@ Endpoint = tuple[str, str, int]
 
 
 class SimulatedControllers(Struct):
-    """The simulated controllers of one control plane."""
+    """The simulated controllers that act on the objects of one control plane."""
 
     client: Client
     authority: Authority
@@ -130,7 +130,7 @@ def list_served(client: Client, kind: tuple[str, str]) -> list[Object]:
 
 
 def patch_present(client: Client, document: Object, changes: Object, subresource: str = "", ignored: int = 404) -> None:
-    """Patches an object. Ignores the error 404 of an object that was deleted meanwhile, and the error `ignored`."""
+    """Patches an object. Ignores an error with the code `ignored`, and 404 if the object was deleted meanwhile."""
     try:
         client.patch_object(document, changes, subresource)
     except ApiError as error:
@@ -139,7 +139,7 @@ def patch_present(client: Client, document: Object, changes: Object, subresource
 
 
 def ready() -> Object:
-    """Returns a condition for the status of an object: type Ready, status True."""
+    """Returns a condition for the status of an object, with type Ready, status True and the current time."""
     return {"type": "Ready", "status": "True", "reason": "Ready", "message": "", "lastTransitionTime": now_text()}
 
 

@@ -21,7 +21,7 @@ _POLL_SECONDS = 0.1
 
 
 class State(Struct, frozen=True):
-    """The state of an Application at one moment, as Argo CD reports it in the object's status."""
+    """The state of one Application at one moment, as Argo CD reports the state in the status of the object."""
 
     at: float
     """Seconds since the start of the watch."""
@@ -109,7 +109,7 @@ class Timeline:
             self.add(state)
 
     def add(self, state: State) -> None:
-        """Adds a state, unless it differs from the last state of the Application only in the time."""
+        """Adds a state to the timeline. Ignores a state that equals the last state of the Application, time aside."""
         last = next((known for known in reversed(self._states) if known.name == state.name), None)
         if last is None or replace(state, at=last.at) != last:
             self._states.append(state)
@@ -119,7 +119,7 @@ class Timeline:
 
     @property
     def last(self) -> dict[str, State]:
-        """The last state of each Application that was not deleted, by name."""
+        """The last state of each Application that still exists, by the name of the Application."""
         return dict(sorted(self.at(math.inf).items()))
 
     def of(self, name: str) -> tuple[State, ...]:
@@ -127,24 +127,24 @@ class Timeline:
         return tuple(state for state in self if state.name == name)
 
     def of_cluster(self, cluster: str) -> "Timeline":
-        """Returns a timeline with only the Applications of one cluster."""
+        """Returns a timeline with only the states of the Applications of one cluster."""
         names = {state.name for state in self if state.cluster == cluster}
         return Timeline(state for state in self if state.name in names)
 
     def at(self, moment: float) -> dict[str, State]:
-        """Returns the state of each Application that existed at a moment (in seconds), by name."""
+        """Returns the states by name of the Applications that existed at a moment (seconds since the start)."""
         states = {state.name: state for state in self if state.at <= moment}
         return {name: state for name, state in states.items() if state.exists}
 
     def spans(self, name: str, end: float) -> Iterator[tuple[State, float]]:
-        """Yields each state of an Application, and when the state ended. The last state ends at `end`."""
+        """Yields each state of an Application with the time when the state ended. The last state ends at `end`."""
         states = self.of(name)
         ends = [state.at for state in states[1:]]
         return zip(states, [*ends, max(end, states[-1].at)] if states else ends, strict=True)
 
 
 class Watch(BackgroundLoop):
-    """Records the states of all Applications until the `with` block ends.
+    """A context manager that records the states of all Applications until the `with` block ends.
 
     The API server sends changes in the order in which it stored them. So the order is also correct between different
     Applications.
@@ -161,11 +161,11 @@ class Watch(BackgroundLoop):
 
     @property
     def now(self) -> float:
-        """The seconds since the start of the watch."""
+        """The seconds from the start of the watch until now."""
         return time.monotonic() - self._began
 
     def until(self, condition: Callable[[], bool], limit_s: float) -> float | None:
-        """Waits until a condition is true. Returns the seconds, or None if it is not true within `limit_s` seconds.
+        """Waits until a condition is true. Returns the waiting time in seconds; None after more than `limit_s` seconds.
 
         Raises ProgramError if the watch failed.
         """

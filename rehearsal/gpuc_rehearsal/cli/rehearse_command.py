@@ -39,7 +39,7 @@ class RehearsalOptions(NamedTuple):
     """With argocd, edits a cluster after its first sync; the tests of gpuc do so."""
 
     def require_compatible(self) -> None:
-        """Checks that the options can be used together.
+        """Checks that the options of `gpuc rehearse` can be used together.
 
         Raises:
             UsageError: if an option needs another option, or excludes another option.
@@ -112,10 +112,10 @@ def _runs(root: Path, files: list[str], programs: Programs, options: RehearsalOp
 def report_runs(
     started: Runs, options: RehearsalOptions, form: str, outputs: Iterable[ReportFile], progress: Progress
 ) -> list[Any]:
-    """Starts each run, writes the reports, and returns the results. With --keep, waits for Ctrl-C after each run.
+    """Starts each rehearsal, writes the reports, and returns the results. With --keep, waits for Ctrl-C after each one.
 
-    A text report is printed after each run. Reports in other formats and the files of --output are written once for all
-    runs. If a program fails, only `gpuc rehearse --from` writes a report, about the runs before the failure.
+    A text report is printed after each rehearsal. Reports in other formats and the files of --output are written once
+    for all rehearsals. If a program fails, only `gpuc rehearse --from` writes a report, about the rehearsals before.
     """
     (runs, render), results, is_written = started, list[Any](), False
 

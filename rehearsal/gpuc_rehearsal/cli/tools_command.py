@@ -1,4 +1,4 @@
-"""The command `gpuc tools`: builds the programs of `gpuc rehearse`, lists them, or prints their folder."""
+"""The command `gpuc tools`: builds the programs of `gpuc rehearse`, lists the programs, or prints their folder."""
 
 import signal
 
@@ -8,7 +8,7 @@ from gpuc_rehearsal.tools.selection import OTHERS, REHEARSAL, BuildError
 
 
 def run_tools(selection: str = "", is_list: bool = False, where: bool = False) -> int:
-    """Builds programs, lists them or prints their folder. Returns the exit code: 1 if a program cannot be built.
+    """Builds programs, lists the programs, or prints their folder. Returns exit code 1 if a program cannot be built.
 
     Args:
         selection: a key of OTHERS, for example "argocd"; empty for the programs of the control plane.

@@ -1,11 +1,11 @@
-"""Starts Gatekeeper for `gpuc rehearse --argocd`."""
+"""Starts Gatekeeper for `gpuc rehearse --argocd`, where Argo CD installs the chart of Gatekeeper."""
 
 from gpuc_rehearsal.argocd.pods import PodRun, with_flags
 from gpuc_rehearsal.process import LOOPBACK, Process
 
 
 def start(run: PodRun) -> Process:
-    """Starts the program of a Gatekeeper pod, which is the webhook or the audit, on this machine."""
+    """Starts Gatekeeper on this machine in place of one of its pods: as the webhook, or as the audit."""
     health = run.site.port()
     cache = run.folder / "cache"
     cache.mkdir(exist_ok=True)

@@ -44,7 +44,7 @@ NODES_BATCH = "nodes"
 
 
 class Case(Struct, frozen=True):
-    """A test case: objects to create, and the expected outcome."""
+    """A test case: a request, for example to create an object, and the expected outcome."""
 
     suite: str
     name: str
@@ -71,7 +71,7 @@ class Case(Struct, frozen=True):
 
     @property
     def is_refusal(self) -> bool:
-        """Whether the test case expects that its request is refused, or that its pods stay pending."""
+        """Whether the expected outcome is that the request is refused, or that its pods stay pending."""
         return self.expected.verdict in ("refused", "pending")
 
 
@@ -93,7 +93,7 @@ class CaseResult(Struct, frozen=True):
 def sending(
     send: Callable[[Client], object], user: str = "", group: str = ADMINISTRATORS, ignored: Collection[str] = ()
 ) -> Action:
-    """Returns an action that sends a request as a user. Warnings that contain an ignored text do not count."""
+    """Returns an action of a Case: a user sends a request. Warnings with ignored texts do not count."""
 
     def action(context: RehearsalContext) -> Outcome:
         client = context.client.impersonate(user, group) if user else context.client
@@ -103,7 +103,7 @@ def sending(
 
 
 def creation(document: Object, user: str = "", ignored: Collection[str] = ()) -> Action:
-    """Returns an action that creates an object as a user, as a dry run. Warnings with an ignored text do not count."""
+    """Returns an action of a Case: a user creates an object in a dry run. Warnings with ignored texts do not count."""
     return sending(lambda client: client.create(document, dry_run=True), user, ignored=ignored)
 
 

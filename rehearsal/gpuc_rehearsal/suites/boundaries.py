@@ -207,7 +207,7 @@ def _priority_cases(factory: WorkloadFactory) -> Iterator[Case]:
 
 
 def unfilled_quotas(cluster: Cluster) -> list[str]:
-    """Returns the devices for which no test case fills a quota: the quota is too large, or there is none."""
+    """Returns the devices, such as "nvidia.com/gpu", for which no test case fills a quota, because no quota fits."""
     devices = {name for pool in cluster.gpu_pools for name in pool.gpu_resource_names}
     quota_cases = (case for factory in distinct_factories(cluster) for case in _quota_cases(factory))
     filled = {case.request.partition(" and ")[0].rpartition(" ")[2] for case in quota_cases}
@@ -263,12 +263,12 @@ def _taint_cases(factory: WorkloadFactory) -> Iterator[Case]:
 
 
 def pending(cluster: Cluster, pool: Pool, message: str, static: str = "") -> Outcome:
-    """Returns the outcome of a pod that gets no node. For a static pool, the message is `static`."""
+    """Returns the expected outcome of a pod without a node. The message for a static pool is `static`."""
     return Outcome("pending", by=decider(cluster, pool.is_static), message=static if pool.is_static else message)
 
 
 def refusal(context: RehearsalContext, pod: Object, pool: Pool, user: str = "") -> Outcome:
-    """Creates a pod as a user, waits until the scheduler or the autoscaler finds no node, and returns this outcome."""
+    """Creates a pod as a user, waits for the message that the pod fits on no node, and returns the outcome."""
     created = context.client.with_user(user).create(pod)
 
     def message() -> str:

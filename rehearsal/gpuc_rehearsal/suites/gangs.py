@@ -51,7 +51,7 @@ def cases(spec: CompiledSpec) -> Iterator[Case]:
 
 
 def gangs(pool_quota: PoolQuota) -> dict[str, Request]:
-    """Returns the largest gang of equal pods within the nominal quota, for each GPU resource.
+    """Returns the largest gang (pods that start together) within the nominal quota, by GPU resource.
 
     In a pool with exclusive GPUs, a pod requests a full node. In other pools, a pod requests one MIG slice or GPU
     share, and the same fraction of the cpu and memory of a node.
@@ -95,7 +95,7 @@ def refused_request(spec: CompiledSpec, queue: ClusterQueue, pool_quota: PoolQuo
 
 
 def borrowing(spec: CompiledSpec) -> Iterator[Case]:
-    """Yields the largest request that borrows quota, for each ClusterQueue, pool and GPU resource.
+    """Yields a test case for each ClusterQueue, pool and GPU resource: the largest request that borrows quota.
 
     Each GPU resource of a ClusterQueue has a batch of its own, because the status of the ClusterQueue contains only the
     sum of all borrowed amounts. The suite `gangs` tests that a larger request is refused.
@@ -113,9 +113,9 @@ def borrowing(spec: CompiledSpec) -> Iterator[Case]:
 
 
 def largest_gang(spec: CompiledSpec, queue: ClusterQueue, pool_quota: PoolQuota, nominal: Request) -> Request:
-    """Returns the largest gang of equal pods within the quota of a ClusterQueue, including borrowed quota.
+    """Returns the largest gang (pods that start together) that a ClusterQueue admits with its own and borrowed quota.
 
-    nominal: the largest gang within the nominal quota.
+    nominal: the largest gang that needs only the nominal quota.
     """
     available, pool = Quota(spec).available, pool_quota.pool.name
     amounts = nominal.pod_with_defaults.items()
@@ -123,7 +123,7 @@ def largest_gang(spec: CompiledSpec, queue: ClusterQueue, pool_quota: PoolQuota,
 
 
 def preemption(spec: CompiledSpec) -> Iterator[Case]:
-    """Yields, for each ClusterQueue, a Job of low priority that uses all quota, then a pod of high priority.
+    """Yields a test case for each ClusterQueue: a Job of low priority uses all quota, then a pod has high priority.
 
     The pod preempts the Job, unless the spec forbids preemption. The test case uses the pool from which the
     ClusterQueue can borrow least.
@@ -154,9 +154,10 @@ def preemption(spec: CompiledSpec) -> Iterator[Case]:
 
 
 def reclaim(spec: CompiledSpec) -> Iterator[Case]:
-    """Yields a test case for each pool and each pair of ClusterQueues: lent quota is reclaimed.
+    """Yields a test case for each pool and each pair of ClusterQueues: a queue needs the quota that it lent.
 
-    The first ClusterQueue borrows as much as possible. Then the second, which lent the quota, submits its largest Job.
+    The first ClusterQueue borrows as much as possible. Then the second, which lent the quota, submits its
+    largest Job. If the spec allows this, Kueue preempts the Job of the first ClusterQueue.
     """
     numbers: Counter[str] = Counter()
     for borrower in cluster_queues(spec.cluster):

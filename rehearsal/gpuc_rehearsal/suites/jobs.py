@@ -34,7 +34,7 @@ EVENT_SECONDS = 5
 
 
 class Work(Struct, frozen=True):
-    """A Job that a test case submits."""
+    """A Job that a test case submits: its queue, its request and its priority."""
 
     name: str
     """Unique description of the Job. The object's name is a hash of it."""
@@ -49,7 +49,7 @@ class Work(Struct, frozen=True):
 
 
 def job_of(cluster: Cluster, work: Work) -> Object:
-    """Returns the Job in a namespace that may use its queue, with an NCCL profile if the Job requests EFA."""
+    """Returns the Job of a Work, in a namespace that may use the queue. For EFA, the namespace has an NCCL profile."""
     namespaces = [namespace for _, namespace in cluster.namespaces if work.queue.name in namespace.local_queues]
     namespace = min(namespaces, key=lambda found: (found.nccl is not None) != (EFA in work.request.pod))
     request = work.request
@@ -75,7 +75,7 @@ def block_label(queue: ClusterQueue, request: Request) -> str:
 
 
 def object_name(name: str) -> str:
-    """Returns a short name for the object of a test case, which is the same in every run."""
+    """Returns a short name for the object of a test case: "case-" and a hash of the name of the test case."""
     return f"case-{hashlib.sha256(name.encode()).hexdigest()[:12]}"
 
 
@@ -106,14 +106,14 @@ def submit(context: RehearsalContext, work: Work) -> Object:
 
 
 def admission(context: RehearsalContext, work: Work) -> Outcome:
-    """Submits a Job, and returns Kueue's decision: admitted or refused."""
+    """Submits a Job, waits, and returns the decision of Kueue: admitted with a ResourceFlavor, or refused."""
     return kueue_decision(context, submit(context, work))
 
 
 def run(context: RehearsalContext, work: Work) -> Outcome:
-    """Submits a Job, and returns its outcome when the Job is complete, refused or pending.
+    """Submits a Job, waits until the Job is complete, refused or pending, and returns this outcome.
 
-    If the pods of the Job keep running, the outcome is known when all pods have nodes.
+    If the Job never ends by itself, the function waits only until all pods have nodes.
     """
     submitted = submit(context, work)
     decision = kueue_decision(context, submitted)
@@ -171,7 +171,7 @@ def _reasons(context: RehearsalContext, workload: Object) -> str:
 
 
 def borrowed_amounts(context: RehearsalContext, work: Work) -> Outcome:
-    """Submits a Job, and returns Kueue's decision and the amounts that the ClusterQueue then borrows."""
+    """Submits a Job. Returns the decision of Kueue, and how much the ClusterQueue borrows after the admission."""
     actual = admission(context, work)
     if actual.verdict != "admitted":
         return actual
@@ -190,7 +190,7 @@ def borrowed_amounts(context: RehearsalContext, work: Work) -> Outcome:
 
 
 def flavor_of(*workloads: Object) -> str:
-    """Returns the ResourceFlavor that Kueue assigned. If there are several, the names are joined with "+"."""
+    """Returns the ResourceFlavor that Kueue assigned to the Workloads. Several names are joined with "+"."""
     assigned = (row for workload in workloads for row in workload["status"]["admission"]["podSetAssignments"])
     return "+".join(sorted({flavor for pod_set in assigned for flavor in pod_set.get("flavors", {}).values()}))
 
@@ -233,7 +233,7 @@ def placed(context: RehearsalContext, job: Object, work: Work, decision: Outcome
 
 
 def scheduling_refusal(context: RehearsalContext, pod: Object, is_static: bool) -> str:
-    """Returns the message about a pod without a node, of the scheduler (static pool) or autoscaler; "" if none yet."""
+    """Returns the message that a pod fits on no node, of the scheduler (static pool) or autoscaler; "" if none yet."""
     scheduled = condition(pod, "PodScheduled")
     if scheduled.get("reason") != "Unschedulable":
         return ""
@@ -246,6 +246,6 @@ def scheduling_refusal(context: RehearsalContext, pod: Object, is_static: bool) 
 
 
 def decider(cluster: Cluster, is_static: bool) -> Component:
-    """Returns which program decides that a pod gets no node: the scheduler (static pools) or the autoscaler."""
+    """Returns who reports that a pod gets no node: the scheduler for a static pool, else the autoscaler."""
     autoscaler = None if is_static else autoscaler_of(cluster)
     return autoscaler.name if autoscaler else "scheduler"

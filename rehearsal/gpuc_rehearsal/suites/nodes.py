@@ -28,9 +28,9 @@ FULL, BEYOND = "one node of shares", "two nodes of shares"
 
 
 def smallest(spec: CompiledSpec) -> Iterator[Case]:
-    """Yields a small request for each queue and pool: one unit of a GPU resource, or some cpu in a pool without GPUs.
+    """Yields a test case for each queue and pool: a pod requests one GPU, slice or share, or a little cpu without GPUs.
 
-    All these pods fit at the same time, and complete on a node of the pool.
+    All these pods fit at the same time, so they share a batch. Each pod must complete on a node of the pool.
     """
     for queue in cluster_queues(spec.cluster):
         for pool_quota in queue.pool_quotas:
@@ -77,9 +77,9 @@ def _efa_case(spec: CompiledSpec, queue: ClusterQueue, pool: Pool, pod: Amounts,
 
 
 def full_node(spec: CompiledSpec) -> Iterator[Case]:
-    """Yields requests for a full node of each pool and instance type, and for slightly more than the largest node.
+    """Yields test cases for each pool: a pod as large as a node of each type, and a pod larger than the largest node.
 
-    A pod as large as a node runs, and a larger pod stays pending. The requests use the first ClusterQueue with enough
+    The first pods must run, and the larger pod must stay pending. The pods use the first ClusterQueue with enough
     quota.
     """
     for pool in spec.cluster.pools:
@@ -97,7 +97,7 @@ def full_node(spec: CompiledSpec) -> Iterator[Case]:
 
 
 def full_amounts(pool: Pool, instance: InstanceType) -> Amounts:
-    """Returns the resources of a full node. Of GPU shares, the amount is 1, because a second share adds no compute."""
+    """Returns the requests of a pod that fills a node, but 1 GPU share, because more shares add no compute."""
     return {name: 1 if name == SHARED_GPU else amount for name, amount in pool.tenant_allocatable(instance).items()}
 
 
@@ -186,7 +186,7 @@ def _shares_case(spec: CompiledSpec, work: Work, pool: Pool, resource: str, batc
 def fill(context: RehearsalContext, jobs: list[Work], nodes: int | None) -> Outcome:
     """Submits Jobs one after another, waits until their pods have nodes, and returns the number of nodes of all Jobs.
 
-    nodes: the expected number of nodes for the first Job; None for any number.
+    nodes: the number of nodes that the first Job must get; None for any number.
     """
     node_names: set[str] = set()
     for work in jobs:

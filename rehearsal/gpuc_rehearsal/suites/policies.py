@@ -142,30 +142,30 @@ def _expected(factory: WorkloadFactory, sample: SampleObject) -> Outcome:
 
 
 def policy_outcome(stage: str, message: str) -> Outcome:
-    """Returns the outcome of a violation of a policy: refused (deny), with a warning (warn) or admitted (dryrun)."""
+    """Returns the outcome if an object violates a policy: refused (stage deny), or admitted (warn and dryrun)."""
     if stage == "deny":
         return Outcome("refused", by="policy", message=message)
     return Outcome("admitted", by="policy", message=message) if stage == "warn" else Outcome("admitted")
 
 
 def emitted_name(factory: WorkloadFactory, policy: str) -> str:
-    """Returns the name of the Gatekeeper constraint with which a policy applies to the namespaces of a tenant."""
+    """Returns the name of the Gatekeeper constraint of a policy for a tenant, for example "nccl-profile-research"."""
     return f"{policy}-{factory.tenant.name}" if factory.cluster.policies[policy].is_per_tenant else policy
 
 
 def origin(cluster: Cluster, policy: str) -> Path:
-    """Returns the spec's path of a policy's stage, or of the default stage if the spec does not name the policy."""
+    """Returns the path in the spec of the stage (dryrun, warn or deny) of a policy, or else of the default stage."""
     return ("spec", "policies", policy if policy in cluster.policy_specs else "default")
 
 
 def fleet_warnings(cluster: Cluster, tested: str = "") -> tuple[str, ...]:
-    """Returns texts that identify warnings of the fleet's own policies, so that a test case can ignore these warnings.
+    """Returns texts of warnings from policies of the fleet. Test cases ignore all warnings that contain such a text.
 
-    gpuc's own policies do not warn about the objects of test cases. A policy of the fleet may do so, for example
-    because it requires an annotation.
+    The policies of gpuc do not warn about the objects of test cases. A policy of the fleet may warn, for example
+    because the policy requires an annotation.
 
     Args:
-        tested: the policy that the object violates; its warnings count.
+        tested: the policy that the test case violates. Its warnings are not ignored.
     """
     texts: list[str] = []
     for policy in cluster.policies.values():
@@ -177,7 +177,7 @@ def fleet_warnings(cluster: Cluster, tested: str = "") -> tuple[str, ...]:
 
 
 class Deletion(NamedTuple):
-    """A request to delete one pod, or all pods with a label. Grace periods are in seconds."""
+    """A request of a member to delete one pod, or all pods with a label. Grace periods are in seconds."""
 
     name: str
     """The request. The name starts with "all" if the request selects pods by label, instead of one pod by name."""
@@ -188,7 +188,7 @@ class Deletion(NamedTuple):
 
 
 def deletion(spec: CompiledSpec) -> Iterator[Case]:
-    """Yields requests of members to delete pods, in one namespace for each tenant and set of queues and quotas."""
+    """Yields test cases: members delete pods. Namespaces of a tenant with equal queues and quotas count once."""
     cluster = spec.cluster
     for factory in distinct_factories(cluster):
         editors = factory.tenant.editors(factory.namespace)

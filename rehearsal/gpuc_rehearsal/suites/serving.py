@@ -43,7 +43,7 @@ FAILED_CREATE = "FailedCreate"
 
 
 def cases(spec: CompiledSpec) -> Iterator[Case]:
-    """Yields the test cases, in one namespace for each tenant and each set of queues and quotas."""
+    """Yields the test cases. Namespaces of a tenant with equal queues and quotas count once."""
     cluster = spec.cluster
     for factory in distinct_factories(cluster):
         for quota in factory.namespace.quotas:
@@ -135,7 +135,7 @@ def _queued_cases(spec: CompiledSpec, factory: WorkloadFactory, kind: str) -> It
 
 
 def available_pool(spec: CompiledSpec, queue: ClusterQueue) -> tuple[Pool | None, str]:
-    """Returns the first GPU pool and resource for which Kueue would admit the pods of a test case; None without one."""
+    """Returns the first GPU pool and resource for which Kueue would admit the pods of a test case; else (None, "")."""
     for pool in queue.pools:
         for resource in pool.gpu_resource_names:
             if expect(spec, queue, Request({resource: 1}, REPLICAS, pool.name)).verdict == "admitted":
@@ -155,7 +155,7 @@ def _plain_cases(factory: WorkloadFactory) -> Iterator[Case]:
 
 
 def open_pools(spec: CompiledSpec) -> Iterator[Case]:
-    """Yields, without tenants, a pod of each workload template, a pod without tolerations, and a too large pod."""
+    """Yields test cases for clusters without tenants: the workload templates, no tolerations, and a too large pod."""
     for template in () if spec.cluster.tenants else workloads(spec.cluster):
         if isinstance(template, Manifest) and template.kind in ("Job", "Deployment"):
             (pool,) = (pool for pool in spec.cluster.pools if pool.path == template.origin)

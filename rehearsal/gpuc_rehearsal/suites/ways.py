@@ -63,19 +63,19 @@ class Way(Struct, frozen=True, forbid_unknown_fields=True, rename={"fields": "wi
 
     @property
     def kind(self) -> tuple[str, str]:
-        """The apiVersion and the kind of the object that the request creates, changes or deletes."""
+        """The apiVersion and the kind of the object that the request creates, patches or deletes."""
         api, _, kind = _SAMPLES.get(self.of, self.of).partition(" ")
         return api, kind
 
 
 @cache
 def ways() -> tuple[Way, ...]:
-    """Returns all rows of the files ways.yaml: of this folder, and of the substrates."""
+    """Returns the ways around policies, one for each row of the files ways.yaml: of this folder and of substrates."""
     return tuple(way for table in TABLES for way in convert(load_yaml(table.read_text(encoding="utf-8")), list[Way]))
 
 
 def sample(factory: WorkloadFactory, way: Way, name: str) -> Object:
-    """Returns the object that a row describes, in the namespace of a factory that has a GPU pool."""
+    """Returns the object of a Way, one row of ways.yaml, in the namespace of a factory that has a GPU pool."""
     document = _base(factory, way, f"way-{name}")
     if way.main and way.change is None:
         main, *others = document["spec"]["containers"]
@@ -85,26 +85,26 @@ def sample(factory: WorkloadFactory, way: Way, name: str) -> Object:
 
 
 def change(factory: WorkloadFactory, way: Way) -> Object:
-    """Returns the patch that a row describes; empty if the row describes no patch."""
+    """Returns the patch of a Way, one row of ways.yaml; empty if the request of the Way is no patch."""
     patch: Object = _named(factory, way.change or {})
     return patch | ({"spec": {"containers": [{"name": "main", **way.main}]}} if way.main else {})
 
 
 def applies(factory: WorkloadFactory, namespaces: SampleNamespaces, way: Way) -> bool:
-    """Returns whether a row can be tested: the cluster has its policies, its kind and its elements, such as a queue."""
+    """Returns whether the cluster can run a Way: it has the policies, the kind and the elements, such as a queue."""
     names, served = set(_names(factory)), namespaces.serves_group(way.kind[0].rpartition("/")[0])
     used = {text for text in ("$pool", "$other", "$gpu", "$queue") if text in str((way.fields, way.change, way.main))}
     return {way.policy, way.by or way.policy} <= set(namespaces.emitted) and used <= names and served
 
 
 def chosen_factory(cluster: Cluster) -> WorkloadFactory | None:
-    """Returns a factory for the first namespace with a GPU pool and editors, preferably with a GPU queue; or None."""
+    """Returns a factory for a namespace with members who may write and a GPU pool, preferably in a queue; else None."""
     found = (row for row in factories(cluster) if row.tenant.editors(row.namespace) and row.gpu_pools)
     return min(found, key=lambda row: not any(row.queues.values()), default=None)
 
 
 def cases(spec: CompiledSpec) -> Iterator[Case]:
-    """Yields a test case for each row of ways.yaml that can be tested in the cluster."""
+    """Yields a test case for each Way, one row of ways.yaml, that the cluster can run."""
     factory, namespaces = chosen_factory(spec.cluster), SampleNamespaces(spec.cluster)
     for number, way in enumerate(ways()):
         if factory is not None and applies(factory, namespaces, way):

@@ -164,7 +164,7 @@ def go(folder: str, *arguments: str) -> str:
 
 
 def downloaded_module(part: dict[str, str]) -> dict[str, str]:
-    """Downloads the Go module that a table of programs.toml names. Returns what Go prints; `Dir` is its folder.
+    """Downloads the Go module that a table of programs.toml names. Returns the JSON of Go; `Dir` is the folder.
 
     Raises:
         BuildError: when Go cannot download the module.

@@ -1,4 +1,4 @@
-"""The programs that gpuc builds with Go. For each program: its source, its version and its folder."""
+"""The programs that gpuc builds with Go: the source, the version and the folder of each program."""
 
 import hashlib
 import os
@@ -61,7 +61,7 @@ class Program(Struct, frozen=True):
 
 
 class Selection(Struct, frozen=True, dict=True):
-    """The programs that one programs.toml lists. gpuc builds them into one folder."""
+    """A group of programs that gpuc builds into one folder, for example Argo CD and Helm, from one programs.toml."""
 
     table: Path
     below: str
@@ -71,7 +71,7 @@ class Selection(Struct, frozen=True, dict=True):
 
     @cached_property
     def tables(self) -> dict[str, Any]:
-        """The tables of programs.toml: the programs, the files that they need, and charts."""
+        """The tables of programs.toml: the programs to build, the files that the programs need, and Helm charts."""
         return tomllib.loads(self.table.read_text("utf-8"))
 
     @cached_property

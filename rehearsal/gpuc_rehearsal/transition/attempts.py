@@ -37,7 +37,7 @@ Answers = Mapping[tuple[str, str], Outcome]
 
 
 def dry_runs(client: Client, cluster: Cluster, work: Sequence[Filling], snapshot: Snapshot) -> Answers:
-    """Creates each workload, and one of its pods, as dry runs by their usual creators. Returns the outcomes."""
+    """Sends dry runs, as the usual creators, that create each workload and one of its pods. Returns the outcomes."""
     groups = {space.name: next(iter(tenant.editors(space)), "") for tenant, space in cluster.namespaces}
     with ThreadPoolExecutor(_THREADS) as pool:
         objects = pool.map(lambda filling: _object_answer(client, groups, filling), work)
@@ -52,7 +52,7 @@ def dry_runs(client: Client, cluster: Cluster, work: Sequence[Filling], snapshot
 
 
 def refusals(before: Answers, after: Answers) -> dict[str, Attempt]:
-    """Returns the workloads that are refused after the change, and were not refused for the same reason before it."""
+    """Returns the workloads that are refused after the change, and that the same component did not refuse before."""
     found: dict[str, Attempt] = {}
     for (text, what), new in sorted(after.items(), key=lambda item: item[0]):
         old = before.get((text, what))
@@ -62,7 +62,7 @@ def refusals(before: Answers, after: Answers) -> dict[str, Attempt]:
 
 
 def to_restart(work: Sequence[Filling], changed: Iterable[ObjectKey]) -> list[list[Filling]]:
-    """Returns the workloads to delete and create again, in groups: those without pods that the change can affect.
+    """Returns the workloads to delete and create again: workloads without pods that the change can affect, in groups.
 
     A group contains the workloads of one ClusterQueue. The groups are created one after another. Otherwise, a workload
     that waits could borrow quota that another queue uses normally.

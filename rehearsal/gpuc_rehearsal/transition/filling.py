@@ -42,7 +42,7 @@ Source: k8s.io/kubernetes v1.35.4 pkg/registry/batch/job/strategy.go (generateSe
 
 
 class Filling(Struct, frozen=True, eq=False):
-    """A workload that runs before the change, and uses quota."""
+    """A workload that runs, or only uses quota, before the change, with its tenant, queue and node pool."""
 
     document: Object
     tenant: str = ""
@@ -73,9 +73,9 @@ class Filling(Struct, frozen=True, eq=False):
 
 
 def fillings(cluster: Cluster, *, keeps_all: bool = False) -> list[Filling]:
-    """Returns workloads that fill the quotas of a cluster.
+    """Returns workloads that use all quotas of a cluster.
 
-    keeps_all: whether each pod forbids its disruption, so that an autoscaler replaces no drifted node.
+    keeps_all: whether each pod has the annotation against disruption, so that the autoscaler replaces no drifted node.
     """
     found, autoscaler = [*_of_queues(cluster), *_of_namespaces(cluster)], autoscaler_of(cluster)
     kept = {pool.name for pool in cluster.pools if keeps_all or pool.keeps_runs}
@@ -175,7 +175,7 @@ def user_work(documents: Iterable[Object], cluster: Cluster) -> tuple[list[Filli
 
 
 def as_written(given: Object) -> Object:
-    """Returns an object as a user would write it, without fields that the API server sets. Pods of Jobs run on."""
+    """Returns an object as a user would write it, without fields that the API server sets. Pods of Jobs never end."""
     document = without_generated(given)
     if document["kind"] in OBSERVED_KINDS:
         document["metadata"].setdefault("namespace", "default")

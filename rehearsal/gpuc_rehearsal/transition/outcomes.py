@@ -32,7 +32,7 @@ _OBSERVED = (POD, WORKLOAD, CLUSTER_QUEUE, LOCAL_QUEUE)
 
 
 class Attempt(NamedTuple):
-    """What happened when a workload was created again after the change."""
+    """What happened when `gpuc rehearse --from` created a workload again after the change."""
 
     outcome: str
     """kept, refused or waiting."""
@@ -109,7 +109,7 @@ def _eviction(before: Object | None, after: Object | None) -> str:
 
 
 def queue_outcomes(before: Snapshot, after: Snapshot) -> Iterator[QueueOutcome]:
-    """Yields the state of each ClusterQueue and LocalQueue that exists before or after the change."""
+    """Yields whether each ClusterQueue and LocalQueue from before or after the change is active, inactive or gone."""
     for kind in ("ClusterQueue", "LocalQueue"):
         queues = (queue["metadata"] for queue in (*before.of(kind), *after.of(kind)))
         for namespace, name in sorted({(metadata.get("namespace", ""), metadata["name"]) for metadata in queues}):

@@ -22,7 +22,7 @@ An autoscaler names a reason for each NodePool, and the reason of the node's own
 
 
 class NodeOutcome(Struct, frozen=True):
-    """What happened to a node that ran before the change."""
+    """What happened to a node that ran before the change: kept, drained, removed or waiting."""
 
     name: str
     pool: str
@@ -33,7 +33,7 @@ class NodeOutcome(Struct, frozen=True):
 
 
 class WorkloadOutcome(Struct, frozen=True):
-    """What happened to a workload that ran before the change."""
+    """What happened to a workload that ran before the change, for example kept or evicted."""
 
     namespace: str
     kind: str
@@ -49,7 +49,7 @@ class WorkloadOutcome(Struct, frozen=True):
 
 
 class ObjectOutcome(Struct, frozen=True):
-    """What happened to an object that the change writes or removes."""
+    """What happened to an object that the change writes or removes: applied, refused, pruned or left."""
 
     kind: str
     namespace: str
@@ -60,7 +60,7 @@ class ObjectOutcome(Struct, frozen=True):
 
 
 class QueueOutcome(Struct, frozen=True):
-    """The state of a ClusterQueue or of a LocalQueue after the change."""
+    """The state of a ClusterQueue or a LocalQueue after the change: active, inactive or gone."""
 
     kind: str
     namespace: str
@@ -73,7 +73,7 @@ class QueueOutcome(Struct, frozen=True):
 
 
 class Observed(Struct):
-    """What happened to nodes, workloads, objects and queues after a change."""
+    """What `gpuc rehearse --from` observes after a change: the outcomes of nodes, workloads, objects and queues."""
 
     nodes: list[NodeOutcome] = field(default_factory=list)
     workloads: list[WorkloadOutcome] = field(default_factory=list)

@@ -50,7 +50,7 @@ Progress = Callable[[str], None]
 
 
 def shared_settings(before: CompiledSpec, others: Iterable[CompiledSpec], definitions: Definitions) -> Settings:
-    """Returns settings for a control plane in which all states of a cluster can run, one after another.
+    """Returns settings for a control plane to which all states of a cluster can be applied, one after another.
 
     The settings are those of the state before, with the instance types and pools of the other states. In a real cloud,
     an autoscaler knows all instance types, so it also starts new ones without a restart. All instance types are offered
@@ -74,9 +74,9 @@ def shared_settings(before: CompiledSpec, others: Iterable[CompiledSpec], defini
 
 
 def restart_changed(plane: ControlPlane, running: Settings, spec: CompiledSpec, definitions: Definitions) -> Settings:
-    """Restarts Kueue and the autoscaler if the Helm values of a spec change their settings.
+    """Restarts Kueue or the autoscaler if the Helm values of a spec change the settings of the program.
 
-    In a real cluster, the changed Deployment would restart them. Returns the settings with which the programs run now.
+    In a real cluster, the changed Deployment would restart the program. Returns the settings after the restart.
     """
     wanted, known = settings(spec, definitions), running.kueue_configuration
     names = [kueue.PROGRAM] if known is not None and wanted.kueue_configuration not in (None, known) else []
@@ -104,7 +104,7 @@ def _restart(plane: ControlPlane, wanted: Settings, names: list[str]) -> None:
 
 
 class RunningState:
-    """A control plane to which the state before a change is applied."""
+    """A running control plane for `gpuc rehearse --from`, to which the state before the change is applied."""
 
     explains_nodes = True
     """Whether to wait until the autoscaler reports why it does not replace drifted nodes. The wait takes up to 25 s."""
@@ -130,7 +130,7 @@ class RunningState:
         return [*problems, *self._place_static_nodes()]
 
     def fill(self, work: Sequence[Filling]) -> dict[str, str]:
-        """Starts work. Returns why some workloads do not run, by "Kind namespace/name"; these are not observed."""
+        """Starts workloads. Returns why some do not run, by "Kind namespace/name". Only the others are observed."""
         problems = start_work(self.client, work)
         self.work = [filling for filling in work if str(filling) not in problems]
         self._remember()

@@ -27,7 +27,7 @@ _WORK_KINDS = (POD, WORKLOAD, *OWNERS)
 
 
 class Snapshot(Struct, frozen=True):
-    """The objects of a control plane at one time, by kind."""
+    """The objects of a control plane that were read at one time, by kind."""
 
     objects: Mapping[str, tuple[Object, ...]] = field(default_factory=dict)
 
@@ -37,16 +37,16 @@ class Snapshot(Struct, frozen=True):
 
     @property
     def autoscaler(self) -> Autoscaler | None:
-        """The autoscaler of the control plane, known by the kinds of its objects; None without an autoscaler."""
+        """The autoscaler whose objects, for example NodeClaims, are in the snapshot; None without such objects."""
         return next((autoscaler for autoscaler in autoscalers() if autoscaler.claim[1] in self.objects), None)
 
     def find(self, kind: str, name: str, namespace: str = "") -> Object | None:
-        """Returns an object; None if it does not exist."""
+        """Returns an object of the snapshot; None if the object did not exist."""
         found = (document for document in self.of(kind) if document["metadata"]["name"] == name)
         return next((document for document in found if document["metadata"].get("namespace", "") == namespace), None)
 
     def live(self, filling: Filling) -> Object | None:
-        """Returns the object of a workload in the control plane; None if it does not exist."""
+        """Returns the object of a workload as the snapshot has it; None if the object did not exist."""
         return self.find(filling.kind, filling.name, filling.namespace)
 
     def workload_of(self, owner: Object) -> Object | None:
@@ -54,14 +54,14 @@ class Snapshot(Struct, frozen=True):
         return next(self.owned("Workload", owner), None)
 
     def owned(self, kind: str, owner: Object) -> Iterator[Object]:
-        """Yields the objects of a kind whose ownerReferences name this owner."""
+        """Yields the objects of a kind that have this owner in their ownerReferences."""
         uid = owner["metadata"]["uid"]
         for document in self.of(kind):
             if any(reference["uid"] == uid for reference in document["metadata"].get("ownerReferences", ())):
                 yield document
 
     def pods_of(self, owner: Object) -> list[Object]:
-        """Returns the pods of a Job, StatefulSet or Deployment."""
+        """Returns the pods of a Job, StatefulSet or Deployment, also through the ReplicaSets of the Deployment."""
         owners = list(self.owned("ReplicaSet", owner)) if owner["kind"] == "Deployment" else [owner]
         return [pod for parent in owners for pod in self.owned("Pod", parent)]
 
@@ -82,7 +82,7 @@ class Snapshot(Struct, frozen=True):
 
 
 def take_snapshot(client: Client, kinds: Iterable[tuple[str, str]] | None = None) -> Snapshot:
-    """Reads objects from the API server: those of some kinds, or of all kinds that the observation needs."""
+    """Reads all objects of some kinds, or of all kinds that `gpuc rehearse --from` observes, from the API server."""
     of_nodes = (kind for autoscaler in autoscalers() for kind in (autoscaler.claim, autoscaler.pool))
     served = [kind for kind in kinds or (*of_nodes, *_KINDS) if client.serves(*kind)]
     with ThreadPoolExecutor(_THREADS) as pool:
@@ -160,7 +160,7 @@ def report_ready(client: Client, snapshot: Snapshot, work: Iterable[Filling]) ->
 
 
 def stop_work(client: Client, work: Collection[Filling]) -> None:
-    """Deletes workloads, and waits until their Kueue Workloads and their pods are gone too."""
+    """Deletes workloads, and waits until their Workload objects of Kueue and their pods are gone too."""
     with ThreadPoolExecutor(_WORK_THREADS) as pool:
         list(pool.map(lambda filling: client.delete_object(filling.document), work))
         names = {(filling.kind, filling.namespace, filling.name) for filling in work}

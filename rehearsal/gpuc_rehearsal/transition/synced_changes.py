@@ -71,7 +71,7 @@ def diff_objects(before: Iterable[Manifest], after: Iterable[Manifest]) -> Objec
 
 
 def apply_change(client: Client, before: Sequence[Manifest], after: Sequence[Manifest]) -> list[ObjectOutcome]:
-    """Applies the difference between two states, and returns what happened to each object that differs."""
+    """Applies the difference between two states as Argo CD does. Returns what happened to each object that differs."""
     change = diff_objects(before, after)
     written = {key_of(manifest) for manifest in change.written}
     ignored = ignored_fields(after)
@@ -119,7 +119,7 @@ def ignored_fields(synced: Iterable[Manifest]) -> dict[tuple[str, str], tuple[st
 
 
 def with_live_fields(client: Client, manifest: Manifest, ignored: dict[tuple[str, str], tuple[str, ...]]) -> Object:
-    """Returns an object to apply. Fields that Argo CD ignores have the values that they have in the control plane."""
+    """Returns an object to apply, in which fields that Argo CD ignores have the values of the live object."""
     document = simulated_document(manifest)
     pointers = ignored.get((manifest.api.rpartition("/")[0], manifest.kind), ())
     live = client.find(manifest.api, manifest.kind, manifest.name, manifest.namespace) if pointers else None

@@ -1,4 +1,4 @@
-"""Adds required fields to the JobSets in the examples of policies."""
+"""Adds the fields that the API server requires to the JobSets in the examples of policies."""
 
 from gpuc_rehearsal.client import Object
 from gpuc_rehearsal.examples import complete_job

@@ -1,4 +1,4 @@
-"""Adds required fields to the TrainJobs in the examples of policies."""
+"""Adds the fields that the API server requires to the TrainJobs in the examples of policies."""
 
 from collections.abc import Callable
 

@@ -33,7 +33,7 @@ _PRICE_FACTORS = {"reserved": 0.01, "spot": 0.4, "on-demand": 1.0}
 
 
 def instance_types(cluster: Cluster, zones: Iterable[str]) -> list[Body]:
-    """Returns the instance types of all pools for the simulated provider, in some zones and for every capacity type."""
+    """Returns the instance types of all pools, which the simulated provider offers in these zones."""
     instances = {instance.type: instance for pool in cluster.pools for instance in pool.instances}
     return [_instance_type(cluster, instance, list(zones)) for instance in instances.values()]
 

@@ -67,7 +67,7 @@ def start(run: PodRun) -> Process:
 
 
 def start_program(site: Site, settings: Settings) -> Process:
-    """Starts Karpenter with the instance types of the control plane's settings. kwok simulates the nodes."""
+    """Starts Karpenter with the instance types from the settings of the control plane. kwok simulates the nodes."""
     health = site.port()
     environment = _environment(site, settings, site.folder, health)
     return site.run(PROGRAM, [], f"http://{LOOPBACK}:{health}/readyz", environment)
@@ -91,7 +91,7 @@ def _environment(site: Site, settings: Settings, folder: Path, health: int) -> d
 
 
 def gates(spec: CompiledSpec) -> dict[str, bool]:
-    """Returns Karpenter's feature gates from the Helm values; the gate for capacity reservations is always off."""
+    """Returns Karpenter's feature gates from the Helm values, but always without the gate for capacity reservations."""
     return {**_installed_gates(spec), RESERVED_GATE: False}
 
 
@@ -119,7 +119,7 @@ def simulated_text(text: str) -> str:
 
 
 def replacements(cluster: Cluster) -> list[Object]:
-    """Returns the node classes of the simulated provider, and DaemonSets that reduce the resources of its nodes."""
+    """Returns a node class of the simulated provider for each pool, and DaemonSets that reduce what its nodes offer."""
     classes = [new_object(*SIMULATED, pool.name) for pool in cluster.pools]
     return [*classes, *reserve_daemon_sets(cluster)]
 
@@ -199,7 +199,7 @@ def blocked_by(snapshot: Snapshot, claim: Object) -> str:
 def is_stale(client: Client, snapshot: Snapshot) -> bool:
     """Returns whether Karpenter has not yet compared a NodeClaim with its changed NodePool.
 
-    This is so if the NodePool has another hash than the NodeClaim, and the NodeClaim has no condition Drifted.
+    The result is True if the NodePool has another hash than the NodeClaim, which has no condition Drifted.
 
     Source: sigs.k8s.io/karpenter v1.14.1 pkg/controllers/nodeclaim/disruption/drift.go (areStaticFieldsDrifted)
     """
@@ -214,14 +214,14 @@ def is_stale(client: Client, snapshot: Snapshot) -> bool:
 
 
 def drifted(snapshot: Snapshot) -> set[str]:
-    """Returns the names of the NodeClaims with the condition Drifted, whose nodes Karpenter wants to replace."""
+    """Returns the names of the NodeClaims with the condition Drifted. Karpenter wants to replace their nodes."""
     return {claim["metadata"]["name"] for claim in snapshot.of("NodeClaim") if is_true(claim, _DRIFTED)}
 
 
 def await_decisions(client: Client, before: Snapshot) -> bool:
-    """Waits until Karpenter has decided about drifted nodes. Returns whether it has decided.
+    """Waits until Karpenter has decided about drifted nodes. Returns False if Karpenter does not decide in time.
 
-    Karpenter has decided if it replaces a node of each pool with drifted nodes, or reports why it does not. Nodes that
+    Karpenter has decided if, for each pool with drifted nodes, Karpenter replaces a node or reports why not. Nodes that
     drifted before the change do not count.
     """
     return poll(lambda: _is_decided(client, before), DISRUPTION_SECONDS, _POLL_SECONDS)
