@@ -66,7 +66,7 @@ def steps(synced: Iterable[Manifest]) -> list[Step]:
 
 
 def namespaces(synced: Iterable[Manifest]) -> Iterator[Object]:
-    """Yields the namespaces in which Applications are or install objects, with the labels that Argo CD sets."""
+    """Yields the namespaces of Applications, and those in which they install objects, with labels from Argo CD."""
     labels: dict[str, dict[str, str]] = {}
     for application in applications(synced):
         labels.setdefault(application.destination.namespace, {}).update(application.namespace_labels)

@@ -136,7 +136,7 @@ class Started(ABC):
 
     @abstractmethod
     def start(self, stack: ExitStack) -> None:
-        """Starts all programs. For each program, adds a function that stops the program to the stack."""
+        """Starts all programs. After each start, adds to the stack a function that stops the program."""
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:

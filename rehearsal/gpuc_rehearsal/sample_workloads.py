@@ -131,7 +131,7 @@ def factories(cluster: Cluster) -> list[WorkloadFactory]:
 
 
 def distinct_factories(cluster: Cluster) -> list[WorkloadFactory]:
-    """Returns a WorkloadFactory for each namespace, but only once for equal tenant, queues and ResourceQuota."""
+    """Returns WorkloadFactories. Of a tenant's namespaces with equal queues and quotas, only one has a factory."""
     distinct: dict[tuple[object, ...], WorkloadFactory] = {}
     for factory in factories(cluster):
         key = factory.tenant.name, factory.namespace.local_queues, tuple(factory.namespace.hard.items())

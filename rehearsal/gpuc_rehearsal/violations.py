@@ -24,7 +24,7 @@ from gpuc_rehearsal.sample_workloads import (
 
 
 def violations(factory: WorkloadFactory) -> Iterator[SampleObject]:
-    """Yields an object for each violation of one policy: examples of policies, and objects made for this cluster."""
+    """Yields objects that violate one policy and no other: examples of policies, and objects made for the cluster."""
     for policy in factory.cluster.policies.values():
         usable = examples(policy) if policy.violations else ()
         denied = {example.title: example for example in usable if example.denied and example.before is None}

@@ -33,7 +33,7 @@ _KINDS = ((GROUP, "NetworkPolicy"), (CILIUM, CILIUM_POLICY), ("", "Namespace"))
 
 
 def changes_network(change: Change) -> bool:
-    """Returns whether a network policy, a namespace or the network differs, so that paths can open or close."""
+    """Returns whether a network policy, a namespace or the cluster network differs, so that paths can open or close."""
     return any(pair.fields for kind in _KINDS for pair in change.pairs(*kind)) or (
         network(change.before.cluster) != network(change.after.cluster)
     )

@@ -225,7 +225,7 @@ class Plans(Struct, frozen=True):
         yield from sorted(found, key=lambda row: (row[1].level.rank, row[0], row[1].order))
 
     def fails(self, level: Level | None) -> bool:
-        """Returns whether the spec leaves an impact of this level, or of a more dangerous level, without acceptance."""
+        """Returns whether an impact that the spec does not accept has this level or a more dangerous level."""
         if level is None:
             return False
         return any(impact.level.rank <= level.rank and not impact.accepted for _, impact in self.impacts())

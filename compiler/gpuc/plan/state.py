@@ -126,7 +126,7 @@ def state_of(name: str, artifacts: Iterable[Artifact], cluster: "Cluster | None"
 def resolved_spec(
     root: Path, file: str, fleet: "FleetPolicies | None", catalog: "Catalog | None"
 ) -> "tuple[Cluster | None, Source | None]":
-    """Returns the model and the source text of a spec in Git. A value is None if gpuc cannot read it.
+    """Returns the model and the source text of a spec in Git; None for each of the two that this gpuc cannot read.
 
     The reason can be an error in the spec, or a spec for another version of gpuc.
     """

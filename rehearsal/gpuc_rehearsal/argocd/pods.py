@@ -185,7 +185,7 @@ class PodRun(Struct, frozen=True):
         return self.site.spawn(self.folder.name, path, arguments, ready, variables)
 
     def webhook(self) -> tuple[str, int]:
-        """Returns the address and port of the Service of the webhooks, which listen there: no kube-proxy runs."""
+        """Returns the address and port of the Service at which the webhooks listen, because no kube-proxy runs."""
         return service_of(self.services, self.pod, _WEBHOOK) or (LOOPBACK, self.site.port())
 
 

@@ -207,7 +207,7 @@ def _priority_cases(factory: WorkloadFactory) -> Iterator[Case]:
 
 
 def unfilled_quotas(cluster: Cluster) -> list[str]:
-    """Returns the devices, such as "nvidia.com/gpu", for which no test case fills a quota, because no quota fits."""
+    """Returns the devices, for example "nvidia.com/gpu", whose quota no test case fills: it is missing or too large."""
     devices = {name for pool in cluster.gpu_pools for name in pool.gpu_resource_names}
     quota_cases = (case for factory in distinct_factories(cluster) for case in _quota_cases(factory))
     filled = {case.request.partition(" and ")[0].rpartition(" ")[2] for case in quota_cases}

@@ -33,7 +33,7 @@ JOBSET_API = "jobset.x-k8s.io/v1alpha2"
 
 
 def cases(spec: CompiledSpec) -> Iterator[Case]:
-    """Yields test cases for policies of the cluster. Namespaces of a tenant with equal queues and quotas count once."""
+    """Yields test cases for policies, in one namespace of each tenant and of each combination of queues and quotas."""
     emitted = SampleNamespaces(spec.cluster).emitted
     for factory in distinct_factories(spec.cluster):
         pool = next((pool for pool in factory.queued_pools if pool.is_gpu), None)

@@ -123,7 +123,7 @@ def largest_gang(spec: CompiledSpec, queue: ClusterQueue, pool_quota: PoolQuota,
 
 
 def preemption(spec: CompiledSpec) -> Iterator[Case]:
-    """Yields a test case for each ClusterQueue: a Job of low priority uses all quota, then a pod has high priority.
+    """Yields a test case for each ClusterQueue: a Job of low priority uses all quota; a pod of high priority follows.
 
     The pod preempts the Job, unless the spec forbids preemption. The test case uses the pool from which the
     ClusterQueue can borrow least.

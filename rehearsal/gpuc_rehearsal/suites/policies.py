@@ -188,7 +188,7 @@ class Deletion(NamedTuple):
 
 
 def deletion(spec: CompiledSpec) -> Iterator[Case]:
-    """Yields test cases: members delete pods. Namespaces of a tenant with equal queues and quotas count once."""
+    """Yields test cases: members delete pods. Of a tenant's namespaces with equal queues and quotas, one is tested."""
     cluster = spec.cluster
     for factory in distinct_factories(cluster):
         editors = factory.tenant.editors(factory.namespace)

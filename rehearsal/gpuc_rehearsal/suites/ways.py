@@ -98,7 +98,7 @@ def applies(factory: WorkloadFactory, namespaces: SampleNamespaces, way: Way) ->
 
 
 def chosen_factory(cluster: Cluster) -> WorkloadFactory | None:
-    """Returns a factory for a namespace with members who may write and a GPU pool, preferably in a queue; else None."""
+    """Returns a factory for a namespace that has editors and a GPU pool, preferably with a GPU queue; else None."""
     found = (row for row in factories(cluster) if row.tenant.editors(row.namespace) and row.gpu_pools)
     return min(found, key=lambda row: not any(row.queues.values()), default=None)
 

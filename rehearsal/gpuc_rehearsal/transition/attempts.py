@@ -37,7 +37,7 @@ Answers = Mapping[tuple[str, str], Outcome]
 
 
 def dry_runs(client: Client, cluster: Cluster, work: Sequence[Filling], snapshot: Snapshot) -> Answers:
-    """Sends dry runs, as the usual creators, that create each workload and one of its pods. Returns the outcomes."""
+    """Creates each workload and one of its pods in dry runs, as the users who usually do so. Returns the outcomes."""
     groups = {space.name: next(iter(tenant.editors(space)), "") for tenant, space in cluster.namespaces}
     with ThreadPoolExecutor(_THREADS) as pool:
         objects = pool.map(lambda filling: _object_answer(client, groups, filling), work)

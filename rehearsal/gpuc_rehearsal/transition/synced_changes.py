@@ -56,7 +56,7 @@ def key_of(manifest: Manifest) -> ObjectKey:
 
 
 def is_of_argo_cd(api: str) -> bool:
-    """Returns whether an apiVersion is of Argo CD. Argo CD's objects can be in another cluster than other objects."""
+    """Returns whether an apiVersion is of Argo CD, whose objects are left out: they can be in another cluster."""
     return api.startswith(f"{ARGO}/")
 
 

@@ -56,7 +56,7 @@ NodeNames = Annotated[
 
 
 def expanded(text: str) -> Iterator[str]:
-    """Yields the names in a range, in order: gpu-a1 and gpu-a2 for "gpu-a[1-2]". A name without a range is yielded."""
+    """Yields the names in a range, in order: gpu-a1 and gpu-a2 for "gpu-a[1-2]". Yields "gpu-b" for "gpu-b"."""
     match = _RANGE.search(text)
     if match is None:
         yield text
@@ -66,7 +66,7 @@ def expanded(text: str) -> Iterator[str]:
 
 
 def all_names(texts: Iterable[str]) -> dict[str, int]:
-    """Returns all node names of a list of names and ranges. The value is the index of the first entry with the name."""
+    """Returns, for each node name in a list of names and ranges, the index of the first entry that has the name."""
     found: dict[str, int] = {}
     for index, text in enumerate(texts):
         for name in expanded(text):

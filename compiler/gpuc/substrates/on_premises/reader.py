@@ -85,7 +85,7 @@ class ExistingPool(Pool):
         return bool(self._names[0])
 
     def hardware(self, name: str) -> Amounts:
-        """Returns all resources of a node, as the rule declares them; empty if the rule declares none."""
+        """Returns the same resources as `allocatable`, because a rule declares no others; empty if it declares none."""
         return dict(self._declared)
 
     def allocatable(self, instance: InstanceType) -> Amounts:

@@ -96,7 +96,7 @@ def gates(spec: CompiledSpec) -> dict[str, bool]:
 
 
 def unsupported_gate(spec: CompiledSpec) -> str:
-    """Returns the name of the feature gate for capacity reservations if the cluster enables it; else ""."""
+    """Returns the feature gate for capacity reservations, which rehearsals lack, if the cluster enables it; else ""."""
     return RESERVED_GATE if _installed_gates(spec)[RESERVED_GATE] else ""
 
 
@@ -199,7 +199,7 @@ def blocked_by(snapshot: Snapshot, claim: Object) -> str:
 def is_stale(client: Client, snapshot: Snapshot) -> bool:
     """Returns whether Karpenter has not yet compared a NodeClaim with its changed NodePool.
 
-    The result is True if the NodePool has another hash than the NodeClaim, which has no condition Drifted.
+    The result is True if the NodeClaim has another hash than the NodePool, and has no condition Drifted.
 
     Source: sigs.k8s.io/karpenter v1.14.1 pkg/controllers/nodeclaim/disruption/drift.go (areStaticFieldsDrifted)
     """
