@@ -91,7 +91,7 @@ def _is_possible(example: Example) -> bool:
 
 
 def with_namespaces(value: Any, namespaces: dict[str, str]) -> Any:
-    """Returns a copy of a JSON value in which texts are replaced: a key of `namespaces` by its value."""
+    """Returns a copy of a JSON value. A text that is a key of `namespaces` is replaced by the value of this key."""
     if isinstance(value, dict):
         return {key: with_namespaces(child, namespaces) for key, child in value.items()}
     if isinstance(value, list):

@@ -96,7 +96,7 @@ class RightsChange(Struct, frozen=True):
 
 
 def gained(change: Change) -> Iterator[RightsChange]:
-    """Yields the rights that subjects gain. Namespaces in which a subject gains the same rights are together."""
+    """Yields the rights that subjects gain. One RightsChange has all namespaces where a subject gains equal rights."""
     if _changes_rights(change):
         yield from _grouped(_rights(change.before), _rights(state_with_roles(change)), is_gain=True)
 

@@ -137,7 +137,7 @@ class RunningState:
         return problems
 
     def change_to(self, after: CompiledSpec) -> Observed:
-        """Applies the state after the change, waits, and returns what happened."""
+        """Applies the state after the change, waits for the controllers, and returns what happened to the objects."""
         observed = Observed()
         with measured(observed.seconds, "apply"):
             self._present = after_objects = self._served(after)

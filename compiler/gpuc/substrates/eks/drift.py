@@ -181,7 +181,7 @@ class Scope(Enum):
 
 
 def drifts(change: Change, scope: Scope) -> list[PoolDrift]:
-    """Returns the node pools in which Karpenter replaces the nodes of a scope, for example all nodes.
+    """Returns the node pools in which Karpenter replaces all nodes, some nodes or an unknown number, as `scope` says.
 
     If a NodePool has several changes, the change that replaces the most nodes decides the scope of the NodePool.
     """

@@ -116,7 +116,7 @@ class EksScaling(Struct, frozen=True, kw_only=True):
 
     @property
     def run_annotations(self) -> Mapping[str, str]:
-        """The annotation of the pods of a training run that keeps their node; empty if Karpenter may drain the node."""
+        """The annotation with which pods of a training run keep Karpenter from draining their node; empty if it may."""
         return KEEP_NODE if self.keeps_runs else {}
 
     @property

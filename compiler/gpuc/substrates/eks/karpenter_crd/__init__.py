@@ -1,1 +1,1 @@
-"""The CustomResourceDefinitions of Karpenter, as a component."""
+"""The component that installs the CustomResourceDefinitions of Karpenter, which are in a chart of their own."""
