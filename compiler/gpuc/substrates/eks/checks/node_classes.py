@@ -1,4 +1,4 @@
-"""User data and volumes of EC2NodeClasses, and the AMI family that reads them.
+"""Checks of EC2NodeClasses: whether nodes read the user data, and whether the volumes hold data of pods.
 
 Source: aws/karpenter-provider-aws v1.14.1 pkg/providers/amifamily (al2.go, al2023.go, bottlerocket.go) and bootstrap
 (eksbootstrap.go, nodeadm.go, bottlerocketsettings.go, mime/mime.go); awslabs/amazon-eks-ami v20260724
