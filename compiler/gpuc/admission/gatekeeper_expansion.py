@@ -23,7 +23,7 @@ class Expanded(NamedTuple):
 
     @property
     def action(self) -> str:
-        """The enforcement action of the ExpansionTemplate, which replaces that of constraints; empty without one."""
+        """The enforcement action of the ExpansionTemplate, which overrides the action of constraints; empty if unset."""
         return str(dig(self.template.body, "spec", "enforcementAction") or "")
 
     @property
@@ -44,9 +44,9 @@ class Expansions:
         )
 
     def expand(self, review: Review, depth: int = 0) -> Iterator[Expanded | Manifest]:
-        """Yields the objects that Gatekeeper computes from an object, and those that it computes from the results.
+        """Yields the objects that Gatekeeper computes from an object. Gatekeeper expands these objects again.
 
-        If the object has no pod template, the function yields the ExpansionTemplate instead: the webhook then fails.
+        If an object has no pod template, the function yields the ExpansionTemplate instead: the webhook then fails.
         """
         for template in self._templates.get((review.group, review.version, review.kind), ()):
             body = _expanded(review, dig(template.body, "spec"))

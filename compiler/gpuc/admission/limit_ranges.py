@@ -33,7 +33,7 @@ class _Subject(NamedTuple):
 
 
 def effective_limits(limit_range: Manifest) -> Iterator[tuple[Path, Body]]:
-    """Yields every limit of a LimitRange with its path. Missing fields have the defaults of the API server.
+    """Yields every limit of a LimitRange with its path. The function adds missing fields as the API server does.
 
     For containers, the API server sets the missing fields in this order: `default` gets the value of `max`,
     `defaultRequest` gets the value of `default`, and a `defaultRequest` that is still missing gets the value of `min`.
@@ -68,7 +68,7 @@ def limit_range_decisions(objects: ObjectSet, request: Request) -> Iterator[Deci
     """Yields the decisions of a namespace's LimitRanges about a Pod or a PersistentVolumeClaim.
 
     Args:
-        request: the result of `mutated`, which sets the defaults of the LimitRanges.
+        request: must be a result of `mutated`, which sets the defaults of the LimitRanges.
     """
     manifests = in_namespace(objects, "LimitRange", namespace_of(request.document))
     if kind(request.document) == _CLAIM:

@@ -36,7 +36,7 @@ def reference_decisions(objects: ObjectSet, request: Request) -> Iterator[Decisi
     cluster, the missing object may exist, and the decision is "unknown".
 
     Args:
-        request: the result of `mutated`.
+        request: must be a result of `mutated`.
     """
     pod = pod_part(request.document)
     if pod is None or not is_pod(request.document):

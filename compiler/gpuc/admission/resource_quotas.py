@@ -190,7 +190,7 @@ def usage(document: Body) -> Resources:
     """Returns how much an object uses of a ResourceQuota, by key of spec.hard; keys with zero are left out.
 
     Args:
-        document: the object with all defaults; a Pod after `mutated`.
+        document: must have all defaults; a Pod must be a result of `mutated`.
     """
     match api_group(document), kind(document):
         case "", "Pod":

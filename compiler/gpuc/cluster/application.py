@@ -40,7 +40,7 @@ class Destination(NamedTuple):
 
     @property
     def own(self) -> "Destination":
-        """The namespace of this destination in Argo CD's own cluster, with both the URL and the name of the cluster."""
+        """The destination with the same namespace in Argo CD's own cluster. It has both the URL and the name."""
         return Destination(OWN_SERVER, OWN_NAME, self.namespace)
 
 

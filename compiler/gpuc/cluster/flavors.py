@@ -54,7 +54,7 @@ class FlavorCapacity:
 
     @cached_property
     def by_flavor(self) -> dict[str, list[Pool]]:
-        """The node pools by ResourceFlavor. The list is empty if nodes of no node pool may also match the flavor."""
+        """The node pools of each ResourceFlavor. If nodes of no pool may match the flavor too, the list is empty."""
         return {
             name: self._pools.matching(wanted) if self._distinguishes(wanted) else []
             for name, wanted in self._labels.items()

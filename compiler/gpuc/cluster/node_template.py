@@ -137,7 +137,7 @@ class NodeTemplate:
         return (manifest, path) if manifest is not None and dig(manifest.body, *path) is not None else None
 
     def unknown_location(self, term: Iterable[Requirement]) -> str:
-        """Returns the requirement of a pod about a zone or region that the objects do not show; empty without one.
+        """Returns a pod's requirement about the zone or region if the objects do not show where the nodes are; or "".
 
         The subnets of the node class decide in which zones a pool can start nodes.
         """

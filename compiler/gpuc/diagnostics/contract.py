@@ -135,7 +135,10 @@ class Checks(Generic[Subject, RawFinding]):
         return register
 
     def discover(self) -> list[Check[Subject, RawFinding]]:
-        """Imports the modules of all topics and returns their checks, sorted by the id of the first rule."""
+        """Imports all modules that can contain checks, and returns the checks, sorted by the id of the first rule.
+
+        The modules are in the subfolders of this package, and in the folders of components and substrates.
+        """
         if not self._is_complete:
             for folder in (*_folders(self._package), *part_folders(self._package.rpartition(".")[2])):
                 list(modules(folder))

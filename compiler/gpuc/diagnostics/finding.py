@@ -32,7 +32,7 @@ class Mark(Struct, frozen=True):
 
 
 class Related(Struct, frozen=True):
-    """A second position for a finding that helps to explain it, for example where a name was first defined."""
+    """A second position, which helps to explain a finding, for example where a name was first defined."""
 
     message: str
     """What is at this place, for example "first defined here"."""

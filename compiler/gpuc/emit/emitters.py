@@ -19,7 +19,7 @@ from gpuc.model import Cluster
 
 
 def artifacts_by_emitter(cluster: Cluster) -> Iterator[list[Artifact]]:
-    """Yields the artifacts of one emitter after the other: objects, Helm values and texts.
+    """Yields a list for each emitter, with the artifacts of the emitter: objects, Helm values and texts.
 
     The emitters of the components come first, then the substrate, tenants, monitoring, dashboards, the runbook,
     workloads, charts of the spec, and Argo CD. All artifacts of one file come from the same emitter. The objects have

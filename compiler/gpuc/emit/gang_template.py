@@ -32,7 +32,7 @@ _REQUEST = "/dev/shm/checkpoint-requested"
 
 
 def job_set(template: Template, run: Run | None, environment: Mapping[str, str], labels: Mapping[str, str]) -> Body:
-    """Returns the spec of a JobSet with one Job, whose pods are the nodes of a run.
+    """Returns the spec of a JobSet with one Job. Each pod of the Job is one node of a training run.
 
     Args:
         run: the training runtime, with checkpoints and restarts; None for a template of a pool.
@@ -135,9 +135,9 @@ def _asks_for_checkpoint(seconds: int) -> list[str]:
 
 
 def wait_for_nodes(template: Template) -> dict[str, str]:
-    """Returns the environment variable of torchrun's timeout: ranks wait for each other as long as Kueue for the pods.
+    """Returns the environment variable that sets how long the ranks of torchrun wait for each other.
 
-    Without the variable, the ranks wait 15 minutes, the default of torchrun.
+    The time is the time that Kueue waits for the pods. Without the variable, torchrun waits 15 minutes.
 
     Source: pytorch/pytorch v2.15.0 torch/distributed/argparse_util.py (env), launcher/api.py
     """

@@ -161,7 +161,7 @@ def _torchrun(template: Template) -> list[str]:
 
 
 def container_security(template: Template) -> Body:
-    """Returns the security context of a container: with no capabilities, or for root with those that EFA needs."""
+    """Returns a container's security context: drops all capabilities; for root, adds IPC_LOCK if EFA needs it."""
     if template.runs_as_root:
         return {"capabilities": {"add": ["IPC_LOCK"]}} if template.locks_memory else {}
     return {"capabilities": {"drop": ["ALL"]}}

@@ -25,8 +25,8 @@ def with_metadata(cluster: Cluster, artifacts: Iterable[Artifact]) -> list[Artif
     """Returns the artifacts with the labels and annotations that the spec sets for the cluster, pools and tenants.
 
     The namespaces of a tenant, and the objects in them, get the labels and annotations of the tenant. Other objects get
-    those of the pool or tenant from which gpuc emits the object. A value of the pool or tenant replaces the value of
-    the cluster. No value replaces a label or annotation of gpuc.
+    the labels and annotations of the pool or tenant from which gpuc emits the object. A value of the pool or tenant
+    replaces the value of the cluster. No value replaces a label or annotation of gpuc.
     """
     sections = cluster.metadata_sections
     owners = {namespace.name: tenant.path for tenant, namespace in cluster.namespaces}

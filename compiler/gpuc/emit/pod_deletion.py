@@ -52,7 +52,7 @@ _OPTION = "has(request.options) && request.options != null && has(request.option
 
 
 def pod_deletion(cluster: Cluster, origins: dict[str, Path], sync_wave: int) -> Iterator[Manifest]:
-    """Yields the two policies about deletions and their bindings; nothing for a cluster without tenants.
+    """Yields two policies, about deletions of pods and of workloads, each with its binding; nothing without tenants.
 
     Args:
         origins: the paths in the spec that configure the policies gpu-quota and owned-workloads, by their names.

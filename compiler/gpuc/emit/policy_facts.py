@@ -30,7 +30,7 @@ MIN_GRACE_LIMIT_SECONDS = 600
 
 
 def controllers(cluster: Cluster) -> list[str]:
-    """Returns the names of the users as which controllers create the pods and jobs of workloads in Kueue."""
+    """Returns the user names that controllers have when they create the pods and jobs of workloads in Kueue."""
     installed = installed_controllers()
     own = {name: controller.account for name, controller in installed.items()} | cluster.controller_accounts
     created = {name: controller.creates for name, controller in installed.items()}

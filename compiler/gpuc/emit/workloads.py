@@ -22,7 +22,7 @@ with 100, the pod would no longer fit after a user adds a DaemonSet."""
 def workloads(cluster: Cluster) -> Iterator[Artifact]:
     """Yields the workload templates of each pool for which a namespace has quota. Argo CD does not sync workloads/.
 
-    The template is a Deployment for inference pools and for pools that ResourceQuotas count, and a Job for other pools.
+    The template is a Job. For inference pools, and for pools that ResourceQuotas count, the template is a Deployment.
     In a cluster without tenants, the templates are for the namespace default. Pools with EFA also get a template for
     each kind of gangs whose controller the cluster has.
     """
@@ -141,10 +141,10 @@ def _portions(pool: Pool) -> dict[str, Amounts]:
 
 
 def node_requests(cluster: Cluster, available: Amounts, *, full_cores: bool) -> Amounts:
-    """Returns the requests of a pod that uses all resources in `available`: of a complete node, slice or share.
+    """Returns the requests of a pod that is alone on a node, slice or share with the resources in `available`.
 
-    These are 95% of cpu and memory, half of the disk, and the huge pages that EFA needs. cpu and memory are rounded
-    down to complete cores and GiB; cpu of a slice or share is rounded down to 100m, as its quota.
+    The requests are 95% of cpu and memory, half of the disk, and the huge pages that EFA needs. cpu and memory are
+    rounded down to complete cores and GiB. Without `full_cores`, for a slice or share, cpu is rounded down to 100m.
     """
     requests = available | scale({name: available[name] for name in (CPU, MEMORY)}, REQUEST_PERCENT, 100)
     unit = 1000 if full_cores else 100

@@ -51,7 +51,7 @@ class Allowance(Struct, frozen=True, eq=False):
 
     @property
     def is_possible(self) -> bool:
-        """Whether labels exist that match `pods` and no selector in `excluded`, and labels that match `peer_pods`."""
+        """Whether pods can exist at both ends of the connection: for each end, some labels satisfy all selectors."""
         return satisfiable(self.pods, self.excluded) and satisfiable(self.peer_pods, ())
 
     @property
@@ -151,7 +151,7 @@ class Reachability(Struct, frozen=True, dict=True):
 
     @cached_property
     def allowances(self) -> Mapping[tuple[str, str], Mapping[str, Sequence[Allowance]]]:
-        """Why a namespace permits connections with another: by direction, this namespace, and the other namespace."""
+        """Why a namespace permits connections. Keys: (direction, namespace), then the namespace at the other end."""
         by_namespace = by_first(
             ((direction, policy.namespace), policy) for policy in self.policies for direction in policy.rules
         )
@@ -219,7 +219,7 @@ class Verdict(Struct, frozen=True):
 
     @property
     def ports(self) -> Ports:
-        """The ports of the connections that the spec does not declare; if it declares all connections, all ports."""
+        """The ports of the undeclared connections; if all connections are declared, the ports of all connections."""
         counted = [
             connection for connection in self.connections if self.state is State.DECLARED or not connection.is_declared
         ]

@@ -50,7 +50,7 @@ class Proof(Struct, frozen=True):
 
     @property
     def holds(self) -> bool:
-        """Whether no pair of tenants can connect undeclared, and no assumption is known to be false or is unproven."""
+        """Whether all possible connections between tenants are declared, and no assumption is broken or unproven."""
         return not (self.states[State.OPEN] or self.bases[Basis.BROKEN] or self.bases[Basis.UNPROVEN])
 
     @property

@@ -45,7 +45,7 @@ def labelled_tenancy(objects: ObjectSet, key: str = TENANT_LABEL) -> Tenancy:
 
 
 def separate_tenancy(objects: ObjectSet) -> Tenancy:
-    """Treats every namespace as a tenant of its own, without the namespaces of the platform."""
+    """Treats every namespace as a tenant of its own. The namespaces of the platform belong to no tenant."""
     labelled = objects.namespaces
     with_policies = {policy.namespace for policy in objects.once(enforced_policies) if policy.namespace}
     unlabelled = tuple(sorted(with_policies - set(labelled)))

@@ -41,7 +41,7 @@ class Ignores(Struct):
     findings: list[Finding] = field(default_factory=list)
 
     def add(self, entry: Ignored, reason: str) -> None:
-        """Adds an entry that accepts findings; or a finding about the entry, if it lacks a known rule or a reason."""
+        """Adds an entry that accepts findings. Without a known rule or a reason, adds a finding about the entry."""
         if not find_rule(entry.id):
             what = f"no rule has the id {entry.id}; `gpuc explain` lists all rules"
             self.refuse(what if entry.id else "the id of the rule is missing", entry.mark)

@@ -61,7 +61,7 @@ _HINT = "--complete says that the input is the whole cluster"
 
 
 class Knowledge(Struct, dict=True):
-    """The objects below one path of the user, to decide whether they prove a finding about the cluster."""
+    """The objects below one path of the user. Decides whether these objects prove a finding about the cluster."""
 
     objects: ObjectSet
     files: LoadedFiles
@@ -74,7 +74,7 @@ class Knowledge(Struct, dict=True):
     """Whether gpuc compiled a folder, by path."""
 
     def not_judged(self, finding: ObjectFinding) -> str:
-        """Returns a text for the report if the input does not prove a finding: what is not judged, and why; or ""."""
+        """Returns what gpuc cannot judge about a finding, and why. Returns "" if the input proves the finding."""
         needs = finding.rule.needs if finding.needs is None else finding.needs
         reasons = (self._unmet(need, finding) for need in needs.split(", ") if need)
         found = next(filter(None, reasons), "") or self._named_twice(finding) or self._named_elsewhere(finding)

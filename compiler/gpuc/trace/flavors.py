@@ -84,7 +84,10 @@ def admit(
 def refusal_location(
     cluster: ClusterIndex, queue: Member, pods: PodSet, attempt: Attempt
 ) -> tuple[Manifest | None, Path]:
-    """Returns the object and the path because of which Kueue refuses a flavor, or the path of an accepted flavor."""
+    """Returns the object and the path of the value because of which Kueue refuses a flavor.
+
+    For an accepted flavor, these are the ClusterQueue and the path of the flavor.
+    """
     in_queue = queue.flavors.get(attempt.flavor)
     path = in_queue.path if in_queue else GROUPS
     flavor = cluster.flavors.get(attempt.flavor)

@@ -88,7 +88,7 @@ def has_elastic_jobs(cluster: ClusterIndex) -> bool:
 
 
 def why_gated(cluster: ClusterIndex, workload: Workload) -> tuple[str, str]:
-    """Returns the reason why Kueue's scheduling gate holds the pods of a workload forever, and a fix; otherwise empty.
+    """Returns why Kueue's scheduling gate holds the pods of a workload forever, and a fix; two empty texts if not.
 
     Kueue's integration of pods gates all pods with a queue name. With manageJobsWithoutQueueName, Kueue also gates the
     pods without a queue name, and never removes the gates.
@@ -208,7 +208,7 @@ def _configuration(cluster: ClusterIndex) -> Any:
 def counting_quota(
     cluster: ClusterIndex, workload: Workload, demands: Sequence[PodDemand]
 ) -> tuple[str, Manifest | None]:
-    """Returns the ResourceQuota that limits a workload without Kueue: a text, and the object.
+    """Returns the ResourceQuota that limits a workload that Kueue does not manage: a text for messages, and the object.
 
     The ResourceQuota counts the GPUs of the pods. For pods without GPUs, it counts pods with the PriorityClass of their
     node pool. The text is empty if no ResourceQuota counts the pods. It is also empty if Kueue counts a node pool of

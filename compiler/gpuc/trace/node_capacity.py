@@ -53,7 +53,7 @@ _PLUGINS = {
 def capacity_step(
     cluster: ClusterIndex, found: list[MatchingPool], demand: PodDemand, pods: PodSet, spreading: Spread
 ) -> Step | None:
-    """Returns a failed or unknown check for pods that do not certainly get nodes; None if all pods get nodes."""
+    """Returns a failed or unknown check for pods that do not certainly get nodes; None if all certainly do."""
     if sum(max_pods(match, demand) for match in found) < demand.count:
         return _shortage(cluster, found, demand, pods)
     pool = found[0].pool.manifest
@@ -125,7 +125,7 @@ def _unsure_types_message(found: list[MatchingPool], demand: PodDemand) -> str:
 
 
 def other_nodes_message(cluster: ClusterIndex, demand: PodDemand, flavors: Sequence[str] = ()) -> str:
-    """Returns why the pods may run on nodes of no NodePool of the input; an empty string if they cannot.
+    """Returns why the pods may run on nodes that no NodePool of the input starts; an empty string if they cannot.
 
     In a complete object set, all nodes except the system nodes come from NodePools.
 

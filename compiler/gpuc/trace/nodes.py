@@ -181,7 +181,7 @@ def pods_per_node(match: MatchingPool, pods: PodDemand) -> dict[str, int]:
 
 
 def types_with_room(match: MatchingPool, pods: PodDemand) -> list[str]:
-    """Returns the instance types on which a pod perhaps fits: their resources or their start are not certain."""
+    """Returns the instance types that the pool perhaps can start, and on which a pod perhaps fits."""
     return [name for name in match.unsure_types if _may_fit(match.pool, name, pods.pod)]
 
 

@@ -21,7 +21,7 @@ _RESERVED = "reserved nodes"
 
 
 class Load(Struct, frozen=True):
-    """The input of the check: equal pods of a workload, and the node pools that accept these pods."""
+    """Equal pods of a workload, and the node pools that accept these pods; the input of `packing_steps`."""
 
     demand: PodDemand
     found: Sequence[MatchingPool]
@@ -39,7 +39,7 @@ class _Nodes(Struct):
 
 
 def packing_steps(loads: Sequence[Load], copies: int) -> Steps:
-    """Yields a check if the pods of a workload perhaps do not fit into the limits of their node pools together.
+    """Yields a failed or unknown check if all pods together exceed, or may exceed, the limits of their node pools.
 
     Args:
         loads: the pods of one replica of the workload.

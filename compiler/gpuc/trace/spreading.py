@@ -69,11 +69,11 @@ class _Rule(NamedTuple):
     """Whether the rule selects the pods themselves; None if that is unknown."""
 
     def unknown(self, reason: str) -> Spread:
-        """Returns a result without a decision, because the trace does not evaluate this rule for the given reason."""
+        """Returns a Spread which says that the trace does not evaluate this rule, for the given reason."""
         return Spread(unknown=f"the trace does not evaluate {self.name} of the pods: {reason}")
 
     def refuses(self, count: int, most: int, why: str, fix: str = "") -> Spread:
-        """Returns a result with a refusal if `count` pods are more than the allowed `most`; otherwise without one."""
+        """Returns a Spread with a refusal if `count` pods are more than `most`; otherwise a Spread without limits."""
         if count <= most:
             return Spread()
         message = f"{self.name} over {self.key} allows at most {most} of {count} pods: {why}"

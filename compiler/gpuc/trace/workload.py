@@ -87,7 +87,7 @@ class Workload(NamedTuple):
 
     @property
     def source(self) -> tuple[WorkloadKind, Body]:
-        """The object whose controller creates the pods, and before it in the tuple, the facts about its kind."""
+        """What gpuc knows about the kind of the object whose controller creates the pods; then the object itself."""
         made = self.made
         return (workload_kind(group(made), made.kind), made.document()) if made else (self.record, self.document)
 

@@ -51,7 +51,7 @@ class ChangedObject(Protocol):
 
 
 def refused_changes(kind: str, changed: ChangedObject) -> Refusals:
-    """Yields the changed fields of an object that the API server or a webhook refuses, with the reason.
+    """Yields each field whose change the API server or a webhook refuses, with the reason.
 
     Args:
         kind: API group and kind: "/Secret" or "batch/Job".

@@ -53,7 +53,7 @@ def table_of(document: Any, kubernetes: str = KUBERNETES) -> Table | None:
 
 
 def structure(document: Body, complete: Body, *, strict: bool, kubernetes: str = KUBERNETES) -> Problems:
-    """Checks the fields of an object and their types against the schema of its kind, which gpuc must have.
+    """Checks the fields of an object and their types. gpuc must have a schema of the object's kind.
 
     Args:
         complete: the document without nulls.

@@ -111,7 +111,7 @@ def json_text(data: Mapping[str, Any], version: int, *, indent: int = 2, ascii_o
 
 
 def picked(value: object, names: str) -> dict[str, Any]:
-    """Returns some attributes of an object by their names, for a JSON document. Spaces separate the names."""
+    """Returns some attributes of an object by name, for a JSON document. `names` is a text such as "file line"."""
     return {name: getattr(value, name) for name in names.split()}
 
 

@@ -48,7 +48,7 @@ def dashboards(cluster: Cluster) -> Iterator[Artifact]:
 
 @once_for_each_cluster
 def texts(cluster: Cluster) -> dict[str, str]:
-    """Returns the JSON of each dashboard of a cluster, by name. The cluster has the section `observability`."""
+    """Returns the JSON of each dashboard of a cluster, by name. The cluster must have `observability`."""
     assert cluster.spec.observability is not None
     # The last sections of the spec first: GPUs and queues before nodes.
     files = [component.folder / "panels.toml" for component in reversed(by_section(needed_components(cluster)))]

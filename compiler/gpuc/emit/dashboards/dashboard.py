@@ -32,7 +32,7 @@ def dashboard_texts(panels_of: tuple[Path, ...], label: str, *, has_argocd: bool
     """Returns the JSON of each dashboard that has panels, by name. Each panel is one line of the JSON.
 
     Args:
-        panels_of: the tables of the components whose panels the dashboards have.
+        panels_of: the files panels.toml of the components whose panels the dashboards show.
         label: the label with the name of the cluster, which becomes a variable; empty if there is only one cluster.
         has_argocd: whether Argo CD runs in the cluster.
     """

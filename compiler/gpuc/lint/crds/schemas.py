@@ -29,7 +29,10 @@ Source = Path | Mapping[tuple[str, str], Contents | None]
 
 
 def defined(manifests: Sequence[Manifest]) -> Source:
-    """Returns the tables (schema and CEL rules) of kinds that the input defines and of which the input has objects."""
+    """Returns the tables (schema and CEL rules) of all kinds that a CustomResourceDefinition in the input defines.
+
+    Kinds of which the input has no objects are left out.
+    """
     kinds = {(group(row), row.kind) for row in manifests}
     texts: dict[str, set[str]] = {}
     for row in manifests:

@@ -184,7 +184,7 @@ def _require_replicas(result: Schema, replicas: list[str]) -> None:
 
 
 def rule_tree(schema: Schema) -> Schema:
-    """Returns the tree of a schema's rules, without fields that have none. Kubernetes allows no rules in allOf."""
+    """Returns the CEL rules of a schema as a tree of its fields. Fields without rules are left out."""
     own = [_rule(rule) for rule in schema.get(_RULES, [])]
     return _tree(schema, {"rules": own} if own else {}, rule_tree)
 

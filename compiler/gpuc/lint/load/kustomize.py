@@ -80,7 +80,7 @@ def _resources(folder: str, data: dict[str, Any]) -> list[str]:
 
 
 def unused_patches(files: Iterable[str], kustomizations: list[MapDocument]) -> set[str]:
-    """Returns the absolute paths of files below a Kustomization's folder with "patch" in the name or folder.
+    """Returns the absolute paths of patches in the folders of Kustomizations, judged by their names (see `is_patch`).
 
     A file that a Kustomization lists as a resource is no patch.
     """

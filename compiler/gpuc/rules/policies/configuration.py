@@ -19,7 +19,7 @@ def unknown_names(cluster: Cluster) -> Iterator[tuple[str, str]]:
 
 
 def not_at_deny(cluster: Cluster, policies: Iterable[str]) -> dict[str, list[str]]:
-    """Returns which of some policies have another stage than deny, by the key under `policies` that sets the stage.
+    """Returns the policies whose stage is not deny, by the key under `policies` that sets the stage.
 
     The key is the name of the policy, or "default". The result does not contain a policy whose name the spec probably
     misspells, because POL001 reports the misspelled name.

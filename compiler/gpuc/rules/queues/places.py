@@ -45,7 +45,7 @@ def counted_resources(pool: Pool) -> tuple[str, ...]:
 def quotas(cluster: Cluster, pool: Pool) -> Iterator[CountedQuota]:
     """Returns every quota for a pool, in the order of the spec.
 
-    If Kueue counts the pool, the result has the quotas of queues; if ResourceQuotas count it, those of namespaces.
+    If Kueue counts the pool, these are quotas of queues. If ResourceQuotas count the pool, quotas of namespaces.
     Other rules report a quota of the wrong kind.
     """
     all_quotas = queue_quotas(cluster) if pool.counted == "kueue" else namespace_quotas(cluster)

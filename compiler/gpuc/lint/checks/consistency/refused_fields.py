@@ -33,7 +33,7 @@ _DEFINITION = ("apiextensions.k8s.io", "CustomResourceDefinition")
 
 @check(REFUSED_FIELD)
 def findings(objects: ObjectSet) -> Findings:
-    """Yields a finding for every field of a new object that violates the tables of the object's kind."""
+    """Yields a finding for every field because of which the API server or a webhook refuses a new object."""
     for manifest in objects.manifests:
         kind = f"{group(manifest)}/{manifest.kind}"
         if kind in tables():
@@ -63,7 +63,10 @@ def _has_other_rule(problem: Decision) -> bool:
 
 @check(BROKEN_RULE, kinds=(f"{KARPENTER}/*", f"{KARPENTER_AWS}/*", "/".join(_DEFINITION)))
 def of_definitions(objects: ObjectSet) -> Findings:
-    """Yields a finding for each CEL rule of the catalog that an object violates; none of kinds that objects define."""
+    """Yields a finding for each CEL rule that an object violates. The rules come from the CRDs in the catalog.
+
+    The function skips a kind if the input has a CustomResourceDefinition of the kind.
+    """
     specs = [dig(row.body, "spec") for row in objects.of(*_DEFINITION)]
     defined = {(str(dig(spec, "group")), str(dig(spec, "names", "kind"))) for spec in specs}
     for manifest in objects.manifests:

@@ -146,7 +146,7 @@ class _Targets(Struct, frozen=True, dict=True):
 
 @cache
 def known_labels() -> dict[str, tuple[str, ChartLabels]]:
-    """Returns, by the name of a chart, the name of its component and the labels; only for charts with known labels."""
+    """Returns the charts whose labels gpuc knows: by the name of the chart, the component's name and the labels."""
     names = {row.chart: row.component for row in load().all_releases}
     found = {chart: (name, component_named(name)) for chart, name in names.items()}
     return {chart: (name, part.chart_labels) for chart, (name, part) in found.items() if part and part.chart_labels}

@@ -177,7 +177,10 @@ def _values(source: Source, delivery: Delivery, objects: ObjectSet) -> Findings:
 
 
 def missing_charts(index: Index, delivery: Delivery) -> Findings:
-    """Yields findings about charts that objects need but no Application installs, if Applications install any chart."""
+    """Yields findings about charts that objects need but no Application installs.
+
+    If no Application of the input installs a chart, the function yields nothing.
+    """
     if not delivery.charts:
         return
     definitions = dict(_charts_of_definitions())

@@ -41,7 +41,7 @@ _SLICES = {1: 1, 2: 2, 3: 4, 4: 4, 7: 8}
 
 
 class Configurations(NamedTuple):
-    """The named configurations of a program of the GPU Operator, one of which a node label selects for each node."""
+    """The named configurations of a program of the GPU Operator. A label of each node names its configuration."""
 
     part: str
     source: str
@@ -153,7 +153,7 @@ def _unknown(manifest: Manifest, path: Path, name: Any, known: Configurations) -
 
 @check(MORE_THAN_ONE)
 def shared_requests(objects: ObjectSet) -> Findings:
-    """Yields findings about containers that request more than one shared GPU, if all configurations forbid this."""
+    """Yields findings about containers that request more than one GPU share, which all configurations forbid."""
     index = objects.once(Index)
     requesting = [pods for pods in index.pods if any(name.startswith(_NVIDIA) for _, name in pods.resources())]
     refused = _refused(index) if requesting else set()

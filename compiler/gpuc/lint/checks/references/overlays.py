@@ -96,7 +96,7 @@ def _lacks(declared: Declared, resource: str) -> bool:
 
 
 class Sharing(NamedTuple):
-    """The resources that the device plugin advertises for the GPUs of a node with one configuration."""
+    """A configuration of the device plugin: which resources a node with this configuration advertises for its GPUs."""
 
     name: str
     strategy: str
@@ -109,7 +109,10 @@ class Sharing(NamedTuple):
     """The MIG layout of the MIG manager: groups of GPUs and their MIG devices; None if unknown."""
 
     def limit(self, resource: str, gpus: int) -> tuple[int, bool] | None:
-        """Returns the maximum of a resource on a node with `gpus` GPUs, and whether it is exact; None if unknown."""
+        """Returns the maximum amount of a resource on a node with `gpus` GPUs, and whether this number is exact.
+
+        Returns None if the maximum is unknown. An example of a resource is nvidia.com/mig-1g.10gb.
+        """
         base = resource.removesuffix(SHARED)
         times = self.replicas.get(base, 1)
         if (base in self.replicas and self.renames) is not (base != resource):

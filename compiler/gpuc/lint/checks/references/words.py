@@ -25,7 +25,7 @@ _PLACES = {
 
 @check(NOT_READ)
 def findings(objects: ObjectSet) -> Findings:
-    """Yields a finding for every known label or annotation on an object on which no program reads the key."""
+    """Yields a finding for every known label or annotation on a kind of object on which no program reads it."""
     for manifest in objects.manifests:
         if (group(manifest), manifest.kind) in _kinds():
             yield from _misplaced(manifest)

@@ -12,7 +12,10 @@ Smallest = Mapping[str, tuple[ResourceFlavor, dict[str, Amounts]]]
 
 
 def smallest_pods(cluster: ClusterIndex, queue: Member) -> Smallest:
-    """Returns the smallest pods that a ClusterQueue can admit, by the name of a flavor that the input defines."""
+    """Returns the smallest pods that a ClusterQueue can admit to each of its flavors, by the name of the flavor.
+
+    The result contains only flavors whose ResourceFlavor is in the input.
+    """
     known = [flavor for name, flavor in queue.flavors.items() if name in cluster.flavors]
     return {flavor.name: (cluster.flavors[flavor.name], _smallest(queue, flavor)) for flavor in known}
 
