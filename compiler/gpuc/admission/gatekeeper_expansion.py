@@ -23,7 +23,7 @@ class Expanded(NamedTuple):
 
     @property
     def action(self) -> str:
-        """The enforcement action of the ExpansionTemplate, which overrides the action of constraints; empty if unset."""
+        """The enforcement action of the ExpansionTemplate, which replaces the action of constraints; empty if unset."""
         return str(dig(self.template.body, "spec", "enforcementAction") or "")
 
     @property

@@ -94,7 +94,7 @@ class NodeTemplate:
         """Returns the first of a pod's requirements that no node of the pool can meet; None if nodes can meet them.
 
         Args:
-            exists: whether the nodes exist before the pods; None: only the nodes of a static pool do.
+            exists: whether the nodes exist before the pods. None means that this is true only for a static pool.
         """
         wanted, is_there = tuple(term), self.is_static if exists is None else exists
         if len(wanted) > 1 and len(together := offer(wanted)) < len(wanted):  # a node has one value of a label

@@ -84,10 +84,10 @@ class Pool(NodeTemplate):
         return is_selected or purchase.listed == _RESERVED
 
     def unknown_reservation(self, term: Selector) -> str:
-        """Returns why gpuc does not know the number of reserved nodes for pods; an empty text if gpuc knows the number.
+        """Returns why gpuc does not know how many reserved nodes the pool has; an empty text if gpuc knows the number.
 
-        The limits of a pool with only reserved capacity are the number of its reserved nodes, unless the objects show a
-        smaller number.
+        For a pool with only reserved capacity, gpuc takes the number from the limits of the pool if the objects do not
+        show a smaller number.
 
         Args:
             term: the requirements of pods that need reserved nodes.

@@ -57,7 +57,7 @@ HELM_VALUES = "Helm values of "
 
 
 class Check(Struct, Generic[Subject, RawFinding], frozen=True):
-    """A function that looks for mistakes in a subject, such as a cluster, with the rules that it can report."""
+    """A function that looks for mistakes in a subject, such as a cluster, and the rules of these mistakes."""
 
     rules: tuple[Rule, ...]
     find: Callable[[Subject], Iterator[RawFinding]]

@@ -61,10 +61,7 @@ def granted_annotations(namespace: Namespace) -> list[dict[str, Any]]:
 
 
 def known_annotations(cluster: Cluster) -> list[dict[str, Any]]:
-    """Returns the annotations that every tenant may use. Policies restrict the values of some of them.
-
-    The result has one map for each domain, such as the domain of a controller.
-    """
+    """Returns the annotations that every tenant may use: a map for each domain. Some may have only certain values."""
     found, known = [], annotations(cluster.spec.cloud.substrate.folder)
     for domain, entries in grouped(known, lambda entry: entry.prefix).items():
         usable = [entry.key.removeprefix(domain) for entry in entries if entry.use != GRANTED]

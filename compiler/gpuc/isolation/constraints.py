@@ -29,7 +29,7 @@ PEERS: Restriction = (GROUP, "NetworkPolicy", ("ingress", "egress", "namespaceSe
 
 
 class Constraints:
-    """The Gatekeeper constraints in a set of objects, with a search for those that apply to a whole namespace."""
+    """The Gatekeeper constraints in a set of objects. `find` returns a constraint of a whole namespace."""
 
     def __init__(self, objects: ObjectSet) -> None:
         templates = objects.of("templates.gatekeeper.sh", "ConstraintTemplate")
@@ -48,9 +48,10 @@ class Constraints:
     def find(
         self, restriction: Restriction, namespace: str, labels: Mapping[str, str], actions: Sequence[str] = ("deny",)
     ) -> Manifest | None:
-        """Returns a constraint that applies to all objects of a kind in a namespace; None if there is none.
+        """Returns a constraint with a restriction that applies to all objects of a kind in a namespace, or None.
 
         Args:
+            restriction: the API group, the kind, and words that the code of the constraint must contain.
             labels: the labels of the namespace.
             actions: the enforcement actions that the constraint may have.
         """

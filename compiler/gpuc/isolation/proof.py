@@ -207,7 +207,7 @@ class State(Enum):
 
 
 class Verdict(Struct, frozen=True):
-    """The result of the proof for two tenants: whether pods of the first one can connect to pods of the second one."""
+    """The result of the proof for two tenants: whether pods of the client can connect to pods of the server."""
 
     client: str
     """The tenant whose pods open connections."""

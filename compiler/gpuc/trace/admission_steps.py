@@ -87,7 +87,7 @@ def _claim_steps(cluster: ClusterIndex, claim: Creation, pods: str) -> Steps:
 
 
 def limit_steps(cluster: ClusterIndex, workload: Workload) -> Steps:
-    """Yields what the LimitRanges decide about each pod, and the ResourceQuotas about all objects and pods together.
+    """Yields the decisions of LimitRanges about each pod, and of ResourceQuotas about all objects and pods together.
 
     gpuc assumes that the namespace is empty.
     """

@@ -85,7 +85,7 @@ def _values(pool: Pool, key: str, demand: PodDemand) -> list[str]:
 
 
 def fits_evenly(known: Domains, demand: PodDemand) -> bool:
-    """Returns whether the limits of the node pools certainly allow the same number of pods in each domain."""
+    """Returns whether the node pools' limits certainly allow all pods of the demand, spread evenly over the domains."""
     number = len(known.usable)
     matches = {match.pool: match for row in known.usable.values() for match in row}
     parts = [demand.count // number + (index < demand.count % number) for index in range(number)]

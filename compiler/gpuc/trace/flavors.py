@@ -65,7 +65,7 @@ def choose(
 def admit(
     cluster: ClusterIndex, queue: Member, pod_sets: Iterable[PodSet], usage: dict[tuple[Node, Key], int]
 ) -> tuple[dict[str, Choice], dict[Key, int]]:
-    """Returns the flavors of a workload by pod set, and the quota that it uses; no quota if Kueue refuses a pod set.
+    """Returns the chosen flavors by pod set, and the quota that the workload uses; no quota if a pod set is refused.
 
     The function assumes that the workload preempts no other workload.
 
@@ -84,10 +84,7 @@ def admit(
 def refusal_location(
     cluster: ClusterIndex, queue: Member, pods: PodSet, attempt: Attempt
 ) -> tuple[Manifest | None, Path]:
-    """Returns the object and the path of the value because of which Kueue refuses a flavor.
-
-    For an accepted flavor, these are the ClusterQueue and the path of the flavor.
-    """
+    """Returns the object and the path of the value that makes Kueue refuse a flavor, or else the path of the flavor."""
     in_queue = queue.flavors.get(attempt.flavor)
     path = in_queue.path if in_queue else GROUPS
     flavor = cluster.flavors.get(attempt.flavor)

@@ -50,7 +50,9 @@ def reason_step(stage: Stage, reason: UnschedulableReason, pods: PodSet) -> Step
 
 
 def selection_step(pods: PodSet, found: Sequence[MatchingPool], *, is_complete: bool) -> Step | None:
-    """Returns a failed or unknown check for a node selection that the scheduler or Karpenter does not accept, or None.
+    """Returns a failed or unknown check if the scheduler or Karpenter does not accept the pods' node selection.
+
+    Otherwise returns None.
 
     The API server accepts a comparison with a value that is not an integer. The scheduler then ignores the term, and
     Karpenter starts no node for the pods, also if another term is valid. If the preferred node affinity has such a

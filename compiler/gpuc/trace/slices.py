@@ -15,7 +15,7 @@ from gpuc.trace.workload import PodSet
 
 
 class Slices(NamedTuple):
-    """The slices of a pod set. Without annotations about slices, every pod is a slice."""
+    """The slices of a pod set: groups of pods that Kueue places in one domain. By default, a slice is one pod."""
 
     level: str
     """The node label of the topology level of which a slice needs one domain; empty for single pods."""

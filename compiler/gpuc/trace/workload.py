@@ -141,7 +141,7 @@ def created_pods(objects: ObjectSet, workload: Workload) -> list[PodSet]:
 
 
 def queued_pods(objects: ObjectSet, workload: Workload) -> list[PodSet]:
-    """Returns the pod sets with the pod specs whose requests Kueue counts: of the Pod, or else of the pod templates."""
+    """Returns the pod sets as Kueue counts them. The pod specs come from the Pod, or else from the pod templates."""
     if workload.record.is_pod:
         return created_pods(objects, workload)
     spec = partial(queued_pod, objects, workload.namespace)

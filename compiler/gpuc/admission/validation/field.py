@@ -57,7 +57,7 @@ class Field:
         return self.owner.get(*steps) if self.owner is not None else None
 
     def within(self, table: str) -> "Field":
-        """Returns the innermost structure around this field that a table checks, for table "pod" a pod."""
+        """Returns the innermost structure around this field that a table checks. The table "pod" checks pods."""
         field: Field | None = self
         while field is not None and field.table != table:
             field = field.owner

@@ -36,7 +36,7 @@ def metric_names(expression: str) -> Iterator[str]:
 
 
 def of_cluster(expression: str, label: str, cluster: str) -> str:
-    """Returns an expression, changed so that it reads only the series of one cluster, which is the value of `label`.
+    """Returns a changed expression: it reads only the series of one cluster, whose name is the value of `label`.
 
     The function adds a matcher to each selector, and the label to each `by`. The operators `on`, `ignoring` and
     `without` do not change, because all series have the same value of the label. A side of an operator without the

@@ -43,13 +43,7 @@ ObjectCheck = Check[ObjectSet, ObjectFinding]
 def check(
     *rules: Rule, needs: Needs = Needs.OBJECTS, kinds: tuple[str, ...] = EVERY_KIND
 ) -> Callable[[Callable[[ObjectSet], Findings]], ObjectCheck]:
-    """Returns a decorator that registers a function as a check of `gpuc lint`.
-
-    Args:
-        rules: the rules whose findings the function yields.
-        needs: whether the function needs all objects of a cluster.
-        kinds: the kinds that the function reads.
-    """
+    """Returns a decorator that makes a function a check of `rules`. The function must read only objects of `kinds`."""
     return CHECKS.finds(*rules, needs=needs, when=When.LINT, kinds=kinds)
 
 

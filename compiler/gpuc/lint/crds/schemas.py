@@ -29,10 +29,7 @@ Source = Path | Mapping[tuple[str, str], Contents | None]
 
 
 def defined(manifests: Sequence[Manifest]) -> Source:
-    """Returns the tables (schema and CEL rules) of all kinds that a CustomResourceDefinition in the input defines.
-
-    Kinds of which the input has no objects are left out.
-    """
+    """Returns the tables (schema and CEL rules) of the kinds for which the input has both a CRD and an object."""
     kinds = {(group(row), row.kind) for row in manifests}
     texts: dict[str, set[str]] = {}
     for row in manifests:

@@ -36,7 +36,7 @@ def is_patch(file: str) -> bool:
 
 
 def reached(kustomizations: list[MapDocument], keys: Sequence[str]) -> set[str]:
-    """Returns the absolute paths of all files and folders that Kustomizations with one of the given keys build."""
+    """Returns the absolute paths of all inputs of Kustomizations that have at least one of the fields `keys`."""
     inputs: dict[str, list[str]] = {}
     todo: list[str] = []
     for file, _, data in kustomizations:

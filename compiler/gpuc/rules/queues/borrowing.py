@@ -107,7 +107,7 @@ def unreachable_borrowing(cluster: Cluster) -> Findings:
 
 
 def borrowed_beyond_lent(member: Member, keys: Iterable[Key]) -> Iterator[Found]:
-    """Yields a finding for each borrowing limit, of the given keys, above the quota that other queues lend."""
+    """Yields a finding for each borrowing limit that exceeds the quota that other queues lend. Checks only `keys`."""
     reported = set()
     for key in keys:
         limit, (path, manifest) = member.quotas[key].borrow, place(member, key, "borrowingLimit")

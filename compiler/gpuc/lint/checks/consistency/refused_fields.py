@@ -63,10 +63,7 @@ def _has_other_rule(problem: Decision) -> bool:
 
 @check(BROKEN_RULE, kinds=(f"{KARPENTER}/*", f"{KARPENTER_AWS}/*", "/".join(_DEFINITION)))
 def of_definitions(objects: ObjectSet) -> Findings:
-    """Yields a finding for each CEL rule that an object violates. The rules come from the CRDs in the catalog.
-
-    The function skips a kind if the input has a CustomResourceDefinition of the kind.
-    """
+    """Yields a finding for each violated CEL rule of the CRDs in the catalog. Skips kinds whose CRD is in the input."""
     specs = [dig(row.body, "spec") for row in objects.of(*_DEFINITION)]
     defined = {(str(dig(spec, "group")), str(dig(spec, "names", "kind"))) for spec in specs}
     for manifest in objects.manifests:

@@ -133,7 +133,7 @@ class _Targets(Struct, frozen=True, dict=True):
     def matching(self, monitor: Monitor) -> list[str]:
         """Returns the sorted namespaces with Services or pods that have the labels of the monitor.
 
-        The function compares objects of the input, and objects of charts if the value of at least one label is known.
+        A namespace with a chart counts too, if a known label of the chart matches, and the other labels may match.
         """
         in_input = self._labels_in_input[monitor.kind].items()
         namespaces = {name for name, several in in_input if name and any(map(monitor.selects, several))}

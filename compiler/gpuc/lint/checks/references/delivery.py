@@ -177,10 +177,7 @@ def _values(source: Source, delivery: Delivery, objects: ObjectSet) -> Findings:
 
 
 def missing_charts(index: Index, delivery: Delivery) -> Findings:
-    """Yields findings about charts that objects need but no Application installs.
-
-    If no Application of the input installs a chart, the function yields nothing.
-    """
+    """Yields findings about charts that objects need but no Application installs, if the input installs any chart."""
     if not delivery.charts:
         return
     definitions = dict(_charts_of_definitions())

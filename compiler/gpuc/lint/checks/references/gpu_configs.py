@@ -104,7 +104,7 @@ def _without_policy(index: Index) -> Findings:
 
 
 def operators(index: Index) -> Iterator[tuple[Any, Manifest | None]]:
-    """Yields the settings of every GPU Operator, with its ClusterPolicy; None for settings in Helm values."""
+    """Yields the settings of every GPU Operator and its ClusterPolicy, which is None for settings in Helm values."""
     yield from ((dig(policy.body, "spec"), policy) for policy in index.tree.of("nvidia.com", "ClusterPolicy"))
     if (values := policy_values(index.tree)) is not None:
         yield values, None
@@ -232,7 +232,7 @@ def _excess(devices: Any) -> str:
 
 @check(NO_CONFIG, MIXED_LAYOUT, NO_ROOM)
 def settings(objects: ObjectSet) -> Findings:
-    """Yields findings about keys of ConfigMaps and MIG layouts that do not fit the settings of the GPU Operator."""
+    """Yields findings about ConfigMaps, and about MIG layouts, that do not fit the settings of the GPU Operator."""
     index = objects.once(Index)
     for spec, policy in operators(index):
         yield from _keys(index, spec, str(policy or "the values of the GPU operator"))

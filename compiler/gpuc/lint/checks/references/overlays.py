@@ -109,10 +109,7 @@ class Sharing(NamedTuple):
     """The MIG layout of the MIG manager: groups of GPUs and their MIG devices; None if unknown."""
 
     def limit(self, resource: str, gpus: int) -> tuple[int, bool] | None:
-        """Returns the maximum amount of a resource on a node with `gpus` GPUs, and whether this number is exact.
-
-        Returns None if the maximum is unknown. An example of a resource is nvidia.com/mig-1g.10gb.
-        """
+        """Returns the maximum of a resource on a node with `gpus` GPUs, and whether each node has it; None if unknown."""
         base = resource.removesuffix(SHARED)
         times = self.replicas.get(base, 1)
         if (base in self.replicas and self.renames) is not (base != resource):

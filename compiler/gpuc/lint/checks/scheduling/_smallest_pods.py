@@ -12,10 +12,7 @@ Smallest = Mapping[str, tuple[ResourceFlavor, dict[str, Amounts]]]
 
 
 def smallest_pods(cluster: ClusterIndex, queue: Member) -> Smallest:
-    """Returns the smallest pods that a ClusterQueue can admit to each of its flavors, by the name of the flavor.
-
-    The result contains only flavors whose ResourceFlavor is in the input.
-    """
+    """Returns the smallest pods that a ClusterQueue can admit, by the name of each of its flavors in the input."""
     known = [flavor for name, flavor in queue.flavors.items() if name in cluster.flavors]
     return {flavor.name: (cluster.flavors[flavor.name], _smallest(queue, flavor)) for flavor in known}
 

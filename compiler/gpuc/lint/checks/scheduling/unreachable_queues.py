@@ -69,7 +69,7 @@ _DEPENDS_ON_OTHER_FILES = (Stage.RESOURCES, Stage.QUOTA, Stage.TOPOLOGY, Stage.N
     kinds=(*QUEUES_AND_POOLS, *NAMESPACE_LIMITS, PODS, *POD_NEEDS, *KUEUE_CONFIGURATION),
 )  # fmt: skip
 def findings(objects: ObjectSet) -> Findings:
-    """Yields findings about flavors and namespaces that refuse the smallest pods, and workloads that never start.
+    """Yields findings about flavors and namespaces that refuse a queue's smallest pods, and workloads that never start.
 
     Other checks report missing references, labels that no node pool sets, and taints that are not tolerated.
     """
