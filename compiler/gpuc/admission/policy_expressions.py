@@ -29,7 +29,7 @@ _MESSAGE_MAX = 5 * 1024
 
 
 class Validation(NamedTuple):
-    """A CEL expression of a policy, which is true for allowed objects, with the message for other objects."""
+    """A CEL expression that is true for the objects that a policy allows, and the message for other objects."""
 
     expression: str
     message: str = ""

@@ -184,7 +184,7 @@ def request_variable(
 
     Args:
         kind: the API group, the version and the kind of the object.
-        resource: the plural name of the kind; empty for an object that Gatekeeper expands, whose request has none.
+        resource: the plural name of the kind; empty for an object that Gatekeeper expands.
 
     Source: k8s.io/apiserver v0.35.4 pkg/admission/plugin/cel/condition.go (CreateAdmissionRequest)
     """

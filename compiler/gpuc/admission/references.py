@@ -216,7 +216,7 @@ _WITHOUT = "without a volume, the pod stays Pending"
 def storage_decisions(objects: ObjectSet, name: str, spec: Any, field: Path) -> Iterator[Decision]:
     """Yields a decision "unknown" if the input does not show that a PersistentVolumeClaim gets a volume.
 
-    Clusters have StorageClasses that gpuc does not emit, for example those of add-ons. For a claim that names its
+    Clusters have StorageClasses that gpuc does not emit, for example of add-ons. For a claim that names its
     PersistentVolume, the function yields nothing.
 
     Args:

@@ -90,7 +90,7 @@ class Check(Struct, Generic[Subject, RawFinding], frozen=True):
 class Checks(Generic[Subject, RawFinding]):
     """All checks in a package. Each folder of the package contains the checks about one topic.
 
-    The checks for one component or one substrate are in its own folder, in a subfolder with the name of the package.
+    The folder of a component or substrate can have a subfolder with the name of the package, with its own checks.
     """
 
     def __init__(self, package: str) -> None:

@@ -161,7 +161,7 @@ def _torchrun(template: Template) -> list[str]:
 
 
 def container_security(template: Template) -> Body:
-    """Returns a container's security context: drops all capabilities; for root, adds IPC_LOCK if EFA needs it."""
+    """Returns a container's security context: no capabilities; for root, the defaults, and IPC_LOCK for EFA."""
     if template.runs_as_root:
         return {"capabilities": {"add": ["IPC_LOCK"]}} if template.locks_memory else {}
     return {"capabilities": {"drop": ["ALL"]}}

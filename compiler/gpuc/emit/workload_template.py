@@ -20,7 +20,7 @@ DEFAULT_USER = 1000
 
 
 class Place(Struct, frozen=True):
-    """The namespace for which gpuc writes a workload template, with its tenant."""
+    """A namespace for which gpuc writes a workload template, and the tenant of the namespace."""
 
     namespace: str = "default"
     team: str = "team"

@@ -63,7 +63,7 @@ class Assumption(NamedTuple):
 
 
 def assumptions(objects: ObjectSet, reachability: Reachability, engine: str = "") -> list[Assumption]:
-    """Returns the conditions that must be true so that the isolation proof of a cluster is correct, with the evidence.
+    """Returns the conditions that make the isolation proof of a cluster correct, each with the evidence for it.
 
     Args:
         engine: the network policy engine that the spec declares; an empty string without a spec.

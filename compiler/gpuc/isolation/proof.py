@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Allowance(Struct, frozen=True, eq=False):
-    """Why one end permits connections: a rule allows them, or no policy isolates the pods of the namespace."""
+    """The reason why one end permits connections: a rule, or no policy that isolates the pods of the namespace."""
 
     direction: str
     """INGRESS or EGRESS."""
@@ -51,7 +51,7 @@ class Allowance(Struct, frozen=True, eq=False):
 
     @property
     def is_possible(self) -> bool:
-        """Whether pods can exist at both ends of the connection: for each end, some labels satisfy all selectors."""
+        """Whether pods can exist at both ends of the connection: for each end, some labels meet all conditions."""
         return satisfiable(self.pods, self.excluded) and satisfiable(self.peer_pods, ())
 
     @property

@@ -15,7 +15,7 @@ _IN_OTHER_FILES = {"PLC": (3, 5), "REF": (1, 2, 3, 4, 8, 10)}
 
 
 def severity(finding: ObjectFinding) -> Severity:
-    """Returns the severity of a finding: a warning if other files may have the missing object."""
+    """Returns the severity of the finding's rule, or warning if other files may contain the missing object."""
     topic, number = finding.rule.id[:3], int(finding.rule.id[3:])
     may_be_elsewhere = number in _IN_OTHER_FILES.get(topic, ()) and not finding.fix
     if number in _JUDGEMENTS.get(topic, ()) or may_be_elsewhere:

@@ -58,7 +58,7 @@ class MatchingPool(NamedTuple):
 
 
 class UnschedulableReason(NamedTuple):
-    """Why no node accepts some pods, with the object that is the cause."""
+    """The reason why no node accepts some pods, and the object that causes it."""
 
     message: str
     manifest: Manifest | None

@@ -53,7 +53,7 @@ def table_of(document: Any, kubernetes: str = KUBERNETES) -> Table | None:
 
 
 def structure(document: Body, complete: Body, *, strict: bool, kubernetes: str = KUBERNETES) -> Problems:
-    """Checks the fields of an object and their types. gpuc must have a schema of the object's kind.
+    """Checks the fields of an object against the schema of its kind. The caller must know that gpuc has the schema.
 
     Args:
         complete: the document without nulls.

@@ -58,7 +58,7 @@ def validation_errors(document: Body, *, strict: bool = True, kubernetes: str = 
     Args:
         document: the complete object as a user or controller sends it, without the API server's defaults.
         strict: whether unknown fields are errors, as for objects of kubectl; for objects of controllers, they are not.
-        kubernetes: the minor version whose fields the object may have. The other checks are those of 1.35.
+        kubernetes: the minor version whose fields the object may have. All other checks are the same as in 1.35.
     """
     kind = f"{api_group(document)}/{document.get('kind')}"
     if kind not in tables() or table_of(document, kubernetes) is None:

@@ -31,7 +31,7 @@ Line: TypeAlias = Part | tuple[Part, ...]
 
 
 def parts_of(line: Line) -> tuple[Part, ...]:
-    """Returns the parts of a line as a tuple, also for a line that is only one part and therefore no tuple."""
+    """Returns the parts of a line as a tuple. A line with only one part may be the part itself."""
     return line if isinstance(line, tuple) else (line,)
 
 

@@ -26,7 +26,7 @@ def cel_value(body: Any, schema: Schema, formats: Schema) -> Any:
     """Returns a copy of an object's body as a value for CEL.
 
     Args:
-        schema: the strict schema of the body, with or without references.
+        schema: the strict schema of the body, which may contain `$ref`.
         formats: the formats in FORMATS, in a tree with the keys format, properties, items and additionalProperties.
 
     Raises:

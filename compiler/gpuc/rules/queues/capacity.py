@@ -23,7 +23,7 @@ _MOST_OWNERS = 10
 
 
 class Counted(Struct, frozen=True):
-    """The quota of one queue or namespace, as a part of a sum that is compared with the capacity of nodes."""
+    """The quota of one queue or namespace. Rules compare the sum of several quotas with the capacity of nodes."""
 
     owner: str
     amount: int | Fraction

@@ -109,7 +109,7 @@ class Sharing(NamedTuple):
     """The MIG layout of the MIG manager: groups of GPUs and their MIG devices; None if unknown."""
 
     def limit(self, resource: str, gpus: int) -> tuple[int, bool] | None:
-        """Returns the maximum of a resource on a node with `gpus` GPUs, and whether each node has it; None if unknown."""
+        """Returns how much of a resource a node with `gpus` GPUs has at most, and whether this is exact; or None."""
         base = resource.removesuffix(SHARED)
         times = self.replicas.get(base, 1)
         if (base in self.replicas and self.renames) is not (base != resource):
