@@ -53,7 +53,7 @@ def effective_limits(limit_range: Manifest) -> Iterator[tuple[Path, Body]]:
 def container_defaults(limit_range: Manifest) -> tuple[dict[str, Any], dict[str, Any]]:
     """Returns the requests and the limits that a LimitRange gives to containers without requests and limits.
 
-    If several limits of the LimitRange have a default for a resource, the last of them counts.
+    If several limits of the LimitRange have a default for a resource, the last limit counts.
     """
     requests: dict[str, Any] = {}
     limits: dict[str, Any] = {}

@@ -229,8 +229,8 @@ def is_key_of(key: str, document: Body) -> bool:
 def missing_values(keys: Iterator[str], document: Body) -> Iterator[tuple[str, str, Path]]:
     """Yields the requests and limits that a ResourceQuota requires but a Pod lacks: the key, the container, the path.
 
-    If a ResourceQuota limits cpu or memory, each container needs the request or the limit. But if the pod sets requests
-    or limits for all of its containers together, its containers need none.
+    If a ResourceQuota limits requests or limits of cpu or memory, each container must set them. But if the pod sets
+    requests or limits for all of its containers together, its containers need none.
     """
     pod = pod_part(document)
     if pod is None or pod_level(pod.spec, "requests") or pod_level(pod.spec, "limits"):

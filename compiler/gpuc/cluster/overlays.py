@@ -28,7 +28,7 @@ class Overlay(NamedTuple):
     """Whether the overlay certainly applies to some nodes; False if the answer depends on unknown labels."""
 
     def applies(self, own: Offer) -> bool | None:
-        """Returns whether the overlay applies to nodes with these labels; None if unknown labels decide about it.
+        """Returns whether the overlay applies to nodes with the labels `own`; None if this depends on unknown labels.
 
         Args:
             own: the labels of the instance type, of the node template and of the NodePool.

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Allowance(Struct, frozen=True, eq=False):
-    """The reason why one end permits connections: a rule, or no policy that isolates the pods of the namespace."""
+    """The reason why one end permits connections: a rule allows them, or no policy isolates the pods of the end."""
 
     direction: str
     """INGRESS or EGRESS."""

@@ -70,7 +70,7 @@ def admit(
     The function assumes that the workload preempts no other workload.
 
     Args:
-        usage: the quota that other workloads use. The function adds this workload, also to the cohorts above.
+        usage: the quota that other workloads use. The function adds the quota of this workload.
     """
     used: dict[Key, int] = {}
     choices = {pods.name: choose(cluster, queue, pods, pod_requests(pods.pod), used, usage) for pods in pod_sets}

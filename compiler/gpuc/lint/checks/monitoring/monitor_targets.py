@@ -114,8 +114,8 @@ class _Targets(Struct, frozen=True, dict=True):
     def are_known(self, namespace: str) -> bool:
         """Returns whether the labels of all Services and pods in a namespace are known.
 
-        If the input is only a part of a cluster, this is true for a namespace with charts of which gpuc knows the
-        labels, and for a namespace without objects that may create Services or pods.
+        If the input is only a part of a cluster, the result is True in two cases: gpuc knows the labels of charts in
+        the namespace, or the namespace has no objects that may create Services or pods.
         """
         if namespace in ALWAYS or not self.charts.are_known(namespace):
             return False
