@@ -89,7 +89,7 @@ def definitions(
 
 
 def framework_groups(frameworks: Iterable[str]) -> set[str]:
-    """Returns the API groups, for example ray.io, of those of Kueue's frameworks whose kinds a rehearsal creates."""
+    """Returns the API groups of frameworks of Kueue, such as ray.io, if a rehearsal creates the framework's kind."""
     kinds = (spec_frameworks()[name] for name in frameworks)
     return {kind.group for kind in kinds if kind.traits.is_rehearsed}
 

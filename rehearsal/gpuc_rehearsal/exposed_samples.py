@@ -17,7 +17,7 @@ OTHER = "other.invalid"
 
 
 def is_of_members(namespace: Namespace, document: Object) -> bool:
-    """Returns whether members of a namespace (roles edit and admin) may write objects of the same kind as an object."""
+    """Returns whether members of a namespace (roles edit and admin) may write objects of the kind of `document`."""
     kind = document["apiVersion"].rpartition("/")[0], document["kind"]
     own = [("", "Service"), ("networking.k8s.io", "Ingress")]
     return kind in own or (bool(namespace.spec.exposed.gateways) and kind in ROUTES)

@@ -111,7 +111,7 @@ class WorkloadFactory(Struct, frozen=True):
         return {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": spec}
 
     def queued_job(self, name: str, queue: str) -> Object:
-        """Returns a Job in a queue. If the queue has GPU pools, the pod of the Job requests a GPU of the first one."""
+        """Returns a Job in a queue. If the queue has GPU pools, the pod of the Job requests a GPU of the first pool."""
         pools = (pool for part in self.namespace.cluster_queues if part.name == queue for pool in part.pools)
         return self.job(self.default_pod(name, pools), queue)
 
@@ -142,7 +142,7 @@ def distinct_factories(cluster: Cluster) -> list[WorkloadFactory]:
 def creator(factory: WorkloadFactory, document: Object) -> str:
     """Returns the user who creates an object in a real cluster; empty if a member of the tenant creates the object.
 
-    For example, the Job controller creates the pods with GPUs of Jobs in queues.
+    For example, the Job controller creates a pod with GPUs if the namespace may use the GPUs only through queues.
     """
     if document["kind"] != "Pod" or not requests_gpu(document["spec"]):
         return ""

@@ -111,7 +111,7 @@ class Pair(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def leaves(self) -> tuple[FieldChange, ...]:
-        """The fields that differ. For an added or removed map, the result has each scalar and each list in the map."""
+        """The fields that differ. Instead of an added or removed map, the result has the scalars and lists in it."""
         return tuple(leaf for field in self.fields for leaf in leaves(field))
 
     def holder(self, field: FieldChange) -> Manifest:
@@ -169,7 +169,7 @@ class Change(Struct, frozen=True, eq=False, dict=True):
     """The name of the same Kubernetes cluster in the other state, if the change renames the cluster."""
 
     def pairs(self, api_group: str, kind: str) -> Iterator[Pair]:
-        """Yields each object of a kind as a pair (object before, object after), also if the object does not change.
+        """Yields a Pair (object before, object after) for each object of a kind, also for unchanged objects.
 
         The objects of the state after come first. Then the removed objects follow.
 
@@ -186,11 +186,11 @@ class Change(Struct, frozen=True, eq=False, dict=True):
 
     @property
     def all_pairs(self) -> Iterator[Pair]:
-        """Every object of the states before and after the change, and the Helm values of every chart, as pairs."""
+        """A Pair for each object, and for the Helm values of each chart, that exists before or after the change."""
         return iter(self._pairs.values())
 
     def kept(self, api_group: str, kind: str) -> Iterator[Pair]:
-        """Yields the objects of a kind that exist before and after the change, as pairs."""
+        """Yields a Pair for each object of a kind that exists before and after the change."""
         return (pair for pair in self.pairs(api_group, kind) if pair.before and pair.after)
 
     def values_of(self, component: str) -> Pair | None:
@@ -199,7 +199,7 @@ class Change(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def pools(self) -> tuple[PoolPair, ...]:
-        """The NodePools of the states before and after the change, as pairs."""
+        """A PoolPair for each NodePool that exists before or after the change."""
         old, new = (
             {pool.name: pool for pool in state.objects.once(Pools).pools} for state in (self.before, self.after)
         )
@@ -207,7 +207,7 @@ class Change(Struct, frozen=True, eq=False, dict=True):
         return tuple(PoolPair(pair.before, pair.after, old.get(pair.name), new.get(pair.name)) for pair in pairs)
 
     def helm_values(self) -> Iterator[Pair]:
-        """Yields the Helm values of each chart, as a pair (values before, values after)."""
+        """Yields a Pair (Helm values before, Helm values after) for each chart."""
         return self.pairs("", HELM_VALUES)
 
     @cached_property
@@ -220,7 +220,7 @@ class Change(Struct, frozen=True, eq=False, dict=True):
         )
 
     def changed_paths(self, *prefix: str | int) -> list[Path]:
-        """Returns the paths of all changed values of the spec that are at a path or below this path."""
+        """Returns the paths of the changed values in the spec that begin with the path `prefix`."""
         return [changed.path for changed in self.spec_changes if changed.is_below(*prefix)]
 
     @property
@@ -240,7 +240,7 @@ class Change(Struct, frozen=True, eq=False, dict=True):
 
 
 class ChangedValue(NamedTuple):
-    """A value at a path of an object that a change sets, changes or removes; None where the path does not exist."""
+    """A changed value of an object: its path, and the values before and after. None stands for a missing value."""
 
     pair: Pair
     path: Path

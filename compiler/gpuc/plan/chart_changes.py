@@ -31,7 +31,7 @@ def restarting_values(pair: Pair) -> list[FieldChange]:
 
 
 def restart(change: Change, component: str, fields: Sequence[FieldChange]) -> tuple[str, str]:
-    """Returns two texts about changed Helm values: which programs restart, as in "programs restart", and the effect."""
+    """Returns two texts for a message: which programs restart, for example "programs restart", and the effect."""
     facts = component_named(component)
     for part in facts.restarts.partial if facts and facts.restarts else ():
         if all(_is_one_of(field, part.values) for field in fields):
@@ -129,7 +129,7 @@ Installer = Literal["Argo CD", "another team", ""]
 
 
 class Installation(NamedTuple):
-    """The chart of a component whose installer changes, for example from Argo CD to another team or to no installer."""
+    """A chart that gets another installer because of a change, for example another team instead of Argo CD."""
 
     component: str
     pair: Pair

@@ -37,7 +37,7 @@ HOURS = 730
 
 
 class Part(Struct, frozen=True):
-    """A number of nodes with the same purchase option, and the price of the most expensive instance type among them."""
+    """Nodes with the same purchase option: their number, and the price of the most expensive instance type."""
 
     nodes: Fraction
     price: "Price | None"
@@ -85,7 +85,7 @@ class Cost(Struct, frozen=True):
 
 
 def pool_costs(cluster: Cluster, *, always: bool = False) -> dict[str, Cost]:
-    """Returns the costs by node pool: of its maximum number of nodes, or with `always` of its nodes that always run."""
+    """Returns the costs by node pool, for the maximum number of nodes or, with `always`, for nodes that always run."""
     return {
         pool.name: _cost(cluster, pool, pool.always_running if always else pool.nodes_max) for pool in cluster.pools
     }
@@ -179,7 +179,7 @@ class CostChange(Struct, frozen=True):
 
     @property
     def is_priced(self) -> bool:
-        """Whether the difference is known. It is known if the same nodes lack a price before and after the change."""
+        """Whether the difference of the costs is known: the same nodes lack a price before and after the change."""
         return self.before.unpriced == self.after.unpriced
 
     @property
@@ -231,7 +231,7 @@ def described_changes(change: Change) -> Iterator[tuple[str, CostChange]]:
 
 
 def cost_impacts(change: Change, section: Literal["pools", "tenants"], sign: int) -> Iterator[Raised]:
-    """Yields an impact for each pool, or each tenant at its quota, whose costs rise (`sign` 1) or fall (`sign` -1)."""
+    """Yields an impact for each node pool or tenant quota whose costs rise (`sign` 1) or fall (`sign` -1)."""
     costs = described_changes(change)
     if section == "tenants":
         costs = (("the quota costs", cost) for cost in _changes(change, "tenants", tenant_costs))

@@ -32,7 +32,7 @@ class FieldChange(Struct, frozen=True):
     """The value after the change, or MISSING."""
 
     def is_below(self, *prefix: str | int) -> bool:
-        """Returns whether the changed field is at this path or below this path."""
+        """Returns whether the path of the changed field begins with the given path."""
         return self.path[: len(prefix)] == prefix
 
 

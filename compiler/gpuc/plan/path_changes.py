@@ -140,7 +140,7 @@ def outside_paths(state: State) -> tuple[OutsidePath, ...]:
 
 
 def remainder(path: OutsidePath, others: Iterable[OutsidePath]) -> Iterator[OutsidePath]:
-    """Yields the addresses and ports of a network path that no other network path of the same namespace includes."""
+    """Yields the addresses and ports of `path` that are in none of `others`, network paths of the same namespace."""
     boxes = [(path.block, path.ports)]
     for other in others:
         if other.direction == path.direction and other.pods in ("", path.pods):

@@ -232,7 +232,7 @@ class Plans(Struct, frozen=True):
 
 
 def with_other_names(changes: Iterable[Change]) -> list[Change]:
-    """Returns the changes. If a cluster is renamed, `other_name` in its two changes is the name of the other change.
+    """Returns the changes. In the two changes of a renamed cluster (removed, added), `other_name` is the other name.
 
     A removed cluster and a new cluster are the same cluster if their substrate (the place where the cluster lives) and
     the destination of Argo CD identify the same cluster. Accounts of a cloud are not compared, because specs do not

@@ -32,7 +32,7 @@ class PoolSize(Struct, frozen=True):
     def raised(
         self, message: str, *fields: Path, details: tuple[str, ...] = (), predicts: tuple[Prediction, ...] = ()
     ) -> Raised:
-        """Returns an impact at the first given field that differs, or at a whole NodePool that is added or removed."""
+        """Returns an impact at the first of `fields` that differs, or at a NodePool that is added or removed."""
         pair, path = self._changed(fields)
         return Raised(f"node pool {self.name}", message, pair.manifest, path, details, predicts)
 
@@ -60,7 +60,7 @@ def pool_sizes(change: Change) -> list[PoolSize]:
 
 
 def pool_of(cluster: Cluster | None, name: str) -> Pool | None:
-    """Returns the node pool with a name in the model of a spec; None if there is no such pool."""
+    """Returns the node pool called `name` from the model; None if the model is None or lacks the node pool."""
     return next((pool for pool in cluster.pools if pool.name == name), None) if cluster else None
 
 
@@ -72,6 +72,6 @@ def nodes_text(count: int | None) -> str:
 
 
 def nodes_of(pairs: Sequence[PoolPair]) -> int | None:
-    """Returns the maximum number of nodes of all given NodePools together before the change; None for no maximum."""
+    """Returns how many nodes the NodePools can have together before the change; None if one has no maximum."""
     counts = [pair.old.most_nodes for pair in pairs if pair.old]
     return None if None in counts else sum(count or 0 for count in counts)

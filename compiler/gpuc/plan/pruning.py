@@ -153,7 +153,7 @@ class MovedObject(Struct, frozen=True):
 
 
 def moved_objects(change: Change) -> Iterator[MovedObject]:
-    """Yields the objects that a different Application applies after the change than before.
+    """Yields the objects whose Application before the change is not the Application after the change.
 
     CustomResourceDefinitions are left out. They belong to no Application, so a move changes nothing in the cluster.
     """

@@ -69,7 +69,7 @@ def gpus_at_quota(cluster: Cluster, tenant: str) -> Fraction:
 
 
 def node_share(pool: Pool, amounts: Mapping[str, int]) -> Fraction:
-    """Returns how many nodes of a pool offer these amounts, for example 5/2. In a pool with GPUs, only GPUs count."""
+    """Returns how many nodes of a pool offer the amounts, as a fraction: 5/2. In a GPU pool, only GPUs count."""
     if pool.is_gpu:
         node = pool.advertised(pool.instances[0])
         names = [name for name in pool.gpu_resource_names if node.get(name)]
@@ -146,7 +146,7 @@ def advertised_changes(change: Change) -> Iterator[AdvertisedChange]:
 
 
 def sharing_path(change: Change, pool: Pool) -> Path:
-    """Returns the path in the spec of the first changed value of a pool; a value below `sharing` comes first."""
+    """Returns the path of a changed value of a pool in the spec, preferably in `sharing`; else the pool's path."""
     below = change.changed_paths(*pool.path)
     return next(iter((*(path for path in below if "sharing" in path), *below)), pool.path)
 

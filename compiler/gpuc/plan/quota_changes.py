@@ -61,7 +61,9 @@ class QuotaChange(Struct, frozen=True, eq=False):
         return self.flavor, self.unit.resource
 
     def limit(self, field: Literal["borrow", "lend"], *, grows: bool) -> str:
-        """Returns the limits after and before in words, if the limit grows (`grows`) or shrinks (not `grows`); else "".
+        """Returns the limits after and before the change in words. `grows` selects limits that grow or that shrink.
+
+        The text is empty if the limit does not change in this direction.
 
         The limits can be compared only if the queue has a cohort and quota before and after the change.
         """
@@ -102,7 +104,7 @@ def quota_changes(change: Change) -> tuple[QuotaChange, ...]:
 
 
 def common_flavors(change: Change) -> Iterator[tuple[Pair, str]]:
-    """Yields each ClusterQueue with each ResourceFlavor for which it has quota before and after the change."""
+    """Yields (ClusterQueue, name of a ResourceFlavor) if the queue has quota of the flavor before and after."""
     for pair in change.kept(GROUP, "ClusterQueue"):
         old = flavors(change.before, pair.name)
         yield from ((pair, flavor) for flavor in flavors(change.after, pair.name) if flavor in old)
@@ -186,7 +188,7 @@ def quota_text(state: State, name: str, flavor: str) -> str:
 
 
 def quotas_text(change: Change, pairs: Iterable[Pair], *, after: bool) -> str:
-    """Returns nominal quotas in words, "10 nodes on node pool train-h100", of the state after (`after`) or before."""
+    """Returns nominal quotas after (`after`) or before the change in words: "10 nodes on node pool train-h100"."""
     state = change.after if after else change.before
     return "; ".join(
         f"{quota_text(state, pair.name, flavor)} on {flavor_text(change, flavor)}"

@@ -70,7 +70,7 @@ def by_decision(found: Iterable[RefusedWorkload]) -> Iterator[list[RefusedWorklo
 
 @lru_cache(maxsize=2)
 def refused_workloads(change: Change) -> tuple[RefusedWorkload, ...]:
-    """Returns the objects from --workloads that would not start again. If no object changes, the result is empty."""
+    """Returns the objects from --workloads that start before the change, but would not start after the change."""
     return tuple(_refused(change, change.workloads)) if change.workloads and _has_changes(change) else ()
 
 

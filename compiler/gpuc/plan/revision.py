@@ -28,7 +28,7 @@ def revision_root(root: Path, against: str | None, clusters: Collection[str] = (
     Args:
         root: the root of the fleet, in a Git repository.
         against: a revision or a folder; None for the merge base of HEAD and the default branch of origin.
-        clusters: the names of the clusters whose output of a revision is needed; empty for all clusters.
+        clusters: the names of clusters. The folder needs the output of only these clusters; empty for all clusters.
 
     Raises:
         UsageError: when there is no such revision, or the clone does not contain it.

@@ -126,7 +126,7 @@ def state_of(name: str, artifacts: Iterable[Artifact], cluster: "Cluster | None"
 def resolved_spec(
     root: Path, file: str, fleet: "FleetPolicies | None", catalog: "Catalog | None"
 ) -> "tuple[Cluster | None, Source | None]":
-    """Returns the model and the source text of a spec in Git; None for each of the two that this gpuc cannot read.
+    """Returns (model, source text) of a spec in Git. An item is None if this version of gpuc cannot read it.
 
     The reason can be an error in the spec, or a spec for another version of gpuc.
     """
@@ -160,7 +160,7 @@ def state_before(root: Path, name: str, file: str, after: "CompiledSpec | None")
     Args:
         root: the folder with the files of the state before.
         file: the spec file of the cluster.
-        after: the compiled spec after the change. Its objects are used for files that have not changed.
+        after: the compiled spec after the change. For an unchanged file, gpuc uses the objects of this spec.
 
     Raises:
         UsageError: when gpuc.lock or a file that it lists cannot be read. Without these objects, the cluster would seem

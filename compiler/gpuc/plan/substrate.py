@@ -30,7 +30,7 @@ class SubstratePlan(Struct, frozen=True, kw_only=True):
 
 
 def substrate_plan(state: State) -> SubstratePlan:
-    """Returns the texts for the substrate of a cluster. Without a readable spec, the kinds of the node pools decide."""
+    """Returns the texts for the substrate of a cluster. Node pools show the substrate if the spec is not readable."""
     records: dict[str, SubstratePlan] = substrate_records("plan", "PLAN")
     if state.cluster:
         return records[state.cluster.spec.cloud.substrate.name]

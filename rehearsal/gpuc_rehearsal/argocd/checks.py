@@ -65,7 +65,7 @@ def out_of_sync(timeline: Timeline, moment: float) -> Iterator[Failure]:
 
 
 def refusals(states: Iterable[State]) -> list[Failure]:
-    """Returns a failure for each object that the AppProject or the API server refused, without equal messages."""
+    """Returns the refusals by the AppProject or the API server. Of equal messages about an object, one is kept."""
     found: dict[tuple[str, str, str], Failure] = {}
     for state in states:
         if state.refused and all(_AWAITED.search(message) for _, message in state.refused):

@@ -58,7 +58,10 @@ class FleetRepository(Struct):
     """Reasons why Applications of the last commit are not in the bare repository, by name of the Application."""
 
     def commit(self, message: str) -> str:
-        """Commits a changed copy of all files, and returns the commit id. Raises RepositoryError without changes."""
+        """Commits the files, with the changes that the class explains. Returns the commit id.
+
+        Raises RepositoryError if no file differs from the last commit.
+        """
         copy = self.top.with_name("copy")
         shutil.rmtree(copy, ignore_errors=True)
         shutil.copytree(self.top, copy)

@@ -109,7 +109,7 @@ class Timeline:
             self.add(state)
 
     def add(self, state: State) -> None:
-        """Adds a state to the timeline. Ignores a state that equals the last state of the Application, time aside."""
+        """Adds a state, unless it differs from the last state of the Application only in the time."""
         last = next((known for known in reversed(self._states) if known.name == state.name), None)
         if last is None or replace(state, at=last.at) != last:
             self._states.append(state)
@@ -132,7 +132,7 @@ class Timeline:
         return Timeline(state for state in self if state.name in names)
 
     def at(self, moment: float) -> dict[str, State]:
-        """Returns the states by name of the Applications that existed at a moment (seconds since the start)."""
+        """Returns the state of each Application at a moment (seconds since the start), by name of the Application."""
         states = {state.name: state for state in self if state.at <= moment}
         return {name: state for name, state in states.items() if state.exists}
 

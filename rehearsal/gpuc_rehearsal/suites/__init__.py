@@ -93,7 +93,7 @@ class CaseResult(Struct, frozen=True):
 def sending(
     send: Callable[[Client], object], user: str = "", group: str = ADMINISTRATORS, ignored: Collection[str] = ()
 ) -> Action:
-    """Returns an action of a Case: a user sends a request. Warnings with ignored texts do not count."""
+    """Returns the action of a Case that sends a request as a user. `ignored` has texts of warnings to ignore."""
 
     def action(context: RehearsalContext) -> Outcome:
         client = context.client.impersonate(user, group) if user else context.client
@@ -103,7 +103,7 @@ def sending(
 
 
 def creation(document: Object, user: str = "", ignored: Collection[str] = ()) -> Action:
-    """Returns an action of a Case: a user creates an object in a dry run. Warnings with ignored texts do not count."""
+    """Returns the action of a Case that creates an object as a user, in a dry run. `ignored` is as in `sending`."""
     return sending(lambda client: client.create(document, dry_run=True), user, ignored=ignored)
 
 

@@ -157,7 +157,7 @@ def reclaim(spec: CompiledSpec) -> Iterator[Case]:
     """Yields a test case for each pool and each pair of ClusterQueues: a queue needs the quota that it lent.
 
     The first ClusterQueue borrows as much as possible. Then the second, which lent the quota, submits its
-    largest Job. If the spec allows this, Kueue preempts the Job of the first ClusterQueue.
+    largest Job. If the spec allows preemption, Kueue preempts the Job of the first ClusterQueue.
     """
     numbers: Counter[str] = Counter()
     for borrower in cluster_queues(spec.cluster):

@@ -233,7 +233,10 @@ def placed(context: RehearsalContext, job: Object, work: Work, decision: Outcome
 
 
 def scheduling_refusal(context: RehearsalContext, pod: Object, is_static: bool) -> str:
-    """Returns the message that a pod fits on no node, of the scheduler (static pool) or autoscaler; "" if none yet."""
+    """Returns the message that a pod fits on no node; an empty string as long as no message exists.
+
+    The message comes from the scheduler if the pool is static, or else from the autoscaler.
+    """
     scheduled = condition(pod, "PodScheduled")
     if scheduled.get("reason") != "Unschedulable":
         return ""

@@ -128,7 +128,8 @@ def too_large(cluster: Cluster, expected: Outcome) -> Outcome:
 def topology(spec: CompiledSpec) -> Iterator[Case]:
     """Yields test cases for static pools in which pods must run in one block of the network topology.
 
-    For each ClusterQueue and pool, there are gangs of one pod, of a block, and of one pod more, and a too large pod.
+    For each ClusterQueue and pool, three test cases start gangs: of one pod, of as many pods as a block has nodes, and
+    of one pod more. A fourth test case starts a pod that is too large for a node.
     """
     numbers: Counter[str] = Counter()
     for queue in cluster_queues(spec.cluster):

@@ -142,7 +142,7 @@ def _expected(factory: WorkloadFactory, sample: SampleObject) -> Outcome:
 
 
 def policy_outcome(stage: str, message: str) -> Outcome:
-    """Returns the outcome if an object violates a policy: refused (stage deny), or admitted (warn and dryrun)."""
+    """Returns the outcome of a violation of a policy: refused in the stage deny, admitted in warn and dryrun."""
     if stage == "deny":
         return Outcome("refused", by="policy", message=message)
     return Outcome("admitted", by="policy", message=message) if stage == "warn" else Outcome("admitted")

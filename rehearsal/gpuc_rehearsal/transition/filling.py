@@ -175,7 +175,7 @@ def user_work(documents: Iterable[Object], cluster: Cluster) -> tuple[list[Filli
 
 
 def as_written(given: Object) -> Object:
-    """Returns an object as a user would write it, without fields that the API server sets. Pods of Jobs never end."""
+    """Returns a copy of an object without fields that the API server sets. In the copy, pods of Jobs never end."""
     document = without_generated(given)
     if document["kind"] in OBSERVED_KINDS:
         document["metadata"].setdefault("namespace", "default")

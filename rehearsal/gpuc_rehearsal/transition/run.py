@@ -130,7 +130,7 @@ class RunningState:
         return [*problems, *self._place_static_nodes()]
 
     def fill(self, work: Sequence[Filling]) -> dict[str, str]:
-        """Starts workloads. Returns why some do not run, by "Kind namespace/name". Only the others are observed."""
+        """Starts workloads, and observes those that run. Returns why others do not run, by "Kind namespace/name"."""
         problems = start_work(self.client, work)
         self.work = [filling for filling in work if str(filling) not in problems]
         self._remember()

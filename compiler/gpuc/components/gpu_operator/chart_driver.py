@@ -27,7 +27,7 @@ _POLICY: Body = {"maxParallelUpgrades": 1, "maxUnavailable": "25%", _DELETION: {
 
 
 def with_policy(spec: Any) -> Body:
-    """Adds the defaults of the upgrade policy to the spec of an NVIDIADriver object."""
+    """Returns the spec of an NVIDIADriver object, with defaults for missing fields of the upgrade policy."""
     own: Body = spec if isinstance(spec, dict) else {}
     policy = own.get("upgradePolicy")
     given = policy if isinstance(policy, dict) else {"autoUpgrade": True}
@@ -45,7 +45,7 @@ class ChartDriver(NamedTuple):
 
 
 def chart_driver(state: State, manifest: Manifest | None) -> ChartDriver | None:
-    """Returns the NVIDIA driver that an object installs through the chart; None if it does not use the chart."""
+    """Returns the driver that an object, such as an Application, installs with the chart; None if it does not."""
     if manifest is None:
         return None
     kinds = (("", "ConfigMap"), ("source.toolkit.fluxcd.io", "OCIRepository")) if manifest.kind == "HelmRelease" else ()

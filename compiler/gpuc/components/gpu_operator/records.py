@@ -31,7 +31,7 @@ def gpu_records(cluster: Cluster) -> Iterator[Record]:
 
 
 def level(xid: Xid) -> str:
-    """Returns the severity of the alert for an XID. It is critical if a node with this XID should get no new work."""
+    """Returns the severity of the alert for an XID: critical if nodes with this XID should get no new work."""
     return "critical" if xid.isolation == "isolate" and xid.confidence != "low" else "warning"
 
 

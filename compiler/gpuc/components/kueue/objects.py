@@ -75,7 +75,7 @@ _PREEMPT = {
 
 
 def queue_objects(cluster: Cluster, queue: Queue) -> Iterator[Manifest]:
-    """Yields the ClusterQueues of a queue."""
+    """Yields the ClusterQueues that gpuc emits for a queue in the spec."""
     file = cluster.out(f"kueue/queues/{queue.name}.yaml")
     for cluster_queue in queue.cluster_queues:
         body: Body = {"spec": _spec(cluster, queue, cluster_queue)}

@@ -93,10 +93,10 @@ class EksScaling(Struct, frozen=True, kw_only=True):
 
     @property
     def can_start_spare_node(self) -> bool:
-        """Whether a static pool can start one more node than its static number of nodes.
+        """Whether there is capacity for one more node than the fixed number of nodes of a static pool.
 
-        Karpenter starts the new node before it removes a drifted node. If the pool has only reserved capacity, the
-        reservation therefore needs a free instance.
+        Karpenter needs this capacity, because Karpenter starts the new node before it removes a drifted node. If the
+        pool uses only reserved capacity, the reservations must have more instances than the pool has nodes.
         """
         is_reserved_only = set(self.spec.purchase) == {"reserved"}
         most_nodes = self.pool.nodes.static or self.pool.nodes.max or 0
@@ -116,7 +116,7 @@ class EksScaling(Struct, frozen=True, kw_only=True):
 
     @property
     def run_annotations(self) -> Mapping[str, str]:
-        """The annotation with which pods of a training run keep Karpenter from draining their node; empty if it may."""
+        """The annotation of pods of training runs that stops Karpenter from draining their node; empty without it."""
         return KEEP_NODE if self.keeps_runs else {}
 
     @property
@@ -144,7 +144,7 @@ class EksScaling(Struct, frozen=True, kw_only=True):
 
     @property
     def registered(self) -> tuple[str, str]:
-        """The name of a container of the GPU gate (a DaemonSet on new GPU nodes), and the condition that it waits for.
+        """The name and the awaited condition of a container in the GPU gate, a DaemonSet on new GPU nodes.
 
         When Karpenter has registered the node, Karpenter writes all labels and startup taints of the NodePool again,
         and removes its own taint.
@@ -169,7 +169,7 @@ class EksScaling(Struct, frozen=True, kw_only=True):
             yield rest, tuple(purchase for purchase in self.spec.purchase if purchase != "reserved")
 
     def hold_at(self, boot_minutes: int) -> datetime | None:
-        """Returns the last time to start a run that ends before the capacity block ends; None without a capacity block.
+        """Returns when the longest run must start to end before the capacity block ends; None without such a block.
 
         boot_minutes: the minutes from the launch of a node to the start of its first pod.
         """

@@ -14,7 +14,7 @@ _READY = 'kube_node_status_condition{condition="Ready",status="true"} == 1'
 
 
 def alert_labels(cluster: Cluster) -> tuple[str, ...]:
-    """Returns the keys of the node labels that alerts show: the rack, and the server type if the hardware proves it."""
+    """Returns keys of node labels that alerts show: of the rack, and of the server type if labels prove it."""
     levels = {pool.level_labels.get("rack", "") for pool in cluster.pools}
     proven = any(pool.instances[0].dmi_product for pool in cluster.pools)
     return (*sorted(levels - {""}), *([PROVEN_LABEL] if proven else []))

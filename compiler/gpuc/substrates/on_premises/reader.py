@@ -85,7 +85,7 @@ class ExistingPool(Pool):
         return bool(self._names[0])
 
     def hardware(self, name: str) -> Amounts:
-        """Returns the same resources as `allocatable`, because a rule declares no others; empty if it declares none."""
+        """Returns the resources that the rule declares for a node, as `allocatable` does; empty without resources."""
         return dict(self._declared)
 
     def allocatable(self, instance: InstanceType) -> Amounts:

@@ -167,7 +167,7 @@ def existing(cloud: BaseModel) -> Existing:
 
 
 def racks(cloud: BaseModel) -> dict[str, dict[str, int]]:
-    """Returns the nodes of each rack: by the name of a node, the index of its entry in the list of the rack."""
+    """Returns the nodes of each rack: {rack: {node: index}}, with the index of the node's entry in `racks`."""
     return {rack: all_names(names) for rack, names in existing(cloud).racks.items()}
 
 

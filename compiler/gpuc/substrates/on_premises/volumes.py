@@ -42,7 +42,7 @@ class Mounted(NamedTuple):
 
 
 def driver(csi: Csi | None) -> dict[str, Any]:
-    """Returns what gpuc knows about the CSI driver of a share; an empty map for other drivers."""
+    """Returns gpuc's data about the CSI driver of a share; empty for a driver that gpuc does not know."""
     name = csi.driver if csi else ""
     # Rook writes its namespace before the name of the driver.
     return next((row for known, row in _drivers().items() if name == known or name.endswith(f".{known}")), {})

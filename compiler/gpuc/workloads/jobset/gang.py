@@ -16,7 +16,7 @@ _USAGE = (
 
 
 def gang(template: Template) -> Iterator[Manifest]:
-    """Yields the JobSet. Its first pod has its own full DNS name in /etc/hosts, so the pod needs no DNS record.
+    """Yields a JobSet. The first pod has its own full DNS name in /etc/hosts, so the pod needs no DNS record.
 
     Source: kubernetes-sigs/jobset v0.12.0 pkg/controllers/jobset_controller.go (GenPodName, GenSubdomain)
     """

@@ -13,7 +13,7 @@ _USAGE = (
 
 
 def gang(template: Template) -> Iterator[Manifest]:
-    """Yields the RayJob. It deletes its Ray cluster at the end, because Kueue refuses a RayJob that keeps the cluster.
+    """Yields a RayJob that deletes its Ray cluster at the end. Kueue would refuse a RayJob that keeps the cluster.
 
     Source: kubernetes-sigs/kueue v0.19.2 pkg/controller/jobs/rayjob/rayjob_webhook.go; ray-project/kuberay v1.6.2
     ray-operator/apis/ray/v1/rayjob_types.go (HTTPMode: the operator submits the job, without a pod)

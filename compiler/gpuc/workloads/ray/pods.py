@@ -26,12 +26,12 @@ _SMALL = {"cpu": "200m", "memory": "256Mi"}
 
 
 def worker_pods(group: Any) -> int:
-    """Returns how many pods Kueue counts for a group of Ray workers, whose missing fields have their defaults."""
+    """Returns how many pods Kueue counts for a group of Ray workers. The function adds defaults of missing fields."""
     return count_or(dig(group, "replicas"), 0) * max(1, count_or(dig(group, "numOfHosts"), 1))
 
 
 def made(document: Body, path: Path, pod: Any) -> Made:
-    """Returns the pods that KubeRay creates from a template, in the form that parts.workload_kind.Traits explains."""
+    """Returns the pods that KubeRay creates from a pod template; see `made` of parts.workload_kind.Traits."""
     group = dig(document, *path[:-1])
     containers = [row for _, row in items(dig(pod, "containers"))]
     if path[-2] != "headGroupSpec":

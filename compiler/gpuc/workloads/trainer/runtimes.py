@@ -21,7 +21,7 @@ API = f"{GROUP}/v1alpha1"
 def synced(cluster: Cluster, tenant: Tenant, file: str) -> Iterator[Artifact]:
     """Yields the TrainingRuntimes of a tenant, which Argo CD applies.
 
-    Argo CD never deletes them, because a TrainJob that waits in a queue cannot start without its runtime.
+    Argo CD never deletes a TrainingRuntime, because a TrainJob in a queue cannot start without its runtime.
     """
     for run in tenant.runs:
         template = run_template(cluster, tenant, run, 1)
@@ -60,7 +60,7 @@ def templates(cluster: Cluster) -> Iterator[Artifact]:
 
 
 def run_template(cluster: Cluster, tenant: Tenant, run: Run, nodes: int) -> Template:
-    """Returns the properties of the pods of a TrainJob that uses a training runtime on this number of nodes."""
+    """Returns the properties of the pods of a TrainJob. The TrainJob uses a training runtime and `nodes` nodes."""
     requests = node_requests(cluster, dict(run.pool.node), full_cores=True)
     queue = run.queue.name if run.queue else ""
     return Template(cluster, run.name, run.pool, Place.of(tenant, run.namespace), requests, queue, nodes)
