@@ -206,7 +206,7 @@ class Client:
         return True
 
     def path(self, api: str, kind: str, namespace: str = "", name: str = "", subresource: str = "") -> str:
-        """Returns the URL path of an object, or without a name of all objects of a kind.
+        """Returns the URL path of an object; without `name`, the URL path of all objects of a kind.
 
         Raises:
             ApiError: with code 404 if the API server does not serve the kind.

@@ -240,7 +240,7 @@ class Change(Struct, frozen=True, eq=False, dict=True):
 
 
 class ChangedValue(NamedTuple):
-    """A changed value of an object: its path, and the values before and after. None stands for a missing value."""
+    """A changed value of an object: its path, and the values before and after. A missing value is None."""
 
     pair: Pair
     path: Path

@@ -63,9 +63,8 @@ class QuotaChange(Struct, frozen=True, eq=False):
     def limit(self, field: Literal["borrow", "lend"], *, grows: bool) -> str:
         """Returns the limits after and before the change in words. `grows` selects limits that grow or that shrink.
 
-        The text is empty if the limit does not change in this direction.
-
-        The limits can be compared only if the queue has a cohort and quota before and after the change.
+        The text is empty if the limit does not change in this direction. It is also empty if the queue lacks a cohort
+        or quota before or after the change, because the limits then cannot be compared.
         """
         before, after = getattr(self.before, field), getattr(self.after, field)
         less, more = (before, after) if grows else (after, before)

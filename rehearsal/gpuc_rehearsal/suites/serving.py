@@ -43,7 +43,10 @@ FAILED_CREATE = "FailedCreate"
 
 
 def cases(spec: CompiledSpec) -> Iterator[Case]:
-    """Yields the test cases. Of a tenant's namespaces with equal queues and quotas, only one is tested."""
+    """Yields test cases for Deployments, StatefulSets and pods.
+
+    Of a tenant's namespaces with equal queues and quotas, only one is tested.
+    """
     cluster = spec.cluster
     for factory in distinct_factories(cluster):
         for quota in factory.namespace.quotas:

@@ -14,7 +14,7 @@ _READY = 'kube_node_status_condition{condition="Ready",status="true"} == 1'
 
 
 def alert_labels(cluster: Cluster) -> tuple[str, ...]:
-    """Returns keys of node labels that alerts show: of the rack, and of the server type if labels prove it."""
+    """Returns keys of node labels that alerts show: rack and server type, if the cluster has labels with them."""
     levels = {pool.level_labels.get("rack", "") for pool in cluster.pools}
     proven = any(pool.instances[0].dmi_product for pool in cluster.pools)
     return (*sorted(levels - {""}), *([PROVEN_LABEL] if proven else []))

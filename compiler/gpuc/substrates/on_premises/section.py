@@ -167,7 +167,7 @@ def existing(cloud: BaseModel) -> Existing:
 
 
 def racks(cloud: BaseModel) -> dict[str, dict[str, int]]:
-    """Returns the nodes of each rack: {rack: {node: index}}, with the index of the node's entry in `racks`."""
+    """Returns the nodes of each rack: {rack: {node: index}}, with the index of the node's entry in the rack's list."""
     return {rack: all_names(names) for rack, names in existing(cloud).racks.items()}
 
 

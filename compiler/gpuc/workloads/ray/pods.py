@@ -26,7 +26,7 @@ _SMALL = {"cpu": "200m", "memory": "256Mi"}
 
 
 def worker_pods(group: Any) -> int:
-    """Returns how many pods Kueue counts for a group of Ray workers. The function adds defaults of missing fields."""
+    """Returns how many pods Kueue counts for a group of Ray workers. Missing fields count with their defaults."""
     return count_or(dig(group, "replicas"), 0) * max(1, count_or(dig(group, "numOfHosts"), 1))
 
 

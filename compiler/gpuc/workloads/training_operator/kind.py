@@ -17,7 +17,7 @@ TRAITS = parts.NO_TRAITS._replace(has_service=True)
 
 
 def role_pods(document: Body, path: Path) -> tuple[str, int]:
-    """Returns the name and the number of pods of a role, for example ("worker", 4)."""
+    """Returns the name of a role and the number of its pods, for example ("worker", 4)."""
     return str(path[-2]).lower(), count_or(dig(document, *path[:-1], "replicas"), 1)
 
 

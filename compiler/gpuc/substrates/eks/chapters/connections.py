@@ -90,7 +90,7 @@ def names(selection: Subnets | SecurityGroups) -> list[str]:
 
 
 def selector(selected: Subnets | SecurityGroups, option: str) -> str:
-    """Returns options of an aws command that list the subnets or security groups: `option` with ids, or --filters."""
+    """Returns the options that select subnets or security groups in an aws command: `option` with ids, or --filters."""
     if selected.ids:
         return f"{option} {' '.join(selected.ids)}"
     filters = (f"Name=tag:{key},Values={value}" for key, value in (selected.tags or {}).items())

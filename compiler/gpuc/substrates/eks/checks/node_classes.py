@@ -26,7 +26,7 @@ _BOOTSTRAP = re.compile(r"^[ \t]*(?:sudo |exec )?(?:(?:ba)?sh )?/etc/eks/bootstr
 
 @check(user_data_of_other_image.rule, root_volume_without_use.rule, kinds=(f"{KARPENTER_AWS}/*",))
 def findings(objects: ObjectSet) -> Findings:
-    """Yields findings about user data that nodes cannot read, and about volumes that hold no data of pods."""
+    """Yields findings about user data that the AMI family does not support, and about volumes without data of pods."""
     for row in objects.of(KARPENTER_AWS, "EC2NodeClass"):
         text, family = dig(row.body, "spec", "userData"), NodeClass(KARPENTER_AWS, row).family
         problem = next(_problems(objects, family, text), "") if isinstance(text, str) and text.strip() else ""
