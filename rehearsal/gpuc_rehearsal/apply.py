@@ -66,7 +66,7 @@ def steps(synced: Iterable[Manifest]) -> list[Step]:
 
 
 def namespaces(synced: Iterable[Manifest]) -> Iterator[Object]:
-    """Yields the namespaces of Applications, and those in which they install objects, with labels from Argo CD."""
+    """Yields Namespaces in which Applications exist or install objects, with the labels that Argo CD sets."""
     labels: dict[str, dict[str, str]] = {}
     for application in applications(synced):
         labels.setdefault(application.destination.namespace, {}).update(application.namespace_labels)
@@ -76,7 +76,7 @@ def namespaces(synced: Iterable[Manifest]) -> Iterator[Object]:
 
 
 class FieldDifference(Struct, frozen=True):
-    """A field whose value in the object that was written differs from the value that the API server stores."""
+    """A field with two different values: one that was written, and one that the API server stores."""
 
     path: str
     """Path of the field, for example spec.disruption.budgets[0].nodes."""

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Drift(Struct, frozen=True, kw_only=True):
-    """An autoscaler's functions that observe, from objects, which nodes the autoscaler replaces after a change."""
+    """Functions that find out, from objects, which nodes an autoscaler replaces after a change."""
 
     drifted: "Callable[[Snapshot], set[str]]"
     """Returns the names of the claims whose nodes the autoscaler wants to replace."""

@@ -60,7 +60,7 @@ class _ListCache:
     _results: dict[tuple[str, str], tuple[float, dict[str, list[Object]]]] = field(default_factory=dict)
 
     def find(self, client: Client, kind: tuple[str, str], key: str, index: Callable[[Object], str]) -> list[Object]:
-        """Returns the objects for which `index` returns `key`. All calls for a kind must pass the same `index`."""
+        """Returns objects of a kind for which `index` returns `key`. Calls for a kind must pass the same `index`."""
         with self._locks.setdefault(kind, Lock()):
             listed_at, by_key = self._results.get(kind, (0.0, {}))
             if time.monotonic() - listed_at > CACHE_SECONDS:

@@ -100,7 +100,7 @@ def _sentences(section: str, facts: Mapping[str, object], autoscaler: Autoscaler
 
 
 def split_by_kind(client: Client, synced: Iterable[Manifest]) -> tuple[list[Manifest], list[Manifest]]:
-    """Returns two lists: the objects that the control plane can store, and objects of users whose kinds are not served.
+    """Returns two lists: objects that the control plane can store, and users' objects of kinds that it does not serve.
 
     These kinds are defined by a chart that is not installed, or by a CustomResourceDefinition that a user wrote.
     """

@@ -39,7 +39,7 @@ def chart_of(manifest: Manifest | None) -> Source | None:
 
 
 def kept_applications(change: Change) -> Iterator[tuple[Application, Application]]:
-    """Yields pairs (Application before, Application after) if the two exist. Root Applications are left out."""
+    """Yields (before, after) for each Application that the change keeps. Root Applications are left out."""
     for pair in change.pairs(ARGO, "Application"):
         if pair.before and pair.after and not pair.manifest.file.startswith("clusters/"):
             yield application_in(pair.before), application_in(pair.after)

@@ -67,5 +67,5 @@ def named(manifests: Sequence[Manifest]) -> str:
 
 
 def users_text(what: str, manifests: Sequence[Manifest]) -> tuple[str, ...]:
-    """Returns one sentence: "objects of --workloads in the queue: NAMES" for `what` "in the queue"; else ()."""
+    """Returns ("objects of --workloads in the queue: NAMES",) for `what` "in the queue"; empty without manifests."""
     return (f"objects of --workloads {what}: {named(manifests)}",) if manifests else ()

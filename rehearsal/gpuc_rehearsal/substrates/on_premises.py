@@ -28,7 +28,7 @@ class _Features(NamedTuple):
     """Taints by key and effect."""
 
     def changes(self, old_keys: Iterable[str] = ()) -> Body:
-        """Returns a merge patch for a node that sets its labels and taints, and removes labels with the old keys."""
+        """Returns a merge patch that sets the labels and taints of a node, and removes labels with the old keys."""
         new_labels = {**dict.fromkeys(old_keys), **self.labels}
         metadata = {"labels": new_labels, "annotations": {_OF_RULES: ",".join(self.labels)}}
         return {"metadata": metadata, "spec": {"taints": list(self.taints.values())}}

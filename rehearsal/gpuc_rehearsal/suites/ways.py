@@ -36,7 +36,7 @@ _LABELS = {"matchLabels": {"app": "rehearsal"}}
 
 
 class Way(Struct, frozen=True, forbid_unknown_fields=True, rename={"fields": "with", "user": "as"}):
-    """A way around a policy: one row of ways.yaml. The first lines of this file explain the keys."""
+    """A request that tries to evade a policy: one row of ways.yaml. The first lines of ways.yaml explain the keys."""
 
     policy: str
     way: str

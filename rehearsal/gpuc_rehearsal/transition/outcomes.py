@@ -109,7 +109,7 @@ def _eviction(before: Object | None, after: Object | None) -> str:
 
 
 def queue_outcomes(before: Snapshot, after: Snapshot) -> Iterator[QueueOutcome]:
-    """Yields whether each ClusterQueue and LocalQueue from before or after the change is active, inactive or gone."""
+    """Yields the state of each ClusterQueue and LocalQueue after the change: active, inactive or gone."""
     for kind in ("ClusterQueue", "LocalQueue"):
         queues = (queue["metadata"] for queue in (*before.of(kind), *after.of(kind)))
         for namespace, name in sorted({(metadata.get("namespace", ""), metadata["name"]) for metadata in queues}):

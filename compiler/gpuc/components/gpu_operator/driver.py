@@ -113,7 +113,7 @@ class DriverChange(Struct, frozen=True, eq=False, dict=True):
 
     @property
     def can_evict(self) -> bool:
-        """Whether an upgrade can evict pods with GPUs. Without podDeletion in upgradePolicy, these pods stop it."""
+        """Whether an upgrade can evict pods with GPUs. Without `podDeletion`, pods with GPUs stop an upgrade."""
         return isinstance(self._policy.get("podDeletion"), dict)
 
     def steps(self) -> Iterator[str]:

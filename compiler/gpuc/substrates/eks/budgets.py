@@ -59,7 +59,7 @@ def is_closed(pool: NodePool | None, reason: str) -> bool:
 
 
 def allows_more(after: NodePool, before: NodePool, reason: str) -> bool:
-    """Returns whether, at some time, the budgets of `after` let Karpenter disrupt more nodes than those of `before`."""
+    """Returns whether `after`, at some time, has budgets for more disrupted nodes than `before` has."""
     own, other = _budgets(after, reason), _budgets(before, reason)
     most = min(after.most_nodes or before.most_nodes or _MOST, _MOST)
     return any(

@@ -119,7 +119,7 @@ def protected_pods_end(pool: NodePool) -> str:
 
 
 def grace_words(pair: PoolPair, change: Change) -> str:
-    """Returns a sentence about how long running pods keep a drifted node, which has its old grace period."""
+    """Returns a sentence about how long running pods keep a drifted node. The node has its old grace period."""
     pool = pool_of(change.after.cluster, pair.element)
     if pair.old and pair.old.grace:
         end = "all its pods end, also those with karpenter.sh/do-not-disrupt"

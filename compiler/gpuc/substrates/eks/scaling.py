@@ -116,7 +116,7 @@ class EksScaling(Struct, frozen=True, kw_only=True):
 
     @property
     def run_annotations(self) -> Mapping[str, str]:
-        """The annotation of pods of training runs that stops Karpenter from draining their node; empty without it."""
+        """Annotations that keep Karpenter from draining nodes with training runs; empty without `keeps_runs`."""
         return KEEP_NODE if self.keeps_runs else {}
 
     @property

@@ -52,7 +52,7 @@ def reserved_of(cloud: Existing, pool: Pool) -> Reserved:
 
 
 def settings(cluster: Cluster, pool: Pool) -> Settings:
-    """Returns the settings with which a node reports the allocatable resources that gpuc computes for the pool."""
+    """Returns settings for the nodes of a pool, so that a node's allocatable resources are those that gpuc computes."""
     cloud = existing(cluster.spec.cloud)
     reserved, kernel = reserved_of(cloud, pool), -(-pool.instances[0].memory_mib // _PAGE_STRUCTS) * MIB
     disk = -(-(machines(pool.spec).disk or cloud.disk) * 100 // (100 - _NODEFS_PERCENT))

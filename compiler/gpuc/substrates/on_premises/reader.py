@@ -22,7 +22,7 @@ _OF_CLOUDS = (NODE_POOL, CAPACITY_TYPE, INSTANCE_TYPE, REGION, ZONE, ZONE_ID)
 
 
 def read(objects: ObjectSet) -> Iterator[Pool]:
-    """Yields the pools of existing nodes: rules of a NodeFeatureRule that set the label of a pool on named nodes."""
+    """Yields an ExistingPool for each rule, in a NodeFeatureRule, that gives named nodes the label of a pool."""
     for manifest in objects.of("nfd.k8s-sigs.io", "NodeFeatureRule"):
         for position, rule in items(dig(manifest.body, "spec", "rules")):
             if POOL_LABEL in labels(dig(rule, "labels")):

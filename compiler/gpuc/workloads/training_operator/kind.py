@@ -22,7 +22,7 @@ def role_pods(document: Body, path: Path) -> tuple[str, int]:
 
 
 class TrainingJob(NamedTuple):
-    """The properties of a kind of jobs, such as PyTorchJob, that differ from the other kinds of the operator."""
+    """The properties in which a kind of jobs, such as PyTorchJob, differs from other kinds of the operator."""
 
     replicas: str
     """The field of spec with the replicas by role."""

@@ -197,7 +197,7 @@ def blocked_by(snapshot: Snapshot, claim: Object) -> str:
 
 
 def is_stale(client: Client, snapshot: Snapshot) -> bool:
-    """Returns whether Karpenter has not yet compared a NodeClaim with its changed NodePool.
+    """Returns whether Karpenter has not yet compared at least one NodeClaim with the changed NodePool.
 
     The result is True if the NodeClaim has another hash than the NodePool, and has no condition Drifted.
 
