@@ -253,7 +253,7 @@ class ChangedValue(NamedTuple):
 
 
 def changed(pairs: Iterable[Pair], path: Path, default: Any = None) -> Iterator[ChangedValue]:
-    """Yields each object that exists before and after the change and whose value at a path differs.
+    """Yields a ChangedValue for each object that the change keeps, if the value at `path` differs.
 
     Args:
         default: the value for an object without the path.

@@ -220,7 +220,7 @@ class Plans(Struct, frozen=True):
         return tuple(sorted(found, key=lambda plan: (ranks[plan.name], plan.name)))
 
     def impacts(self) -> Iterator[tuple[str, Impact]]:
-        """Yields the impacts of all clusters with the name of the cluster. The most dangerous impacts come first."""
+        """Yields (name of the cluster, impact) for all clusters. The most dangerous impacts come first."""
         found = [(plan.name, impact) for plan in self.clusters for impact in plan.impacts]
         yield from sorted(found, key=lambda row: (row[1].level.rank, row[0], row[1].order))
 

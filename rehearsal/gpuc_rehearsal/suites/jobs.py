@@ -49,7 +49,7 @@ class Work(Struct, frozen=True):
 
 
 def job_of(cluster: Cluster, work: Work) -> Object:
-    """Returns the Job of a Work, in a namespace that may use the queue. With EFA, the namespace has an NCCL profile."""
+    """Returns the Job of a Work. The namespace may use the queue, and has an NCCL profile if the Job uses EFA."""
     namespaces = [namespace for _, namespace in cluster.namespaces if work.queue.name in namespace.local_queues]
     namespace = min(namespaces, key=lambda found: (found.nccl is not None) != (EFA in work.request.pod))
     request = work.request

@@ -56,7 +56,7 @@ def key_of(manifest: Manifest) -> ObjectKey:
 
 
 def is_of_argo_cd(api: str) -> bool:
-    """Returns whether an apiVersion is of Argo CD, whose objects are left out: they can be in another cluster."""
+    """Returns whether an apiVersion is of Argo CD. Argo CD's objects are left out: they can be in another cluster."""
     return api.startswith(f"{ARGO}/")
 
 
@@ -105,7 +105,7 @@ def _apply_step(
 def ignored_fields(synced: Iterable[Manifest]) -> dict[tuple[str, str], tuple[str, ...]]:
     """Returns the fields that Argo CD ignores in existing objects, as JSON pointers by (API group, kind).
 
-    They are in `ignoreDifferences` of the Applications. Because of the sync option RespectIgnoreDifferences=true, Argo
+    The fields are in `ignoreDifferences` of Applications. Because of the sync option RespectIgnoreDifferences=true, Argo
     CD applies these fields only to new objects.
 
     Source: Argo CD documentation, sync options, Respect ignore difference configs

@@ -45,7 +45,7 @@ class ChartDriver(NamedTuple):
 
 
 def chart_driver(state: State, manifest: Manifest | None) -> ChartDriver | None:
-    """Returns the driver that an object, such as an Application, installs with the chart; None if it does not."""
+    """Returns the NVIDIA driver that an object, such as an Application, installs with the chart; else None."""
     if manifest is None:
         return None
     kinds = (("", "ConfigMap"), ("source.toolkit.fluxcd.io", "OCIRepository")) if manifest.kind == "HelmRelease" else ()
