@@ -289,5 +289,5 @@ class ArgoCD(Started):
 
 
 def workload_destination(synced: Sequence[Manifest]) -> Destination:
-    """Returns the cluster and namespace to which the Applications of a spec deploy, from the first Application."""
+    """Returns the destination, a cluster and a namespace, of the first Application of a spec."""
     return applications(synced)[0].destination

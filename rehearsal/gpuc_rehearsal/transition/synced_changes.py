@@ -105,8 +105,8 @@ def _apply_step(
 def ignored_fields(synced: Iterable[Manifest]) -> dict[tuple[str, str], tuple[str, ...]]:
     """Returns the fields that Argo CD ignores in existing objects, as JSON pointers by (API group, kind).
 
-    The fields are in `ignoreDifferences` of Applications. Because of the sync option RespectIgnoreDifferences=true, Argo
-    CD applies these fields only to new objects.
+    The fields are in `ignoreDifferences` of Applications. Because of the sync option RespectIgnoreDifferences=true,
+    Argo CD applies these fields only to new objects.
 
     Source: Argo CD documentation, sync options, Respect ignore difference configs
     """
