@@ -32,8 +32,8 @@ def render(plans: Plans) -> str:
 def fitted(found: Sequence[Part], limit: int) -> list[Sequence[Block] | None]:
     """Returns what the comment shows of each part of the report: all blocks, the short form, or None to leave it out.
 
-    The function first uses the space for short forms, in the order of `rank` of the parts. At the first short form
-    that does not fit, the function stops. Then it replaces short forms by complete parts, as long as there is space.
+    The function first adds short forms, in the order of `rank` of the parts, until a short form does not fit. Then the
+    function replaces short forms by complete parts, as long as there is space.
 
     Args:
         found: the parts in the order of the comment.
