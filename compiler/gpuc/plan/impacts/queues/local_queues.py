@@ -96,7 +96,7 @@ class _Stop(NamedTuple):
     """Whether `pairs` contains all LocalQueues of the queue."""
 
     def predictions(self, outcome: str) -> tuple[Prediction, ...]:
-        """Returns predictions that queues become inactive, and that their workloads are, for example, "evicted"."""
+        """Returns predictions that queues become inactive, and their workloads get `outcome`, such as "evicted"."""
         names = dict.fromkeys(pair.element for pair in self.pairs)
         inactive = tuple(Prediction(f"queue {name}", "inactive") for name in names)
         kind, _, name = self.subject.partition(" ")
