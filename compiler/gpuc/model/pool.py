@@ -234,7 +234,7 @@ class Pool(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def portions(self) -> dict[str, Amounts]:
-        """The resources that belong to one GPU, by GPU resource. Without GPUs: an eighth of a node, under the key ""."""
+        """The resources that belong to one GPU, by GPU resource. Without GPUs: an eighth of a node, with the key ''."""
         return {"": round_down(scale(self.base_resources, 1, 8))}
 
     @cached_property
