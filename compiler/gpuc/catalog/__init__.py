@@ -103,10 +103,7 @@ class Catalog:
         return row.instance(size) if row is not None and size in row.sizes else None
 
     def family(self, name: str) -> "list[InstanceType]":
-        """Returns the known instance types of a family, such as p5.
-
-        The types that come with gpuc are first, sorted by size. The types that the fleet added follow.
-        """
+        """Returns the known instance types of a family, such as p5. Types that come with gpuc are first, by size."""
         row = self.ec2_families.get(name)
         names = [f"{name}.{size}" for size in row.sizes] if row is not None else []
         others = (*self.instances.values(), *self.servers.values())

@@ -65,10 +65,7 @@ class SourceMap:
         return lambda path, on_key: self.mark(file, (*start, *path), on_key)
 
     def located(self, error: ValidationError, file: str, start: Path) -> tuple[str, Mark]:
-        """Splits the message of an msgspec error, which ends with the path of a wrong value.
-
-        Returns the message without the path, and the mark of the wrong value.
-        """
+        """Returns the message of an msgspec error without the path at its end, and the mark of the wrong value."""
         message, _, below = str(error).partition(" - at `$")
         steps = re.findall(r"\.(\w+)|\[(\d+)\]", below)
         path = [int(number) if number else name for name, number in steps] + re.findall("unknown field `(.*)`", message)

@@ -118,10 +118,7 @@ _INTERNET_SIZE = 2**31
 
 
 def is_internet(ranges: Ranges) -> bool:
-    """Returns whether a rule with the ranges opens the internet.
-
-    The ranges must contain public addresses, and more addresses than half of IPv4 has.
-    """
+    """Returns whether the ranges open the internet: they have public addresses, and more than half as many as IPv4."""
     return sum(last - first + 1 for _, first, last in ranges) > _INTERNET_SIZE and overlap(ranges, PUBLIC)
 
 

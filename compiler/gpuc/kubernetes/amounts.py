@@ -26,10 +26,7 @@ UNLIMITED = 2**62 // 1000
 
 
 def amount(resource: str, value: Any) -> int | None:
-    """Converts a quantity into an integer, rounded up. "500m" cpu becomes 500 (millicores), "4Gi" becomes bytes.
-
-    Returns None if the value is not a quantity.
-    """
+    """Converts a quantity into an integer, rounded up: cpu into millicores; None if the value is not a quantity."""
     exact = exact_amount(resource, value)
     return None if exact is None else ceil(exact)
 

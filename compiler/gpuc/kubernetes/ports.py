@@ -89,8 +89,7 @@ def meet(some: Ports, others: Ports) -> Ports:
 def without(some: Ports, others: Ports) -> Ports:
     """Returns the ports of the first list that the second list does not include.
 
-    A port name can mean any number. So a range of numbers removes a name from the first list only if the range has all
-    ports.
+    A port name can mean any number. So a range of numbers removes a port name only if the range has all ports.
     """
     left = list(some)
     for other in others:

@@ -104,10 +104,7 @@ N = TypeVar("N", bound=Node)
 
 
 def add_usage(node: Node, key: Key, count: int, usage: dict[tuple[Node, Key], int]) -> None:
-    """Adds an amount to the usage of a node. Adds what the node's own quota does not cover to its parent, and so on.
-
-    This is addUsage in Kueue.
-    """
+    """Adds an amount to the usage of a node, and what exceeds its local quota to its parent (addUsage in Kueue)."""
     for above in node.to_root:
         free = max(0, above.local_quota(key) - usage.get((above, key), 0))
         usage[above, key] = usage.get((above, key), 0) + count

@@ -93,10 +93,10 @@ class Output(Struct, frozen=True, dict=True):
         return any(need == "cilium-feature/gateway" for policy in policies for need, _ in _cilium_policy(self, policy))
 
     def open_namespace(self, name: object, path: Path) -> Found:
-        """Yields the need for a policy in a namespace of no tenant with which a policy of a tenant allows connections.
+        """Yields the need for a policy that allows all connections, if the namespace belongs to no tenant.
 
-        If the VPC CNI enforces policies, pods without a policy have no connections. So the namespace needs a policy
-        that allows all connections.
+        The caller must know that a policy of a tenant allows connections with pods in the namespace. If the VPC CNI
+        enforces policies, pods without a policy have no connections.
         """
         is_strict = self.engine == "vpc-cni" and self.objects.has("networking.k8s.io", "NetworkPolicy")
         if is_strict and isinstance(name, str) and name not in self.tenant_namespaces:

@@ -153,10 +153,7 @@ class Problem(NamedTuple):
 
 
 class Resolved(NamedTuple):
-    """The object that a controller creates from an object and another object that it names.
-
-    For example, a TrainJob names its runtime, and the controller creates a JobSet from them.
-    """
+    """The object that a controller creates from two objects, for example a JobSet from a TrainJob and its runtime."""
 
     document: Body | None
     """The created object; None if the named object does not exist."""

@@ -88,7 +88,7 @@ class OtherClusters:
         """Adds the claims of all specs that the command does not name, so that the named specs are compared with them.
 
         The function leaves out specs that gpuc cannot read; a command about all clusters reports their errors. It also
-        leaves out values of which a spec accepts that two clusters have them.
+        leaves out values that a spec accepts in two clusters.
 
         Args:
             files: the spec files of all clusters, relative to the root.

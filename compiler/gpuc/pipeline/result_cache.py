@@ -170,10 +170,7 @@ def is_current(result: Result, conflicts: Sequence[Conflict], lock: str) -> bool
 
 
 def day_of_result() -> str:
-    """Returns today's date if a check has read the date since the last reset: the result is then correct only today.
-
-    Otherwise, returns an empty text.
-    """
+    """Returns the date that checks have read since the last reset, on which results depend; empty if none read it."""
     return f"{max(dates)}" if dates else ""
 
 
