@@ -103,7 +103,7 @@ class Catalog:
         return row.instance(size) if row is not None and size in row.sizes else None
 
     def family(self, name: str) -> "list[InstanceType]":
-        """Returns the known instance types of a family, such as p5: types of gpuc by size, then types of the fleet."""
+        """Returns the known instance types of a family, such as p5. Types that come with gpuc are first, by size."""
         row = self.ec2_families.get(name)
         names = [f"{name}.{size}" for size in row.sizes] if row is not None else []
         others = (*self.instances.values(), *self.servers.values())
@@ -113,7 +113,7 @@ class Catalog:
     def prices(self, instance_type: str) -> "list[Price]":
         """Returns the known prices of an instance type, sorted by region, purchase option and date.
 
-        If the fleet has a price for a region and a purchase option, the result does not contain the price of gpuc.
+        A price of the fleet replaces the price of gpuc for the same region and purchase option.
         """
         own = [row for row in self.own.prices if row.instance_type == instance_type] if self.own else []
         replaced = {(row.region, row.purchase) for row in own}
@@ -121,7 +121,7 @@ class Catalog:
         return sorted([*own, *known], key=lambda row: (row.region, row.purchase, row.date))
 
     def price(self, instance_type: str, region: str, purchase: "Purchase") -> "Price | None":
-        """Returns the newest known price of an instance type in a region; None without a known price."""
+        """Returns the newest known price of an instance type in a region; None if gpuc knows no price."""
         found = [row for row in self.prices(instance_type) if (row.region, row.purchase) == (region, purchase)]
         return found[-1] if found else None
 
@@ -152,7 +152,7 @@ class Catalog:
 
     @cached_property
     def chart_groups(self) -> dict[str, tuple[str, ...]]:
-        """The API groups whose CustomResourceDefinitions or controller a chart installs, by the name of the chart."""
+        """The API groups whose CustomResourceDefinitions or controller a chart installs, by name of the chart."""
         return {
             release_set[component].chart: release.groups
             for release_set in self.releases.values()
@@ -176,13 +176,13 @@ class Catalog:
 
     @cached_property
     def daemonsets(self) -> "tuple[Daemonset, ...]":
-        """The DaemonSets that gpuc or the fleet knows, sorted by name."""
+        """The DaemonSets in the tables of gpuc and of the fleet, sorted by name."""
         return tuple(row for _, row in sorted(self._daemonsets.items()))
 
     def daemonsets_of(self, components: "Iterable[str]") -> "list[Daemonset]":
-        """Returns the DaemonSets of the fleet, of components and of a substrate, sorted by name.
+        """Returns the DaemonSets of the fleet, of some components and of a substrate, sorted by name.
 
-        `components` contains the names of components and the folder of the substrate.
+        `components` must contain the names of these components and the name of the substrate's folder.
         """
         installed = {FLEET, *components}
         return [row for row in self.daemonsets if row.component in installed]

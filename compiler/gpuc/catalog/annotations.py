@@ -31,10 +31,10 @@ class Annotation(Struct, frozen=True):
 
 @cache
 def annotations(substrate: str = "") -> tuple[Annotation, ...]:
-    """Returns the annotations of all controllers, or only of the controllers that clusters of a substrate can have.
+    """Returns the annotations that controllers read.
 
     Args:
-        substrate: the folder of the substrate; empty for all controllers.
+        substrate: the folder of a substrate, to leave out controllers that its clusters cannot have; empty for all.
     """
     return tuple(_annotations(substrate))
 
@@ -54,7 +54,7 @@ def annotation(key: str, substrate: str = "") -> Annotation | None:
 
 
 def controller_of(key: str, substrate: str = "") -> Annotation | None:
-    """Returns an entry of the controller that reads annotations with the prefix of this key; None if there is none."""
+    """Returns an entry of the controller that reads annotations with the prefix of `key`; None if gpuc knows none."""
     return next((entry for entry in annotations(substrate) if key.startswith(entry.prefix)), None)
 
 

@@ -8,8 +8,8 @@ from gpuc.catalog.records import InstanceType, Sources
 class Ec2Family(Struct, frozen=True):
     """A family of EC2 instance types, for example p5.
 
-    Most fields are tuples with a number for each size in `sizes`. A tuple has only one number if the number is the same
-    for all sizes. A tuple is empty if the sizes have no such number.
+    Most fields are tuples with one number for each size in `sizes`. A tuple with a single number gives the number of
+    all sizes. An empty tuple means that no size has the property, for example no size has a GPU.
     """
 
     family: str

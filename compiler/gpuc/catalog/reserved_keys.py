@@ -71,7 +71,7 @@ def is_free_label(key: str) -> bool:
 
 
 def is_by_cloud(key: str) -> bool:
-    """Returns whether nodes can have the label although their node pool does not set it, for example from the cloud."""
+    """Returns whether something other than the node pool can set this label on nodes, for example the cloud."""
     return any(entry.by_cloud and entry.reserves(key) for entry in reserved_keys())
 
 

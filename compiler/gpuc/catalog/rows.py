@@ -60,12 +60,15 @@ def _table(file: str, table: str) -> tuple[type, tuple[str, ...]]:
 
 
 def tables() -> dict[tuple[str, str], tuple[type, tuple[str, ...]]]:
-    """Returns the class and the identifying fields of each table, by the name of the file and of the table."""
+    """Returns the class of the rows of each table and the fields that identify a row, by file name and table name."""
     return {names: _table(*names) for names in _TABLES}
 
 
 def by_key(file: str, table: str) -> dict[Any, Any]:
-    """Returns the rows of a table by the value of the identifying field; for two such fields, in nested maps."""
+    """Returns the rows of a table, by the value of the field that identifies a row.
+
+    If two fields identify a row, the result is a map of maps: by the first field, then by the second field.
+    """
     _, (*outer, last) = _table(file, table)
     found: dict[Any, Any] = {}
     for row in typed(file, table):

@@ -20,14 +20,14 @@ _Map = dict[str, Any]
 
 
 class NoValueError(ValueError):
-    """A CEL function got arguments for which the function fails in Kubernetes too."""
+    """The error of a CEL function for arguments that it does not accept. The function fails in Kubernetes too."""
 
     def __init__(self, reason: object) -> None:
         super().__init__(f"{NO_VALUE}{reason}")
 
 
 def declared(cel: Any) -> list[Any]:
-    """Returns declarations, for the CEL engine, of the functions in this module, with their argument and result types.
+    """Returns the declarations of the functions in this module, from which the CEL engine knows their types.
 
     Args:
         cel: the module cel_expr_python.cel.

@@ -92,7 +92,7 @@ _HAS = re.compile(r"""("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|\bhas\(([^()]+)\.(\w
 
 @lru_cache(maxsize=8192)
 def compiled(expression: str, variables: tuple[str, ...]) -> Program | NotEvaluated:
-    """Compiles an expression. Returns the reason instead if gpuc cannot evaluate the expression.
+    """Compiles an expression. Returns NotEvaluated with the reason if gpuc cannot evaluate the expression.
 
     Args:
         variables: the names of the variables, which may have values of any type.
@@ -107,7 +107,7 @@ def compiled(expression: str, variables: tuple[str, ...]) -> Program | NotEvalua
 def converted(values: Mapping[str, Any], variables: tuple[str, ...]) -> Converted:
     """Converts the values of variables into the form of the CEL engine, for several evaluations.
 
-    The result is only for programs that `compiled` returned for the same tuple of variables.
+    The programs must come from calls of `compiled` with the same tuple of variables.
     """
     return Converted(_environment(variables).Activation(dict(values)))
 

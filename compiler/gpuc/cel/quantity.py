@@ -41,7 +41,7 @@ class Quantity(Struct, frozen=True):
 def quantity(text: str) -> Quantity:
     """Parses a quantity such as "4Gi".
 
-    A unit without a number, such as "Gi", has the value 0. It is not a quantity if Go would parse it as a decimal.
+    A unit without a number, such as "Gi", has the value 0. If Go would parse such a unit as a decimal, it is an error.
 
     Raises:
         ValueError: when Kubernetes does not accept the text as a quantity.

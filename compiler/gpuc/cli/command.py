@@ -54,9 +54,9 @@ class Command(NamedTuple):
 
 
 def names_only(command: Command, words: Sequence[str]) -> dict[str, Any] | None:
-    """Returns the arguments if the command line has only names of specs; None for any other command line.
+    """Parses a command line that has only names of specs. Returns None for any other command line.
 
-    The parser would return the same arguments, but loading argparse takes longer than compiling a spec.
+    The parser would return the same arguments. But importing argparse takes longer than compiling a spec.
     """
     arguments = command.arguments
     takes_names = not callable(arguments) and any(argument.usage == "[SPEC...]" for argument in arguments)

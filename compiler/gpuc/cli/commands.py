@@ -37,7 +37,7 @@ def read_commands(package: str, table: dict[str, Any], later: dict[str, Later]) 
     Args:
         package: the Python package with the functions of the commands.
         table: the content of the file, without the table `shared`.
-        later: functions that return the arguments of a command. They load modules that other commands do not need.
+        later: functions by the name of a command. Each returns the arguments of its command.
     """
     return {
         name: Command(

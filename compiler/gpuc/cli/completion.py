@@ -44,7 +44,7 @@ def print_words(words: list[str]) -> int:
 
 
 def complete(words: list[str]) -> Completion:
-    """Returns the words that can complete the last word of a command line. The last word may be empty.
+    """Returns the words that can replace the last word of a command line, which may be incomplete or empty.
 
     Args:
         words: the words after `gpuc`, up to the cursor. Bash splits words at "=": `--format`, `=`, `json`.

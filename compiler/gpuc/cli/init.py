@@ -83,10 +83,10 @@ def fleet_files(settings: "Settings", example: str = TENANTS) -> dict[str, str]:
 
 
 def schema_text(of: str = "spec") -> str:
-    """Returns a JSON Schema as text: of the spec language, of the files in specs/catalog/, or of the report of a plan.
+    """Returns a JSON Schema as text.
 
     Args:
-        of: spec, catalog or plan.
+        of: `spec` for the spec language, `catalog` for files in specs/catalog/, or `plan` for the report of a plan.
     """
     if of == "plan":
         from gpuc.plan.report.json_report import json_schema as plan_schema

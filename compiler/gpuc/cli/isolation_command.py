@@ -33,7 +33,7 @@ _POLICIES = ((GROUP, "NetworkPolicy"), (CILIUM, CILIUM_POLICY))
 
 
 def run_isolation(inputs: list[str], tenant_label: str | None = None, pod_cidrs: str = "", form: str = "text") -> int:
-    """Prints a proof for each spec, and one proof for all manifests together. Returns the exit code.
+    """Prints a proof that tenants are isolated: one for each spec, and one for all manifests. Returns the exit code.
 
     Args:
         inputs: specs, cluster names, manifest files and folders; empty for all specs.

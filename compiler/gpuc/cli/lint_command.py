@@ -35,7 +35,7 @@ def run_lint(
     """Checks the objects in files and folders, prints the report, and returns the exit code.
 
     Args:
-        baseline: a file with known findings, which the report omits.
+        baseline: a file with known findings. The report omits these findings.
         write_baseline: a file to which gpuc writes all findings; the exit code is then 0.
         options: other options of `gpuc lint`, such as `kubernetes`, the minor version of the cluster.
 

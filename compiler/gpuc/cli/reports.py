@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def write_reports(render: Callable[[str, Style], str], form: str, outputs: "Iterable[ReportFile]") -> None:
-    """Writes a report to the files that the option --output names, and then to stdout.
+    """Writes a report to the files of the option --output, and then prints the report on stdout.
 
     Args:
         render: returns the report in a format, for a stream with a style.

@@ -18,7 +18,7 @@ _MAX_NAMES = 12
 
 
 def find_root(directory: Path) -> Path:
-    """Returns the root of the fleet: the directory, or else its nearest parent, that contains the folder specs/.
+    """Returns the root of the fleet: the first folder that contains specs/, from the directory upwards.
 
     Raises:
         UsageError: when none of these directories contains specs/.

@@ -18,7 +18,8 @@ def run_specs(changed: str | None = None, form: str = "text") -> None:
     """Prints the clusters of a fleet.
 
     Args:
-        changed: a revision or folder; prints only the clusters whose files differ from it. None: prints all clusters.
+        changed: a revision or folder with an earlier state of the fleet. Prints only clusters whose files have changed
+            since. None prints all clusters.
 
     Raises:
         UsageError: if the revision or folder cannot be read.

@@ -99,7 +99,7 @@ def run_trace(form: str = "text", **described: Any) -> int:
 
 
 class Objects(NamedTuple):
-    """The objects of the cluster in which `gpuc trace` schedules a workload."""
+    """The objects of a cluster that `gpuc trace` reads to find the queue and the nodes of a workload."""
 
     cluster: ClusterIndex
     locate: Locate

@@ -18,7 +18,7 @@ def reason(name: str, path: Path) -> str:
 
 
 def relied(component: Component, path: Path, value: Any) -> Iterator[tuple[Path, str]]:
-    """Yields each default of the chart on which gpuc relies but that the spec replaces: its path and the reason.
+    """Yields each Helm value that the spec sets although gpuc relies on the chart's default: its path and the reason.
 
     Args:
         path: the path of a Helm value in the spec that gpuc does not set.
@@ -30,7 +30,7 @@ def relied(component: Component, path: Path, value: Any) -> Iterator[tuple[Path,
 
 
 def without_effect(component: Component, path: Path, value: Any) -> Iterator[Path]:
-    """Yields the paths of Helm values in the spec that have no effect; only the map's path if a map has no effect."""
+    """Yields the paths of Helm values in the spec that have no effect. A map without effect has only its own path."""
     parts = (_part_without_effect(component, leaf, len(path)) for leaf in _leaves(value, path))
     yield from dict.fromkeys(part for part in parts if part)
 

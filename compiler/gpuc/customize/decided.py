@@ -42,7 +42,9 @@ _NODE_LABELS: Path = (*_TEMPLATE, "metadata", "labels")
 
 
 def contradictions(emitted: Manifest, before: Manifest, after: Manifest) -> Iterator[tuple[Path, str]]:
-    """Yields the spec path and a message for each field that a patch changes but that another section decides.
+    """Yields a path and a message for each field that a patch changes although another section of the spec decides it.
+
+    The path leads to the part of the patch in the spec.
 
     Args:
         emitted: the object without patches.

@@ -19,11 +19,11 @@ class OperationError(Exception):
 
 
 def apply_operation(document: Any, operation: Operation) -> tuple[Any, list[tuple[Path, bool]]]:
-    """Applies an operation of a JSON patch to a document, which may change.
+    """Applies an operation of a JSON patch to a document. The function may change the given document itself.
 
     Returns:
-        The new document, and pairs of a changed path and a flag. The flag is True if the operation contains the value
-        at the path, as `add` does, and False otherwise, for example for `remove`.
+        The new document, and a pair for each changed path: the path and a flag. The flag says whether the operation
+        contains the new value at the path: True for `add`, False for `remove`.
 
     Raises:
         OperationError: when the operation fails.

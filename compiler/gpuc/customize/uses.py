@@ -14,10 +14,10 @@ _MAX_LISTED = 4
 
 
 def uses(path: Path, old: Any, artifacts: Sequence[Artifact], ignored: str) -> str:
-    """Returns the end of a message that names objects which contain a name from a Helm value of gpuc.
+    """Returns the end of a message about a replaced Helm value: the objects that use a name from the value.
 
     The names are the strings in the value, and the keys of the ConfigMaps that a chart renders from `data`. The text is
-    empty if no object contains a name. Objects can rely on the value nevertheless.
+    empty if no object contains such a name. Even then, objects can depend on the value in other ways.
 
     Args:
         path: the path of the value in the Helm values.

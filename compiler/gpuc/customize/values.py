@@ -71,7 +71,7 @@ class ComponentValues(Struct):
         """Yields the findings about all Helm values of the spec. Call `apply` for all components first.
 
         Args:
-            artifacts: all artifacts of the cluster, among which objects may contain a name that a value replaces.
+            artifacts: all artifacts of the cluster. Objects in them may contain a name that the spec replaces.
         """
         present = sorted(artifact.component for artifact in artifacts if isinstance(artifact, Values))
         for component in self.settings:

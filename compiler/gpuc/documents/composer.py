@@ -7,10 +7,10 @@ from msgspec import Struct, field
 
 
 def events(text: str, is_fast: bool = True) -> Iterator[Any]:
-    """Returns the events of a YAML parser for a text, from which Composer builds nodes.
+    """Parses a YAML text and returns the events of the parser. The class Composer builds nodes from these events.
 
     Args:
-        is_fast: whether the parser is libyaml. PyYAML's own parser says more about mistakes.
+        is_fast: whether to use the parser libyaml. PyYAML's own parser is slower, but says more about mistakes.
     """
     import yaml  # imported here, because completion reads no file
 
@@ -18,7 +18,7 @@ def events(text: str, is_fast: bool = True) -> Iterator[Any]:
 
 
 class Node(Struct):
-    """A value of a YAML document with its position. An alias in the document is the same Node as its anchor."""
+    """A value of a YAML document with its position. An alias is not copied: it is the Node of its anchor."""
 
     mark: Any
     """Position of the first character. A map or list in block style begins with its first entry."""

@@ -110,9 +110,10 @@ def load_yaml(text: str) -> Any:
 
 @lru_cache(maxsize=64)
 def document(text: str, file: str, index: int) -> Document | None:
-    """Returns a document with the marks of its values; None if the text has no document with this index.
+    """Returns a document with the marks (line and column) of its values; None if the text has no such document.
 
-    The document is parsed again, without the rest of the file, because only values with findings need marks.
+    The first reading of a file keeps no marks, because only values with findings need marks. So this function parses
+    the document again, without the rest of the file.
 
     Args:
         index: the index of the document in the text.
@@ -172,7 +173,7 @@ class _Composer(Composer):
         super().__init__(events(text), VALUES_MAX, DEPTH_MAX)
 
     def documents(self) -> Iterator[tuple[Node | None, int]]:
-        """Yields the root node and the end of every document. The root is None if the document is too large."""
+        """Yields the root node and the end position of each document. The node is None if the document is too large."""
         for event in self._events:
             if type(event).__name__ != "DocumentStartEvent":
                 continue

@@ -15,7 +15,7 @@ from gpuc.documents.scalar_text import mark_in_string, offset_of
 class SourceMap:
     """Finds the mark (file, line and column) of a value in the files that were added.
 
-    Only values with findings need marks, so the documents of these values are parsed again when a mark is needed.
+    Only values with findings need marks. So the class parses a document again when a caller asks for a mark in it.
     """
 
     def __init__(self) -> None:
@@ -61,11 +61,11 @@ class SourceMap:
         return mark
 
     def locator(self, file: str, start: Path) -> Callable[[Path, bool], Mark]:
-        """Returns a function that calls `mark` for a path below `start`."""
+        """Returns a function that takes a path below `start`, and returns the mark of the value at this path."""
         return lambda path, on_key: self.mark(file, (*start, *path), on_key)
 
     def located(self, error: ValidationError, file: str, start: Path) -> tuple[str, Mark]:
-        """Returns the message of an msgspec error without its path, and the mark of the wrong value at this path."""
+        """Returns the message of an msgspec error without the path at its end, and the mark of the wrong value."""
         message, _, below = str(error).partition(" - at `$")
         steps = re.findall(r"\.(\w+)|\[(\d+)\]", below)
         path = [int(number) if number else name for name, number in steps] + re.findall("unknown field `(.*)`", message)

@@ -20,7 +20,7 @@ NO_LABELS = rule_of("CHT007")
 
 
 def chart_findings(cluster: Cluster, artifacts: Sequence[Artifact]) -> Iterator[Finding]:
-    """Yields findings about pods of added charts that no node accepts.
+    """Yields findings about pods that no node accepts, for the charts that users add to the spec.
 
     Args:
         artifacts: all artifacts of the cluster, with the objects of users.

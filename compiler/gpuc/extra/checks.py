@@ -31,7 +31,7 @@ _SECONDARY_NETWORKS = ("NetworkAttachmentDefinition", "UserDefinedNetwork", "Clu
 
 
 def duplicates(artifacts: Iterable[Artifact], manifests: Iterable[Manifest]) -> Iterator[Finding]:
-    """Yields a finding for each object of a user that gpuc or an Application creates too, or that two files contain.
+    """Yields a finding for each object of a user that exists twice: gpuc, an Application or another file has it too.
 
     Args:
         artifacts: the artifacts of gpuc.
@@ -54,7 +54,7 @@ def duplicates(artifacts: Iterable[Artifact], manifests: Iterable[Manifest]) -> 
 def findings(
     artifacts: Sequence[Artifact], manifests: Sequence[Manifest], kubernetes: str, catalog: Catalog
 ) -> list[Finding]:
-    """Returns findings about objects of users, and about objects of gpuc with which the objects of users conflict.
+    """Returns findings about objects of users, and about objects of gpuc that conflict with objects of users.
 
     Args:
         artifacts: the artifacts of gpuc.

@@ -50,7 +50,7 @@ def scope_findings(
     """Yields findings about objects of a wrong kind or in a wrong namespace.
 
     Args:
-        tenant_of: returns the name of the tenant of an object; empty for an object of the platform.
+        tenant_of: a function that returns the tenant to which an object belongs; empty for an object of the platform.
     """
     defined = _defined(manifests)
     for manifest in manifests:

@@ -71,7 +71,7 @@ def contains(ranges: Ranges, address: str) -> bool:
 
 
 def range_text(first: Range, last: Range) -> str:
-    """Returns text for the addresses from the start of a range to the end of another: "10.0.0.0-10.255.255.255"."""
+    """Returns text for addresses: "10.0.0.0-10.255.255.255" from the start of `first` to the end of `last`."""
     kind = IPv4Address if first[0] == 4 else IPv6Address
     return f"{kind(first[1])}-{kind(last[2])}"
 
@@ -84,8 +84,8 @@ def contains_pods(ranges: Ranges, pods: Ranges | None) -> bool:
     """Returns whether the ranges certainly contain addresses of pods.
 
     Args:
-        pods: the address ranges of pods; None if these ranges are unknown. Without them, only ranges that include all
-            private addresses certainly contain pods.
+        pods: the address ranges of pods; None if these ranges are unknown. Then the function returns True only if
+            `ranges` include all private addresses.
     """
     if pods is not None:
         return overlap(ranges, pods)
@@ -118,7 +118,7 @@ _INTERNET_SIZE = 2**31
 
 
 def is_internet(ranges: Ranges) -> bool:
-    """Returns whether the ranges mean the internet: more than half of all IPv4 addresses, with public addresses."""
+    """Returns whether the ranges open the internet: they have public addresses, and more than half as many as IPv4."""
     return sum(last - first + 1 for _, first, last in ranges) > _INTERNET_SIZE and overlap(ranges, PUBLIC)
 
 
@@ -131,6 +131,6 @@ def ipv4_network(text: str) -> IPv4Network | None:
 
 
 def joined(cidrs: Iterable[str]) -> tuple[IPv4Network, ...]:
-    """Returns sorted IPv4 ranges in which adjacent and overlapping ranges are joined. Omits invalid ranges."""
+    """Returns IPv4 ranges, sorted. Joins adjacent and overlapping ranges, and omits invalid ranges."""
     networks = (network for cidr in cidrs if (network := ipv4_network(cidr)) is not None)
     return tuple(collapse_addresses(networks))

@@ -26,19 +26,19 @@ UNLIMITED = 2**62 // 1000
 
 
 def amount(resource: str, value: Any) -> int | None:
-    """Converts a quantity such as "4Gi" into an integer, rounded up; None if the value is not a quantity."""
+    """Converts a quantity into an integer, rounded up: cpu into millicores; None if the value is not a quantity."""
     exact = exact_amount(resource, value)
     return None if exact is None else ceil(exact)
 
 
 def exact_amount(resource: str, value: Any) -> Fraction | None:
-    """Converts a quantity such as "500m" into a number without rounding; None if the value is not a quantity."""
+    """Converts a quantity like `amount`, but without rounding; None if the value is not a quantity."""
     exact = quantity(value)
     return exact * 1000 if exact is not None and resource == CPU else exact
 
 
 def amounts(quantities: Any) -> Amounts:
-    """Converts a map of quantities, such as requests of a container, into integers. Omits invalid values."""
+    """Converts a map of quantities, such as requests of a container, with `amount`. Omits invalid values."""
     items = quantities.items() if isinstance(quantities, dict) else ()
     counts = ((str(name), amount(str(name), value)) for name, value in items)
     return {name: count for name, count in counts if count is not None}
@@ -51,29 +51,29 @@ def is_bytes(resource: str) -> bool:
 
 @lru_cache(maxsize=8192)
 def quantity_text(resource: str, count: int) -> str:
-    """Converts an integer into a quantity: "1500m" for 1500 cpu, "4Gi" for 4294967296 memory, "2k" for 2000 GPUs."""
+    """Converts an integer into a quantity: 1500 millicores of cpu become "1500m", and 2^32 bytes of memory "4Gi"."""
     if resource == CPU:
         return format_quantity(Fraction(count, 1000))
     return format_quantity(count, "binary" if is_bytes(resource) else "decimal")
 
 
 def texts(counts: Mapping[str, int]) -> dict[str, str]:
-    """Converts integers into quantities such as "4Gi", by resource."""
+    """Converts millicores of cpu, bytes of memory and other amounts into quantities such as "4Gi". Keeps the keys."""
     return {name: quantity_text(name, count) for name, count in counts.items()}
 
 
 def counted(resource: str, count: int) -> str:
-    """Returns an amount as a quantity with the name of its resource, for example "4Gi memory"."""
+    """Returns an amount as a quantity, followed by its resource. 2^32 bytes of memory become "4Gi memory"."""
     return f"{quantity_text(resource, count)} {resource}"
 
 
 def described(counts: Mapping[str, int]) -> str:
-    """Returns the amounts that are not zero as text: "8 nvidia.com/gpu, 4Gi memory"; "nothing" if all are zero."""
+    """Returns a text about amounts, such as "8 nvidia.com/gpu, 4Gi memory". Omits zeros; "nothing" if all are zero."""
     return ", ".join(counted(name, count) for name, count in counts.items() if count) or "nothing"
 
 
 def rounded(resource: str, count: int | Fraction) -> str:
-    """Returns a rounded amount for messages: "64 nvidia.com/gpu", "1.5Ti of memory", "7.5 cpu"."""
+    """Returns a rounded amount for messages. 7500 millicores of cpu become "7.5 cpu", and bytes "1.5Ti of memory"."""
     name = resource.removeprefix("requests.")
     if not is_bytes(name):
         return f"{float(count) / (1000 if name == CPU else 1):.6g} {resource}"
@@ -91,10 +91,12 @@ def scale(counts: Mapping[str, int], numerator: int, denominator: int = 1) -> Am
 
 
 def round_down(counts: Mapping[str, int], full_cores: bool = True) -> Amounts:
-    """Rounds down cpu to full cores and bytes to full GiB; below one core or GiB, to multiples of 100m or 64 MiB.
+    """Rounds amounts down: cpu to full cores and bytes to full GiB. Other resources do not change.
+
+    An amount below one core becomes a multiple of 100 millicores. Bytes below one GiB become a multiple of 64 MiB.
 
     Args:
-        full_cores: False to round cpu above one core to 100m too.
+        full_cores: False to round all amounts of cpu to multiples of 100 millicores.
     """
     return {name: _round_to_unit(name, count, full_cores) for name, count in counts.items()}
 
@@ -109,13 +111,13 @@ def total(several: Iterable[Mapping[str, int]]) -> Amounts:
 
 
 def smallest(several: Iterable[Amounts]) -> Amounts:
-    """Returns the smallest amount of each resource in several maps, which must have the same resources."""
+    """Returns the smallest amount of each resource in several maps. All maps must have the same resources."""
     first, *others = several
     return {name: min([count, *(other[name] for other in others)]) for name, count in first.items()}
 
 
 def pods_that_fit(room: Mapping[str, int], pod: Mapping[str, int]) -> int:
-    """Returns how many pods with equal requests fit into the free resources of a node."""
+    """Returns how many pods fit into `room`, the free resources of a node. Each pod has the requests `pod`."""
     return max(0, min(room.get(name, 0) // count for name, count in pod.items() if count > 0))
 
 

@@ -23,5 +23,5 @@ JOBSET_TOPOLOGY: Final = "alpha.jobset.sigs.k8s.io/exclusive-topology"
 
 
 def user(service_account: str) -> str:
-    """Returns the user name of a ServiceAccount. The argument has the form namespace/name."""
+    """Returns the user name of a ServiceAccount in requests. The argument must have the form namespace/name."""
     return f"system:serviceaccount:{service_account.replace('/', ':')}"

@@ -15,7 +15,7 @@ RefusedBy = Literal["resource", "unknown", "topology", "taint", "labels", "quota
 
 
 class Flavor(NamedTuple):
-    """A ResourceFlavor, compared with the pods of one pod set. A pod set is a group of equal pods in a workload."""
+    """A ResourceFlavor, and whether it suits the pods of one pod set, a group of equal pods in a workload."""
 
     name: str
     has_topology: bool = False
@@ -35,7 +35,7 @@ class Group(NamedTuple):
 
 
 class Attempt(NamedTuple):
-    """Kueue's decision whether the pods of a pod set can use one flavor."""
+    """Kueue's decision about one flavor: whether the pods of a pod set can use the flavor, or why not."""
 
     flavor: str
     refused_by: RefusedBy | None = None
@@ -47,7 +47,7 @@ class Attempt(NamedTuple):
 
 
 class Queue(Struct, frozen=True):
-    """A ClusterQueue, with the quota that workloads use already."""
+    """A ClusterQueue, and how much of its quota admitted workloads use."""
 
     node: Node
     groups: Sequence[Group]
@@ -79,14 +79,14 @@ class Choice(Struct):
 def choose(
     queue: Queue, requests: Amounts, level: str | None, flavor: Callable[[str], Flavor | None], used: dict[Key, int]
 ) -> Choice:
-    """Chooses the flavors for one pod set, and adds the requests of the pod set to `used`.
+    """Chooses the ResourceFlavors for one pod set as Kueue does. Then adds the requests of the pod set to `used`.
 
     Args:
-        requests: the requests of all pods of the set together.
+        requests: the sum of the requests of all pods in the pod set.
         level: the node label of the requested topology level; the empty string for any level, None without a topology
             request.
         flavor: returns the flavor with a name; None if the flavor does not exist.
-        used: the usage of earlier pod sets of the same Workload.
+        used: the amounts that earlier pod sets of the same Workload use, by flavor and resource.
     """
     choice = Choice()
     for name, count in requests.items():

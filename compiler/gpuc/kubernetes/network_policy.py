@@ -32,7 +32,7 @@ class Peer(Struct, frozen=True):
     """The host name or pattern of a CiliumNetworkPolicy, such as **.hf.co; empty for other peers."""
 
     def named(self, key: str) -> set[str]:
-        """Returns the values that the peer's namespaceSelector lists for a label."""
+        """Returns the values of the label `key` that the peer's namespaceSelector names; empty if it names none."""
         return {value for own, domain in self.namespaces or () if own == key for value in domain.listed or ()}
 
 
@@ -49,7 +49,7 @@ class TrafficRule(Struct, frozen=True):
 
 
 class NetworkPolicy(Struct, frozen=True):
-    """A NetworkPolicy, in which missing fields have their default values."""
+    """A NetworkPolicy. The code that creates this object must replace missing fields by their defaults."""
 
     namespace: str
     pods: Selector
@@ -60,7 +60,7 @@ class NetworkPolicy(Struct, frozen=True):
     def peers(self, *directions: str) -> Iterator[tuple[str, TrafficRule, Peer]]:
         """Yields each peer with which the policy allows connections, with the direction and the rule.
 
-        A rule that lists no peers has a peer with all pods and addresses.
+        For a rule that lists no peers, yields one peer that means all pods and addresses.
 
         Args:
             directions: "ingress" or "egress"; without arguments, all directions of the policy.

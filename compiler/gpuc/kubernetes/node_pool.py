@@ -89,7 +89,7 @@ def normal(key: str) -> str:
 
 
 def is_well_known(key: str) -> bool:
-    """Returns whether all nodes have a label, such as kubernetes.io/arch. `key` is a result of `normal`."""
+    """Returns whether all nodes have a label, such as kubernetes.io/arch. `key` must be a result of `normal`."""
     if key.startswith(_OTHER_NODE_GROUPS):
         return False
     return key in WELL_KNOWN or key in AWS_LABELS or key.startswith(_PROVIDERS)
@@ -132,5 +132,5 @@ def meets(own: Offer, wanted: Requirement, *, is_static: bool = False, api_group
 
 
 def is_negative(domain: Domain) -> bool:
-    """Returns whether nodes without the label meet the requirement: its operator is NotIn or DoesNotExist."""
+    """Returns whether a requirement is negative (NotIn or DoesNotExist), so that nodes without the label meet it."""
     return bool(domain.values) == domain.is_complement

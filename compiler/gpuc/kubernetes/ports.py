@@ -54,7 +54,7 @@ def _number(value: Any) -> int:
 
 
 def opens(ports: Ports, protocol: str, number: int, named: Mapping[tuple[str, str], frozenset[int]]) -> bool:
-    """Returns whether the ports of a rule include a port of a pod.
+    """Returns whether a rule with these ports allows connections to one port of a pod.
 
     Args:
         protocol: the protocol of the pod's port.
@@ -71,7 +71,7 @@ def opens(ports: Ports, protocol: str, number: int, named: Mapping[tuple[str, st
 def meet(some: Ports, others: Ports) -> Ports:
     """Returns the ports that both lists include.
 
-    A port name can mean any number, because the author of the pod chooses the number.
+    A named port meets every port number, because the author of the pod chooses the number for the name.
     """
     if some == ALL:
         return others
@@ -89,7 +89,7 @@ def meet(some: Ports, others: Ports) -> Ports:
 def without(some: Ports, others: Ports) -> Ports:
     """Returns the ports of the first list that the second list does not include.
 
-    Because a port name can mean any number, a range of numbers removes the name only if the range has all ports.
+    A port name can mean any number. So a range of numbers removes a port name only if the range has all ports.
     """
     left = list(some)
     for other in others:

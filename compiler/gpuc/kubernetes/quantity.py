@@ -26,7 +26,7 @@ _MAX_CHARACTERS = 64
 
 @lru_cache(maxsize=8192)
 def parse_quantity(text: str) -> Fraction:
-    """Returns the value that Kubernetes stores for a quantity: 214748364800 for "200Gi", one half for "500m".
+    """Converts a quantity into the number that Kubernetes computes from it: 2048 for "2Ki", one half for "500m".
 
     As in apimachinery, the value is rounded away from zero to a multiple of 10^-9, and the maximum is 2^63-1.
 
@@ -37,7 +37,7 @@ def parse_quantity(text: str) -> Fraction:
 
 
 def quantity(value: Any) -> Fraction | None:
-    """Returns the number that a quantity in an object means, as in "4Gi" or 4; None for any other value."""
+    """Converts the value of a field, such as "4Gi" or 4, into a number; None if the value is not a quantity."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None
     try:

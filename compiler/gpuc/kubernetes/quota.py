@@ -53,7 +53,7 @@ class Node(Struct, eq=False):
         return list(self.to_root)[-1]
 
     def local_quota(self, key: Key) -> int:
-        """Returns the quota that the node keeps for itself because of its lending limit (localQuota in Kueue)."""
+        """Returns the quota that the node never lends, because of its lending limit (localQuota in Kueue)."""
         quota = self.quotas.get(key)
         return 0 if quota is None or quota.lend is None else max(0, self.subtree.get(key, 0) - quota.lend)
 
@@ -68,7 +68,7 @@ class Node(Struct, eq=False):
         return self.parent.capacity(key) + self.local_quota(key) - self.subtree.get(key, 0)
 
     def available(self, key: Key, usage: "Usage") -> int:
-        """Returns how much quota the node can still use, also borrowed quota; negative if it uses too much already."""
+        """Returns how much more quota the node can use, with borrowed quota; negative if it uses too much."""
         *below, root = self.to_root
         unused = root.subtree.get(key, 0) - usage.get((root, key), 0)
         for node in reversed(below):
@@ -81,8 +81,9 @@ class Node(Struct, eq=False):
         return unused
 
     def distance(self, key: Key, wanted: int, usage: "Usage") -> int:
-        """Returns the height of the lowest subtree with enough quota for the node; 0 if the node's own quota is enough.
+        """Returns how far up the tree the node must borrow to get the amount `wanted`.
 
+        The result is the height of the lowest subtree with enough unused quota; 0 if the node's own quota is enough.
         Source: kubernetes-sigs/kueue v0.19.2 pkg/scheduler/preemption/classical/hierarchical_preemption.go
         (FindHeightOfLowestSubtreeThatFits)
         """
@@ -103,7 +104,7 @@ N = TypeVar("N", bound=Node)
 
 
 def add_usage(node: Node, key: Key, count: int, usage: dict[tuple[Node, Key], int]) -> None:
-    """Adds an amount to the used quota of a ClusterQueue and of the Cohorts above it (addUsage in Kueue)."""
+    """Adds an amount to the usage of a node, and what exceeds its local quota to its parent (addUsage in Kueue)."""
     for above in node.to_root:
         free = max(0, above.local_quota(key) - usage.get((above, key), 0))
         usage[above, key] = usage.get((above, key), 0) + count

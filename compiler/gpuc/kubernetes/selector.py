@@ -63,7 +63,7 @@ class Domain(NamedTuple):
         return (value in self.values) != self.is_complement and _is_within(value, self.low, self.high)
 
     def meet(self, other: "Domain") -> "Domain":
-        """Returns the domain with the values that this domain and another domain allow."""
+        """Returns the domain that allows only what both this domain and the other domain allow."""
         absent = self.absent and other.absent
         low = max((bound for bound in (self.low, other.low) if bound is not None), default=None)
         high = min((bound for bound in (self.high, other.high) if bound is not None), default=None)

@@ -59,7 +59,7 @@ class Toleration(Struct, frozen=True):
 
 
 def tolerated(taint: Taint, tolerations: Iterable[Toleration]) -> bool:
-    """Returns whether at least one of the tolerations tolerates the taint."""
+    """Returns whether pods with these tolerations tolerate the taint."""
     return any(toleration.tolerates(taint) for toleration in tolerations)
 
 

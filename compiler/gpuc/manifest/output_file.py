@@ -35,9 +35,9 @@ class OutputFile(Struct, dict=True):
 
     @cached_property
     def content(self) -> str:
-        """The kind of the file and its data as JSON, without the brackets of the list.
+        """The kind and the data of the file, as two JSON values with a comma between them.
 
-        Files with the same content have the same rendered text.
+        Two files with equal results have the same rendered text.
 
         Raises:
             ValueError: when the data is not JSON, for example because of a number that is not finite.

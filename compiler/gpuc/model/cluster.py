@@ -98,9 +98,10 @@ class Cluster(Struct, frozen=True, dict=True):
 
     @property
     def datapath(self) -> "Mapping[str, DatapathFact]":
-        """How the network policy engine matches peers of policies, by the other end of a connection, such as a host.
+        """Which peers of a policy match a connection in the network policy engine of the cluster.
 
-        Empty for an engine that gpuc has not verified.
+        The keys are kinds of the other end of the connection, such as a host. Empty for an engine that gpuc has not
+        verified.
         """
         return self.catalog.datapaths.get(self.network.policy_engine, {})
 
@@ -220,7 +221,7 @@ class Cluster(Struct, frozen=True, dict=True):
 
     @cached_property
     def quota_nodes(self) -> dict[str, Node]:
-        """The ClusterQueues by name. Each is a node of the tree that Kueue makes of cohorts and ClusterQueues."""
+        """The ClusterQueues by name, as nodes of the trees that Kueue builds from cohorts and ClusterQueues."""
         return quota_nodes(self.queues, self.cohorts)
 
     def queues_of(self, pool: Pool) -> tuple[Queue, ...]:

@@ -20,11 +20,11 @@ class GpuPool(Pool, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def portions(self) -> dict[str, Amounts]:
-        """The part of a node's resources that belongs to one GPU, MIG slice or GPU share, by the name of this resource.
+        """The resources of a node that belong to one GPU, MIG slice or GPU share.
 
-        CPU, memory and ephemeral storage are rounded down. For a GPU, they are rounded to full cores and GiB, because
-        the kubelet can pin only full cores. For a slice or share, they are rounded to 100m and GiB: a node has many
-        slices or shares, so full cores would waste many cores.
+        The keys are the resource names of the GPUs, slices or shares. CPU and bytes for a GPU are rounded down to full
+        cores and GiB, because the kubelet can pin only full cores. For a slice or share, CPU is rounded down to 100
+        millicores: a node has many slices or shares, so full cores would waste many cores.
         """
         if self.sharing.kind != "mig":
             whole = self.sharing.kind == "exclusive"

@@ -8,10 +8,10 @@ from gpuc.objects.object_set import by_first
 
 
 def place(layout: Mapping[str, int], profiles: MigProfileSet) -> dict[str, list[int]] | None:
-    """Returns the start positions of the MIG instances of a layout, by profile; None if they do not fit on one GPU.
+    """Finds positions on one GPU for the MIG instances of a layout. Returns the start positions by profile.
 
-    Every profile of the layout must be in `profiles`. The search is short, because it places the largest instances
-    first, and because a GPU has at most eight placement units and seven instances.
+    Returns None if the instances do not fit. Every profile of the layout must be in `profiles`. The search is short,
+    because it places the largest instances first. A GPU has at most eight placement units and seven instances.
 
     Source: NVIDIA MIG user guide r620, supported placements
     """

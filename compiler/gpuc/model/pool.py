@@ -212,7 +212,7 @@ class Pool(Struct, frozen=True, kw_only=True, dict=True):
         return amounts | self.advertised(instance)
 
     def tenant_allocatable(self, instance: InstanceType) -> Amounts:
-        """Returns the resources that tenant pods can use on a node of an instance type, without those of DaemonSets."""
+        """Returns what pods of tenants can use on a node: the allocatable resources less those of DaemonSets."""
         amounts = self.allocatable(instance)
         for daemonset in self.daemonsets:
             for name, used in daemonset.requests.items():
@@ -224,7 +224,7 @@ class Pool(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def node(self) -> Amounts:
-        """The resources that pods of tenants can use on every node: the minimum over the instance types."""
+        """What pods of tenants can use on one node. If the instance types differ, the smallest amounts."""
         return round_down(smallest([self.tenant_allocatable(instance) for instance in self.instances]))
 
     @property
@@ -234,7 +234,7 @@ class Pool(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def portions(self) -> dict[str, Amounts]:
-        """The resources for one unit of each GPU resource, by its name. Without GPUs: {"": an eighth of a node}."""
+        """The resources that belong to one GPU, by GPU resource. Without GPUs: an eighth of a node, with the key ''."""
         return {"": round_down(scale(self.base_resources, 1, 8))}
 
     @cached_property

@@ -85,7 +85,7 @@ def quota_nodes(queues: Iterable[Queue], cohorts: Iterable[Cohort]) -> dict[str,
 
 
 def ceiling(nodes: Mapping[str, Node], queue: Queue) -> Amounts:
-    """Returns the most resources that Kueue can admit in a queue: its nominal quota plus what other queues lend."""
+    """Returns the most that workloads of a queue can use: its nominal quota and what other queues can lend."""
     return total(
         {resource: nodes[cluster_queue.name].capacity((pool, resource))}
         for cluster_queue in queue.cluster_queues

@@ -23,7 +23,7 @@ class Scaling(Protocol):
 
     @property
     def run_annotations(self) -> Mapping[str, str]:
-        """The annotations with which a pod prevents that its node drains before the pod ends."""
+        """The annotations of a pod that prevent draining its node before the pod ends."""
 
     @property
     def notice_seconds(self) -> int | None:
@@ -39,14 +39,14 @@ class Scaling(Protocol):
 
     @property
     def registered(self) -> tuple[str, str]:
-        """What the DaemonSet that removes the startup taint waits for before it changes the taints of a node.
+        """The condition on a node that must be true before a DaemonSet removes the startup taint of the node.
 
-        A pair: the name of its first container, and the condition for `kubectl wait --for`.
+        A pair: the name of the DaemonSet's first container, and the condition for `kubectl wait --for`.
         """
 
     @property
     def choices(self) -> Mapping[str, tuple[str, ...]]:
-        """The possible values of the node labels whose value the substrate chooses, such as the zone, by key."""
+        """The possible values of each node label that the substrate chooses, such as the zone, by label key."""
 
     def bought(self, nodes: int) -> Iterator[tuple[int, tuple[Purchase, ...]]]:
         """Divides nodes into groups. Yields the number of nodes of each group, and its purchase options, best first."""

@@ -18,7 +18,7 @@ Kind = Literal["exclusive", "mig", "timeSlicing", "mps"]
 
 
 class Sharing(Struct, frozen=True, dict=True):
-    """A mode of GPU sharing (exclusive, MIG, time-slicing or MPS) with its parameters."""
+    """How pods share the GPUs of a pool: exclusive, MIG, time-slicing or MPS, with the parameters of this mode."""
 
     kind: Kind
     replicas: int = 1
@@ -68,7 +68,7 @@ class Sharing(Struct, frozen=True, dict=True):
 
     @cached_property
     def gpus_by_layout(self) -> dict[Layout, list[int]]:
-        """The numbers that identify the GPUs of a node with the same layout, such as [0, 1], by layout."""
+        """The GPU numbers of a node by MIG layout. GPUs with the same layout are in one list, such as [0, 1]."""
         return grouped(range(len(self.layouts)), self.layouts.__getitem__)
 
     @property

@@ -19,7 +19,7 @@ from gpuc.spec.substrate import Sections, substrate_records
 
 
 class Nodes(NamedTuple):
-    """What the substrate, the place where a cluster lives, decides about the nodes of a pool."""
+    """The properties of a pool's nodes that depend on the substrate, the place where a cluster lives."""
 
     image: Image
     """Who installs driver, container toolkit, device plugin and MIG layout."""
@@ -44,7 +44,7 @@ class Nodes(NamedTuple):
 
 
 class Substrate(Struct, frozen=True, kw_only=True):
-    """The functions through which the model asks a substrate, the place where a cluster lives, about the cluster."""
+    """The functions of a substrate that the model calls. A substrate is the place where a cluster lives."""
 
     sections: Sections
     """The sections of the spec."""

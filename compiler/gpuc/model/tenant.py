@@ -65,7 +65,7 @@ class Namespace(Struct, frozen=True, dict=True):
 
     @property
     def hard(self) -> Amounts:
-        """The limits (`hard`) of the ResourceQuota: the most that the queues admit, plus quotas of the namespace."""
+        """The `hard` limits of the ResourceQuota: what Kueue can admit in the queues, plus `quotas`."""
         return total([self.ceiling, *(quota.amounts for quota in self.quotas)])
 
     @property

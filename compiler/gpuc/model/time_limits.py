@@ -23,10 +23,10 @@ def manages_pods(cluster: Cluster) -> bool:
 
 
 def pods_ready_minutes(cluster: Cluster) -> int:
-    """Returns how long Kueue waits until the pods of an admitted workload are ready: 1.5 times the longest boot time.
+    """Returns the minutes that Kueue waits until the pods of an admitted workload are ready.
 
-    If Kueue manages Deployments, the time for loading a model is added, because the pods are ready only after that.
-    With a shorter limit, Kueue would evict the pods again and again.
+    The result is 1.5 times the longest boot time of a node. If Kueue manages Deployments, the time for loading a model
+    is added, because the pods are ready only afterwards. With a shorter limit, Kueue would evict the pods repeatedly.
 
     Source: kubernetes-sigs/kueue v0.19.2 apis/config/v1beta2/configuration_types.go
     """

@@ -43,7 +43,7 @@ class Unit(Struct, frozen=True):
         return self.text(amount // self.size if self.size > 1 else amount)
 
     def number(self, amount: int | Fraction) -> str:
-        """Converts an amount of the resource into units, and returns only the number as text."""
+        """Converts an amount of the resource into units. Returns the number without the unit as text: "4"."""
         return _number(self.amount(amount))
 
     def span(self, before: int | None, after: int | None) -> str:

@@ -69,7 +69,7 @@ class Output(Struct, frozen=True, dict=True):
 
     @cached_property
     def node_labels(self) -> frozenset[str]:
-        """The needs "node-label/KEY" that Kubernetes or a NodeFeatureRule meets, because it sets the label."""
+        """The needs "node-label/KEY" that are met, because Kubernetes or a NodeFeatureRule sets the label KEY."""
         rules = self.objects.of("nfd.k8s-sigs.io", "NodeFeatureRule")
         found = (labels for row in rules for _, labels in matching_values(row.body, pattern("spec.rules[].labels")))
         given = (f"node-label/{key}" for labels in found for key, _ in pairs(labels))
@@ -93,10 +93,10 @@ class Output(Struct, frozen=True, dict=True):
         return any(need == "cilium-feature/gateway" for policy in policies for need, _ in _cilium_policy(self, policy))
 
     def open_namespace(self, name: object, path: Path) -> Found:
-        """Yields the need of a policy of a tenant that allows connections with pods in a namespace of no tenant.
+        """Yields the need for a policy that allows all connections, if the namespace belongs to no tenant.
 
-        If the VPC CNI enforces policies, pods without a policy have no connections. So such a namespace needs a policy
-        that allows all connections.
+        The caller must know that a policy of a tenant allows connections with pods in the namespace. If the VPC CNI
+        enforces policies, pods without a policy have no connections.
         """
         is_strict = self.engine == "vpc-cni" and self.objects.has("networking.k8s.io", "NetworkPolicy")
         if is_strict and isinstance(name, str) and name not in self.tenant_namespaces:

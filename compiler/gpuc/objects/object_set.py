@@ -17,7 +17,7 @@ GroupKey = TypeVar("GroupKey", bound=Hashable)
 
 
 class ObjectSet:
-    """Kubernetes objects that checks read together, usually those of one cluster, and values of Helm charts."""
+    """Kubernetes objects and Helm values that checks read together, usually all objects of one cluster."""
 
     def __init__(
         self,
@@ -56,7 +56,7 @@ class ObjectSet:
         """Returns a new set with the objects of this set and the given objects.
 
         Args:
-            is_complete: whether the new set contains all objects of a cluster; None for the value of this set.
+            is_complete: whether the new set contains all objects of a cluster; None to copy `is_complete` of this set.
         """
         return ObjectSet(
             [*self.manifests, *manifests],
@@ -91,7 +91,7 @@ class ObjectSet:
 
     @cached_property
     def namespaces(self) -> dict[str, dict[str, str]]:
-        """The labels of each Namespace object by name, with the label kubernetes.io/metadata.name."""
+        """The labels of each Namespace object by its name. Adds the API server's label kubernetes.io/metadata.name."""
         return {
             manifest.name: {NAMESPACE_NAME: manifest.name, **labels(manifest.labels)}
             for manifest in self.of("", "Namespace")
@@ -117,7 +117,7 @@ def emitted(artifacts: Iterable[Artifact], catalog: Catalog | None = None) -> Ob
 
 
 def grouped(elements: Iterable[T], key: Callable[[T], GroupKey]) -> dict[GroupKey, list[T]]:
-    """Returns lists of elements by key. The keys are in the order of their first element."""
+    """Groups elements into lists by the result of `key`. The groups are in the order of their first elements."""
     groups: dict[GroupKey, list[T]] = {}
     for element in elements:
         groups.setdefault(key(element), []).append(element)
@@ -130,7 +130,7 @@ def by_first(pairs_of_values: Iterable[tuple[GroupKey, T]]) -> dict[GroupKey, li
 
 
 def home_namespace(manifest: Manifest) -> str:
-    """Returns the namespace of an object in `kubectl apply`: its metadata.namespace, or default without this field."""
+    """Returns the namespace in which `kubectl apply` creates an object: metadata.namespace, otherwise `default`."""
     return manifest.namespace or "default"
 
 

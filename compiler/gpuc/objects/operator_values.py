@@ -22,7 +22,7 @@ def policy_values(objects: ObjectSet) -> Any:
 
 
 def config_maps(objects: ObjectSet) -> dict[str, tuple[str, Any]]:
-    """Returns the ConfigMaps that the chart renders, by name: the operand that reads each ConfigMap, and its data."""
+    """Returns a pair for each ConfigMap that the chart renders, by name: the operand that reads it, and its data."""
     rendered: dict[str, tuple[str, Any]] = {}
     for operand in _OPERANDS:
         config = dig(objects.values, CHART, operand, "config")

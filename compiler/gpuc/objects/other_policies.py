@@ -222,7 +222,7 @@ def other_policies(objects: ObjectSet) -> list[Manifest]:
 
 
 def can_allow(policy: Manifest) -> bool:
-    """Returns whether a policy that gpuc cannot evaluate can allow connections between pods."""
+    """Returns whether a policy, which gpuc cannot evaluate completely, could allow connections between pods."""
     specs = [dig(policy.body, "spec"), *(spec for _, spec in items(dig(policy.body, "specs")))]
     return not all(spec is None or (isinstance(spec, dict) and _only_denies(group(policy), spec)) for spec in specs)
 

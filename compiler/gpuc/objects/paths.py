@@ -26,7 +26,7 @@ def pattern(text: str) -> Pattern:
 
 
 def matching_values(value: Any, steps: Pattern, at: Path = ()) -> Iterator[tuple[Path, Any]]:
-    """Yields the path and the value of every place in a document that matches a pattern.
+    """Yields the path and the value of everything in a document whose path matches a pattern.
 
     Args:
         at: the path of the document, which is added at the start of the yielded paths.

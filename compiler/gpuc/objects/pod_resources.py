@@ -34,12 +34,12 @@ def quantities(value: Any) -> Resources:
 
 
 def text(resource: str, value: Fraction) -> str:
-    """Returns a quantity with the name of its resource, for example "4Gi memory"."""
+    """Returns a number as a quantity, followed by its resource. 2^32 bytes of memory become "4Gi memory"."""
     return f"{quantity_text(resource, value)} {resource}"
 
 
 def quantity_text(resource: str, value: Fraction) -> str:
-    """Formats a quantity in the usual form of its resource: "4Gi" for memory, "1500m" for cpu."""
+    """Formats a number as a quantity: 2^32 bytes of memory become "4Gi", and 1.5 CPUs become "1500m"."""
     in_bytes = re.search(r"(^|\.)(memory|storage|ephemeral-storage|hugepages-.*)$", resource) is not None
     return format_quantity(value, "binary" if in_bytes else "decimal")
 
@@ -55,9 +55,10 @@ def _largest(left: Resources, right: Resources) -> Resources:
 
 
 def of_containers(spec: Any, side: Side) -> Resources:
-    """Returns the requests or the limits of all containers of a pod together.
+    """Returns the requests or the limits that all containers of a pod need together.
 
-    Init containers run one after another, so only the largest counts. A sidecar also counts for all later containers.
+    Init containers run one after another. So only the largest amount counts, not the sum. A sidecar keeps running, so
+    its resources are added to those of all later containers.
     """
     running: Resources = {}
     peak: Resources = {}
@@ -102,7 +103,7 @@ def pod_requests(spec: Any) -> Amounts:
 
 
 def of_pod_in_limit_range(spec: Any, side: Side) -> Resources:
-    """Returns the requests or limits of a pod as LimitRanges of type Pod count them, without overhead."""
+    """Returns the requests or limits of a pod as LimitRanges of type Pod count them. The overhead does not count."""
     own = {name: count for name, count in pod_level(spec, side).items() if _POD_LEVEL_IN_LIMIT_RANGES.fullmatch(name)}
     return {**of_containers(spec, side), **own}
 
@@ -117,7 +118,7 @@ def is_extended(name: str) -> bool:
 
 
 def is_best_effort(spec: Any) -> bool:
-    """Returns whether a pod has the QoS class BestEffort: it requests and limits no cpu and no memory.
+    """Returns whether a pod has the QoS class BestEffort: the pod has neither requests nor limits of cpu and memory.
 
     Source: k8s.io/kubernetes v1.35.4 pkg/apis/core/helper/qos/qos.go, ComputePodQOS
     """

@@ -79,7 +79,7 @@ class Pods(Struct, frozen=True):
 
     @property
     def queue(self) -> str:
-        """The LocalQueue in a label of the pods or of their object; an empty text if the pods do not use Kueue."""
+        """The LocalQueue that a label of the pods or of their object names; an empty text without such a label."""
         document = self.manifest.document()
         own = (dig(document, *path) for path in self.record.queueing.labels)
         names = (labels(source).get(QUEUE_LABEL) for source in (self.labels, self.manifest.labels, *own))

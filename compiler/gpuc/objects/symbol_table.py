@@ -50,14 +50,14 @@ class SymbolTable:
         return self._namespaces[kind]
 
     def has(self, kind: Kind, name: str, namespace: str) -> bool:
-        """Returns whether an object with a name can exist in a namespace; if `namespace` is empty, in any namespace."""
+        """Returns whether an object with this name can exist in the namespace. An empty `namespace` means any."""
         if (known := _BUILT_IN.get(kind)) and known.fullmatch(name):
             return True
         namespaces = self.namespaces_by_name(kind).get(name, ())
         return bool(namespaces) and (not namespace or namespace in namespaces or "" in namespaces)
 
     def names_in(self, kind: Kind, namespace: str) -> list[str]:
-        """Returns the names of the objects of a kind in a namespace; if `namespace` is empty, in all namespaces."""
+        """Returns the names of the objects of a kind in a namespace. An empty `namespace` means all namespaces."""
         key = (kind, namespace)
         if key not in self._names:
             by_name = self.namespaces_by_name(kind).items()

@@ -28,7 +28,7 @@ def component_folder(name: str) -> Path:
 
 
 def substrate_folder(folder: Path) -> str:
-    """Returns the only substrate whose clusters can have a component; empty for components of all substrates."""
+    """Returns the substrate to which a component belongs; empty if clusters of all substrates can have it."""
     return folder.parent.name if folder.parents[1].name == "substrates" else ""
 
 

@@ -20,7 +20,7 @@ RANDOM_SUFFIX = "-xxxxx"
 
 
 class FurtherPods(NamedTuple):
-    """A pod that a controller creates for an object in addition to the pods of the object's templates."""
+    """A pod without a template in the object, which a controller creates in addition to the pods of the templates."""
 
     pod_set: str
     template: Any
@@ -30,7 +30,7 @@ class FurtherPods(NamedTuple):
 
 
 class Made(NamedTuple):
-    """The pods that a controller creates from a template, and the requests that Kueue counts for the pods."""
+    """The pods that a controller creates from a template, and the pod spec from which Kueue counts their requests."""
 
     pod: Any
     """The spec of a pod, with what the controller adds."""
@@ -70,7 +70,7 @@ NOT_QUEUED = Queueing("", None, holds_pods=False, is_pod_group=False, is_per_rep
 
 
 def suspended(framework: str, place: int | None) -> Queueing:
-    """Returns how Kueue manages a kind of jobs: Kueue suspends each job until Kueue admits the job."""
+    """Returns the Queueing of a kind of jobs that Kueue suspends until Kueue admits them."""
     return NOT_QUEUED._replace(framework=framework, place=place)
 
 
@@ -86,7 +86,7 @@ class Controller(Struct, frozen=True):
 
 
 class ChildTemplate(Struct, frozen=True):
-    """The template of an object that a controller creates between a workload and its pods, such as a Job."""
+    """The template of a child object, such as a Job. The workload owns the child object, which owns the pods."""
 
     pod_set: str
     """The name of the pod set; empty if the name of the object does not depend on it."""
@@ -153,7 +153,7 @@ class Problem(NamedTuple):
 
 
 class Resolved(NamedTuple):
-    """The object that a controller creates from two objects, for example from a TrainJob and its runtime."""
+    """The object that a controller creates from two objects, for example a JobSet from a TrainJob and its runtime."""
 
     document: Body | None
     """The created object; None if the named object does not exist."""

@@ -45,7 +45,7 @@ def workload_kind(api_group: str, kind: str) -> WorkloadKind:
 
 @cache
 def spec_frameworks() -> dict[str, WorkloadKind]:
-    """Returns the kinds of workloads that `kueue.frameworks` of a spec can name, by this name."""
+    """Returns the kinds of workloads that a spec can name in `kueue.frameworks`. The keys are these names."""
     named = [(kind.queueing.place, kind) for kind in workload_kinds() if kind.queueing.place is not None]
     return {kind.queueing.framework: kind for _, kind in sorted(named, key=lambda row: row[0])}
 

@@ -41,7 +41,7 @@ class _Unusable(Exception):
 
 
 def imported_rows(data: bytes, file: str, source: str) -> tuple[Rows, list[str], list[Finding]]:
-    """Returns the converted instance types, the names of types that gpuc knows already, and the findings.
+    """Converts instance types from the EC2 API. Returns rows, the names of types that gpuc knows already, and findings.
 
     Args:
         data: the JSON output of the EC2 API.

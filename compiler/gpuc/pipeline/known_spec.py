@@ -18,13 +18,13 @@ _STRICT = ConfigDict(strict=True)
 def known_spec(tree: dict[str, Any], wrong: Collection[Path] = (), incomplete: Collection[Path] = ()) -> ClusterSpec:
     """Returns the model of a spec with errors. Reading an unknown value raises an UnknownValueError.
 
-    A value is unknown if it does not parse, if it is missing, or if a path in `wrong` is the value or below it. In a
-    map with an unknown key, the keys without a value are also unknown, because the unknown key may be one of them.
+    A value is unknown if it does not parse, if it is missing, or if `wrong` contains its path or a path below. In a map
+    with an unknown key, all missing keys are unknown too, because the unknown key may be a misspelled one of them.
 
     Args:
         tree: the merged spec.
-        wrong: the paths of values that do not count, although they parse.
-        incomplete: the paths of maps that may lack keys.
+        wrong: the paths of values that are unknown although they parse.
+        incomplete: the paths of maps in which any missing key is unknown.
     """
     return cast(ClusterSpec, _Parser(frozenset(wrong), frozenset(incomplete)).model(ClusterSpec, tree, ()))
 

@@ -37,7 +37,7 @@ class Claim(Struct, frozen=True):
 
 
 class Conflict(Struct, frozen=True):
-    """The mistake that two specs have the same claim, which is a value that only one cluster may have."""
+    """The mistake that two specs have the same claim. A claim is a value that only one cluster may have."""
 
     rule: str
     path: SpecPath
@@ -63,7 +63,7 @@ class OtherClusters:
         """The claims and the conflicts of each cluster that `findings` has compared, by spec file."""
 
     def conflicts(self, cluster: str, claims: Iterable[Claim]) -> Iterator[Conflict]:
-        """Yields the claims of a spec that earlier specs have already, and remembers the claims for later specs."""
+        """Yields a conflict for each claim that an earlier spec has too. Stores the other claims for later calls."""
         for claim in claims:
             owners = self._owners.setdefault((claim.rule, claim.identity), {})
             others = (other for key, other in owners.items() if not claim.environment or key != claim.environment)
@@ -78,7 +78,7 @@ class OtherClusters:
             yield Conflict(claim.rule, claim.path, message, related)
 
     def findings(self, spec: "ClusterSpec", source: "Source") -> list[Finding]:
-        """Returns findings about values that a spec shares with earlier specs, and adds its values for later calls."""
+        """Returns a finding for each claim that an earlier spec has too. Stores the other claims for later calls."""
         claims = tuple(claims_of(spec, source))
         conflicts = tuple(self.conflicts(spec.metadata.name, claims))
         self.compared[source.file] = claims, conflicts
@@ -87,8 +87,8 @@ class OtherClusters:
     def add_unnamed(self, root: Path, files: Iterable[str], named: Sequence[str], cache: "ResultCache") -> None:
         """Adds the claims of all specs that the command does not name, so that the named specs are compared with them.
 
-        The function leaves out specs that gpuc cannot read, and values that a spec accepts in two clusters. A command
-        about all clusters reports these specs.
+        The function leaves out specs that gpuc cannot read; a command about all clusters reports their errors. It also
+        leaves out values that a spec accepts in two clusters.
 
         Args:
             files: the spec files of all clusters, relative to the root.

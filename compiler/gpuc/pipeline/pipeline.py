@@ -187,7 +187,7 @@ class _Run(Struct):
         return batch
 
     def report(self, batch: Batch) -> Report:
-        """Returns the report of a command that has written no file."""
+        """Returns the report for a command that writes no files, such as `gpuc check`."""
         report = _report(self.root, batch.findings, batch.files)
         return replace(report, failures=tuple(batch.failures), notes=tuple(self.cache.notes))
 

@@ -34,8 +34,8 @@ def lock_digest(into: str, cluster: str) -> str:
 def intact_files(into: str, cluster: str) -> int:
     """Returns the number of output files of a cluster; 0 if a file is missing or differs from its digest in gpuc.lock.
 
-    The bytes of the files are compared. If all files have the sizes and times of an earlier comparison, only their
-    sizes and times are compared.
+    If the sizes and times of all files are the same as at an earlier comparison, the function does not read the files
+    again.
     """
     try:
         lock = _bytes(into, lock_file(cluster))

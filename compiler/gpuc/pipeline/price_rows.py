@@ -24,9 +24,9 @@ _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 def price_rows(products: list[Any], file: str, source: str) -> tuple[list[dict[str, Any]], int, list[Finding]]:
-    """Returns the prices, the number of products that gpuc does not use, and the findings.
+    """Converts products of AWS's price list. Returns the prices, the number of omitted products, and the findings.
 
-    gpuc does not use the products for Windows, dedicated hosts, Capacity Blocks (which are paid in advance) and
+    The function omits products for Windows and dedicated hosts, Capacity Blocks (which are paid in advance) and
     Reserved Instances (which are a discount of the account).
 
     Args:

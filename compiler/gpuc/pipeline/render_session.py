@@ -34,8 +34,8 @@ class _ClusterFiles(Struct):
 class RenderSession:
     """Sends the output files of all clusters to the printer, a Node.js process, and collects the texts.
 
-    `start` must be called before the first `send`. It starts Node.js, which loads cdk8s while Python imports the
-    stages. `output` must be called for the clusters in the same order as `send`.
+    The caller must call `start` before the first `send`, and must call `output` for the clusters in the same order as
+    `send`. The method `start` starts Node.js, which loads cdk8s while Python imports the stages.
 
     Args:
         into: the folder that contains out/ and clusters/.
@@ -133,12 +133,12 @@ class Renderer:
         self._waiting: Compiled | None = None
 
     def add(self, cluster: "Compiled") -> None:
-        """Renders the cluster that the previous call took, and takes this compiled cluster for the next call."""
+        """Stores a compiled cluster. First renders the cluster that the previous call of `add` has stored."""
         self.finish()
         self._waiting = cluster
 
     def finish(self) -> None:
-        """Renders the cluster that was passed last to `add`. Must be called after the last call of `add`."""
+        """Renders the cluster that `add` has stored. The caller must call `finish` after the last call of `add`."""
         if cluster := self._waiting:
             self._waiting = None
             output = self._session.output(cluster.name, cluster.source, cluster.removals)

@@ -45,7 +45,7 @@ class Result(Struct, frozen=True):
 
 
 class Entry(Struct, frozen=True):
-    """What gpuc stores about a cluster: digests of its input, and its result."""
+    """What the cache contains about one cluster: digests of its input, its claims and its result."""
 
     key: str
     layers: Mapping[str, str]
@@ -70,7 +70,7 @@ T = TypeVar("T", Entry, FleetEntry)
 
 
 class ResultCache:
-    """The stored results of one fleet.
+    """The results of compiles of one fleet that are stored in the user's cache folder.
 
     Args:
         snapshot: the files of the fleet; None if a file cannot be read. Then no stored result is used.
@@ -91,7 +91,7 @@ class ResultCache:
         return self._load(self._name("fleet", self._snapshot.of_fleet()), FleetEntry)
 
     def store_fleet(self, findings: Iterable[Finding], of_folders: Iterable[Finding], clusters: Iterable[str]) -> None:
-        """Stores the findings about policies and the catalog. The findings must not contain errors."""
+        """Writes the findings about policies and the catalog to the cache. The findings must not contain errors."""
         if self._snapshot:
             name = self._name("fleet", self._snapshot.of_fleet())
             _write(name, FleetEntry(name, tuple(findings), tuple(of_folders), tuple(clusters)))
@@ -107,11 +107,11 @@ class ResultCache:
         return found if found and self._snapshot.has(found.layers) else None
 
     def store(self, file: str, files: Sequence[str], claims: Iterable[Claim], result: Result | None) -> None:
-        """Stores the result for a spec file. Values that an earlier entry has for the same input are kept.
+        """Writes the claims and the result of a spec file to the cache.
 
         Args:
             files: the spec file and its layers.
-            result: the result; None if the spec was only compared with others.
+            result: the result; None if the spec was only compared with others. An earlier result then stays.
         """
         if self._snapshot is None or any(path not in self._snapshot.digests for path in files):
             return  # a layer behind a link to a folder
@@ -125,7 +125,7 @@ class ResultCache:
         _write(name, self._entries[file])
 
     def complete(self, file: str, lock: str, is_same: bool) -> None:
-        """Stores that the output of a cluster was written.
+        """Notes in the cache that the output of a cluster was written.
 
         Args:
             lock: the text of gpuc.lock.
@@ -170,7 +170,7 @@ def is_current(result: Result, conflicts: Sequence[Conflict], lock: str) -> bool
 
 
 def day_of_result() -> str:
-    """Returns the only day on which a result is correct; empty if no check has read the date since the last reset."""
+    """Returns the date that checks have read since the last reset, on which results depend; empty if none read it."""
     return f"{max(dates)}" if dates else ""
 
 
@@ -227,7 +227,7 @@ def _write(name: str, entry: Entry | FleetEntry) -> None:
 
 
 def replace_file(path: str, data: bytes) -> None:
-    """Writes a complete file of the cache, or none if that fails. Then the next command computes the result again."""
+    """Writes a file of the cache completely or not at all. Without it, the next command computes the result again."""
     temporary = f"{path}.{os.getpid()}"
     with suppress(OSError):
         os.makedirs(os.path.dirname(path), exist_ok=True)

@@ -8,7 +8,7 @@ _shard = re.compile(r"([1-9][0-9]{0,3})/([1-9][0-9]{0,3})").fullmatch
 
 
 class Shard(Struct, frozen=True):
-    """The clusters that one of several CI jobs compiles: with number 4 and index 1, the clusters 1, 5, 9 and so on."""
+    """The clusters that one of several CI jobs compiles. The first of four jobs compiles clusters 1, 5, 9 and so on."""
 
     index: int = 1
     number: int = 1

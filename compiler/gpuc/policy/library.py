@@ -48,7 +48,7 @@ Schema = dict[str, Any]
 
 
 class Parameter(Struct, frozen=True):
-    """A parameter of a policy: its name, and the value of the cluster that it gets."""
+    """A parameter of a policy: its name, and the property of the cluster from which gpuc takes the value."""
 
     name: str
     fact: str

@@ -38,7 +38,8 @@ def own_policies(root: Path) -> tuple[dict[str, OwnPolicy], list[Finding]]:
     """Reads the policies of a fleet. The result is empty if the fleet has no folder policies/.
 
     Returns:
-        The policies without errors, sorted by name, without identical copies of policies of gpuc; and all findings.
+        The policies without errors by name, sorted, and all findings. An identical copy of a policy of gpuc is left
+        out.
     """
     own: dict[str, OwnPolicy] = {}
     findings: list[Finding] = []

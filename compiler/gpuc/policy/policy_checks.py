@@ -54,7 +54,7 @@ def check_use(policy: PolicyFile, shared: Mapping[str, str]) -> Iterator[Finding
     """Yields findings about definitions in a policy.yaml that nothing uses.
 
     Args:
-        shared: the variables of the subject: expressions by name.
+        shared: the CEL expressions of the subject's variables, by the name of the variable.
     """
     own = [*policy.variables.values(), *(text for _, text in validation_expressions(policy))]
     text = "\n".join([*shared.values(), *own])

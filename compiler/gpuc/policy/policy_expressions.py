@@ -27,7 +27,7 @@ def check_expressions(policy: PolicyFile, source: Source, text: str, shared: Map
 
     Args:
         text: the text of policy.yaml.
-        shared: the variables of the subject: expressions by name.
+        shared: the CEL expressions of the subject's variables, by the name of the variable.
     """
     types: dict[str, Any] = dict.fromkeys(GIVEN)
     for name, expression in {**shared, **policy.variables}.items():

@@ -122,7 +122,7 @@ class Kinds(SpecModel):
 
 
 class ValidationEntry(SpecModel):
-    """A CEL expression that is true for allowed objects, and the message about objects for which it is false."""
+    """A CEL expression that is true for allowed objects, and the message about every other object."""
 
     expression: Expression
     message: Text | None = None

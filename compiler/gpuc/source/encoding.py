@@ -34,7 +34,7 @@ _MARKERS = {
 
 
 def text_of(path: pathlib.Path, file: str) -> tuple[str, list[Finding]]:
-    """Reads a file. Returns its text without a byte order mark, and findings that are not errors.
+    """Reads a file. Returns its text without a byte order mark, and its warnings. Errors are raised.
 
     Args:
         file: the name of the file in findings.

@@ -58,7 +58,7 @@ class Layers:
         """Reads a file and all layers that the file extends. Appends the layers and then the file to `order`.
 
         Args:
-            chain: the files through which the cluster extends the file; empty for the spec of the cluster.
+            chain: the files from the spec of the cluster to the file that extends this file; empty for the spec itself.
         """
         document = self._load(file)
         if document is None:

@@ -59,7 +59,7 @@ def moves(document: Node) -> list[Move]:
 def moved(document: Node) -> tuple[Node, list[Finding]]:
     """Returns the document with all fields at their new paths, and findings about the fields at old paths.
 
-    Values and keys keep their positions in the file. If all fields of a map move, the map is removed.
+    The moved values keep the line and column that they have in the file. A map that becomes empty is removed.
     """
     found = moves(document)
     for move in found:

@@ -32,10 +32,10 @@ _TRUE_WORDS = ("y", "yes", "on")
 
 
 def resolve(text: str) -> tuple[Any, Rule | None]:
-    """Returns the value of a scalar without quotes, and the rule that it violates; None if it violates no rule.
+    """Returns the value of a scalar without quotes, and the rule that the scalar violates; None for a correct scalar.
 
-    If a scalar violates a rule, its value is its text. gpuc reads specs as YAML 1.2; kubectl, Helm and Argo CD read the
-    output as YAML 1.1. So gpuc refuses a scalar that has another meaning in YAML 1.1.
+    The value of a scalar that violates a rule is its text. gpuc reads specs as YAML 1.2, but kubectl, Helm and Argo CD
+    read the output as YAML 1.1. So gpuc refuses a scalar that has another meaning in YAML 1.1.
 
     Source: YAML 1.2.2, section 10.3. The forms that parsers read differently are from the YAML 1.1 type repository.
     """

@@ -14,7 +14,7 @@ _space_in_plain = re.compile(rf"^[{_SPACES}]|[{_SPACES}]$|(?<=:)[{_SPACES}]|(?<=
 
 
 def spaces_that_are_letters(lines: list[str], file: str) -> list[Finding]:
-    """Returns findings for lines in which another space than U+0020 is the indentation or is before a value."""
+    """Returns findings for lines with a wrong space character (not U+0020) in the indentation or before a value."""
     found = ((number, _structural_space.search(line)) for number, line in enumerate(lines, 1) if not line.isascii())
     marks = [(match[match.lastindex or 0], Mark(file, number, match.end())) for number, match in found if match]
     return [_space(character, mark) for character, mark in marks[:_MAX_FINDINGS]]

@@ -18,7 +18,7 @@ _PREFIX_MIN = 3
 
 
 def corrected(kind: Any, value: Any) -> str:
-    """Returns the only value of a type that a wrong value can mean, as YAML; empty if there are none or several."""
+    """Returns the correct value, as YAML, that a user meant by a wrong value; empty if none or several are possible."""
     found = {in_flow_style(candidate, yaml_text) for candidate in _candidates(kind, value) if fits(kind, candidate)}
     text = found.pop() if len(found) == 1 else ""
     return text if len(text) <= _LENGTH_MAX else ""

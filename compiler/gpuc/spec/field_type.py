@@ -20,7 +20,7 @@ def type_at(path: Path, model: type[BaseModel]) -> Any:
 
 
 def key_type(kind: Any) -> Any:
-    """Returns the type of the keys of a map whose keys users choose, such as names of pools; else str."""
+    """Returns the type of the keys of a map type, such as the type of names of pools; str for any other type."""
     maps = [member for member in members(kind) if get_origin(plain(member)) is dict]
     return get_args(plain(maps[0]))[0] if maps else str
 
@@ -41,7 +41,7 @@ def field_type(field: FieldInfo) -> Any:
 
 
 def members(kind: Any) -> tuple[Any, ...]:
-    """Returns the members of a union without None. For a type that is no union, returns the type itself."""
+    """Returns the types in a union, but not None. For a type that is no union, returns only the type itself."""
     unwrapped = plain(kind)
     if get_origin(unwrapped) in (Union, types.UnionType):
         return tuple(part for member in get_args(unwrapped) if member is not type(None) for part in members(member))

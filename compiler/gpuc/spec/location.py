@@ -27,10 +27,10 @@ class Mistake(Struct, frozen=True):
 
 
 def mistakes_by_place(error: ValidationError, tree: Any) -> dict[tuple[Path, bool], list[Mistake]]:
-    """Returns the errors of pydantic by their path, and by whether the key at the path is wrong instead of the value.
+    """Returns the errors of pydantic, grouped by path and flag. The flag is True if the key at the path is wrong.
 
-    Pydantic reports errors for each member of a union. If one member accepts a map or list apart from a value in it,
-    the function leaves out the errors of the other members.
+    Pydantic reports the errors of every type in a union. If there are errors about values in a map or list, the
+    function leaves out errors about the map or list itself, which come from other types of the union.
     """
     by_place: dict[tuple[Path, bool], list[Mistake]] = {}
     for details in error.errors(include_url=False):

@@ -66,7 +66,7 @@ IRREGULAR = {"policies": "policy", "quota": "pool", "serviceAccounts": "account"
 
 
 def named(path: str) -> str:
-    """Replaces each star of a path by what the user names there: pools.*.nodes.max becomes pools.<pool>.nodes.max."""
+    """Replaces each star of a path by the kind of the name: pools.*.nodes.max becomes pools.<pool>.nodes.max."""
     steps = path.split(".")
     before = ["", *steps]
     return ".".join(
@@ -141,8 +141,9 @@ def _unit(steps: Steps, form: FieldType) -> str:
 def field_at(path: Sequence[str | int]) -> tuple[Steps, int] | None:
     """Returns the field at a path, and how many keys of the path lead to the field; None if there is no field.
 
-    The path may contain names and list indexes of a spec, or the placeholders NAME and ELEMENT for them. A list index
-    may be absent. If a field contains a free map or a list of texts, a path into the map or list leads to the field.
+    The path may contain names and list indexes of a spec, or instead of them the placeholders NAME and ELEMENT. List
+    indexes may be omitted. If the value of a field is a free map or a list of texts, a path into this value leads to
+    the field.
     """
     known = fields()
     prefixes = {steps[:length] for steps in known for length in range(len(steps) + 1)}

@@ -19,7 +19,7 @@ _Model = TypeVar("_Model", bound=BaseModel)
 
 
 class Sections(Struct, frozen=True, kw_only=True):
-    """The sections of the spec that a substrate adds: `cloud.NAME` of the cluster, and a section of each node pool."""
+    """The sections of the spec that a substrate adds: `cloud.NAME` for the cluster, and a section in each node pool."""
 
     folder: str
     """The folder of the substrate in gpuc.substrates."""
@@ -61,7 +61,7 @@ def substrate_modules(name: str) -> list[ModuleType]:
 
 @cache
 def substrate_records(name: str, variable: str) -> dict[str, Any]:
-    """Returns a variable of each substrate, such as OUTPUT in output.py, by its key in `cloud`, such as onPremises."""
+    """Returns a variable of each substrate, such as OUTPUT in output.py. The keys are keys of `cloud`: onPremises."""
     records = [getattr(module, variable) for module in substrate_modules(name)]
     return {record.sections.name: record for record in records}
 

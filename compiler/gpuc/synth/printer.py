@@ -33,7 +33,7 @@ class PrinterError(Exception):
 
 
 class Printer:
-    """A Node.js process that renders files. The first call of `texts` returns the result of the first `send`, etc."""
+    """A Node.js process that renders files. The nth call of `texts` returns the result of the nth call of `send`."""
 
     def __init__(self) -> None:
         self._pid = 0
@@ -86,7 +86,7 @@ class Printer:
             pass
 
     def texts(self) -> dict[str, str]:
-        """Returns the rendered texts of the oldest `send` whose texts were not returned yet, by file.
+        """Returns the rendered texts by file, for the oldest call of `send` whose texts were not returned yet.
 
         Raises:
             PrinterError: when Node.js has ended, does not respond or sent an invalid response.

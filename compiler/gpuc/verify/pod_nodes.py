@@ -37,7 +37,7 @@ class NodeGroup(Struct, frozen=True):
 
 
 class Refusal(Struct, frozen=True):
-    """Why no node accepts some pods."""
+    """The reason why no node accepts the pods of an object, and the fix."""
 
     message: str
     fix: str
@@ -46,7 +46,7 @@ class Refusal(Struct, frozen=True):
     """A requirement that no node meets; None if nodes with the labels exist, and taints keep the pods off."""
 
     def field(self, pod: Any) -> str:
-        """Returns the field in the spec of the pod because of which no node accepts the pod."""
+        """Returns the field in the spec of the pod that a user has to change so that a node accepts the pod."""
         if self.wanted is None:
             return "tolerations"
         return "nodeSelector" if self.wanted.key in dict(pairs(dig(pod, "nodeSelector"))) else "affinity"
@@ -96,10 +96,10 @@ def needed_nodes(index: Index, runs_on: RunsOn) -> list[NodeGroup]:
 def refusal(
     groups: Sequence[NodeGroup], terms: Sequence[Selector], tolerations: Sequence[Toleration]
 ) -> Refusal | None:
-    """Returns why none of the node groups accepts some pods; None if a group accepts them.
+    """Returns the reason why no group of nodes accepts some pods; None if a group accepts the pods.
 
     Args:
-        groups: the nodes. If the system nodes are the first group, the fix is for them.
+        groups: the nodes. If the system nodes are the first group, the fix adds the tolerations for the system nodes.
         terms: the node selector terms of the pods. A node must match one of the terms.
     """
     tainted = []

@@ -59,7 +59,7 @@ class Subject(Struct, frozen=True, dict=True):
         return ((manifest, error) for manifest, table in known for error in self._errors_of(manifest, table))
 
     def value_errors(self, *kinds: ErrorKind) -> Iterator[tuple[Values, SchemaError]]:
-        """Yields Helm values and how they violate the schema of their chart, for the violations of these kinds."""
+        """Yields pairs of Helm values and a violation of their chart's schema, only for violations of these kinds."""
         return ((values, item) for values, item in self._value_errors if item.kind in kinds)
 
     @cached_property

@@ -33,7 +33,7 @@ def declared_parameters(manifests: Sequence[Manifest]) -> dict[str, str]:
 
 
 def parameter_errors(constraint: Manifest, declared: str) -> Iterator[SchemaError]:
-    """Yields the errors in the parameters of a constraint. The schema is in its ConstraintTemplate."""
+    """Yields the errors in the parameters of a constraint. `declared` is the schema of the parameters as JSON text."""
     compiled, schema = _parameters(declared)
     for item in schema_errors(compiled, dig(constraint.body, "spec", "parameters") or {}, schema):
         yield item.under("spec", "parameters")

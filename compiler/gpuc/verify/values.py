@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def value_errors(values: Values) -> Iterator[SchemaError]:
-    """Yields the keys and values in Helm values that the chart does not accept.
+    """Yields an error for each key and each value in Helm values that the chart does not accept.
 
     For a chart without a schema, nothing is checked. A null is correct for every key: Helm removes the key.
 

@@ -30,8 +30,7 @@ _ORDER = (*_SECTIONS.values(), *_FOLDERS.values())
 def changes(plan: "Plan", outputs: "Sequence[Output]") -> tuple[ClusterChange, ...]:
     """Returns what a compile changed in each cluster. The subjects are in the order of the sections of the spec.
 
-    The gpuc.lock of the old output and that of the new output contain the spec paths of each file. So the function
-    reads no objects.
+    The function reads no objects, because the old and the new gpuc.lock contain the spec paths of each output file.
 
     Args:
         plan: the plan that was written.

@@ -35,7 +35,7 @@ class BusyError(Exception):
 
 
 def before_change(verb: str, path: str) -> None:
-    """Does nothing. SafeDir calls this function before each change, so that tests can replace it and cause errors."""
+    """Does nothing. SafeDir calls this function before each change. Tests replace the function to cause errors."""
 
 
 class SafeDir:
@@ -107,7 +107,7 @@ class SafeDir:
     def sync(self, paths: Iterable[str]) -> None:
         """Waits until the content of files is on the disk.
 
-        Several threads wait for different files, because a file system writes its journal once for all waiting threads.
+        Several threads wait at the same time, because a file system writes its journal once for all waiting threads.
         """
         waiting, errors = list(paths), list[BaseException]()
         remaining = iter(waiting)

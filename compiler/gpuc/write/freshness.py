@@ -30,8 +30,8 @@ def freshness_findings(
 
     Args:
         root: the folder that contains out/ and clusters/.
-        clusters: the names of all clusters of the fleet. Other clusters with a gpuc.lock are reported. None: report no
-            other clusters.
+        clusters: the names of all clusters of the fleet, to report every other cluster that has a gpuc.lock. None
+            reports no other clusters.
     """
     findings: list[Finding] = []
     try:

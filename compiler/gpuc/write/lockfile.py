@@ -26,7 +26,7 @@ Element = tuple[str, str]
 
 
 class Versions(Struct, frozen=True):
-    """The versions of gpuc and cdk8s. The text of a rendered file can change with them."""
+    """The versions of gpuc and cdk8s, which can change the text of a rendered file."""
 
     gpuc: str
     cdk8s: str
@@ -176,9 +176,8 @@ def unchanged_texts(
 ) -> dict[str, str]:
     """Returns the texts of the files that need no rendering, because the digests of their data are still the same.
 
-    After an edit of one pool, gpuc renders only the file of the pool, because digests are faster to compare than files
-    to render. The result is empty if a version has changed. The function trusts gpuc.lock, so `gpuc check --fresh` must
-    not use the function.
+    So after an edit of one pool, gpuc renders only the file of the pool, which is faster than rendering all files. The
+    result is empty if a version has changed. The function trusts gpuc.lock, so `gpuc check --fresh` must not use it.
 
     Args:
         read: returns the bytes of a file; None if the file does not exist.

@@ -25,7 +25,7 @@ class TamperedError(Exception):
 
 
 class ConflictError(Exception):
-    """After an interrupted write, a file has neither its old nor its new content, so gpuc stops."""
+    """gpuc cannot complete an interrupted write, because a file has neither its old nor its new content."""
 
     def __init__(self, path: str) -> None:
         super().__init__(f"{path} was changed after a compile was interrupted")
@@ -87,7 +87,7 @@ def apply_changes(folder: SafeDir, changes: Sequence[Change]) -> None:
 def recover(folder: SafeDir) -> None:
     """Completes an interrupted write if a journal exists. Otherwise, deletes the staging folder.
 
-    Both errors are raised before the function changes a file.
+    If the function raises TamperedError or ConflictError, it has changed no file.
 
     Raises:
         TamperedError: when the journal or a staged file was changed.

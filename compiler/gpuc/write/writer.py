@@ -42,7 +42,7 @@ class Output(Struct, frozen=True):
 
 
 class Plan(Struct):
-    """The files that a write adds, changes and removes, with gpuc.lock. Paths are sorted and relative to the root."""
+    """The files that a write adds, changes and removes, also gpuc.lock. Paths are sorted and relative to the root."""
 
     added: list[str] = field(default_factory=list)
     changed: list[str] = field(default_factory=list)

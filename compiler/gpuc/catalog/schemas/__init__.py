@@ -39,11 +39,11 @@ class Table(Struct, frozen=True):
 
 
 def table(api: str, kind: str, kubernetes: str) -> Table | None:
-    """Returns the schema and names of a kind; None without a schema. Built-in kinds depend on the Kubernetes version.
+    """Returns the schema and names of a kind; None if gpuc has no schema of the kind.
 
     Args:
         api: apiVersion, for example "karpenter.sh/v1".
-        kubernetes: minor version, for example "1.35".
+        kubernetes: minor version, for example "1.35". Built-in kinds have different schemas in different versions.
     """
     if api == CONSTRAINT_API:
         return custom(api, _ANY_CONSTRAINT)

@@ -44,7 +44,7 @@ class SchemaError(Struct, frozen=True):
     """The correct value; empty if the correct value is not certain."""
 
     def under(self, *path: str | int) -> "SchemaError":
-        """Returns the error with a longer path, for a document that contains the validated document at `path`."""
+        """Returns the error with `path` before its own path, for a document that has the validated value at `path`."""
         return replace(self, path=(*path, *self.path))
 
 

@@ -18,7 +18,7 @@ _QUANTITY = r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|(
 
 
 def with_parts(schema: Schema, convert: Callable[[Schema, str], Any]) -> Schema:
-    """Returns a copy of a schema with sorted keywords and properties, in which direct subschemas are replaced.
+    """Returns a copy of a schema. `convert` replaces its direct subschemas; keywords and properties are sorted.
 
     Args:
         convert: returns the replacement of a subschema; its second argument is the name of the property, or empty.
@@ -35,11 +35,11 @@ def with_parts(schema: Schema, convert: Callable[[Schema, str], Any]) -> Schema:
 
 
 def strict(schema: Schema) -> Schema:
-    """Returns the schema without descriptions and CEL rules. Unknown fields become errors.
+    """Returns the schema without descriptions and CEL rules, but with stricter types.
 
-    Unknown fields are allowed only where the API server keeps unknown fields. A quantity becomes a string of format
-    `quantity`, int-or-string becomes both types, int32 gets its minimum and maximum, and a list of type `set` gets
-    unique items.
+    The result forbids unknown fields, except where the API server keeps them. A quantity becomes a string of format
+    `quantity`. The type int-or-string becomes two allowed types, integer and string. An int32 gets its minimum and
+    maximum. A list of type `set` gets unique items.
     """
     if schema.get("pattern", "").startswith(_QUANTITY):
         return {"type": "string", "format": "quantity"}

@@ -11,7 +11,7 @@ UNRESOLVED = rule_of("VER003")
 
 
 def unknown_names(noun: str, names: Iterable[str], known: Collection[str], path: Path) -> Iterator[Finding]:
-    """Yields a finding for each name in a list that does not exist. The noun is the kind of name, such as "tenant"."""
+    """Yields a finding for each of the names that is not in `known`. The noun says what they name, such as "tenant"."""
     return (unknown(noun, name, known, (*path, index)) for index, name in enumerate(names) if name not in known)
 
 

@@ -14,8 +14,8 @@ _STEP = 2
 def edits(layout: Layout, group: Sequence[Move]) -> Iterator[Edit]:
     """Yields the changes of the text that move fields of one map to another map. Maps that become empty are removed.
 
-    A field that stays in its map only gets another key. If the changes remove entries from the map around a new map,
-    the new map takes the place of the first of these entries. Otherwise, the new map follows the map of the fields.
+    If a field stays in its map, only its key changes. If fields move to a new map, the new map is written after the old
+    map. But if entries of the map around the new map are removed, the new map replaces the first of these entries.
 
     Raises:
         UnusualLayoutError: when the layout cannot be kept.

@@ -114,7 +114,7 @@ class Layout:
         return line < len(self.text) and not self.text[line : self.next_line(line)].strip()
 
     def lines(self, entry: Entry) -> tuple[int, int]:
-        """Returns where the lines of an entry in block style begin and end. Its comments are included.
+        """Returns the positions where the lines of an entry in block style begin and end, with its comments.
 
         Raises:
             UnusualLayoutError: when the line of the key has other text before the key.

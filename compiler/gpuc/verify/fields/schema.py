@@ -83,7 +83,8 @@ def schema_findings(manifests: Iterable[Manifest], kubernetes: str, *, as_writte
 
     Args:
         kubernetes: the cluster's minor version, for example "1.35".
-        as_written: whether people wrote the objects. Then quantities may be numbers, and the namespace may be missing.
+        as_written: whether people wrote the objects. Then a quantity may be a number, and an object of a namespaced
+            kind may have no namespace.
     """
     subject = Subject(ObjectSet(manifests, is_complete=False), kubernetes, as_written=as_written)
     return [finding for check in (fields, unknown_kind, illegal_metadata) for finding in check.find(subject)]

@@ -38,7 +38,7 @@ ANY_NAMESPACE: Final = "any"
 
 
 class Confidence(Enum):
-    """How certain it is that a cluster lacks an object if the checked files do not contain the object."""
+    """How certain it is that an object is missing in a cluster if it is missing in the checked files."""
 
     CERTAIN = "certain"
     """A repository has either all objects of the kind or none. If the files have others, the finding is an error."""
@@ -89,7 +89,7 @@ _OFTEN_GENERATED = frozenset(map(kind_of, TABLE["often_generated"]))
 
 
 def confidence_of(kind: Kind) -> Confidence:
-    """Returns how certain it is that a cluster lacks an object of a kind if the checked files lack the object."""
+    """Returns how certain it is that an object of this kind is missing in a cluster if the checked files lack it."""
     if kind[0] in _CERTAIN_GROUPS:
         return Confidence.CERTAIN
     return Confidence.ONLY_IF_MISSPELLED if kind in _OFTEN_GENERATED else Confidence.LIKELY
@@ -121,7 +121,7 @@ def object_reference(
 
 
 def check_reference(reference: ObjectReference, index: "Index") -> Iterator[ObjectFinding]:
-    """Yields a finding if the object that the reference names does not exist."""
+    """Checks whether the object that the reference names exists. Yields a finding if it does not."""
     symbols, is_complete = index.symbols, index.tree.is_complete
     kind, name, namespace = reference.kind, reference.name, reference.namespace
     if symbols.has(kind, name, namespace) or not (is_complete or symbols.namespaces_by_name(kind)):
