@@ -111,6 +111,7 @@ OUTPUT = SubstrateOutput(
     pool_label=POOL_LABEL,
     labels_by_rules=True,
     artifacts=lambda cluster: chain(_feature_rules(cluster), volumes(cluster), node_files(cluster)),
+    claims=lambda namespace: {claim: volume.read_only for claim, volume in namespace.spec.volumes.items()},
     folders=(Folder("nodes", "labels and taints of nodes", _WAVE, is_protected=True),),
     cluster_kinds=(("nfd.k8s-sigs.io", "NodeFeatureRule"),),
     chapters={10: nodes, 30: network, 60: shares, 80: members},
