@@ -233,8 +233,8 @@ def insufficient_resources(found: Sequence[MatchingPool], pods: PodDemand) -> Un
     ]
     missing = [name for name, _, most in largest if most == 0 and _is_device(name)]
     if missing:
-        message = f"no instance type that node pool {names} allows has {' or '.join(missing)}"
-        return UnschedulableReason(message, pool.manifest, TEMPLATE, _remove(missing))
+        message = f"no {pool.type_in_messages} that node pool {names} allows has {' or '.join(missing)}"
+        return UnschedulableReason(message, pool.manifest, TEMPLATE, _remove(missing, pool))
     exceeded = [
         f"the pod requests {counted(name, count)}, and a node has {quantity_text(name, most)} for pods"
         for name, count, most in largest
@@ -245,10 +245,10 @@ def insufficient_resources(found: Sequence[MatchingPool], pods: PodDemand) -> Un
     limits = [counted(name, most) for name, count, most in largest if count > most > 0]
     none = [name for name, _, most in largest if most == 0 and name not in (CPU, MEMORY, PODS)]
     fix = f"request at most {', '.join(limits)} in one pod" if limits else "request less in one pod"
-    fix = _remove(none) if none else fix
+    fix = _remove(none, pool) if none else fix
     if agent := _largest_agent(found, pods, [name for name, count, most in largest if count > most]):
         reason, fix = f"{reason}; without {agent}, the pod fits", f"{fix}, or reduce the requests of {agent}"
-    message = f"no instance type of node pool {names} ({types}) has enough resources for one pod: {reason}"
+    message = f"no {pool.type_in_messages} of node pool {names} ({types}) has enough resources for one pod: {reason}"
     return UnschedulableReason(message, pool.manifest, (), fix)
 
 
@@ -262,7 +262,7 @@ def _full_of_pods(found: Sequence[MatchingPool], pods: PodDemand) -> Unschedulab
     field = match.pool.max_pods_field
     limit = f"maxPods of {field[0]}" if field else f"the kubelet of {instance.type}"
     message = f"{limit} allows {most} pods on a node, and {most - room[PODS]} pods of DaemonSets run on every node"
-    fix = f"{'raise maxPods' if field else 'allow instance types with more pods'}, or run fewer DaemonSets on the nodes"
+    fix = f"{'raise maxPods' if field else f'allow {match.pool.type_in_messages}s with more pods'}, or run fewer DaemonSets on the nodes"
     manifest, path = field or (match.pool.manifest, match.pool.place(REQUIREMENTS))
     summary = "The nodes of the node pools have no room for a further pod (maxPods)."
     return UnschedulableReason(message, manifest, path, fix, summary=summary)
@@ -288,15 +288,16 @@ def _largest_agent(found: Sequence[MatchingPool], pods: PodDemand, names: Sequen
 def _no_type(pool: Pool, pods: PodDemand) -> UnschedulableReason:
     """Returns the first requirement of the pods that no instance type of a pool meets."""
     wanted = next((wanted for term in pods.terms for wanted in term if not pool.types_for((wanted,))), None)
-    message = f"node pool {pool.name} has no instance type that matches the node selector of the pods"
+    message = f"node pool {pool.name} has no {pool.type_in_messages} that matches the node selector of the pods"
     message += f": {wanted}" if wanted else ""
-    summary = "No instance type of the node pools matches the node selector of the pods."
+    summary = f"No {pool.type_in_messages} of the node pools matches the node selector of the pods."
     fix = _change(wanted, pool.values(wanted.key, (row.type for row in pool.types))) if wanted else ""
     return UnschedulableReason(message, pool.manifest, pool.place(REQUIREMENTS), fix, wanted, summary)
 
 
-def _remove(names: Sequence[str]) -> str:
-    return f"remove the request of {' and '.join(names)} from the pods, or allow instance types that have it"
+def _remove(names: Sequence[str], pool: Pool) -> str:
+    others = "" if pool.is_static else f", or allow {pool.type_in_messages}s that have it"
+    return f"remove the request of {' and '.join(names)} from the pods{others}"
 
 
 def several(names: Sequence[str], separator: str = ", ") -> str:
