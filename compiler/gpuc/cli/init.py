@@ -1,9 +1,10 @@
 """Writes the files of a new fleet: the templates in template/ and the JSON Schema of the spec."""
 
 import json
+import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 from msgspec.structs import asdict
@@ -16,10 +17,11 @@ if TYPE_CHECKING:
     from gpuc.cli.init_settings import Settings
 
 TEMPLATE = Path(__file__).parent / "template"
-SUBSTRATE = next((TEMPLATE.parents[1] / "substrates").glob("*/template"))
-"""The folder of the default substrate of new clusters: templates of specs, and questions.toml about their settings."""
-LAYER = f"specs/base/{next(SUBSTRATE.glob('*/specs/base/*')).stem}"
-"""The layer of a new fleet."""
+SUBSTRATES = {
+    folder.parent.name.replace("_", "-"): folder
+    for folder in sorted((TEMPLATE.parents[1] / "substrates").glob("*/template"))
+}
+"""The folders of the substrates of new clusters: templates of specs, and questions.toml about their settings."""
 COMMON = "common"
 """The folder in TEMPLATE with the files of all fleets."""
 TENANTS = "tenants"
@@ -70,9 +72,10 @@ def write_fleet(directory: Path, settings: "Settings", example: str = TENANTS) -
 
 def fleet_files(settings: "Settings", example: str = TENANTS) -> dict[str, str]:
     """Returns the texts of the files of a new fleet, by path in the fleet, sorted."""
-    texts, values = {SCHEMA_FILE: schema_text()}, {**asdict(settings), "example": example, "layer": LAYER}
+    texts, values = {SCHEMA_FILE: schema_text()}, {**asdict(settings), "example": example, "layer": layer_of(settings)}
     values["rehearsal"] = rehearsal_requirement(settings.requirement)
-    for folder in (TEMPLATE / COMMON, TEMPLATE / example, SUBSTRATE / example):
+    values["edit"] = substrate_facts(settings.substrate)["edit"]
+    for folder in (TEMPLATE / COMMON, TEMPLATE / example, SUBSTRATES[settings.substrate] / example):
         for file in folder.rglob("*"):
             if file.is_file() and file.parent.name != "__pycache__":  # pip compiles the Python files of a package
                 name = file.relative_to(folder).as_posix()
@@ -80,6 +83,16 @@ def fleet_files(settings: "Settings", example: str = TENANTS) -> dict[str, str]:
                 texts[name.removesuffix(".j2")] = _rendered(text, values) if file.suffix == ".j2" else text
     texts[f"specs/{settings.name}.yaml"] = texts.pop(_CLUSTER_FILE)
     return dict(sorted(texts.items()))
+
+
+def layer_of(settings: "Settings") -> str:
+    """Returns the path of the layer of a new fleet."""
+    return f"specs/base/{next(SUBSTRATES[settings.substrate].glob('*/specs/base/*')).stem}"
+
+
+def substrate_facts(substrate: str) -> dict[str, Any]:
+    """Returns questions.toml of a substrate."""
+    return tomllib.loads((SUBSTRATES[substrate] / "questions.toml").read_text("utf-8"))
 
 
 def schema_text(of: str = "spec") -> str:
