@@ -1,7 +1,7 @@
 """Compares the labels and taints that gpuc reads from NodeFeatureRules with those that the real nfd-master sets.
 
-`make conformance-all` runs this module after `gpuc tools --nfd`. Without the program the test does not run. The nodes are
-those of the example clusters on machines that exist. As nfd-worker does, the test writes a NodeFeature for each node.
+`make conformance-all` runs this module after `gpuc tools --nfd`. Without the program the test does not run. The nodes
+are those of the example clusters on machines that exist. As nfd-worker does, the test writes a NodeFeature for each.
 
 Source: kubernetes-sigs/node-feature-discovery v0.19.0 pkg/nfd-worker/nfd-worker.go (updateNodeFeatureObject),
 source/system/system.go
@@ -14,11 +14,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from gpuc.kubernetes.node_pool import HOSTNAME
-from gpuc.manifest.manifest import Manifest, Values
+from gpuc.manifest.manifest import Values
 from gpuc.model import Cluster
 from gpuc.model.names import DRIVER_LABEL, PROVEN_LABEL
 from gpuc.substrates.on_premises.section import machines
-from gpuc_rehearsal.client import Client, Object, new_object
+from gpuc_rehearsal.client import Client, Object, WaitError, new_object
 from gpuc_rehearsal.context import NODE
 from gpuc_rehearsal.plane.site import Site
 from gpuc_rehearsal.process import LOOPBACK
@@ -114,7 +114,7 @@ def check(name: str, nfd: Programs) -> Iterator[CheckResult]:
             try:
                 client.wait_for(*NODE, node, is_done, SECONDS if labels else 1)
                 problem = ""
-            except Exception as error:
+            except WaitError as error:
                 problem = f"expected {(labels, taints)}; {error}; nfd-master set {features(client.get(*NODE, node))}"
             yield CheckResult(f"{name}: nfd-master gives node {node} the labels and taints that gpuc reads", problem)
 

@@ -90,7 +90,9 @@ def _queue_template(
             if namespaces:
                 tenant, namespace = _best_namespace(namespaces, pool)
                 pods = _gang_nodes(queue, pool) if pool.has_efa and not is_serving else 1
-                return Template(cluster, name, pool, Place.of(cluster, tenant, namespace), resources, cluster_queue.name, pods)
+                return Template(
+                    cluster, name, pool, Place.of(cluster, tenant, namespace), resources, cluster_queue.name, pods
+                )
     return None
 
 

@@ -262,7 +262,8 @@ def _full_of_pods(found: Sequence[MatchingPool], pods: PodDemand) -> Unschedulab
     field = match.pool.max_pods_field
     limit = f"maxPods of {field[0]}" if field else f"the kubelet of {instance.type}"
     message = f"{limit} allows {most} pods on a node, and {most - room[PODS]} pods of DaemonSets run on every node"
-    fix = f"{'raise maxPods' if field else f'allow {match.pool.type_in_messages}s with more pods'}, or run fewer DaemonSets on the nodes"
+    larger = "raise maxPods" if field else f"allow {match.pool.type_in_messages}s with more pods"
+    fix = f"{larger}, or run fewer DaemonSets on the nodes"
     manifest, path = field or (match.pool.manifest, match.pool.place(REQUIREMENTS))
     summary = "The nodes of the node pools have no room for a further pod (maxPods)."
     return UnschedulableReason(message, manifest, path, fix, summary=summary)

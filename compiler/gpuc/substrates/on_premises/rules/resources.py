@@ -94,7 +94,9 @@ def two_drivers(cluster: Cluster) -> Findings:
 @rule("NOD105", Severity.WARNING)
 def no_driver(cluster: Cluster) -> Findings:
     """Nothing installs a driver on servers without one, because other servers of the cluster have one."""
-    pools = [pool for pool in cluster.gpu_pools if not (pool.instances[0].host_driver or machines(pool.spec).gpu_driver)]
+    pools = [
+        pool for pool in cluster.gpu_pools if not (pool.instances[0].host_driver or machines(pool.spec).gpu_driver)
+    ]
     if any(pool.instances[0].host_driver for pool in cluster.gpu_pools):
         pools = [pool for pool in pools if pool.image.driver == "image"]
         message = "contains no driver that gpuc knows; expected operator, or host in machines if you install the driver"

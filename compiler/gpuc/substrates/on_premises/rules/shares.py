@@ -86,7 +86,9 @@ def folder_of_two_tenants(cluster: Cluster) -> Findings:
     """Volumes of two tenants show the same files, and pods can write them."""
     for second, first in _common_files(cluster):
         if not (_is_complete(first) or _is_complete(second)):
-            shows = f"volume {second.claim} of tenant {second.tenant.name} shows files of volume {first.claim} of tenant"
+            shows = (
+                f"volume {second.claim} of tenant {second.tenant.name} shows files of volume {first.claim} of tenant"
+            )
             message = f"{shows} {first.tenant.name}: each can read the files of the other, and only user ids limit it"
             related = [Related(f"volume {first.claim} of tenant {first.tenant.name}", first.path, on_key=True)]
             expected = "expected a folder for each tenant, or readOnly for both"
