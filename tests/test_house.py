@@ -6,6 +6,8 @@ import re
 from collections import defaultdict
 from importlib import import_module
 
+import pytest
+
 from gpuc.spec.schema import json_schema
 from tests.conftest import ROOT
 
@@ -80,6 +82,7 @@ def _problems(record: ast.ClassDef, imported: dict[str, str]) -> set[str]:
     return found
 
 
+@pytest.mark.slow
 def test_records_have_only_their_fields() -> None:
     found = []
     for file in MODULES:

@@ -1,4 +1,4 @@
-"""Applies all objects of a cluster in the order of Argo CD, applies them again, and compares the stored objects."""
+"""Applies all objects of a cluster in Argo CD's order, applies them a second time, and compares the stored objects."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -36,7 +36,7 @@ unstable.
 
 
 class Step(Struct, frozen=True):
-    """Objects of one sync wave of an Application. Argo CD starts the next wave when all objects are healthy."""
+    """The objects that Argo CD applies in one sync wave of an Application, before it waits until they are healthy."""
 
     application: str
     wave: int
@@ -44,7 +44,7 @@ class Step(Struct, frozen=True):
 
 
 def steps(synced: Iterable[Manifest]) -> list[Step]:
-    """Returns the steps in Argo CD's order: each Application, then the objects that it syncs, wave by wave.
+    """Returns the objects in the order in which Argo CD applies them: each Application, then its objects, wave by wave.
 
     Raises:
         ValueError: if no Application or more than one Application syncs an object.
@@ -66,7 +66,7 @@ def steps(synced: Iterable[Manifest]) -> list[Step]:
 
 
 def namespaces(synced: Iterable[Manifest]) -> Iterator[Object]:
-    """Yields the namespaces of Applications and of their destinations, with the labels that Argo CD sets."""
+    """Yields the namespaces of Applications, and those in which they install objects, with labels from Argo CD."""
     labels: dict[str, dict[str, str]] = {}
     for application in applications(synced):
         labels.setdefault(application.destination.namespace, {}).update(application.namespace_labels)
@@ -76,7 +76,7 @@ def namespaces(synced: Iterable[Manifest]) -> Iterator[Object]:
 
 
 class FieldDifference(Struct, frozen=True):
-    """A field with different values in the written object and in the stored object."""
+    """A field whose value in the object that was written differs from the value that the API server stores."""
 
     path: str
     """Path of the field, for example spec.disruption.budgets[0].nodes."""
@@ -93,10 +93,10 @@ class FieldDifference(Struct, frozen=True):
 
 
 def differences(written: Object, stored: Object) -> list[FieldDifference]:
-    """Returns the values that the API server changed or dropped, and defaults from the API server in written lists.
+    """Returns the fields in which the stored object differs from the written object.
 
-    Defaults outside of lists cause no drift, because Argo CD compares only written fields. Lists of custom resources
-    are an exception: Argo CD compares them completely.
+    A value that the API server adds as a default is a difference only inside of a list. Elsewhere, Argo CD compares
+    only the written fields. But Argo CD compares the lists of custom resources completely.
     """
     return list(_compare("", written, stored, in_list=False))
 
@@ -124,7 +124,7 @@ def _compare_maps(path: str, written: Object, stored: Object, in_list: bool) -> 
 
 
 class ApplyResult(Struct):
-    """The result of applying the objects of a cluster twice."""
+    """The result after all objects of a cluster were applied twice: object counts, durations and problems."""
 
     objects: int = 0
     """Number of objects that the API server accepted."""
@@ -179,7 +179,7 @@ def apply_waves(
     progress: Callable[[str], None],
     health_s: float = HEALTH_SECONDS,
 ) -> Iterator[tuple[list[Manifest], list[ObjectProblem], list[ObjectProblem]]]:
-    """Applies all objects once as `apply_objects` does; yields accepted, refused and unhealthy objects of each wave."""
+    """Applies all objects once; yields the accepted, refused and unhealthy objects of each sync wave."""
     sync_steps = steps(synced)
     for document in (*namespaces(synced), *replacements):
         client.apply(document, manager=ARGO_CD)
@@ -193,7 +193,7 @@ def apply_waves(
 
 
 def apply_object(client: Client, manifest: Manifest) -> ObjectProblem | None:
-    """Applies one object, and returns the refusal of the API server; None if it accepts the object."""
+    """Applies one object. Returns the problem if the API server refuses the object; None if the object is accepted."""
     try:
         client.apply(simulated_document(manifest))
     except ApiError as error:
@@ -234,7 +234,7 @@ def _is_harmless(difference: FieldDifference, manifest: Manifest) -> bool:
 
 @contextmanager
 def measured(seconds: dict[str, float], step: str) -> Iterator[None]:
-    """Records the duration of the `with` block by step."""
+    """Measures the seconds that a `with` block takes, and writes them to `seconds` under the key `step`."""
     started = time.monotonic()
     yield
     seconds[step] = time.monotonic() - started

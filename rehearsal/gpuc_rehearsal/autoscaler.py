@@ -1,7 +1,7 @@
-"""The nodes of a substrate (a place where a cluster lives) in a rehearsal.
+"""How a rehearsal gets the nodes of a substrate. A substrate is a place where a cluster lives.
 
-Either an autoscaler starts the nodes with a simulated provider, or the nodes exist from the start. The module of the
-substrate in gpuc_rehearsal.substrates has the variable AUTOSCALER or the variable NODES.
+Either an autoscaler starts simulated nodes, or all nodes exist from the start. The module of a substrate in
+gpuc_rehearsal.substrates has the constant AUTOSCALER or NODES for the two cases.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Drift(Struct, frozen=True, kw_only=True):
-    """How the autoscaler replaces nodes after a change, as the objects of a control plane show it."""
+    """An autoscaler's functions that observe, from objects, which nodes the autoscaler replaces after a change."""
 
     drifted: "Callable[[Snapshot], set[str]]"
     """Returns the names of the claims whose nodes the autoscaler wants to replace."""
@@ -44,7 +44,7 @@ class Drift(Struct, frozen=True, kw_only=True):
 
 
 class Autoscaler(Struct, frozen=True, kw_only=True):
-    """The autoscaler of a substrate."""
+    """How a rehearsal runs the autoscaler of a substrate, with a simulated cloud provider."""
 
     name: Component
     """The name in outcomes and reports."""
@@ -87,7 +87,7 @@ class Autoscaler(Struct, frozen=True, kw_only=True):
 
 
 class ExistingNodes(Struct, frozen=True, kw_only=True):
-    """The nodes of a substrate without a provider."""
+    """How a rehearsal creates the nodes of a substrate without an autoscaler: all nodes exist from the start."""
 
     pool: tuple[str, str]
     """apiVersion and kind of the object of a pool, which has the name of the pool."""
@@ -101,7 +101,7 @@ class ExistingNodes(Struct, frozen=True, kw_only=True):
 
 @cache
 def autoscalers() -> tuple[Autoscaler, ...]:
-    """Returns the autoscalers of all substrates."""
+    """Returns the autoscalers of all substrates. A substrate whose nodes exist from the start has no autoscaler."""
     found = (getattr(substrate_module(row.folder), "AUTOSCALER", None) for row in substrates())
     return tuple(row for row in found if row is not None)
 
@@ -113,13 +113,13 @@ def autoscaler_of(cluster: Cluster) -> Autoscaler | None:
 
 
 def existing_nodes(substrate: Sections) -> ExistingNodes | None:
-    """Returns the nodes of a substrate without a provider; None if a provider starts the nodes."""
+    """Returns how the nodes of a substrate are created; None if the substrate has an autoscaler."""
     found: ExistingNodes | None = getattr(substrate_module(substrate.folder), "NODES", None)
     return found
 
 
 def pool_kind(cluster: Cluster) -> tuple[str, str]:
-    """Returns apiVersion and kind of the object of a pool, which has the name of the pool."""
+    """Returns apiVersion and kind of the object that represents a node pool, for example a NodePool."""
     row = autoscaler_of(cluster) or existing_nodes(cluster.spec.cloud.substrate)
     assert row is not None, "a substrate has an autoscaler, or nodes that exist"
     return row.pool

@@ -28,7 +28,7 @@ CONFLICTS = 5
 
 
 class ApiError(Exception):
-    """The API server refused a request."""
+    """The error if the API server refuses a request."""
 
     def __init__(self, code: int, message: str, reason: str = "", causes: Sequence[Object] = ()) -> None:
         super().__init__(f"{code} {reason}: {message}" if reason else f"{code}: {message}")
@@ -43,18 +43,18 @@ class ApiError(Exception):
 
 
 class WaitError(Exception):
-    """A wait that took too long. The message describes the last state of the object."""
+    """The error if a wait takes too long. The message describes the last state of the object."""
 
 
 class Resource(NamedTuple):
-    """The resource of a kind, as the API server lists it."""
+    """The REST resource of a kind, for example "pods" for Pod, and whether the objects are in namespaces."""
 
     plural: str
     namespaced: bool
 
 
 class Client:
-    """A client of one API server. Each thread uses a separate connection."""
+    """A client of one API server. Several threads can use the client: each thread has its own connection."""
 
     def __init__(self, url: str, authority: Path, certificate: tuple[Path, Path]) -> None:
         """Creates a client. authority: the server's CA certificate. certificate: the client's certificate and key."""
@@ -66,32 +66,33 @@ class Client:
         self._impersonation: dict[str, str] = {}
 
     def impersonate(self, user: str, group: str) -> "Client":
-        """Returns a client that impersonates a user with one group."""
+        """Returns a client that sends all requests as this user, who is a member of only this group."""
         impersonating = copy(self)
         impersonating._connection = Connection(self._address, self._context)
         impersonating._impersonation = {"Impersonate-User": user, "Impersonate-Group": group}
         return impersonating
 
     def with_user(self, name: str) -> "Client":
-        """Returns a client for a user with the rights of an administrator; this client if the name is empty."""
+        """Returns a client that acts as a user with administrator rights; this client if the name is empty."""
         return self.impersonate(name, ADMINISTRATORS) if name else self
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Warnings in the last response to the calling thread."""
+        """The warnings that the API server sent with the last response to the current thread."""
         return self._connection.warnings
 
     def apply(self, document: Object, *, dry_run: bool = False, manager: str = FIELD_MANAGER) -> Object:
-        """Applies an object on the server with strict field validation. A field of another manager is a conflict.
+        """Applies an object with server-side apply and strict validation of its fields.
 
-        Raises ApiError if the server, a policy or a webhook refuses the request, as all other methods do.
+        A field that another field manager owns is a conflict. Like all methods, raises ApiError if the server, a policy
+        or a webhook refuses the request.
         """
         api, kind, name, namespace = address_of(document)
         query = {"fieldManager": manager, **_strict(dry_run)}
         return self.request("PATCH", self.path(api, kind, namespace, name), document, query, APPLY_PATCH)
 
     def create(self, document: Object, *, dry_run: bool = False) -> Object:
-        """Creates an object; metadata.generateName is allowed."""
+        """Creates an object, which may have metadata.generateName instead of a name."""
         query = {"fieldManager": FIELD_MANAGER, **_strict(dry_run)}
         path = self.path(document["apiVersion"], document["kind"], document["metadata"].get("namespace", ""))
         for _ in range(CONFLICTS):
@@ -104,7 +105,7 @@ class Client:
         return self.request("POST", path, document, query)
 
     def get(self, api: str, kind: str, name: str, namespace: str = "") -> Object:
-        """Returns an object. Raises ApiError, with code 404 if the object does not exist."""
+        """Returns an object. Raises ApiError, for example with the code 404 if the object does not exist."""
         return self.request("GET", self.path(api, kind, namespace, name))
 
     def find(self, api: str, kind: str, name: str, namespace: str = "") -> Object | None:
@@ -114,32 +115,32 @@ class Client:
         return None
 
     def list_all(self, api: str, kind: str, namespace: str = "", labels: str = "", fields: str = "") -> list[Object]:
-        """Lists the objects of a kind in a namespace, or in all namespaces. labels, fields: selectors."""
+        """Returns the objects of a kind in a namespace, or in all namespaces. `labels` and `fields` are selectors."""
         query = {"labelSelector": labels, "fieldSelector": fields}
         items: list[Object] = self.request("GET", self.path(api, kind, namespace), query=query)["items"]
         return [{"apiVersion": api, "kind": kind, **item} for item in items]
 
     def list_with_version(self, api: str, kind: str, namespace: str) -> tuple[list[Object], str]:
-        """Lists the objects of a kind in a namespace, and returns the resource version from which to watch."""
+        """Returns the objects of a kind in a namespace, and the resource version from which a watch continues."""
         response = self.request("GET", self.path(api, kind, namespace))
         return response["items"], response["metadata"]["resourceVersion"]
 
     def patch_object(
         self, document: Object, changes: Object, subresource: str = "", *, dry_run: bool = False
     ) -> Object:
-        """Sends a JSON merge patch for an object."""
+        """Changes an object with a JSON merge patch, and returns the changed object."""
         api, kind, name, namespace = address_of(document)
         path = self.path(api, kind, namespace, name, subresource)
         return self.request("PATCH", path, changes, _strict(dry_run), MERGE_PATCH)
 
     def delete(self, api: str, kind: str, name: str, namespace: str = "", *, now: bool = True) -> None:
-        """Deletes an object and its dependents if the object exists. now: without a grace period."""
+        """Deletes an object, if it exists, and its dependents. With `now`, the pods get no grace period."""
         options = {"propagationPolicy": "Background"} | ({"gracePeriodSeconds": 0} if now else {})
         with _missing_ignored():
             self.request("DELETE", self.path(api, kind, namespace, name), options)
 
     def delete_object(self, document: Object) -> None:
-        """Deletes an object as `delete` does."""
+        """Deletes an object and its dependents without a grace period, if the object exists."""
         self.delete(*address_of(document))
 
     def delete_all(self, api: str, kind: str, namespace: str = "", labels: str = "") -> None:
@@ -197,7 +198,7 @@ class Client:
         raise WaitError(f"{kind} {name} after {timeout_s:.0f} s: {state}")
 
     def serves(self, api: str, kind: str) -> bool:
-        """Returns whether the API server serves the kind."""
+        """Returns whether the API server serves the kind, that is, whether objects of the kind can be created."""
         try:
             self._resource(api, kind)
         except ApiError:
@@ -205,7 +206,7 @@ class Client:
         return True
 
     def path(self, api: str, kind: str, namespace: str = "", name: str = "", subresource: str = "") -> str:
-        """Returns the URL path of an object, or of all objects of a kind.
+        """Returns the URL path of an object, or without a name of all objects of a kind.
 
         Raises:
             ApiError: with code 404 if the API server does not serve the kind.
@@ -235,13 +236,13 @@ class Client:
         query: Mapping[str, str] | None = None,
         content_type: str = "application/json",
     ) -> Object:
-        """Sends a request with an object as `send` does. Query parameters without a value are omitted."""
+        """Sends an object, as JSON, to a URL path, and returns the response. Empty query parameters are left out."""
         data = None if body is None else json.dumps(body).encode()
         given = urlencode({key: value for key, value in (query or {}).items() if value})
         return self.send(verb, f"{path}?{given}" if given else path, data, content_type)
 
     def send(self, verb: str, address: str, data: bytes | None, content_type: str) -> Object:
-        """Sends a request and returns the decoded response.
+        """Sends bytes to a URL path, and returns the object in the response.
 
         Raises:
             ApiError: if the status code is an error, or if no response arrives in time (code 504).
@@ -267,35 +268,35 @@ def _refusal(code: int, status: Object) -> ApiError:
 
 
 def address_of(document: Object) -> tuple[str, str, str, str]:
-    """Returns the positional arguments of Client.get, Client.find and Client.delete for an object."""
+    """Returns (apiVersion, kind, name, namespace) of an object, for the methods of Client that take these arguments."""
     metadata = document["metadata"]
     return document["apiVersion"], document["kind"], metadata["name"], metadata.get("namespace", "")
 
 
 def new_object(api: str, kind: str, name: str, namespace: str = "", **fields: Any) -> Object:
-    """Returns an object; `fields` are its fields next to the metadata, and additional fields of the metadata."""
+    """Returns a new object. `fields` are fields such as spec; `metadata` adds, for example, labels to the metadata."""
     metadata = {"name": name} | ({"namespace": namespace} if namespace else {}) | fields.pop("metadata", {})
     return {"apiVersion": api, "kind": kind, "metadata": metadata, **fields}
 
 
 def condition(document: Object, kind: str) -> Object:
-    """Returns the condition of an object with the type `kind`; empty if the object has no such condition."""
+    """Returns the condition of the type `kind` in the status of an object; empty if there is no such condition."""
     conditions: list[Object] = document.get("status", {}).get("conditions") or []
     return next((candidate for candidate in conditions if candidate["type"] == kind), {})
 
 
 def is_true(document: Object, kind: str) -> bool:
-    """Returns whether the condition with the type `kind` has the status True."""
+    """Returns whether the condition of the type `kind` in the status of an object has the status True."""
     return bool(condition(document, kind).get("status") == "True")
 
 
 def reason_text(found: Object) -> str:
-    """Returns the reason and the message of a condition."""
+    """Returns a condition as text, for example "Started: the node is up": its reason and its message."""
     return f"{found.get('reason', '')}: {found.get('message', '')}"
 
 
 def conditions_text(document: Object) -> str:
-    """Returns all conditions of an object in one line."""
+    """Returns all conditions of an object in one line, for example "Ready=True Started: the node is up"."""
     conditions = document.get("status", {}).get("conditions") or []
     return "; ".join(f"{row['type']}={row['status']} {reason_text(row)}" for row in conditions) or "no conditions"
 
@@ -315,12 +316,12 @@ def _api_root(api: str) -> str:
 
 
 def now_text() -> str:
-    """Returns the time as Kubernetes writes times."""
+    """Returns the current time in the format of Kubernetes, for example "2026-11-29T10:00:00Z"."""
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
 
 def event_time(event: Object) -> str:
-    """Returns the time of the last occurrence of an event, as Kubernetes writes times."""
+    """Returns when an event occurred last, in the format of Kubernetes, for example "2026-11-29T10:00:00Z"."""
     return str(event.get("lastTimestamp") or event.get("eventTime") or event["metadata"]["creationTimestamp"])
 
 

@@ -1,4 +1,4 @@
-"""The HTTP connections of a client to the API server, and the answers after which a request is sent again."""
+"""The HTTPS connections of a client to the API server. A request that comes too early is sent again."""
 
 import http.client
 import re
@@ -25,7 +25,7 @@ Source: k8s.io/apiserver v0.35.4 pkg/admission/plugin/policy/generic/policy_sour
 
 
 class Connection:
-    """A connection to one API server for each thread."""
+    """The connections to one API server: each thread has its own connection."""
 
     def __init__(self, address: str, context: ssl.SSLContext) -> None:
         """Creates a connection. address: host and port of the API server."""
@@ -35,12 +35,12 @@ class Connection:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Warnings in the last response to the calling thread."""
+        """The warnings that the API server sent with the last response to the current thread."""
         warnings: tuple[str, ...] = getattr(self._thread, "warnings", ())
         return warnings
 
     def answer(self, verb: str, address: str, data: bytes | None, headers: dict[str, str]) -> tuple[int, bytes]:
-        """Returns the status code and the body of the response.
+        """Sends a request, if necessary several times, and returns the status code and the body of the response.
 
         Raises:
             TimeoutError: if no response arrives in time.

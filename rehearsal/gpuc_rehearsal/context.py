@@ -1,4 +1,4 @@
-"""The context of test cases: the compiled spec, a client of the rehearsed control plane, and timeouts."""
+"""What all test cases of a rehearsal share: the compiled spec, a client of the control plane, and timeouts."""
 
 import time
 from collections.abc import Callable
@@ -28,10 +28,11 @@ T = TypeVar("T")
 
 
 class Timeouts(Struct, frozen=True):
-    """Maximum duration of each step of a test case, in seconds.
+    """The longest time in seconds for which a test case waits for a state, for example for the admission.
 
-    A test case waits for a state. So a long limit costs nothing on a fast machine, and a short limit fails on a machine
-    with other work: on two busy cores the job controller needed more than 30 s for the status of a complete Job.
+    The limits are long, because programs are slow on a busy machine. On two busy cores the job controller needed more
+    than 30 s for the status of a complete Job. A test case ends as soon as the state occurs, so a long limit costs
+    nothing.
     """
 
     admission_s: float = 60
@@ -59,7 +60,7 @@ class _ListCache:
     _results: dict[tuple[str, str], tuple[float, dict[str, list[Object]]]] = field(default_factory=dict)
 
     def find(self, client: Client, kind: tuple[str, str], key: str, index: Callable[[Object], str]) -> list[Object]:
-        """Returns the objects of a kind with an index key. Every call for a kind must pass the same index function."""
+        """Returns the objects for which `index` returns `key`. All calls for a kind must pass the same `index`."""
         with self._locks.setdefault(kind, Lock()):
             listed_at, by_key = self._results.get(kind, (0.0, {}))
             if time.monotonic() - listed_at > CACHE_SECONDS:
@@ -78,9 +79,9 @@ def _controller_uid(document: Object) -> str:
 
 @dataclass(frozen=True)
 class RehearsalContext:
-    """A rehearsed cluster after all objects are applied and the waits for health have ended.
+    """The control plane in which the test cases run, after all objects of a cluster were applied.
 
-    LIST results are cached, so that hundreds of waiting test cases cause only one API request per kind.
+    The results of LIST requests are cached, so that hundreds of waiting test cases send only one request for each kind.
     """
 
     spec: CompiledSpec
@@ -91,55 +92,55 @@ class RehearsalContext:
 
     @property
     def cluster(self) -> Cluster:
-        """The model from which expected outcomes are computed."""
+        """The model of the cluster, from which gpuc computes the expected outcomes."""
         return self.spec.cluster
 
     @property
     def namespaces(self) -> tuple[str, ...]:
-        """The namespaces of all tenants; the namespace default in a cluster without tenants."""
+        """The namespaces of all tenants. In a cluster without tenants, the namespace "default"."""
         return self.cluster.tenant_namespaces or ("default",)
 
     def workload_of(self, owner: Object) -> Object | None:
-        """Returns the Workload that Kueue created for a Job, a JobSet or a Pod; None if no Workload exists."""
+        """Returns the Kueue Workload of a Job, JobSet or Pod; None if Kueue has created no Workload yet."""
         return next(iter(self._cache.find(self.client, WORKLOAD, owner["metadata"]["uid"], _controller_uid)), None)
 
     def pods_of(self, job: Object) -> list[Object]:
-        """Returns the pods of a Job."""
+        """Returns the pods that the controller of a Job created."""
         return self._cache.find(self.client, POD, job["metadata"]["uid"], _controller_uid)
 
     def node_labels(self, pods: list[Object]) -> list[Object]:
-        """Returns the labels of the nodes on which pods run."""
+        """Returns the labels of the nodes on which these pods run: one map for each node."""
         names = {pod["spec"]["nodeName"] for pod in pods}
         nodes = self._cache.find(self.client, NODE, "", lambda node: "")
         return [node["metadata"]["labels"] for node in nodes if node["metadata"]["name"] in names]
 
     def pools_of(self, pods: list[Object]) -> str:
-        """Returns the pools of the nodes on which pods run. Several names are joined with +."""
+        """Returns the names of the node pools in which these pods run, for example "train-h100+train-h200"."""
         return "+".join(sorted({labels.get(POOL_LABEL, "") for labels in self.node_labels(pods)}))
 
     def types_of(self, pods: list[Object]) -> tuple[str, ...]:
-        """Returns the types of the nodes on which pods run. Existing nodes have the type of their server."""
+        """Returns the instance types of the nodes on which pods run; for existing nodes, the types of the servers."""
         found = (labels.get(INSTANCE_TYPE) or labels.get(SERVER_LABEL, "") for labels in self.node_labels(pods))
         return tuple(sorted(set(found)))
 
     def events_of(self, document: Object) -> list[tuple[str, str]]:
-        """Returns (reason, message) of every event about an object."""
+        """Returns the events about an object as (reason, message)."""
         uid = document["metadata"]["uid"]
         events = self._cache.find(self.client, EVENT, uid, lambda event: str(event["involvedObject"].get("uid")))
         return [(event.get("reason", ""), event.get("message", "")) for event in events]
 
     def until(self, description: str, find: Callable[[], T | None], timeout_s: float) -> T:
-        """Waits until `find` returns a value that counts as true, and returns the value.
+        """Calls `find` again and again until the result counts as true, and returns the result.
 
         Raises:
-            WaitError: if there is no such value in time; the message contains the description.
+            WaitError: if there is no such result in time. The message contains `description`.
         """
         if not (found := poll(find, timeout_s, self.poll_s)):
             raise WaitError(f"timeout after {timeout_s:.0f} s: {description}")
         return found
 
     def clear(self, *, nodes: bool = True) -> None:
-        """Deletes the workloads of all tenants and their pods, and the nodes of all NodePools that are not static.
+        """Deletes all tenants' workloads with their pods, and all nodes except those of static node pools.
 
         Raises:
             WaitError: if the API server still has one of the objects after the timeout.

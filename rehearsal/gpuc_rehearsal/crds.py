@@ -1,4 +1,4 @@
-"""CustomResourceDefinitions of the control plane: from a given folder, from the programs, or from schema tables."""
+"""Finds the CustomResourceDefinitions of a control plane: in a folder, beside the programs, or in gpuc's schemas."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator
@@ -42,7 +42,7 @@ _NAME = re.compile(rb"^metadata:\n(?:  .*\n)*?  name: (\S+)$", re.MULTILINE)
 
 
 class Definitions(Struct, frozen=True):
-    """The CustomResourceDefinitions of a control plane, and where they come from."""
+    """The CustomResourceDefinitions of a control plane, and the names of those that come from schemas of gpuc."""
 
     crds: tuple[bytes | Body, ...]
     structural: tuple[str, ...]
@@ -57,13 +57,13 @@ def definitions(
     *,
     outside_charts: bool = False,
 ) -> Definitions:
-    """Returns the definitions of all kinds that gpuc writes or that the controllers read.
+    """Returns the CustomResourceDefinitions of all kinds that gpuc writes or that the controllers read.
 
     Args:
-        folder: files at any depth whose CustomResourceDefinitions replace the other definitions.
+        folder: a folder with files, at any depth, that replace the other definitions of the same names.
         frameworks: names of Kueue's enabled integrations, for example batch/job.
         substrates: the folders of the substrates of the clusters; None for all substrates.
-        outside_charts: omits the definitions that Argo CD or the charts of a cluster install.
+        outside_charts: leaves out the definitions that Argo CD or the charts of a cluster install.
     """
     not_run = [component.name for component in components_on(substrates) if component.rehearsal is None]
     of_charts = {row.component: row.groups for row in load().all_releases if not row.optional}
@@ -89,7 +89,7 @@ def definitions(
 
 
 def framework_groups(frameworks: Iterable[str]) -> set[str]:
-    """Returns the API groups of the kinds of frameworks of Kueue that the rehearsal serves."""
+    """Returns the API groups, for example ray.io, of those of Kueue's frameworks whose kinds a rehearsal creates."""
     kinds = (spec_frameworks()[name] for name in frameworks)
     return {kind.group for kind in kinds if kind.traits.is_rehearsed}
 

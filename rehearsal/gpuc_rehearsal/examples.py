@@ -1,4 +1,4 @@
-"""The examples of the policy folders, completed with the fields that the API server requires."""
+"""Reads the examples of policies (allowed.yaml, denied.yaml), and adds the fields that the API server requires."""
 
 import re
 from collections import Counter
@@ -26,7 +26,7 @@ _REWRITTEN_QUANTITY = re.compile(r"\b\d+000m\b")
 
 
 class Example(Struct, frozen=True):
-    """One object of allowed.yaml or denied.yaml."""
+    """One example of a policy: an object that the policy allows or denies."""
 
     policy: str
     title: str
@@ -42,7 +42,7 @@ class Example(Struct, frozen=True):
 
     @property
     def owner(self) -> Object | None:
-        """The workload in the ownerReferences that Kueue reads; None without such a reference."""
+        """The owner of the object, such as a JobSet, if Kueue reads the queue from the owner; else None."""
         for reference in self.document["metadata"].get("ownerReferences", ()):
             if reference["kind"] in _of_families("OWNERS"):
                 metadata = {"name": reference["name"], "namespace": self.document["metadata"]["namespace"]}
@@ -52,17 +52,17 @@ class Example(Struct, frozen=True):
 
     @property
     def api_server_refusal(self) -> str:
-        """A part of the message with which the API server refuses an invalid object before all policies; else empty."""
+        """A text in the refusal of the API server, if the object is so invalid that no policy decides; else empty."""
         return next(_invalid(self.document), "")
 
 
 def examples(policy: Policy) -> list[Example]:
-    """Returns the examples of a policy that the API server can check.
+    """Returns the examples of a policy that can be sent to the API server.
 
-    Examples of running pods, other examples for the audit, and examples with quantities that the API server rewrites
-    are omitted. The audit has no user, but every request to the API server has a user. Objects with an owner that does
-    not exist are omitted too, because the garbage collector deletes them, and so are updates of running workloads,
-    because Kueue suspends every new workload.
+    These examples are left out: examples for Gatekeeper's audit, such as running pods, because the audit has no user;
+    examples with quantities that the API server rewrites before a policy sees them; objects whose owner does not exist,
+    because the garbage collector deletes these objects; and updates of running workloads, because Kueue suspends every
+    new workload.
     """
     usable = []
     for verdict in VERDICTS:
@@ -91,7 +91,7 @@ def _is_possible(example: Example) -> bool:
 
 
 def with_namespaces(value: Any, namespaces: dict[str, str]) -> Any:
-    """Returns a copy of a value in which the keys of `namespaces` are replaced by the values."""
+    """Returns a copy of a JSON value. A text that is a key of `namespaces` is replaced by the value of this key."""
     if isinstance(value, dict):
         return {key: with_namespaces(child, namespaces) for key, child in value.items()}
     if isinstance(value, list):
@@ -142,7 +142,7 @@ def _complete_pod(spec: Object) -> None:
 
 
 def complete_job(spec: Object) -> None:
-    """Completes the spec of a Job."""
+    """Adds the required fields to the spec of a Job, and a scheduling gate, so that no pod runs."""
     spec.setdefault("suspend", True)
     pod = spec.setdefault("template", {}).setdefault("spec", {})
     pod.setdefault("restartPolicy", "Never")

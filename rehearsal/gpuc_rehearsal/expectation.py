@@ -1,7 +1,7 @@
-"""Expected outcomes: the prediction of `gpuc trace` about the objects of a test case, in the form of an outcome.
+"""Computes the expected outcomes of test cases, with the code of `gpuc trace`.
 
-So a rehearsal shows that the predictions of `gpuc trace` are correct. A recorded outcome of an earlier run could
-instead confirm a wrong prediction.
+So a rehearsal also tests `gpuc trace`. If a test case expected the outcome of an earlier rehearsal instead, a mistake
+in that outcome would stay unnoticed.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -31,22 +31,22 @@ _BLOCKS = dict.fromkeys((level_label("block", 3), level_label("block", 4)), BLOC
 
 @lru_cache(maxsize=4)
 def cluster_index(spec: CompiledSpec) -> ClusterIndex:
-    """Returns the objects of a spec for traces. The nodes of a static pool are in blocks of equal size."""
+    """Returns the objects of a spec as `gpuc trace` reads them. Nodes of static pools are in blocks of equal size."""
     return index_of(spec.cluster, spec.synced, spec.charts, _BLOCKS)
 
 
 def expect(spec: CompiledSpec, queue: ClusterQueue, request: Request, usage: Usage = NOTHING) -> Outcome:
-    """Returns the outcome of a request: admitted with flavor and nodes, refused by Kueue, or pending.
+    """Returns the expected outcome of a request: admitted with ResourceFlavor and nodes, refused by Kueue, or pending.
 
     A request is pending if Kueue admits the request, but the pods never get nodes. Preemption is not considered.
 
-    usage: the quota in use, by node of the quota tree (see `Quota`).
+    `usage` is the quota that other workloads already use, see `Quota`.
     """
     return predict(spec, job_of(spec.cluster, Work("", queue, request)), usage)
 
 
 def admission(spec: CompiledSpec, queue: ClusterQueue, request: Request, usage: Usage = NOTHING) -> Outcome:
-    """Returns Kueue's decision about a request: admitted with a flavor, or refused."""
+    """Returns the expected decision of Kueue about a request: admitted with a ResourceFlavor, or refused."""
     outcome = expect(spec, queue, request, usage)
     if outcome.verdict == "refused":
         return outcome
@@ -54,10 +54,10 @@ def admission(spec: CompiledSpec, queue: ClusterQueue, request: Request, usage: 
 
 
 def predict(spec: CompiledSpec, document: Object, usage: Usage = NOTHING, *, policies: bool = False) -> Outcome:
-    """Returns the outcome of an object with pods of one kind.
+    """Returns the expected outcome of an object whose pods are all equal, such as a Job.
 
     Args:
-        policies: whether to check the creation of the object and of its pods by the API server and the policies.
+        policies: whether the API server and the policies also decide about the creation of the object and its pods.
     """
     workload = workload_of(manifest_of(document))
     assert workload is not None, "the objects of test cases have pods"
@@ -89,38 +89,38 @@ def _refusal(result: TraceResult) -> str:
 
 
 def cluster_queues(cluster: Cluster) -> Iterable[ClusterQueue]:
-    """Returns the ClusterQueues that a namespace may use, in the order of the spec."""
+    """Returns the ClusterQueues that at least one namespace may use, in the order of the spec."""
     used = {name for _, namespace in cluster.namespaces for name in namespace.local_queues}
     return (part for queue in cluster.queues for part in queue.cluster_queues if part.name in used)
 
 
 def unused_queues(cluster: Cluster) -> list[str]:
-    """Returns the names of the ClusterQueues that no namespace may use, so that no test case can submit a Job."""
+    """Returns the names of the ClusterQueues that no namespace may use. No test case can submit a Job to them."""
     used = {part.name for part in cluster_queues(cluster)}
     return [part.name for queue in cluster.queues for part in queue.cluster_queues if part.name not in used]
 
 
 class Quota(Struct):
-    """The quota of all ClusterQueues, and its usage by admitted workloads."""
+    """The quota of all ClusterQueues of a spec, and how much of the quota admitted workloads use."""
 
     spec: CompiledSpec
     usage: dict[tuple[Node, Key], int] = field(default_factory=dict)
     """Used amount by node of Kueue's quota tree and by (flavor, resource)."""
 
     def node(self, queue: str) -> Node:
-        """Returns the node of a ClusterQueue in Kueue's quota tree."""
+        """Returns a ClusterQueue as a node of the tree in which Kueue counts quota."""
         return cluster_index(self.spec).quotas[queue]
 
     def add_usage(self, queue: str, flavor: str, amounts: Mapping[str, int]) -> None:
-        """Adds the usage of an admitted workload in a ClusterQueue."""
+        """Adds the resources of an admitted workload to the used quota of a ClusterQueue and a ResourceFlavor."""
         for resource, amount in amounts.items():
             quota.add_usage(self.node(queue), (flavor, resource), amount, self.usage)
 
     def available(self, queue: ClusterQueue, flavor: str, resource: str) -> int:
-        """Returns the available quota of a ClusterQueue, including the quota that it can borrow."""
+        """Returns the free quota of a ClusterQueue for a resource, including quota that the queue can borrow."""
         return self.node(queue.name).available((flavor, resource), self.usage)
 
 
 def owner(cluster: Cluster, queue: ClusterQueue) -> Queue:
-    """Returns the queue of the spec from which a ClusterQueue is generated."""
+    """Returns the queue in the spec from which gpuc emitted this ClusterQueue."""
     return next(candidate for candidate in cluster.queues if queue in candidate.cluster_queues)

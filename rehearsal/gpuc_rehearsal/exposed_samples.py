@@ -1,4 +1,4 @@
-"""Objects with which a tenant receives traffic: objects that the spec allows, and one with each refused annotation."""
+"""Creates objects through which a tenant gets traffic: allowed objects, and objects with a refused annotation."""
 
 from collections.abc import Iterator
 from itertools import product
@@ -17,14 +17,14 @@ OTHER = "other.invalid"
 
 
 def is_of_members(namespace: Namespace, document: Object) -> bool:
-    """Returns whether the roles edit and admin of a namespace can write an object that receives traffic."""
+    """Returns whether members of a namespace (roles edit and admin) may write objects of the same kind as an object."""
     kind = document["apiVersion"].rpartition("/")[0], document["kind"]
     own = [("", "Service"), ("networking.k8s.io", "Ingress")]
     return kind in own or (bool(namespace.spec.exposed.gateways) and kind in ROUTES)
 
 
 def granted_samples(factory: WorkloadFactory) -> Iterator[SampleObject]:
-    """Yields objects with everything that the spec grants to the namespace."""
+    """Yields objects, such as an Ingress, that use the hosts, annotations and Gateways that the spec grants."""
     values = granted_values(factory.namespace)
     hosts = [host.replace("*", "rehearsal") for host in values.get("hosts", ())]
     keys = {key: text for key, text in _granted_annotations(factory.namespace, values) if hosts or values}
@@ -50,9 +50,10 @@ def granted_samples(factory: WorkloadFactory) -> Iterator[SampleObject]:
 
 
 def refused_annotations(factory: WorkloadFactory) -> Iterator[SampleObject]:
-    """Yields an Ingress of the granted hosts for each annotation that the spec does not grant; none without hosts.
+    """Yields an Ingress for each annotation that the spec does not allow; nothing if the spec allows no hosts.
 
-    Without `internetFacing`, also Services whose load balancers would be reachable from the internet.
+    If the spec does not allow traffic from the internet (`internetFacing`), also yields Services that would receive
+    such traffic.
     """
     hosts = [host.replace("*", "rehearsal") for host in factory.namespace.spec.exposed.hosts]
     further = granted_annotations(factory.namespace)
@@ -75,7 +76,7 @@ def refused_annotations(factory: WorkloadFactory) -> Iterator[SampleObject]:
 
 
 def ingress(hosts: list[str]) -> Object:
-    """Returns the spec of an Ingress with a rule for each host."""
+    """Returns the spec of an Ingress that sends the requests for each of the hosts to the Service "web"."""
     backend = {"service": {"name": "web", "port": {"number": 80}}}
     http = {"paths": [{"path": "/", "pathType": "Prefix", "backend": backend}]}
     return {"rules": [{"host": host, "http": http} for host in hosts]}

@@ -1,6 +1,6 @@
-"""Health checks of objects: the checks of Argo CD, and checks for Gatekeeper.
+"""Waits until applied objects are healthy, with the health checks of Argo CD and checks for Gatekeeper.
 
-Also prepares the nodes that always run.
+The module also waits for the nodes that always run.
 """
 
 import time
@@ -26,7 +26,7 @@ BLOCK_NODES = 8
 
 
 class ObjectProblem(Struct, frozen=True):
-    """An object that is not healthy or refused, and the message of the controller or of the API server."""
+    """An object that is refused, changed or not healthy, and the message about this problem."""
 
     manifest: Manifest
     message: str
@@ -36,7 +36,7 @@ class ObjectProblem(Struct, frozen=True):
 
 
 def wait_healthy(client: Client, manifests: Iterable[Manifest], timeout_s: float) -> list[ObjectProblem]:
-    """Waits until every object is healthy, and returns the objects that are not healthy after the timeout."""
+    """Waits until every object is healthy. Returns the objects that are still unhealthy after the timeout."""
     deadline = time.monotonic() + timeout_s
     return list(filter(None, (_wait(client, manifest, deadline - time.monotonic()) for manifest in manifests)))
 
@@ -122,9 +122,9 @@ CHECKS: dict[str, Callable[[Client, Object], str]] = {
 
 
 def place_static_nodes(client: Client, cluster: Cluster, timeout_s: float) -> dict[str, str]:
-    """Waits for the nodes that always run, and labels those of static pools as the cloud controller manager does.
+    """Waits for the nodes that always run, and sets their labels of the network topology, as a cloud does.
 
-    Returns an error message by pool name for every pool with too few nodes after the timeout.
+    Returns a message for each pool that has too few nodes after the timeout, by the name of the pool.
     """
     deadline = time.monotonic() + timeout_s
     incomplete, autoscaler = {}, autoscaler_of(cluster)

@@ -1,7 +1,8 @@
 """Starts a program that ends when its parent process ends: `launch.py PARENT PROGRAM ARGUMENT...`.
 
-PARENT is the id of the parent process. The module runs as a script, because the child process itself must ask Linux for
-the signal at its parent's end, and because Python's preexec_fn is not safe with threads.
+PARENT is the id of the parent process. On Linux, a process itself must ask for a signal at the end of its parent.
+Python's preexec_fn could do so before the program starts, but is not safe with threads. So this script asks for the
+signal, and then replaces itself by the program.
 """
 
 import ctypes
@@ -13,7 +14,7 @@ PR_SET_PDEATHSIG = 1
 
 
 def main(parent: int, command: list[str]) -> None:
-    """Replaces this process by the program. Linux ends the program with its parent; elsewhere, the next run ends it."""
+    """Replaces this process by the program. On Linux, the program ends when its parent process ends."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != parent:

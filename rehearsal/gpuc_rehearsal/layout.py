@@ -1,4 +1,4 @@
-"""The formats of the reports of rehearsals.
+"""Prints the results of rehearsals as text, Markdown and JSON.
 
 On a terminal the summary is at the end; in Markdown it is below the title.
 """
@@ -16,7 +16,7 @@ from gpuc.diagnostics.report.terminal import PLAIN, Style
 
 
 class Report(Struct, frozen=True):
-    """The formats of a report of results of one type. A result has `seconds`: the duration of each step in order."""
+    """How the results of one kind of rehearsal are printed. Each result has `seconds`, the duration of each step."""
 
     key: str
     """The key of the results in the JSON document."""
@@ -30,7 +30,7 @@ class Report(Struct, frozen=True):
     """Whether a result is good; None for results that are neither good nor bad."""
 
     def render(self, form: str, results: Sequence[Any], style: Style = PLAIN) -> str:
-        """Returns the report as text, json or markdown, with a line break at the end.
+        """Returns the report in a format (text, json or markdown), with a line break at the end.
 
         Raises:
             KeyError: for an unknown format.

@@ -1,4 +1,4 @@
-"""The request that a test case sends to the control plane, and its outcome, from a prediction or from a response."""
+"""The request of a test case, and its outcome: either the outcome that gpuc predicts, or the real outcome."""
 
 from collections.abc import Callable, Collection
 from threading import BoundedSemaphore
@@ -47,7 +47,7 @@ class Outcome(Struct, frozen=True):
 
 
 class Request(Struct, frozen=True):
-    """A number of equal pods that start together."""
+    """A number of equal pods that start together, which a test case submits to a queue."""
 
     pod: Amounts
     """Resource requests of one pod. The LimitRange of the namespace adds default requests."""
@@ -59,17 +59,17 @@ class Request(Struct, frozen=True):
 
     @property
     def pod_with_defaults(self) -> Amounts:
-        """Resource requests of one pod, with the default requests of the LimitRange."""
+        """The resource requests of one pod, including the default requests that the LimitRange adds."""
         return {**DEFAULT_REQUEST, **self.pod}
 
     @property
     def total(self) -> Amounts:
-        """Resource requests of all pods, which Kueue counts against the quota."""
+        """The resource requests of all pods of the request together, which Kueue counts against the quota."""
         return {name: amount * self.pods for name, amount in self.pod_with_defaults.items()}
 
 
 def agrees(expected: Outcome, actual: Outcome) -> bool:
-    """Returns whether the actual outcome has every value that the expected outcome sets."""
+    """Returns whether two outcomes agree. Values that the expected outcome leaves empty are not compared."""
     named = ((expected.by, actual.by), (expected.flavor, actual.flavor), (expected.pool, actual.pool))
     return (
         actual.verdict == expected.verdict
@@ -82,9 +82,9 @@ def agrees(expected: Outcome, actual: Outcome) -> bool:
 
 
 def classify_response(client: Client, request: Callable[[], object], ignored_warnings: Collection[str] = ()) -> Outcome:
-    """Sends a request with the client in the calling thread, and returns the outcome: admitted, or refused.
+    """Sends a request, and returns the outcome: admitted or refused.
 
-    ignored_warnings: texts; a warning that contains one of them does not count.
+    The outcome contains the warnings of the API server, without those that contain a text of `ignored_warnings`.
     """
     try:
         with _REQUESTS:
@@ -96,19 +96,19 @@ def classify_response(client: Client, request: Callable[[], object], ignored_war
 
 
 def dry_run(client: Client, document: Object, ignored_warnings: Collection[str] = ()) -> Outcome:
-    """Creates an object as a dry run, and returns the outcome as `classify_response` does."""
+    """Sends an object to the API server as a dry run, and returns the outcome: admitted or refused."""
     return classify_response(client, lambda: client.create(document, dry_run=True), ignored_warnings)
 
 
 def refused(error: ApiError) -> Outcome:
-    """Returns the outcome of a request that the API server refuses."""
+    """Returns the outcome "refused" for the error with which the API server refuses a request."""
     return Outcome("refused", by=refusing_component(error.message), message=error.message)
 
 
 def refusing_component(message: str) -> Component:
-    """Returns the component that refused a request, according to the error message.
+    """Returns which component refused a request, according to the message: a policy, a quota or the API server.
 
-    A policy whose CEL expression failed counts as "API server", because the policy made no decision.
+    If the CEL expression of a policy failed, the result is "API server", because the policy made no decision.
     """
     if _is_from_policy(message):
         return "API server" if any(failure in message for failure in _EXPRESSION_FAILURES) else "policy"

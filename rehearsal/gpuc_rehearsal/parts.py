@@ -1,6 +1,6 @@
-"""Finds the modules of the rehearsal about components, substrates and kinds of workloads, by their names.
+"""Finds the rehearsal's modules about components, substrates and kinds of workloads.
 
-The folders components, substrates and workloads mirror those of gpuc. There is no central list.
+A module has the same name and folder as in gpuc. There is no central list.
 """
 
 from collections.abc import Iterator
@@ -15,16 +15,16 @@ _PACKAGE = "gpuc_rehearsal"
 
 
 def component_module(folder: Path) -> ModuleType:
-    """Imports and returns the module of a component whose program the rehearsal runs, by its folder in gpuc."""
+    """Returns the module of gpuc_rehearsal about a component. `folder` is the folder of the component in gpuc."""
     return import_module(module_name(folder).replace("gpuc", _PACKAGE, 1))
 
 
 def substrate_module(folder: str) -> ModuleType:
-    """Imports and returns the module of a substrate, by the name of its folder in gpuc."""
+    """Returns the module of gpuc_rehearsal about a substrate. `folder` is the folder of the substrate in gpuc."""
     return import_module(f"{_PACKAGE}.substrates.{folder}")
 
 
 def workload_modules() -> Iterator[ModuleType]:
-    """Imports and yields the modules about families of workloads, of all families that have a module."""
+    """Yields the modules of gpuc_rehearsal about families of workloads. Most families need no module."""
     names = sorted(module.name for module in iter_modules([str(Path(__file__).with_name("workloads"))]))
     return (import_module(f"{_PACKAGE}.workloads.{name}") for name in names)

@@ -1,4 +1,4 @@
-"""Programs of the control plane, their ports, and the folder of their run. The programs end when gpuc ends."""
+"""Starts and stops programs, and finds free ports. All programs of a rehearsal end when gpuc ends."""
 
 import fcntl
 import os
@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 
 def poll(find: Callable[[], T], timeout_s: float, poll_s: float = POLL_SECONDS) -> T:
-    """Calls `find` until the value counts as true or the time is over, and returns the last value of `find`."""
+    """Calls `find` until its result counts as true, or until the time is over. Returns the last result."""
     deadline = time.monotonic() + timeout_s
     while not (found := find()) and time.monotonic() <= deadline:
         time.sleep(poll_s)
@@ -37,7 +37,7 @@ def poll(find: Callable[[], T], timeout_s: float, poll_s: float = POLL_SECONDS) 
 
 @contextmanager
 def run_folder(runs: Path) -> Iterator[Path]:
-    """Creates and locks a folder in `runs`, and removes the folder at the end. First removes folders of killed runs."""
+    """Yields a new folder, and removes it at the end of the `with` block. Removes the folders of killed runs first."""
     runs.mkdir(parents=True, exist_ok=True)
     for other in sorted(runs.iterdir()):
         _remove_if_abandoned(other)
@@ -51,7 +51,7 @@ def run_folder(runs: Path) -> Iterator[Path]:
 
 
 def record_process(folder: Path, pid: int) -> None:
-    """Writes a process id to the folder of the run. The process must be the leader of its process group."""
+    """Writes the id of a process to a folder. If gpuc is killed, the next run of gpuc kills the process."""
     with (folder / _PIDS).open("a", encoding="ascii") as pids:
         pids.write(f"{pid} {_start_time(pid)}\n")
 
@@ -88,11 +88,11 @@ def _start_time(pid: int) -> str:
 
 
 class ProgramError(Exception):
-    """A program that ended or did not become ready. The message ends with the last lines of the program's log."""
+    """The error if a program ended or did not become ready. The message has the last lines of the program's log."""
 
 
 class Process(Struct, frozen=True):
-    """A running program."""
+    """A program that was started, its log, and a function that reports whether the program is ready."""
 
     name: str
     log: Path
@@ -119,11 +119,11 @@ class Process(Struct, frozen=True):
             raise ProgramError(f"{self.name} ended with code {self.child.returncode}:\n{self.tail()}")
 
     def tail(self, lines: int = 15) -> str:
-        """Returns the last lines of the log."""
+        """Returns the last lines of the log of the program."""
         return "\n".join(self.log.read_text(encoding="utf-8", errors="replace").splitlines()[-lines:])
 
     def memory_mib(self) -> int:
-        """Returns the resident memory in MiB; 0 if the operating system does not report the memory."""
+        """Returns the resident memory of the program in MiB; 0 if the operating system does not report the memory."""
         try:
             status = Path(f"/proc/{self.child.pid}/status").read_text(encoding="ascii")
         except OSError:
@@ -132,11 +132,11 @@ class Process(Struct, frozen=True):
 
 
 class Started(ABC):
-    """A context manager that starts programs, and stops them in reverse order, even if one of the starts fails."""
+    """A base class of context managers that start programs. The last program stops first, also after an error."""
 
     @abstractmethod
     def start(self, stack: ExitStack) -> None:
-        """Starts all programs. Pushes the stop of a program on the stack immediately after its start."""
+        """Starts all programs. After each start, adds to the stack a function that stops the program."""
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:
@@ -149,7 +149,7 @@ class Started(ABC):
 
 
 def free_ports(count: int) -> list[int]:
-    """Returns different free ports. All ports are bound at the same time, so no port is returned twice."""
+    """Returns `count` different free ports of this machine."""
     with ExitStack() as bound:
         listeners = [bound.enter_context(socket.socket()) for _ in range(count)]
         for listener in listeners:
@@ -160,9 +160,9 @@ def free_ports(count: int) -> list[int]:
 def start(
     program: Path, arguments: Iterable[str], log: Path, ready: Callable[[], bool], environment: Mapping[str, str]
 ) -> Process:
-    """Starts a program in a new session.
+    """Starts a program that ends when gpuc ends.
 
-    Linux ends the program when the calling thread ends, so the main thread must call this function.
+    Linux ends the program when the thread that started it ends. So only the main thread may call this function.
     """
     with log.open("wb") as stream:
         child = subprocess.Popen(
@@ -185,7 +185,7 @@ def stop(processes: Iterable[Process]) -> None:
 
 
 def http_probe(url: str) -> Callable[[], bool]:
-    """Returns a probe that reports whether a URL returns status 200. The probe does not check the certificate."""
+    """Returns a function that reports whether a URL returns status 200, without a check of the certificate."""
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
 

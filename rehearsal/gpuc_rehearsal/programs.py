@@ -1,4 +1,4 @@
-"""Finds the programs of the control plane, of Argo CD, and of the tests of gpuc."""
+"""Finds the programs that `gpuc tools` builds: those of the control plane, of Argo CD, and of gpuc's tests."""
 
 import os
 import shutil
@@ -14,9 +14,9 @@ from gpuc_rehearsal.tools.selection import OTHERS, REHEARSAL, Selection
 
 
 def rehearsals(substrates: Collection[str] | None = None) -> tuple[Rehearsal, ...]:
-    """Returns the programs of the charts that clusters can have.
+    """Returns, for each component that a rehearsal runs, for example Kueue, the facts about its program.
 
-    substrates: the folders of the substrates of these clusters; None for all substrates.
+    substrates: the folders of the substrates of the clusters; None for all substrates.
     """
     return tuple(component.rehearsal for component in components_on(substrates) if component.rehearsal)
 
@@ -32,32 +32,32 @@ DATA = tuple(name for rehearsal in REHEARSALS for name in (rehearsal.definitions
 
 
 class MissingProgramsError(UsageError):
-    """Missing programs. The message names them, and the command that builds them."""
+    """The error if programs are missing. The message names the programs, and the command that builds them."""
 
 
 class Programs(Struct, frozen=True):
-    """A folder with the built programs of the control plane."""
+    """A folder with programs that `gpuc tools` built, and with the files that these programs need."""
 
     folder: Path
 
     def path(self, name: str) -> Path:
-        """Returns the path of a program's executable."""
+        """Returns the path of the executable file of a program."""
         return self.folder / "bin" / name
 
     def data(self, name: str) -> Path:
-        """Returns the path of a program's data: CustomResourceDefinitions or webhook configurations."""
+        """Returns the path of a file or folder that a program needs, for example of its CustomResourceDefinitions."""
         return self.folder / "data" / name
 
     def missing(self, names: Iterable[str] = NAMES, data: Iterable[str] = DATA) -> tuple[str, ...]:
-        """Returns the names of missing programs and of missing data."""
+        """Returns the names of the programs and files that the folder lacks; empty if it has all of them."""
         binaries = [name for name in names if not os.access(self.path(name), os.X_OK)]
         return (*binaries, *(name for name in data if not self.data(name).exists()))
 
 
 class ArgoPrograms(Programs, frozen=True):
-    """A folder with the built programs Argo CD and Helm, and two programs on PATH.
+    """A folder with Argo CD and Helm, which `gpuc tools --argocd` builds, and the paths of Redis and git.
 
-    The data are argocd-crds, argocd-config, and charts.
+    The folder also has CustomResourceDefinitions, the configuration of Argo CD, and charts.
     """
 
     redis: Path
@@ -65,7 +65,7 @@ class ArgoPrograms(Programs, frozen=True):
 
 
 def find_programs(substrates: Collection[str] | None = None) -> Programs:
-    """Returns the programs of the control plane, which `gpuc tools` builds. Raises MissingProgramsError.
+    """Returns the programs of the control plane. Raises MissingProgramsError if a program was not built.
 
     substrates: the folders of the substrates of the clusters; None for all substrates.
     """
@@ -76,15 +76,15 @@ def find_programs(substrates: Collection[str] | None = None) -> Programs:
 
 
 def find_controller(name: str, workloads: str) -> Programs:
-    """Returns the programs for a controller of workloads: `gpuc tools --<name>` builds them.
+    """Returns the program of a controller of workloads, such as JobSet, which `gpuc tools --NAME` builds.
 
-    Raises MissingProgramsError.
+    Raises MissingProgramsError if the program was not built.
     """
     return Programs(_find(OTHERS[name], f"{workloads} need", (name,), OTHERS[name].tables["data"]))
 
 
 def find_argo_programs() -> ArgoPrograms:
-    """Returns the programs that `gpuc tools --argocd` builds, and two programs on PATH. Raises MissingProgramsError."""
+    """Returns Argo CD, Helm, Redis and git. Raises MissingProgramsError if one of them is missing."""
     folder = _find(OTHERS["argocd"], "--argocd needs", ARGO_NAMES, ARGO_DATA)
     found = {name: shutil.which(name) for name in FROM_PATH}
     for name, path in found.items():

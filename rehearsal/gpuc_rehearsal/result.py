@@ -1,4 +1,4 @@
-"""The result of a rehearsal of one spec, with the line of the spec for every test case and problem, and its report."""
+"""The result of the rehearsal of one spec, and its report. Test cases and problems have a line of the spec."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
@@ -25,7 +25,7 @@ _LONGEST_CELL = 120
 
 
 class Problem(NamedTuple):
-    """An object that the control plane refused or changed, or that is not healthy."""
+    """An object that the API server refused or changed, or that is not healthy."""
 
     kind: str
     """refused by the API server; unhealthy after the timeout; unstable: changed by a second apply; differs: stored with
@@ -37,14 +37,14 @@ class Problem(NamedTuple):
 
 
 class LocatedResult(NamedTuple):
-    """The result of a test case, with the tested line of the spec."""
+    """The result of a test case, and the line of the spec that contains the tested field."""
 
     mark: Mark
     result: CaseResult
 
 
 class Result(Struct, frozen=True):
-    """The result of a rehearsal."""
+    """The result of the rehearsal of one spec: test cases, problems with objects, durations and memory."""
 
     cluster: str
     file: str
@@ -75,18 +75,18 @@ class Result(Struct, frozen=True):
 
     @property
     def refusals(self) -> int:
-        """Number of test cases that expect a refusal."""
+        """The number of test cases that expect a refusal."""
         return sum(result.case.is_refusal for _, result in self.cases)
 
     @property
     def distinct(self) -> int:
-        """Number of test cases that differ in suite, queue, pool or request."""
+        """The number of different test cases: two test cases differ if their suite, queue, pool or request differs."""
         cases = (result.case for _, result in self.cases)
         return len({(case.suite, case.queue, case.pool, case.request) for case in cases})
 
 
 def find_problems(spec: CompiledSpec, applied: ApplyResult) -> tuple[Problem, ...]:
-    """Returns the problems of all applied objects, sorted by the lines of the spec that produce the objects."""
+    """Returns the problems of applied objects, sorted by the lines in the spec that caused these objects."""
     lists = applied.refusals, applied.unhealthy, applied.unstable, applied.differences
     problems = (
         Problem(kind, spec.locate(row.manifest), str(row.manifest), row.message)
@@ -97,7 +97,7 @@ def find_problems(spec: CompiledSpec, applied: ApplyResult) -> tuple[Problem, ..
 
 
 def locate_results(spec: CompiledSpec, results: Iterable[CaseResult]) -> tuple[LocatedResult, ...]:
-    """Returns the results of test cases with the tested lines of the spec, sorted by line."""
+    """Returns the results of test cases with the tested line of the spec, sorted by this line."""
     located = (LocatedResult(spec.source.locate(result.case.origin), result) for result in results)
     return tuple(sorted(located, key=_line_and_suite))
 
@@ -120,7 +120,7 @@ def outcome_text(outcome: Outcome) -> str:
 
 
 def summary(result: Result) -> str:
-    """Returns the result in one line."""
+    """Returns a line with the numbers of test cases, unexpected outcomes, objects and problems, and the time."""
     parts = [
         f"{len(result.cases)} test cases ({result.distinct} distinct, {result.refusals} refusals)",
         f"{len(result.cases) - len(result.failed)} as expected, {len(result.failed)} different",

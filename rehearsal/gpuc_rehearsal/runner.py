@@ -1,4 +1,4 @@
-"""Rehearses one spec: applies the output to a control plane, and runs the test cases batch by batch."""
+"""Rehearses one spec: applies the output to a control plane, and runs the test cases in batches."""
 
 import signal
 import time
@@ -42,7 +42,7 @@ REPEATED_MAX = 5
 
 
 class Batch(Struct):
-    """Test cases that run at the same time, and their total demand of quota and nodes."""
+    """Test cases that run at the same time, and the quota and nodes that they need together."""
 
     quota: Quota
     cases: list[Case] = field(default_factory=list)
@@ -55,7 +55,7 @@ class Batch(Struct):
     queues_with_requests: set[str] = field(default_factory=set)
 
     def add(self, case: Case) -> bool:
-        """Adds a test case unless an outcome would change; returns whether the test case was added."""
+        """Adds a test case to the batch if this changes no outcome in the batch. Returns whether the case is added."""
         is_added = case.demand is None or self._reserve(case.queue, case.demand)
         if is_added:
             self.cases.append(case)
@@ -94,7 +94,7 @@ class Batch(Struct):
 
 
 def schedule(spec: CompiledSpec, cases: Iterable[Case]) -> list[list[Case]]:
-    """Returns the batches in the order of the run.
+    """Returns the batches of test cases, in the order in which they run.
 
     Test cases with the same batch name are in one batch, unless they would change each other's outcome.
     """
@@ -130,12 +130,12 @@ def run_cases(
 ) -> list[CaseResult]:
     """Runs all test cases, and deletes their objects after each batch.
 
-    A test case with an unexpected outcome runs again alone. Test cases of a batch run at the same time only to save
-    time, and programs can confuse them: Kueue 0.19 gives one host to two workloads of one scheduling cycle.
+    A test case with an unexpected outcome runs a second time, alone. The reason: programs can make mistakes if many
+    test cases run at the same time. For example, Kueue 0.19 gives one host to two workloads of one scheduling cycle.
 
     Args:
         progress: receives the result after every test case, but not after its second run.
-        repeated_max: the number of different test cases of a batch up to which they run again.
+        repeated_max: if more test cases of a batch have an unexpected outcome, none of them runs again.
 
     Source: https://github.com/kubernetes-sigs/kueue/issues/14570
     """
@@ -181,7 +181,7 @@ def _run(context: RehearsalContext, case: Case) -> CaseResult:
 def rehearsal(
     root: Path, file: str, patterns: Sequence[str], programs: Programs, crds: Path | None, progress: Progress
 ) -> Iterator[list[Result]]:
-    """Rehearses one spec and yields a list with the result. The control plane ends with the `with` block.
+    """Rehearses one spec, and yields its result in a list. The control plane ends with the `with` block.
 
     Args:
         patterns: select the test cases; empty for all test cases.
@@ -254,7 +254,7 @@ def _apply_objects(
 
 
 def matches(case: Case, pattern: str) -> bool:
-    """Returns whether a pattern matches a test case: a glob for "suite/name", or a text that "suite/name" contains."""
+    """Returns whether a pattern matches "SUITE/NAME" of a test case, as a glob with "*" or as a part of the text."""
     glob = pattern if any(character in pattern for character in "*?[") else f"*{pattern}*"
     return fnmatchcase(f"{case.suite}/{case.name}", glob)
 

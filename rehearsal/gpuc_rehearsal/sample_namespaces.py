@@ -1,4 +1,4 @@
-"""Namespaces for the examples of policies. In a namespace, one policy applies with the parameters of its examples."""
+"""Creates namespaces for the examples of policies. In each of these namespaces, only one policy applies."""
 
 import time
 from collections.abc import Iterable
@@ -27,7 +27,7 @@ _THREADS = 4
 
 
 class SampleNamespaces:
-    """The namespaces of all policies. The first test case that needs a namespace creates all namespaces."""
+    """The namespaces for the examples of policies. A test case that needs a namespace first creates all namespaces."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster, self._lock = cluster, Lock()
@@ -35,7 +35,7 @@ class SampleNamespaces:
 
     @cached_property
     def emitted(self) -> list[str]:
-        """Policies with an emitted constraint. Policies whose settings the spec does not set have no constraint."""
+        """The names of the policies that apply in the cluster: those whose settings the spec sets."""
         return [
             policy.name
             for policy in self._cluster.policies.values()
@@ -44,30 +44,30 @@ class SampleNamespaces:
 
     @cached_property
     def examples(self) -> dict[str, list[Example]]:
-        """The examples that the API server can check, by policy.
+        """The examples that the API server can check, by the name of the policy.
 
-        Policies without a denied example of a new object are omitted: the first refusal of such an example shows that
-        the API server enforces the policy.
+        A policy is left out if none of its examples is a new object that the policy denies: gpuc waits for the refusal
+        of such an object to know that the API server enforces the policy.
         """
         found = {name: list(filter(self.serves, examples(self._cluster.policies[name]))) for name in self.emitted}
         return {name: served for name, served in found.items() if any(map(_is_probe, served))}
 
     def serves(self, example: Example) -> bool:
-        """Returns whether the API server has the kinds of the example and of its owners."""
+        """Returns whether the API server knows the kinds of the example and of its owners."""
         owners = example.document["metadata"].get("ownerReferences", ())
         groups = {document["apiVersion"].rpartition("/")[0] for document in (example.document, *owners)}
         return all(map(self.serves_group, groups))
 
     def serves_group(self, group: str) -> bool:
-        """Returns whether the API server has the kinds of an API group."""
+        """Returns whether the API server knows the kinds of an API group."""
         served = framework_groups(self._cluster.frameworks) | {table.group for table in EXPOSED}
         return not is_custom(group) or group in served or group == GROUP
 
     def prepare(self, context: RehearsalContext) -> None:
-        """Creates the namespaces at the first call, and waits until the API server enforces every constraint.
+        """Creates the namespaces at the first call, and waits until the API server enforces every policy in them.
 
         Raises:
-            WaitError: if a constraint is not enforced in time, or if the API server refuses an object. All later calls
+            WaitError: if a policy is not enforced in time, or if the API server refuses an object. All later calls
                 raise the same error.
         """
         with self._lock:
@@ -81,7 +81,7 @@ class SampleNamespaces:
             raise WaitError(self._failure)
 
     def send(self, example: Example, client: Client) -> None:
-        """Sends an example as a dry run.
+        """Creates or updates the object of an example as a dry run.
 
         Raises:
             ApiError: if the API server, a policy or a webhook refuses the example.
@@ -122,7 +122,7 @@ def _is_probe(example: Example) -> bool:
 
 
 def constraint_name(policy: str) -> str:
-    """Returns the name of the constraint that applies to the namespaces of a policy's examples."""
+    """Returns the name of the Gatekeeper constraint that a rehearsal creates for the examples of a policy."""
     return f"rehearsal-{policy}"
 
 

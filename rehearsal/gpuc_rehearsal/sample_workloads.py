@@ -1,4 +1,4 @@
-"""Sample pods and Jobs for a tenant namespace. The pods and Jobs pass every policy and every Pod Security level."""
+"""Creates sample pods and Jobs for the namespace of a tenant. Policies and Pod Security allow these samples."""
 
 from collections.abc import Iterable, Iterator
 from copy import deepcopy
@@ -35,7 +35,7 @@ class SampleObject(Struct, frozen=True):
 
 
 class WorkloadFactory(Struct, frozen=True):
-    """Creates pods and Jobs for a tenant namespace."""
+    """Creates the sample pods and Jobs for one namespace of a tenant."""
 
     cluster: Cluster
     tenant: Tenant
@@ -43,42 +43,42 @@ class WorkloadFactory(Struct, frozen=True):
 
     @property
     def gpu_pools(self) -> tuple[Pool, ...]:
-        """GPU pools that the namespace may use."""
+        """The GPU pools that the namespace may use."""
         return tuple(pool for pool in self.pools if pool.is_gpu)
 
     @property
     def pools(self) -> tuple[Pool, ...]:
-        """Pools that the namespace may use, without duplicates: pools of its queues and of its ResourceQuota."""
+        """The node pools that the namespace may use: the pools of its queues and the pools in its ResourceQuota."""
         own = [quota.pool for quota in self.namespace.quotas]
         return tuple({pool.name: pool for pool in (*self.queued_pools, *own)}.values())
 
     @property
     def queued_pools(self) -> tuple[Pool, ...]:
-        """Pools of the queues of the namespace, which Kueue counts."""
+        """The node pools that the namespace may use through its queues."""
         queued = (pool for queue in self.namespace.queues for pool in queue.pools)
         return tuple({pool.name: pool for pool in queued}.values())
 
     @property
     def queues(self) -> dict[str, bool]:
-        """Names of the LocalQueues of the namespace. The value is whether the queue has GPU pools."""
+        """The names of the LocalQueues of the namespace, each with the value True if the queue has a GPU pool."""
         return {part.name: any(pool.is_gpu for pool in part.pools) for part in self.namespace.cluster_queues}
 
     @property
     def other_queues(self) -> list[str]:
-        """Names of LocalQueues that exist in other namespaces only."""
+        """The names of LocalQueues that exist only in other namespaces."""
         names = [name for _, namespace in self.cluster.namespaces for name in namespace.local_queues]
         return [name for name in dict.fromkeys(names) if name not in self.queues]
 
     @property
     def registry(self) -> str:
-        """An image prefix that the policy images allows."""
+        """The prefix of images that the policy `images` allows, for example "registry.example.com/"."""
         return str(self.cluster.policy_settings("images").get("registries", ["registry.example.com/"])[0])
 
     def pod(self, name: str, pool: Pool | None = None, devices: dict[str, int] | None = None) -> Object:
         """Returns a pod that passes every policy and every Pod Security level.
 
-        pool: the pool that the pod selects; None for any pool.
-        devices: requested amounts by resource name.
+        `pool` is the node pool that the pod selects; None for any pool. `devices` has the requested amounts, for
+        example {"nvidia.com/gpu": 2}.
         """
         quantities = {name: str(amount) for name, amount in (devices or {}).items()}
         resources: Object = {"requests": {"cpu": "10m", "memory": "16Mi", **quantities}}
@@ -100,41 +100,38 @@ class WorkloadFactory(Struct, frozen=True):
         return new_object(*POD, f"rehearsal-{name}", self.namespace.name, spec=spec)
 
     def sample(self, title: str, name: str, pool: Pool | None, devices: dict[str, int]) -> SampleObject:
-        """Returns a pod with devices.
-
-        The title is the name of the pod in the report; the other arguments are those of `pod`.
-        """
+        """Returns a pod that requests devices, with a title for reports. The other arguments are those of `pod`."""
         document = self.pod(name, pool, devices)
         return SampleObject(title, document, devices=devices, pool=pool.name if pool else "")
 
     def job(self, pod: Object, queue: str) -> Object:
-        """Returns a Job with one pod. queue: the LocalQueue of the Job; empty for a Job without a queue."""
+        """Returns a Job with one pod, in the LocalQueue `queue`; without a queue if the name is empty."""
         metadata = self.metadata(pod["metadata"]["name"]) | ({"labels": {QUEUE_LABEL: queue}} if queue else {})
         spec = {"suspend": True, "backoffLimit": 0, **REPLACE_FAILED, "template": {"spec": pod["spec"]}}
         return {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": spec}
 
     def queued_job(self, name: str, queue: str) -> Object:
-        """Returns a Job in a queue. The pod requests one GPU of the queue's first GPU pool, if the queue has one."""
+        """Returns a Job in a queue. If the queue has GPU pools, the pod of the Job requests a GPU of the first one."""
         pools = (pool for part in self.namespace.cluster_queues if part.name == queue for pool in part.pools)
         return self.job(self.default_pod(name, pools), queue)
 
     def metadata(self, name: str) -> Object:
-        """Returns the metadata of an object in the tenant namespace."""
+        """Returns the metadata of an object: a name that begins with "rehearsal-", and the namespace."""
         return {"name": f"rehearsal-{name}", "namespace": self.namespace.name}
 
     def default_pod(self, name: str, pools: Iterable[Pool] | None = None) -> Object:
-        """Returns a pod with one GPU of the first GPU pool, by default of the namespace; without GPU if none exists."""
+        """Returns a pod that requests a GPU of the first GPU pool in `pools`, or no GPU if there is no such pool."""
         pool = next((pool for pool in (self.pools if pools is None else pools) if pool.is_gpu), None)
         return self.pod(name, pool, {pool.gpu_resource_names[0]: 1}) if pool else self.pod(name)
 
 
 def factories(cluster: Cluster) -> list[WorkloadFactory]:
-    """Returns a factory for each namespace of each tenant."""
+    """Returns a WorkloadFactory for each namespace of each tenant."""
     return [WorkloadFactory(cluster, tenant, namespace) for tenant, namespace in cluster.namespaces]
 
 
 def distinct_factories(cluster: Cluster) -> list[WorkloadFactory]:
-    """Returns a factory for each tenant and each set of queues and quota: for the first namespace with them."""
+    """Returns WorkloadFactories. Of a tenant's namespaces with equal queues and quotas, only one has a factory."""
     distinct: dict[tuple[object, ...], WorkloadFactory] = {}
     for factory in factories(cluster):
         key = factory.tenant.name, factory.namespace.local_queues, tuple(factory.namespace.hard.items())
@@ -143,9 +140,9 @@ def distinct_factories(cluster: Cluster) -> list[WorkloadFactory]:
 
 
 def creator(factory: WorkloadFactory, document: Object) -> str:
-    """Returns the user that creates an object of a tenant in a cluster; empty for a member of the tenant.
+    """Returns the user who creates an object in a real cluster; empty if a member of the tenant creates the object.
 
-    The Job controller creates pods with GPUs that Kueue counts.
+    For example, the Job controller creates the pods with GPUs of Jobs in queues.
     """
     if document["kind"] != "Pod" or not requests_gpu(document["spec"]):
         return ""
@@ -154,25 +151,25 @@ def creator(factory: WorkloadFactory, document: Object) -> str:
 
 
 def security_context(pool: Pool | None) -> Object:
-    """Returns the security context of a pod: the user of the pool's MPS clients, else any user except root."""
+    """Returns the security context of a pod: the user that MPS requires in the pool, or any user except root."""
     user = ANY_USER if pool is None or pool.mps_user is None else pool.mps_user
     return {"runAsNonRoot": True, "runAsUser": user, "seccompProfile": {"type": "RuntimeDefault"}}
 
 
 def requests_gpu(pod: Object) -> bool:
-    """Returns whether a container of a pod requests a GPU, a slice or a share."""
+    """Returns whether a container of a pod requests a GPU, a MIG slice or a GPU share."""
     containers = [*pod.get("containers", ()), *pod.get("initContainers", ())]
     limits = (container.get("resources", {}).get("limits", {}) for container in containers)
     return any(name.startswith(GPU_VENDORS) for names in limits for name in names)
 
 
 def max_per_pod(pool: Pool, resource: str) -> int:
-    """Returns the maximum amount of a resource for one pod: 1 for GPU shares, as a second share adds no compute."""
+    """Returns how much of a resource one pod may request. For GPU shares, this is 1: more shares add no compute."""
     return 1 if resource == SHARED_GPU else max(pool.advertised(instance)[resource] for instance in pool.instances)
 
 
 def permitted_samples(factory: WorkloadFactory) -> Iterator[SampleObject]:
-    """Yields objects that the API server, every policy and every quota must admit."""
+    """Yields sample objects that the API server, every policy and every quota must admit."""
     yield SampleObject("pod without a GPU", factory.pod("plain"))
     for pool in factory.gpu_pools:
         for resource in pool.gpu_resource_names:
@@ -194,11 +191,11 @@ def permitted_samples(factory: WorkloadFactory) -> Iterator[SampleObject]:
 
 
 def network_policy(factory: WorkloadFactory, peer: Object) -> Object:
-    """Returns a NetworkPolicy that allows ingress from a peer."""
+    """Returns a NetworkPolicy that allows ingress from a peer to all pods of the namespace."""
     spec = {"podSelector": {}, "policyTypes": ["Ingress"], "ingress": [{"from": [peer]}]}
     return new_object("networking.k8s.io/v1", "NetworkPolicy", "rehearsal-opens", factory.namespace.name, spec=spec)
 
 
 def namespaces_labelled(label: str, value: str) -> Object:
-    """Returns a NetworkPolicy peer that selects all namespaces with a label."""
+    """Returns a peer of a NetworkPolicy, which selects all namespaces with a label."""
     return {"namespaceSelector": {"matchLabels": {label: value}}}

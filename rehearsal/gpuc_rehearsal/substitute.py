@@ -1,4 +1,4 @@
-"""Replacements for parts that need a cloud, and the report's sentences about replaced and untested parts."""
+"""Replaces the parts of a cluster that need a cloud, and reports which parts were replaced or not tested."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -26,9 +26,9 @@ _SENTENCES: dict[str, dict[str, list[str]]] = load_yaml(
 
 
 def settings(spec: CompiledSpec, definitions: Definitions, zones: Iterable[str] = ()) -> Settings:
-    """Returns the settings of a control plane: the compiled configuration of controllers and the simulated provider.
+    """Returns the settings of a control plane for a spec: the controllers' configuration and the simulated nodes.
 
-    zones: the zones of the instance types; by default, those of the cluster.
+    zones: the zones in which the simulated provider offers instance types; by default, the zones of the cluster.
     """
     configuration = spec.values("kueue")["managerConfig"]["controllerManagerConfigYaml"] if spec.cluster.queues else ""
     autoscaler = autoscaler_of(spec.cluster)
@@ -46,7 +46,7 @@ def settings(spec: CompiledSpec, definitions: Definitions, zones: Iterable[str] 
 
 
 def policy_resources(synced: Iterable[Manifest]) -> tuple[tuple[str, str], ...]:
-    """Returns (API group, resource) of every kind that a constraint or an ExpansionTemplate matches, sorted."""
+    """Returns the resources that policies check as sorted pairs of API group and resource, as in ("batch", "jobs")."""
     kinds = set()
     for manifest in synced:
         key, rules = "apiGroups", []
@@ -59,13 +59,13 @@ def policy_resources(synced: Iterable[Manifest]) -> tuple[tuple[str, str], ...]:
 
 
 def simulated_document(manifest: Manifest) -> Object:
-    """Returns the object that the rehearsal applies: a pool refers to the simulated provider."""
+    """Returns the object that a rehearsal applies. A NodePool gets a reference to the simulated cloud provider."""
     row = next((row for row in autoscalers() if row.pool == (manifest.api, manifest.kind)), None)
     return row.simulated(manifest) if row else manifest.document()
 
 
 def replacement_objects(cluster: Cluster) -> list[Object]:
-    """Returns the objects of the simulated provider. Without an autoscaler, the objects are the nodes that exist."""
+    """Returns the objects that the simulated provider needs, or the nodes of a cluster without an autoscaler."""
     if existing := existing_nodes(cluster.spec.cloud.substrate):
         return existing.nodes(cluster)
     autoscaler = autoscaler_of(cluster)
@@ -73,7 +73,7 @@ def replacement_objects(cluster: Cluster) -> list[Object]:
 
 
 def substitutions(spec: CompiledSpec, definitions: Definitions) -> list[str]:
-    """Returns sentences about the simulated and replaced parts of a cluster."""
+    """Returns sentences about the parts of a cluster that a rehearsal simulates or replaces, for a report."""
     autoscaler = autoscaler_of(spec.cluster)
     facts = {
         "started nodes": autoscaler.simulated_class if autoscaler else "",
@@ -100,9 +100,9 @@ def _sentences(section: str, facts: Mapping[str, object], autoscaler: Autoscaler
 
 
 def split_by_kind(client: Client, synced: Iterable[Manifest]) -> tuple[list[Manifest], list[Manifest]]:
-    """Returns the objects that the control plane can store, and the objects of users whose kinds it does not serve.
+    """Returns two lists: the objects that the control plane can store, and objects of users whose kinds are not served.
 
-    A chart that is not installed defines these kinds, or a CustomResourceDefinition among the objects of users.
+    These kinds are defined by a chart that is not installed, or by a CustomResourceDefinition that a user wrote.
     """
     groups: tuple[list[Manifest], list[Manifest]] = [], []
     for manifest in synced:
@@ -111,9 +111,7 @@ def split_by_kind(client: Client, synced: Iterable[Manifest]) -> tuple[list[Mani
 
 
 def not_tested(cluster: Cluster, unserved: Iterable[Manifest] = ()) -> tuple[str, ...]:
-    """Returns a sentence for each thing that the rehearsal does not test.
-
-    Sentences that apply to every cluster come first.
+    """Returns sentences about what the rehearsal does not test. Sentences that are true of every cluster come first.
 
     Args:
         unserved: objects that are not applied.

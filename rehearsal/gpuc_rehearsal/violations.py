@@ -1,4 +1,4 @@
-"""Objects that violate exactly one policy each."""
+"""Creates the objects of test cases. Each object violates one policy and no other policy."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ from gpuc_rehearsal.sample_workloads import (
 
 
 def violations(factory: WorkloadFactory) -> Iterator[SampleObject]:
-    """Yields objects that violate exactly one policy: denied examples, and objects generated from the model."""
+    """Yields objects that violate one policy and no other: examples of policies, and objects made for the cluster."""
     for policy in factory.cluster.policies.values():
         usable = examples(policy) if policy.violations else ()
         denied = {example.title: example for example in usable if example.denied and example.before is None}

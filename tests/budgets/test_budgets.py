@@ -16,6 +16,7 @@ SMALL = Measured(
 )
 
 
+@pytest.mark.slow
 def test_no_command_exceeds_its_budget(tmp_path: Path) -> None:
     lines = list(exceeded(read(), measure(tmp_path)))
     assert not lines, "\n".join([*lines, "run `make budgets` if the change is worth it"])

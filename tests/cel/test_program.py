@@ -59,6 +59,7 @@ def test_every_expression_of_the_shipped_policies_is_evaluated() -> None:
     assert [text for text in of_policies() if not isinstance(compiled(text, ADMISSION), Program)] == []
 
 
+@pytest.mark.slow
 def test_the_pinned_definitions_are_evaluated_and_every_added_function_is_used(
     shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -20,6 +20,7 @@ def drawn(spec: Path, capsys: pytest.CaptureFixture[str]) -> str:
     return capsys.readouterr().out
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("spec", SPECS, ids=lambda path: path.stem)
 def test_the_picture_has_all_pools_and_queues_inside_of_its_frame(
     spec: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

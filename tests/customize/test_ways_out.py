@@ -172,8 +172,8 @@ def test_null_removes_what_a_layer_has_and_nothing_else(fleet: Path) -> None:
         ("nodeAgents: {csi: null}", "YAML021", "no layer has"),
         ("charts: null", "YAML021", "no layer has"),
         ("pools: {cpu: {instances: [m7i.4xlarge, null]}}", "YAML021", "an entry of a list is null"),
-        ("pools: {cpu: {nodes: null}}", "SPC005", "pools.cpu: nodes is missing"),
-        ("pools: {cpu: {purpose: null}}", "SPC002", "purpose is missing in pools.cpu"),
+        ("pools: {cpu: {nodes: null}}", "SPC005", "pools.cpu: the key nodes is missing"),
+        ("pools: {cpu: {purpose: null}}", "SPC002", "the key purpose is missing in pools.cpu"),
     ):
         (fleet / SPEC).write_text(prod)
         (finding,) = compiled(fleet, added).findings

@@ -40,7 +40,7 @@ def unnamed(root: Any) -> list[Finding]:
     return [finding for finding in checked(root) if finding.id == "PRE001"]
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(6)
 @each_cluster
 def test_the_proof_names_the_object_that_lacks_a_removed_record(name: str) -> None:
     spec = example(name)
@@ -72,7 +72,7 @@ def test_the_readme_has_the_commands_of_all_records(name: str) -> None:
             assert any(wrapped(command, indent) in text or f"`{command}`" in text for indent in (4, 7)), command
 
 
-@pytest.mark.share(3)
+@pytest.mark.share(6)
 @each_cluster
 def test_each_command_is_right_and_changes_nothing(name: str) -> None:
     head = "HUB=hub\nWORKLOAD=cluster\n" if name.startswith("vega") else ""

@@ -126,7 +126,9 @@ REFUSED: dict[str, tuple[dict[str, str], str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name == "deep bases" else name for name in REFUSED]
+)
 def test_what_kustomize_must_not_read_is_refused_before(
     name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

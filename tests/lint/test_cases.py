@@ -30,6 +30,7 @@ def file_text(texts: dict[str, str], parts: Any) -> str:
     return made
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize(
     ("texts", "case"),
     [

@@ -59,6 +59,7 @@ def test_tables_have_no_descriptions_and_imports_are_reproducible(upstream: Path
     ]
 
 
+@pytest.mark.slow
 def test_emitted_objects_have_no_findings(upstream: Path) -> None:
     unchecked: Counter[str] = Counter()
     checked = 0

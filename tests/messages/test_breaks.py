@@ -17,6 +17,7 @@ PYTHON = re.compile(
 EXPRESSION = re.compile(r"\^\[|\\[dwxs]|\]\+|\]\*|\(\?|\)\$|\]\$|\{\d+,\d*\}")
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("case", ALL, ids=lambda case: case.number)
 def test_a_spec_gets_its_answer(case: Case, tmp_path: Path) -> None:
     place(case, tmp_path / "fleet")

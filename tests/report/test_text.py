@@ -34,9 +34,10 @@ def test_findings_are_shown_in_reading_order_with_line_caret_and_fix() -> None:
     shared = (replace(FLOAT, cluster="prod"), replace(FLOAT, cluster="dev"))
     result = report(HOMELESS, OVER, *shared, clusters=("dev", "prod"))
     assert render("text", result) == (
-        "specs/base/eks.yaml:7:3  warning YML007  2026.08 is read as a number (in dev, prod)\n"
+        "specs/base/eks.yaml:7:3  warning YML007  2026.08 is read as a number\n"
         "  7 |  releases: 2026.08\n"
         "    |   ^\n"
+        "    affects: clusters dev, prod\n"
         "\n"
         "specs/prod.yaml:3:13  error KUE004  33 nodes promised, at most 32 can exist\n"
         "  3 |     nodes: {max: 33}\n"

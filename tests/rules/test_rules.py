@@ -116,7 +116,7 @@ def test_findings_and_related_places_are_at_their_marks(file: Path, fleet: Fleet
         assert {mark for mark in found if mark[1] in RELATED.findall(text)} == related, text
 
 
-@pytest.mark.share(4)
+@pytest.mark.share(8)
 @pytest.mark.parametrize("file", CASES, ids=lambda file: f"{file.parent.name}/{file.stem}")
 def test_an_accepted_finding_is_not_reported(file: Path, fleet: Fleet) -> None:
     """An entry in `accept` that matches no finding would be a finding itself."""

@@ -142,7 +142,7 @@ def test_nobody_is_told_to_request_no_cpu() -> None:
     agent = other("apps/v1", "DaemonSet", "agent", {"spec": {"template": {"spec": {
         **pod(cpu="300"), "tolerations": [{"operator": "Exists"}]}}}}, "monitoring")  # fmt: skip
     found = step(job(pod(1, cpu="8")), pool("gpu", G6_48), agent)
-    assert found.fix == "request less in one pod, or reduce the requests of DaemonSet monitoring/agent"
+    assert found.fix == "reduce the requests of DaemonSet monitoring/agent"
 
 
 def test_a_node_whose_pods_are_all_of_daemonsets() -> None:

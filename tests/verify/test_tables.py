@@ -24,6 +24,7 @@ def committed(*patterns: str) -> dict[Path, str]:
     return {path: path.read_text(encoding="utf-8") for path in files}
 
 
+@pytest.mark.slow
 def test_tables_of_crds_and_charts_are_fresh() -> None:
     if "GPUC_SHARED" not in os.environ:
         pytest.skip("GPUC_SHARED is not set: upstream's CRDs and charts are not at hand")

@@ -1,1 +1,1 @@
-"""Predicts the decision of the API server about the creation of an object, from the objects of a cluster."""
+"""Predicts from the objects of a cluster whether its API server allows the creation of another object."""

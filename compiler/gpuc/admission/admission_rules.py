@@ -1,4 +1,4 @@
-"""Decides whether a webhook or a policy of the API server receives a request: resource rules and selectors.
+"""Decides whether a webhook or an admission policy receives a request, from its resource rules and selectors.
 
 Source: k8s.io/apiserver v0.35.4 pkg/admission/plugin/policy/matching/matching.go,
 pkg/admission/plugin/webhook/predicates/rules/rules.go, namespace/matcher.go and object/matcher.go
@@ -19,7 +19,7 @@ _EXEMPT = frozenset((
 
 
 def in_rules(resources: Any, review: Review) -> bool | None:
-    """Returns whether match resources include the request; None if gpuc cannot decide this.
+    """Returns whether a webhook or a policy with these match resources gets the request; None if gpuc cannot decide.
 
     Args:
         resources: a map with namespaceSelector, objectSelector, resourceRules, excludeResourceRules and matchPolicy,

@@ -1,4 +1,4 @@
-"""Functions that return the kind, the namespace and the pod of the object in a request."""
+"""Functions that return the kind, the namespace and the pod of an object in a request."""
 
 from collections.abc import Iterator
 from functools import lru_cache
@@ -17,7 +17,7 @@ ALL_CONTAINERS = (*CONTAINERS, "ephemeralContainers")
 
 
 class PodPart(Struct, frozen=True):
-    """A pod, or the pod template of a workload."""
+    """The pod of an object: the object itself if it is a Pod, or else the pod template of a workload."""
 
     path: Path
     """The path of the pod or pod template in the document; empty for a Pod."""
@@ -25,13 +25,13 @@ class PodPart(Struct, frozen=True):
     spec: Any
 
     def containers(self, fields: tuple[str, ...] = ALL_CONTAINERS) -> Iterator[tuple[Path, Any]]:
-        """Yields the path and the value of every container."""
+        """Yields every container with its path in the document."""
         for field in fields:
             for number, container in items(dig(self.spec, field)):
                 yield (*self.path, "spec", field, number), container
 
     def containers_with_resources(self) -> Iterator[tuple[Path, Any]]:
-        """Yields the path and the value of every container that can have resources, init containers last."""
+        """Yields every container that can have resources with its path in the document, init containers last."""
         return self.containers(CONTAINERS[::-1])
 
 
@@ -41,7 +41,7 @@ def api_group(document: Body) -> str:
 
 
 def kind(document: Body) -> str:
-    """Returns the kind of an object."""
+    """Returns the field `kind` of an object as text; the empty string if the object has no kind."""
     return str(document.get("kind") or "")
 
 
@@ -56,7 +56,7 @@ def is_pod(document: Body) -> bool:
 
 
 def pod_part(document: Body) -> PodPart | None:
-    """Returns the pod or the pod template of a built-in kind; None for other objects.
+    """Returns the pod, or the pod template, of an object of a built-in kind; None for other objects.
 
     Source: k8s.io/pod-security-admission v0.35.4 admission/admission.go, defaultPodSpecResources and ExtractPodSpec
     """
@@ -72,7 +72,7 @@ def container_name(path: Path, container: Any) -> str:
     """Returns the kind and the name of a container in one text, for example "init container setup".
 
     Args:
-        path: the path of the container, whose second last step is the field of the pod spec.
+        path: the path of the container, for example spec.initContainers.0.
     """
     words = {"initContainers": "init container", "ephemeralContainers": "ephemeral container"}
     return f"{words.get(str(path[-2]), 'container')} {dig(container, 'name') or path[-1]}"
@@ -84,5 +84,5 @@ def _by_namespace(objects: ObjectSet, kind: str) -> dict[str, list[Manifest]]:
 
 
 def in_namespace(objects: ObjectSet, kind: str, namespace: str) -> list[Manifest]:
-    """Returns the objects of a kind of the core API group in a namespace."""
+    """Returns the objects of a kind in a namespace. The kind must be in the core API group."""
     return _by_namespace(objects, kind).get(namespace, [])

@@ -1,4 +1,4 @@
-"""Decides, as Gatekeeper does, whether its constraints allow a request.
+"""Decides whether the constraints of Gatekeeper allow a request.
 
 Gatekeeper creates a ValidatingAdmissionPolicy from each ConstraintTemplate with CEL expressions. The API server
 evaluates this policy. The webhook of Gatekeeper evaluates the same expressions. For a workload, the webhook also
@@ -62,7 +62,7 @@ class _Constraint(NamedTuple):
 
 
 class Gatekeeper:
-    """The constraints and mutators of an object set."""
+    """Predicts the decisions of Gatekeeper about requests, from the constraints and mutators in an object set."""
 
     def __init__(self, objects: ObjectSet) -> None:
         self._objects = objects
@@ -70,7 +70,7 @@ class Gatekeeper:
         self._expansions = Expansions(objects)
 
     def mutations(self, review: Review) -> Iterator[Decision]:
-        """Yields an unknown decision for each mutator that changes the object. gpuc does not evaluate mutators."""
+        """Yields a decision "unknown" for each mutator that changes the object: gpuc does not evaluate mutators."""
         if not self._scope.mutates:
             return
         for kind in _MUTATORS:
@@ -82,7 +82,7 @@ class Gatekeeper:
                     yield Decision("unknown", f"mutator {manifest.name}", message, manifest, ("spec",))
 
     def decide(self, review: Review) -> Iterator[Decision]:
-        """Yields a decision for each constraint that applies to an object, or to a pod that Gatekeeper expands."""
+        """Yields the decision of each constraint that applies to the object, or to a pod that Gatekeeper expands."""
         received = self._scope.receives(review) if self._constraints and self._scope.has_webhook else False
         for constraint in self._constraints:
             yield from self._decisions(constraint, review, received)

@@ -1,4 +1,4 @@
-"""Expands workloads to the pods that Gatekeeper evaluates before a controller creates them.
+"""Expansion of workloads: Gatekeeper computes and checks the pods of a workload before a controller creates them.
 
 Source: gatekeeper v3.23.0 pkg/expansion/system.go and db.go
 """
@@ -15,7 +15,7 @@ _DEPTH_MAX = 30
 
 
 class Expanded(NamedTuple):
-    """An object that Gatekeeper expands from another object."""
+    """An object, usually a pod, that Gatekeeper computes from another object with an ExpansionTemplate."""
 
     review: Review
     template: Manifest
@@ -23,17 +23,17 @@ class Expanded(NamedTuple):
 
     @property
     def action(self) -> str:
-        """The enforcement action that replaces the action of constraints; empty if the template has none."""
+        """The enforcement action of the ExpansionTemplate, which replaces that of constraints; empty without one."""
         return str(dig(self.template.body, "spec", "enforcementAction") or "")
 
     @property
     def prefix(self) -> str:
-        """The start of the messages of violations."""
+        """The start of messages about the object, for example "[Implied by expand-jobs] "."""
         return f"[Implied by {self.template.name}] "
 
 
 class Expansions:
-    """The ExpansionTemplates of an object set."""
+    """The ExpansionTemplates in an object set."""
 
     def __init__(self, objects: ObjectSet) -> None:
         self._templates = by_first(
@@ -44,13 +44,9 @@ class Expansions:
         )
 
     def expand(self, review: Review, depth: int = 0) -> Iterator[Expanded | Manifest]:
-        """Yields the objects that Gatekeeper expands from an object, and then the objects that it expands from those.
+        """Yields the objects that Gatekeeper computes from an object, and those that it computes from the results.
 
-        The function yields the ExpansionTemplate itself if the object has no template for the expanded object: the
-        webhook then fails.
-
-        Yields the ExpansionTemplate itself if the object does not have the template of the expanded object: the
-        webhook then fails.
+        If the object has no pod template, the function yields the ExpansionTemplate instead: the webhook then fails.
         """
         for template in self._templates.get((review.group, review.version, review.kind), ()):
             body = _expanded(review, dig(template.body, "spec"))

@@ -1,4 +1,4 @@
-"""Decides whether the match of a Gatekeeper constraint or mutator includes an object.
+"""Decides whether the field `match` of a Gatekeeper constraint or mutator includes an object.
 
 Source: gatekeeper v3.23.0 pkg/mutation/match/match.go, pkg/wildcard/wildcard.go,
 pkg/drivers/k8scel/transform/cel_snippets.go and make_vap_objects.go (ConstraintToBinding)
@@ -12,7 +12,7 @@ from gpuc.objects.object_set import ObjectSet, dig, items
 
 
 def in_match(match: Any, review: Review) -> bool | None:
-    """Returns whether a match includes an object; None if this depends on unknown labels of the namespace.
+    """Returns whether `match` includes an object; None if this depends on unknown labels of the namespace.
 
     Args:
         match: the field spec.match, unvalidated; None includes all objects.
@@ -21,14 +21,15 @@ def in_match(match: Any, review: Review) -> bool | None:
 
 
 def is_for_webhook(match: Any, review: Review) -> bool:
-    """Returns whether the fields scope and source of a match include an object."""
+    """Returns whether the fields `scope` and `source` of `match` include an object."""
     return _has_scope(dig(match, "scope"), review) and dig(match, "source") in (None, "", "All", review.source)
 
 
 def in_policy_match(match: Any, review: Review) -> bool | None:
-    """Returns whether the API server matches an object; None if this depends on unknown labels of the namespace.
+    """Returns whether `match` includes an object in the policy that Gatekeeper creates for the API server.
 
-    The ValidatingAdmissionPolicy that Gatekeeper creates from a ConstraintTemplate ignores the fields scope and source.
+    This ValidatingAdmissionPolicy ignores the fields `scope` and `source`. The result is None if it depends on unknown
+    labels of the namespace.
     """
     if not (
         has_kind(dig(match, "kinds"), review.group, review.kind)
@@ -44,7 +45,7 @@ def in_policy_match(match: Any, review: Review) -> bool | None:
 
 
 def has_kind(rows: Any, api_group: str, kind: str) -> bool:
-    """Returns whether a list of apiGroups and kinds contains a kind; an empty list has all kinds."""
+    """Returns whether a list of maps with `apiGroups` and `kinds` includes a kind. An empty list includes all kinds."""
     entries = [row for _, row in items(rows)]
     return not entries or any(
         _contains(strings(dig(row, "kinds")), kind) and _contains(strings(dig(row, "apiGroups")), api_group)
@@ -53,7 +54,7 @@ def has_kind(rows: Any, api_group: str, kind: str) -> bool:
 
 
 def in_wildcards(patterns: Iterable[str], name: str) -> bool:
-    """Returns whether a name matches one of the patterns. A pattern can have a star only at its start or at its end."""
+    """Returns whether a name matches a pattern. A pattern can have a star at its start or end: "kube-*"."""
     return any(_in_wildcard(pattern, name) for pattern in patterns)
 
 
@@ -84,13 +85,13 @@ def _has_scope(scope: Any, review: Review) -> bool:
 
 
 def has_namespace(match: Any, namespace: str) -> bool:
-    """Returns whether the fields namespaces and excludedNamespaces of a match include a namespace."""
+    """Returns whether the fields `namespaces` and `excludedNamespaces` of `match` include a namespace."""
     included, excluded = strings(dig(match, "namespaces")), strings(dig(match, "excludedNamespaces"))
     return (not included or in_wildcards(included, namespace)) and not in_wildcards(excluded, namespace)
 
 
 def excluded_namespaces(objects: ObjectSet) -> tuple[str, ...]:
-    """Returns patterns of the namespaces that the Config of Gatekeeper excludes from its webhook.
+    """Returns the patterns of namespaces whose requests the webhook of Gatekeeper ignores, from the object Config.
 
     Source: gatekeeper v3.23.0 apis/config/v1alpha1 (MatchEntry)
     """

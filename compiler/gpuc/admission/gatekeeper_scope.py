@@ -1,4 +1,4 @@
-"""Decides whether Gatekeeper's validating webhook receives a request: Helm values, webhook configuration and Config."""
+"""Decides whether Gatekeeper evaluates a request, from its Helm values, webhook configuration and object Config."""
 
 from collections.abc import Iterator
 from functools import cached_property
@@ -21,7 +21,7 @@ _ACCOUNT = "gatekeeper-admin"
 
 
 class GatekeeperScope:
-    """The requests that Gatekeeper evaluates, and the options of Gatekeeper that decide how."""
+    """Which requests Gatekeeper evaluates, and the options of Gatekeeper that decide how it evaluates them."""
 
     def __init__(self, objects: ObjectSet) -> None:
         self._objects = objects
@@ -46,7 +46,7 @@ class GatekeeperScope:
         """The namespace of Gatekeeper, which contains the Config."""
 
     def makes_policies(self, source: Any) -> bool:
-        """Returns whether Gatekeeper creates a ValidatingAdmissionPolicy from the CEL source of a ConstraintTemplate.
+        """Returns whether Gatekeeper creates a ValidatingAdmissionPolicy from the CEL expressions of a template.
 
         Source: gatekeeper v3.23.0 pkg/controller/constraint/constraint_controller.go (ShouldGenerateVAP)
         """

@@ -1,4 +1,4 @@
-"""LimitRanges: the defaults and bounds of a namespace for the resources of containers and pods.
+"""LimitRanges: the default, minimum and maximum resources of containers and pods in a namespace.
 
 Source: k8s.io/kubernetes v1.35.4 plugin/pkg/admission/limitranger/admission.go; pkg/apis/core/v1/defaults.go
 (SetDefaults_LimitRangeItem)
@@ -33,7 +33,7 @@ class _Subject(NamedTuple):
 
 
 def effective_limits(limit_range: Manifest) -> Iterator[tuple[Path, Body]]:
-    """Yields the path and the value of every limit of a LimitRange, with the defaults of the API server.
+    """Yields every limit of a LimitRange with its path. Missing fields have the defaults of the API server.
 
     For containers, the API server sets the missing fields in this order: `default` gets the value of `max`,
     `defaultRequest` gets the value of `default`, and a `defaultRequest` that is still missing gets the value of `min`.
@@ -51,7 +51,7 @@ def effective_limits(limit_range: Manifest) -> Iterator[tuple[Path, Body]]:
 
 
 def container_defaults(limit_range: Manifest) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Returns the default requests and limits of a LimitRange for containers.
+    """Returns the requests and the limits that a LimitRange gives to containers without requests and limits.
 
     If several limits of the LimitRange have a default for a resource, the last of them counts.
     """
@@ -65,10 +65,10 @@ def container_defaults(limit_range: Manifest) -> tuple[dict[str, Any], dict[str,
 
 
 def limit_range_decisions(objects: ObjectSet, request: Request) -> Iterator[Decision]:
-    """Yields the decisions of the LimitRanges of the namespace about a Pod or a PersistentVolumeClaim.
+    """Yields the decisions of a namespace's LimitRanges about a Pod or a PersistentVolumeClaim.
 
     Args:
-        request: the request after `mutated`, with the defaults of the LimitRanges.
+        request: the result of `mutated`, which sets the defaults of the LimitRanges.
     """
     manifests = in_namespace(objects, "LimitRange", namespace_of(request.document))
     if kind(request.document) == _CLAIM:

@@ -1,4 +1,4 @@
-"""The changes that the API server's defaults and the built-in admission plugins make to a Pod before its validation.
+"""Changes of a new Pod that the API server makes before its validation: defaults and built-in admission plugins.
 
 Source: k8s.io/kubernetes v1.35.4 pkg/kubeapiserver/options/plugins.go (order of the plugins), plugin/pkg/admission,
 pkg/apis/core/v1/defaults.go (SetDefaults_Pod, defaultHugePagePodLimits, defaultPodRequests),
@@ -30,7 +30,7 @@ Source: k8s.io/kubernetes v1.35.4 pkg/apis/scheduling/types.go and v1/helpers.go
 
 
 def mutated(objects: ObjectSet, request: Request) -> Request:
-    """Returns the request after the changes of the built-in admission plugins. Only requests about a Pod change.
+    """Returns a request with the changes of the built-in admission plugins. Only a request about a Pod changes.
 
     The function first sets the API server's default requests and limits, because LimitRanges depend on them. In a
     cluster, the name of the volume with the token of the ServiceAccount ends with random characters. Here the name
@@ -43,7 +43,7 @@ def mutated(objects: ObjectSet, request: Request) -> Request:
 
 
 def admitted_pod(objects: ObjectSet, namespace: str, pod: Any) -> Any:
-    """Returns the spec of a pod with the changes of the built-in admission plugins, as `mutated` makes them."""
+    """Returns the spec of a pod with the changes of the built-in admission plugins, which `mutated` makes."""
     if not isinstance(pod, dict):
         return pod
     spec = _copied(pod)
@@ -54,9 +54,10 @@ def admitted_pod(objects: ObjectSet, namespace: str, pod: Any) -> Any:
 
 
 def queued_pod(objects: ObjectSet, namespace: str, pod: Any) -> Any:
-    """Returns the spec of the pods of a queued job with the requests that Kueue counts before the pods exist.
+    """Returns the spec of the pods of a queued job, with the requests that Kueue counts before the pods exist.
 
-    For a missing request, Kueue takes the default of a LimitRange before the limit of the container.
+    For a missing request, Kueue uses the default of a LimitRange; only without a default, it uses the container's
+    limit.
 
     Source: kubernetes-sigs/kueue v0.19.2 pkg/workload/resources.go (AdjustResources)
     """
@@ -203,9 +204,9 @@ _IDENTITY = ("key", "operator", "value", "effect")
 
 
 def add_or_update(tolerations: Any, added: Body) -> list[Any]:
-    """Returns a list of tolerations with one more toleration.
+    """Returns a list of tolerations with a further toleration.
 
-    The new toleration replaces a toleration with the same key, value and effect.
+    The further toleration replaces a toleration with the same key, value and effect.
     """
     declared = [toleration for _, toleration in items(tolerations)]
     same = [all((dig(old, field) or "") == (added.get(field) or "") for field in _IDENTITY) for old in declared]
@@ -214,7 +215,7 @@ def add_or_update(tolerations: Any, added: Body) -> list[Any]:
 
 
 def merge(first: Any, second: Any) -> list[Any]:
-    """Returns the tolerations of two lists, without those that another toleration includes."""
+    """Returns the tolerations of two lists. A toleration is left out if another toleration includes it."""
     every = [toleration for tolerations in (first, second) for _, toleration in items(tolerations)]
     merged: list[Any] = []
     for number, toleration in enumerate(every):
@@ -247,7 +248,7 @@ _OVERCOMMITTED = ("cpu", "memory")
 
 
 def set_default_requests(spec: Body) -> None:
-    """Sets missing requests of containers to their limits, and then missing requests and limits of the complete pod."""
+    """Sets missing requests of containers to their limits, and missing requests and limits of the complete pod."""
     for container in containers(spec):
         use_limits(container)
     if dig(spec, "resources", "requests") or dig(spec, "resources", "limits"):
@@ -267,7 +268,7 @@ def containers(spec: Body) -> list[Any]:
 
 
 def resources_of(owner: Body, side: Side) -> dict[str, Any]:
-    """Returns the map with the requests or limits of a container or a pod. Adds an empty map if there is no map.
+    """Returns the map `requests` or `limits` of a container or a pod. If there is no map, the function adds a map.
 
     The caller may change the map.
     """
@@ -281,7 +282,7 @@ def resources_of(owner: Body, side: Side) -> dict[str, Any]:
 
 
 def add_missing(target: dict[str, Any], values: dict[str, Any]) -> None:
-    """Adds the entries of a map to another map, except the entries whose keys the other map already has."""
+    """Adds entries to the map `target`. Keys that `target` has already keep their value."""
     for name, value in values.items():
         target.setdefault(name, value)
 

@@ -1,11 +1,11 @@
 """Admission webhooks whose decision gpuc does not know.
 
-gpuc models two webhooks of the charts of its release set: the webhook of Kueue and the webhook of Gatekeeper. gpuc also
-has a list of charts that have no webhooks for the objects of other projects. Every other webhook, and the webhooks of
-every other chart, can deny an object. gpuc cannot predict this, so the decision is "unknown".
+gpuc computes the decisions of two webhooks: of Kueue and of Gatekeeper. gpuc also has a list of charts whose webhooks
+never check objects of other projects. Every other webhook, and every other chart, may deny an object. gpuc cannot
+predict this, so the decision is "unknown".
 
 The webhooks of a project for its own kinds, for example the webhooks of JobSet, belong to the validation of these
-kinds. The webhooks of EKS (pod-identity-webhook, vpc-resource-mutating-webhook) are in no tree; they deny no pods.
+kinds. The webhooks of EKS (pod-identity-webhook, vpc-resource-mutating-webhook) are not considered; they deny no pods.
 """
 
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ Source: prometheus-community/helm-charts charts/kube-prometheus-stack/templates/
 
 
 def webhook_decisions(objects: ObjectSet, request: Request) -> Iterator[Decision]:
-    """Yields an "unknown" decision for every webhook and every chart with webhooks that may decide about a request."""
+    """Yields a decision "unknown" for every webhook, and every chart with webhooks, that may deny a request."""
     modeled = {row.webhook_service for row in load().all_releases}
     for configuration in (manifest for name in _KINDS for manifest in objects.of(ADMISSION_REGISTRATION, name)):
         for number, webhook in items(configuration.body.get("webhooks")):

@@ -1,4 +1,4 @@
-"""Pod Security: the level that a namespace enforces, and the violations of a pod, by version of Kubernetes.
+"""Pod Security: the level that a namespace enforces, and the fields of a pod that violate the level.
 
 Source: k8s.io/pod-security-admission v0.35.4 admission/admission.go (ValidatePod, ValidatePodController, EvaluatePod),
 api/helpers.go (PolicyToEvaluate), policy/registry.go. The default of the API server is privileged for all modes,
@@ -26,14 +26,14 @@ VERSION: Final = re.compile(r"latest|v1\.(0|[1-9][0-9]*)")
 
 
 class Level(NamedTuple):
-    """A level of Pod Security, with the version of its checks."""
+    """A level of Pod Security, for example restricted, with the version of Kubernetes whose checks apply."""
 
     name: str
     version: str
     """latest, or a version such as v1.35."""
 
     def violations(self, pod: PodPart) -> list[Problem]:
-        """Returns the violations of a pod."""
+        """Returns a problem, with a path and a message, for each field of a pod that violates the level."""
         if self.name == _PRIVILEGED:
             return []
         match = VERSION.fullmatch(self.version)
@@ -42,7 +42,7 @@ class Level(NamedTuple):
 
 
 class Levels(NamedTuple):
-    """The levels of a namespace."""
+    """The Pod Security level that a namespace enforces, and the level whose violations only cause warnings."""
 
     enforce: Level
     """The level whose violations the API server denies."""
@@ -51,9 +51,10 @@ class Levels(NamedTuple):
 
 
 def levels(labels: Mapping[str, str]) -> Levels:
-    """Returns the levels of a namespace with labels. An invalid label enforces level restricted, and warns of nothing.
+    """Returns the levels that the labels of a namespace set.
 
-    Without a label for warnings, the API server warns of the level that it enforces.
+    An invalid label enforces level restricted, and causes no warnings. Without a label for warnings, the API server
+    warns of violations of the enforced level.
     """
     enforced = labels.get(f"{PREFIX}enforce", _PRIVILEGED)
     is_valid = enforced in LEVELS
@@ -66,7 +67,7 @@ def levels(labels: Mapping[str, str]) -> Levels:
 
 
 def pod_security(objects: ObjectSet, request: Request) -> Iterator[Decision]:
-    """Yields the decision of Pod Security about a Pod, or its warning about the pod template of a workload.
+    """Yields the decision of Pod Security about a Pod, or its warnings about the pod template of a workload.
 
     The API server denies only Pods. For other built-in kinds with a pod template, the API server checks the template
     and only warns. The API server does not check custom kinds.

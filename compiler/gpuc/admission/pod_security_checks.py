@@ -1,4 +1,4 @@
-"""The checks of the Pod Security levels baseline and restricted. Most checks are tables in pod_security.rows.
+"""The checks of the Pod Security levels baseline and restricted. Most checks are in the table pod_security.rows.
 
 Source: k8s.io/pod-security-admission v0.35.4 policy/check_*.go and policy/registry.go
 """
@@ -149,7 +149,7 @@ _TABLES = Tables(
 
 
 class Check(Struct, frozen=True):
-    """A check, and the minor versions of Kubernetes in which the check exists."""
+    """One check of a Pod Security level, with the minor versions of Kubernetes that have the check."""
 
     run: Run
     is_baseline: bool
@@ -163,11 +163,11 @@ class Check(Struct, frozen=True):
 
 
 def checks(level: str, minor: int, pod: PodPart) -> Iterator[Check]:
-    """Yields the checks of a level for a pod, in the order of the API server.
+    """Yields the checks of a Pod Security level, in the order of the API server.
 
     Args:
         level: baseline or restricted.
-        minor: the minor version of Kubernetes whose checks apply; a newer version has the checks of the newest one.
+        minor: the minor version of Kubernetes; for a version newer than all that gpuc knows, the newest checks.
     """
     minor = min(minor, NEWEST)
     for check in _CHECKS:

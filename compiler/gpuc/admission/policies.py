@@ -1,6 +1,6 @@
-"""Evaluates the admission policies of a cluster for a request, and finds the policies of Kyverno.
+"""Evaluates the admission policies of a cluster for a request: of the API server and of Gatekeeper.
 
-gpuc evaluates the policies of the API server and of Gatekeeper. gpuc does not evaluate the policies of Kyverno.
+gpuc also finds the policies of Kyverno, but does not evaluate them.
 
 Source: k8s.io/apiserver v0.35.4 pkg/admission/plugin/policy/validating/dispatcher.go,
 pkg/admission/plugin/policy/generic/policy_dispatcher.go (CollectParams)
@@ -48,13 +48,13 @@ class _Policy(NamedTuple):
 
 
 class NativePolicies:
-    """The admission policies of the API server in an object set."""
+    """The policies that the API server evaluates itself, for example ValidatingAdmissionPolicies, in an object set."""
 
     def __init__(self, objects: ObjectSet) -> None:
         self._objects = objects
 
     def mutations(self, review: Review) -> Iterator[Decision]:
-        """Yields an unknown decision for each MutatingAdmissionPolicy that changes the object."""
+        """Yields a decision "unknown" for each MutatingAdmissionPolicy that may change the object."""
         for policy in self._of("MutatingAdmissionPolicy"):
             if in_rules(dig(policy.spec, "matchConstraints"), review) is False:
                 continue
@@ -65,7 +65,7 @@ class NativePolicies:
                 yield Decision("unknown", f"policy {policy.manifest.name}", message, policy.manifest, _SPEC)
 
     def decide(self, review: Review) -> Iterator[Decision]:
-        """Yields a decision for each binding of a ValidatingAdmissionPolicy that applies to an object."""
+        """Yields a decision for each ValidatingAdmissionPolicyBinding that applies to an object."""
         for policy in self._of("ValidatingAdmissionPolicy"):
             included = in_rules(dig(policy.spec, "matchConstraints"), review)
             for binding in policy.bindings if included is not False else ():
@@ -158,7 +158,7 @@ def _is_bound(binding: Manifest, review: Review) -> bool | None:
 
 
 class Policies:
-    """The admission policies of an object set: of the API server, of Gatekeeper and of Kyverno."""
+    """All admission policies in an object set: of the API server, of Gatekeeper and of Kyverno."""
 
     def __init__(self, objects: ObjectSet) -> None:
         self._reviews = Reviews(objects)
@@ -167,11 +167,11 @@ class Policies:
         self._other = OtherPolicies(objects)
 
     def decide(self, request: Request) -> Iterator[Decision]:
-        """Yields one decision for each policy that applies to a request, in the order of the API server.
+        """Yields the decisions of all policies that apply to a request, in the order of the API server.
 
-        The API server first changes the object, then evaluates its own policies, and then calls webhooks. A workload
-        can have several decisions of a constraint: one about the workload, and one about the pods that Gatekeeper
-        expands from the workload.
+        The API server first changes the object, then evaluates its own policies, and then calls webhooks. A Gatekeeper
+        constraint can have two decisions about a workload: about the workload itself, and about the pods that it will
+        create.
         """
         review = self._reviews.of(request)
         yield from self._native.mutations(review)
@@ -196,13 +196,13 @@ def _pod_controllers() -> frozenset[tuple[str, str]]:
 
 
 class OtherPolicies:
-    """The policies of engines that gpuc does not evaluate."""
+    """The policies of Kyverno, which gpuc does not evaluate."""
 
     def __init__(self, objects: ObjectSet) -> None:
         self._policies = [manifest for manifest in objects.manifests if group(manifest) in (_RULES, _EXPRESSIONS)]
 
     def decide(self, review: Review) -> Iterator[Decision]:
-        """Yields an unknown decision for each policy that can change or refuse an object."""
+        """Yields a decision "unknown" for each policy that can change or refuse an object."""
         for manifest in self._policies:
             if manifest.kind in _WITHOUT_EFFECT or manifest.namespace not in ("", review.namespace):
                 continue

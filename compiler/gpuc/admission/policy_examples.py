@@ -1,8 +1,8 @@
-"""Evaluates a policy for an example of its allowed.yaml or denied.yaml, as Gatekeeper evaluates requests.
+"""Evaluates an admission policy for the examples in its allowed.yaml and denied.yaml, as Gatekeeper does.
 
 An example is an object, or an AdmissionReview with a request to create or update an object. For an object, gpuc does
 the same as the audit of Gatekeeper and the program gator: the request has no operation and no user. The parameters of
-the policy are those of the key `sample` in policy.yaml.
+the policy are in the key `sample` of policy.yaml.
 """
 
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ _NAMESPACE = "default"
 
 
 class PolicyExamples:
-    """Evaluates the examples of a policy."""
+    """Evaluates one policy for the objects and requests in its files allowed.yaml and denied.yaml."""
 
     def __init__(self, policy: Policy) -> None:
         expansions = (
@@ -40,7 +40,7 @@ class PolicyExamples:
         self._expansions = Expansions(objects)
 
     def verdict(self, document: Body) -> Verdict | None:
-        """Returns the decision about an example; None if the policy checks neither the object nor its pods.
+        """Returns the policy's decision about an example; None if the policy checks neither the object nor its pods.
 
         Args:
             document: the example; an object has a kind and metadata, an AdmissionReview has request.object.

@@ -29,7 +29,7 @@ _MESSAGE_MAX = 5 * 1024
 
 
 class Validation(NamedTuple):
-    """An expression that is true for allowed objects."""
+    """A CEL expression of a policy, which is true for allowed objects, with the message for other objects."""
 
     expression: str
     message: str = ""
@@ -37,7 +37,7 @@ class Validation(NamedTuple):
 
 
 class PolicySource(Struct, frozen=True, dict=True):
-    """The expressions of a policy."""
+    """The CEL expressions of one policy: variables, match conditions and validations."""
 
     variables: Mapping[str, str]
     """Expressions by name. An expression can use the variables that come earlier."""
@@ -50,19 +50,19 @@ class PolicySource(Struct, frozen=True, dict=True):
 
     @cached_property
     def text(self) -> str:
-        """The same text for equal policies."""
+        """All expressions of the policy in one text. Policies with the same expressions have the same text."""
         return repr(self)
 
     @cached_property
     def order(self) -> dict[str, int]:
-        """The positions of the variables by name."""
+        """The position of each variable in the policy, by name."""
         return {name: position for position, name in enumerate(self.variables)}
 
     @cached_property
     def signatures(self) -> dict[str, tuple[Any, ...] | None]:
-        """A key for each variable; variables of several policies with the same key have the same value.
+        """A key for each variable. Variables of different policies that have the same key also have the same value.
 
-        The key is None if the value depends on the parameters of the policy.
+        The key is None if the value of the variable depends on the parameters of the policy.
         """
         return {name: _signature(self.variables, name) for name in self.variables}
 
@@ -78,9 +78,10 @@ class Verdict(NamedTuple):
 
 
 def policy_source(raw: Any, conditions: str, roots: tuple[str, ...]) -> PolicySource:
-    """Returns the expressions in the spec of a policy, unvalidated.
+    """Returns the expressions in the spec of a policy.
 
     Args:
+        raw: the spec, unvalidated.
         conditions: the name of the field with the match conditions.
     """
     return PolicySource(
@@ -101,7 +102,7 @@ def _text(row: Any, key: str) -> str:
 
 
 class Evaluation:
-    """The evaluation of the expressions of one policy about one object. A variable is evaluated when it is used."""
+    """The evaluation of the expressions of one policy for one object. A variable is evaluated when it is first used."""
 
     def __init__(
         self, source: PolicySource, values: Mapping[str, Any], preset: Mapping[str, Any], shared: dict[Any, Any]
@@ -124,8 +125,8 @@ class Evaluation:
     def applies(self) -> Result:
         """Returns whether all match conditions are true.
 
-        If one condition is false, the result is false, even if other conditions fail. Match conditions cannot read the
-        namespace.
+        If one condition is false, the result is false, even if other conditions cannot be evaluated. Match conditions
+        cannot read the namespace.
         """
         if not self._source.conditions:
             return Value(True)
@@ -160,7 +161,7 @@ class Evaluation:
         return unknown or Verdict("allowed")
 
     def evaluate(self, expression: str) -> Result:
-        """Evaluates an expression with all variables."""
+        """Returns the result of an expression, which can use all variables of the policy."""
         return self._evaluate(expression, len(self._order))
 
     def _evaluate(self, expression: str, before: int) -> Result:

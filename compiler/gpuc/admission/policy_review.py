@@ -1,7 +1,4 @@
-"""A review: the data of a request to create an object, from which admission policies decide.
-
-A review also has the labels of the namespace of the object.
-"""
+"""A review: all that admission policies know about a request to create an object, with the labels of its namespace."""
 
 from collections.abc import Mapping
 from functools import cache, cached_property, lru_cache
@@ -30,7 +27,7 @@ _BUILT_IN = (
 
 
 class NamespaceLabels(Struct, frozen=True):
-    """The labels of the namespace of a request."""
+    """The labels of the namespace of a request, as far as the input shows them."""
 
     labels: Mapping[str, str]
     is_known: bool
@@ -56,7 +53,7 @@ class NamespaceLabels(Struct, frozen=True):
 
 
 class Review(Struct, frozen=True, dict=True):
-    """An object to be created, as admission policies see it."""
+    """The data that admission policies read about a request to create an object: the object, user and namespace."""
 
     document: Body
     group: str
@@ -76,7 +73,7 @@ class Review(Struct, frozen=True, dict=True):
 
     @cached_property
     def cache(self) -> dict[Any, Any]:
-        """Results that depend only on the object and the request: values of expressions, and verdicts of policies."""
+        """Results of expressions and policies that depend only on the object and the request."""
         return _cache(repr(self.values))
 
     @property
@@ -85,7 +82,7 @@ class Review(Struct, frozen=True, dict=True):
         return labels(dig(self.document, "metadata", "labels"))
 
     def has_labels(self, raw: Any) -> bool:
-        """Returns whether a LabelSelector, unvalidated, selects the object. None selects all objects."""
+        """Returns whether a LabelSelector selects the object. None, instead of a LabelSelector, selects all objects."""
         return raw is None or matches(selector(raw), self.labels)
 
     @property
@@ -95,7 +92,7 @@ class Review(Struct, frozen=True, dict=True):
 
     @property
     def values(self) -> Body:
-        """The variables of expressions. The variable namespaceObject has no value if the Namespace is unknown."""
+        """The variables of CEL expressions. If the Namespace is unknown, namespaceObject has no value."""
         values: Body = {"object": self.document, "oldObject": None, "request": self.request}
         if not self.namespace or self.scope.document is not None:
             values["namespaceObject"] = self.scope.document if self.namespace else None
@@ -106,7 +103,7 @@ class Review(Struct, frozen=True, dict=True):
 
 
 class Reviews:
-    """Makes reviews of requests to a cluster."""
+    """Creates a Review for each request to create an object in one cluster."""
 
     def __init__(self, objects: ObjectSet) -> None:
         self._objects = objects
@@ -183,7 +180,7 @@ def _namespace(name: str, own: Mapping[str, str], annotations: Mapping[str, str]
 def request_variable(
     kind: tuple[str, str, str], resource: str, name: str, namespace: str, user: Body, options: Body | None
 ) -> Body:
-    """Returns the variable `request` of expressions.
+    """Returns the variable `request` of CEL expressions.
 
     Args:
         kind: the API group, the version and the kind of the object.
@@ -219,5 +216,5 @@ def _groups(request: Request) -> list[str]:
 
 
 def strings(value: Any) -> list[str]:
-    """Returns the strings of a list of unvalidated data."""
+    """Returns the strings in a list of unvalidated data; other values are left out."""
     return [text for _, text in items(value) if isinstance(text, str)]

@@ -1,4 +1,4 @@
-"""Checks the objects that a Pod names, and the fields of a Pod that prevent its scheduling.
+"""Checks the objects whose names a Pod contains, and the fields of a Pod that prevent its scheduling.
 
 Source: k8s.io/kubernetes v1.35.4 plugin/pkg/admission: serviceaccount, priority and runtimeclass;
 pkg/controller/volume/persistentvolume/pv_controller.go, pkg/volume/util/storageclass.go;
@@ -30,13 +30,13 @@ _MOUNTABLE_SECRETS = "kubernetes.io/enforce-mountable-secrets"
 
 
 def reference_decisions(objects: ObjectSet, request: Request) -> Iterator[Decision]:
-    """Yields the decisions about the objects that a Pod names, and about its scheduling; none for other kinds.
+    """Yields the decisions about the objects that a Pod names, and about its scheduling; nothing for other kinds.
 
-    A missing ServiceAccount, PriorityClass or RuntimeClass denies the Pod. If the object set is not complete, the
-    missing object may exist, and the decision is "unknown".
+    A missing ServiceAccount, PriorityClass or RuntimeClass denies the Pod. If the object set is only a part of a
+    cluster, the missing object may exist, and the decision is "unknown".
 
     Args:
-        request: the request after `mutated`.
+        request: the result of `mutated`.
     """
     pod = pod_part(request.document)
     if pod is None or not is_pod(request.document):
@@ -214,15 +214,15 @@ _WITHOUT = "without a volume, the pod stays Pending"
 
 
 def storage_decisions(objects: ObjectSet, name: str, spec: Any, field: Path) -> Iterator[Decision]:
-    """Yields "unknown" if the input does not show that a PersistentVolumeClaim gets a volume.
+    """Yields a decision "unknown" if the input does not show that a PersistentVolumeClaim gets a volume.
 
-    Clusters have StorageClasses that gpuc does not emit, for example those of add-ons. A claim that names its
-    PersistentVolume has no decision.
+    Clusters have StorageClasses that gpuc does not emit, for example those of add-ons. For a claim that names its
+    PersistentVolume, the function yields nothing.
 
     Args:
         name: the claim in messages.
         spec: the spec of the claim, unvalidated.
-        field: the path of the claim's StorageClass in the document of the request; empty if it is not there.
+        field: the path of the claim's StorageClass in the request; empty if the request does not contain it.
     """
     declared = dig(spec, "storageClassName")
     if dig(spec, "volumeName"):
@@ -253,7 +253,7 @@ _ENV_FROM = (CONFIG_MAP, "configMapRef", "name"), (SECRET, "secretRef", "name")
 
 
 def named_objects(pod: PodPart) -> Iterator[tuple[str, str, Path]]:
-    """Yields the kind, the name and the path of every ConfigMap and Secret that a pod needs, without optional ones."""
+    """Yields the kind, the name and the path of every ConfigMap and Secret that a pod names as not optional."""
     for number, volume in items(dig(pod.spec, "volumes")):
         path: Path = (*pod.path, "spec", "volumes", number)
         yield from _sources(volume, path, _VOLUMES)

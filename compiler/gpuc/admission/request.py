@@ -1,4 +1,4 @@
-"""A request to create an object, and the decisions of the API server's checks about the request."""
+"""The class of a request to create an object, and the class of a decision about the request."""
 
 from typing import Literal, NamedTuple
 
@@ -9,7 +9,7 @@ from gpuc.manifest.manifest import Body, Manifest
 
 
 class Request(NamedTuple):
-    """A request to create an object of a namespace."""
+    """A request to create an object in a namespace."""
 
     document: Body
     """The complete object: apiVersion, kind, metadata with name and namespace, spec; unvalidated."""
@@ -22,7 +22,7 @@ class Request(NamedTuple):
 
 
 class Decision(Struct, frozen=True):
-    """The decision of one check about a request.
+    """The decision of one check about a request, for example of a policy or of a ResourceQuota.
 
     The outcome is "unknown" if gpuc cannot evaluate the check: the API server may deny the request. The outcome is
     "assumed" if the request needs an object that users create themselves, for example a Secret, and the input does not

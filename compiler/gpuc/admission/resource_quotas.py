@@ -1,6 +1,6 @@
-"""Checks whether the ResourceQuotas of a namespace have room for pods and other objects that exist at the same time.
+"""Checks whether the ResourceQuotas of a namespace allow pods and other objects that exist at the same time.
 
-The namespace is assumed to be empty. The feature gates have their defaults in 1.35: PodLevelResources is on,
+gpuc assumes that the namespace is empty. The feature gates have their defaults in 1.35: PodLevelResources is on,
 DRAExtendedResource is off.
 
 Source: k8s.io/apiserver v0.35.4 pkg/admission/plugin/resourcequota/controller.go (CheckRequest),
@@ -38,7 +38,7 @@ def quota_decisions(objects: ObjectSet, namespace: str, requests: Sequence[tuple
     A ResourceQuota that counts none of the objects yields no decision.
 
     Args:
-        requests: the requests with the number of equal objects that exist at the same time; Pods after `mutated`.
+        requests: each request with the number of equal objects; requests about Pods are results of `mutated`.
     """
     created = [(request.document, count) for request, count in requests if count > 0]
     for quota in in_namespace(objects, "ResourceQuota", namespace):
@@ -120,7 +120,7 @@ _TERMS = (
 
 
 def is_in_scope(quota: Manifest, document: Body) -> bool:
-    """Returns whether all scopes of a ResourceQuota match an object. Without a scope, all objects match."""
+    """Returns whether all scopes of a ResourceQuota match an object; True for a ResourceQuota without scopes."""
     scopes = [{"scopeName": name, "operator": "Exists"} for _, name in items(dig(quota.body, "spec", "scopes"))]
     scopes += [scope for _, scope in items(dig(quota.body, "spec", "scopeSelector", "matchExpressions"))]
     return all(_matches(scope, document) for scope in scopes)
@@ -187,7 +187,7 @@ _IGNORED = frozenset((("", "Event"), ("events.k8s.io", "Event"), ("", "Binding")
 
 
 def usage(document: Body) -> Resources:
-    """Returns the usage of an object by key, without keys whose usage is zero; empty for objects that never count.
+    """Returns how much an object uses of a ResourceQuota, by key of spec.hard; keys with zero are left out.
 
     Args:
         document: the object with all defaults; a Pod after `mutated`.
@@ -210,7 +210,7 @@ def usage(document: Body) -> Resources:
 
 
 def is_key_of(key: str, document: Body) -> bool:
-    """Returns whether a key of spec.hard counts objects of this kind. Other keys do not make a quota apply."""
+    """Returns whether a key in a ResourceQuota's spec.hard counts objects of a kind: "requests.cpu" counts Pods."""
     match api_group(document), kind(document):
         case "", "Pod":
             is_device = key.startswith("requests.") and is_extended(key.removeprefix("requests."))
@@ -227,10 +227,10 @@ def is_key_of(key: str, document: Body) -> bool:
 
 
 def missing_values(keys: Iterator[str], document: Body) -> Iterator[tuple[str, str, Path]]:
-    """Yields the key, the container and the path of every value that a quota requires of a Pod.
+    """Yields the requests and limits that a ResourceQuota requires but a Pod lacks: the key, the container, the path.
 
-    If a ResourceQuota limits cpu or memory, each container needs the request or the limit. This is not necessary if the
-    pod sets requests or limits for all of its containers together.
+    If a ResourceQuota limits cpu or memory, each container needs the request or the limit. But if the pod sets requests
+    or limits for all of its containers together, its containers need none.
     """
     pod = pod_part(document)
     if pod is None or pod_level(pod.spec, "requests") or pod_level(pod.spec, "limits"):

@@ -1,4 +1,4 @@
-"""Checks whether RoleBindings of a namespace allow the members of the namespace to create a kind of objects."""
+"""Checks whether the RoleBindings of a namespace allow its members to create objects of a kind."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -14,16 +14,17 @@ _CHECK = "RBAC"
 
 
 def member_groups(objects: ObjectSet, namespace: str) -> tuple[str, ...]:
-    """Returns the groups that RoleBindings of a namespace name, in alphabetical order."""
+    """Returns the groups to which RoleBindings of a namespace give a Role, in alphabetical order."""
     subjects = [subject for binding in _bindings(objects, namespace) for subject in _groups(binding)]
     return tuple(sorted(set(subjects)))
 
 
 def rights(objects: ObjectSet, request: Request) -> Iterator[Decision]:
-    """Yields the decision of the authorizer about a request of a member of the namespace.
+    """Yields the decision of RBAC: whether a member of the namespace may create the object of a request.
 
     gpuc assumes that the user is a member of all groups to which a RoleBinding of the namespace gives a Role. gpuc also
-    assumes that the user has the right if there is no such RoleBinding, or if a role is not among the objects.
+    assumes that the user may create the object in two cases: no RoleBinding of the namespace gives a Role to a group,
+    or the input does not have the Role that a RoleBinding names.
     """
     document = request.document
     namespace = str(dig(document, "metadata", "namespace") or "")

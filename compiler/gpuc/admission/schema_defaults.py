@@ -1,4 +1,4 @@
-"""Adds the defaults of a structural OpenAPI schema to a value.
+"""Sets the default values that the OpenAPI schema of a CustomResourceDefinition declares.
 
 Source: k8s.io/apiextensions-apiserver v0.35.4 pkg/apiserver/schema/defaulting/algorithm.go (Default)
 """
@@ -10,12 +10,12 @@ from gpuc.objects.object_set import dig, items, pairs
 
 
 def with_schema_defaults(value: Any, schema: Any, definitions: Any = None) -> Any:
-    """Returns the value with the defaults of missing properties.
+    """Returns the value with the schema's defaults for missing properties.
 
     A property with the value null counts as missing if the schema forbids null.
 
     Args:
-        definitions: the schemas to which references of the schema lead, by name.
+        definitions: the schemas to which `$ref` in the schema can refer, by name.
     """
     schema = _resolved(schema, definitions)
     if isinstance(value, dict):

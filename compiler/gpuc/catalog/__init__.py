@@ -1,7 +1,7 @@
-"""The catalog of facts about AWS, NVIDIA and the components.
+"""The catalog: tables with what gpuc knows about the hardware of AWS and NVIDIA, and about versions of software.
 
-`load()` returns the catalog of gpuc. A fleet can add rows, or replace rows of gpuc: `Catalog(rows)` is the catalog of
-such a fleet.
+`load()` returns the catalog of gpuc. A fleet can add rows to the tables, or replace rows of gpuc: `Catalog(rows)` is
+the catalog of such a fleet.
 """
 
 from functools import cache, cached_property
@@ -48,10 +48,10 @@ def _read(file: str, table: str, own: str = "") -> cached_property[Any]:
 
 
 class Catalog:
-    """The tables of facts about AWS, NVIDIA and the components. The first use of a table reads its JSON file.
+    """The tables about AWS, NVIDIA and the components. The JSON file of a table is read when the table is first used.
 
     Args:
-        own: the rows of a fleet, which replace rows of gpuc; None for the catalog of gpuc.
+        own: the rows that a fleet adds or replaces; None for the catalog of gpuc.
     """
 
     instances: "cached_property[dict[str, InstanceType]]" = _read("instances", "instances", "instances")
@@ -93,7 +93,7 @@ class Catalog:
         self.own = own
 
     def instance_type(self, name: str) -> "InstanceType | None":
-        """Returns the figures of any EC2 instance type or server; None without published figures."""
+        """Returns the properties of an EC2 instance type or of a server; None if gpuc does not know the properties."""
         if name in self.instances:
             return self.instances[name]
         if name in self.servers:
@@ -103,7 +103,7 @@ class Catalog:
         return row.instance(size) if row is not None and size in row.sizes else None
 
     def family(self, name: str) -> "list[InstanceType]":
-        """Returns the instance types of a family that have figures: types of gpuc by size, then types of the fleet."""
+        """Returns the known instance types of a family, such as p5: types of gpuc by size, then types of the fleet."""
         row = self.ec2_families.get(name)
         names = [f"{name}.{size}" for size in row.sizes] if row is not None else []
         others = (*self.instances.values(), *self.servers.values())
@@ -113,7 +113,7 @@ class Catalog:
     def prices(self, instance_type: str) -> "list[Price]":
         """Returns the known prices of an instance type, sorted by region, purchase option and date.
 
-        For a region and purchase option with a price of the fleet, the result does not contain the price of gpuc.
+        If the fleet has a price for a region and a purchase option, the result does not contain the price of gpuc.
         """
         own = [row for row in self.own.prices if row.instance_type == instance_type] if self.own else []
         replaced = {(row.region, row.purchase) for row in own}
@@ -121,7 +121,7 @@ class Catalog:
         return sorted([*own, *known], key=lambda row: (row.region, row.purchase, row.date))
 
     def price(self, instance_type: str, region: str, purchase: "Purchase") -> "Price | None":
-        """Returns the price of an instance type: the price with the latest date; None without a known price."""
+        """Returns the newest known price of an instance type in a region; None without a known price."""
         found = [row for row in self.prices(instance_type) if (row.region, row.purchase) == (region, purchase)]
         return found[-1] if found else None
 
@@ -139,7 +139,7 @@ class Catalog:
 
     @cached_property
     def profile_sets(self) -> "dict[str, MigProfileSet]":
-        """MIG profile sets by GPU id. GPUs that do not support MIG are not included."""
+        """The MIG profiles that a GPU supports, by GPU id. GPUs that do not support MIG are not included."""
         sets: dict[str, MigProfileSet] = by_key("mig", "sets")
         for name, profiles in by_key("mig", "profiles").items():
             sets[name].profiles.update(profiles)
@@ -147,12 +147,12 @@ class Catalog:
 
     @cached_property
     def all_releases(self) -> "tuple[Release, ...]":
-        """The charts of all release sets."""
+        """The charts of all release sets. A release set has one version of each chart."""
         return tuple(release for rows in self.releases.values() for release in rows.values())
 
     @cached_property
     def chart_groups(self) -> dict[str, tuple[str, ...]]:
-        """API groups by the name of the chart that installs their definitions or their controller."""
+        """The API groups whose CustomResourceDefinitions or controller a chart installs, by the name of the chart."""
         return {
             release_set[component].chart: release.groups
             for release_set in self.releases.values()
@@ -163,7 +163,7 @@ class Catalog:
 
     @cached_property
     def null_fields(self) -> "dict[str, tuple[NullField, ...]]":
-        """Fields that a chart renders as null if a Helm value is empty, by component."""
+        """The fields that a chart renders as null if a Helm value is empty, by component."""
         fields: dict[str, list[NullField]] = {}
         for row in typed("releases", "nulls"):
             fields.setdefault(row.component, []).append(row)
@@ -171,25 +171,25 @@ class Catalog:
 
     @cached_property
     def documents(self) -> "tuple[EmbeddedDocument, ...]":
-        """The YAML documents that charts have as texts in their Helm values."""
+        """The YAML documents that Helm values contain as strings, such as the configuration of Kueue."""
         return tuple(typed("releases", "documents"))
 
     @cached_property
     def daemonsets(self) -> "tuple[Daemonset, ...]":
-        """DaemonSets that run on nodes, sorted by name."""
+        """The DaemonSets that gpuc or the fleet knows, sorted by name."""
         return tuple(row for _, row in sorted(self._daemonsets.items()))
 
     def daemonsets_of(self, components: "Iterable[str]") -> "list[Daemonset]":
         """Returns the DaemonSets of the fleet, of components and of a substrate, sorted by name.
 
-        components: names of components, and the folder of the substrate.
+        `components` contains the names of components and the folder of the substrate.
         """
         installed = {FLEET, *components}
         return [row for row in self.daemonsets if row.component in installed]
 
     @cached_property
     def nccl(self) -> "Nccl":
-        """Variables of NCCL and of the EFA plugin, recommended and harmful settings, and requests of pods with EFA."""
+        """What gpuc knows about NCCL: its variables, good and harmful settings, and what pods with EFA need."""
         from gpuc.catalog.operations import Nccl
 
         (pod,) = typed("nccl", "pod")
@@ -197,7 +197,7 @@ class Catalog:
 
     @cached_property
     def kubelet(self) -> "Kubelet":
-        """Resources that the virtual machine, the kubelet and the system reserve on a node."""
+        """The resources of a node that the virtual machine, the kubelet and the operating system reserve."""
         kubelet: Kubelet
         (kubelet,) = typed("kubelet", "kubelet")
         return kubelet
@@ -205,5 +205,5 @@ class Catalog:
 
 @cache
 def load() -> Catalog:
-    """Returns the catalog of gpuc, without rows of a fleet. All calls return the same object."""
+    """Returns the catalog of gpuc, without the rows of a fleet. All calls return the same object."""
     return Catalog()

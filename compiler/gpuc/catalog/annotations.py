@@ -1,4 +1,4 @@
-"""Annotations of load balancers, Ingress controllers, external-dns and cert-manager, and which ones tenants may use."""
+"""The annotations of load balancers, Ingress controllers, external-dns and cert-manager, and who may use them."""
 
 from collections.abc import Iterator
 from functools import cache
@@ -12,7 +12,7 @@ _ABOUT = ("controller", "source", "substrate", "kinds")
 
 
 class Annotation(Struct, frozen=True):
-    """An annotation, or all annotations that start with a text, of one version of a controller."""
+    """An annotation that a controller reads, or all annotations of the controller that start with the same text."""
 
     prefix: str
     """The domain of the controller, with what all its annotations have in common."""
@@ -25,16 +25,16 @@ class Annotation(Struct, frozen=True):
     source: str
 
     def includes(self, key: str) -> bool:
-        """Returns whether the entry is about the key of an annotation, or about a pattern that a spec grants."""
+        """Returns whether this is the entry for an annotation key, or for a pattern such as "example.com/*"."""
         return key == self.key or (self.key.endswith("*") and key.startswith(self.key[:-1]))
 
 
 @cache
 def annotations(substrate: str = "") -> tuple[Annotation, ...]:
-    """Returns the annotations of the controllers that clusters of a substrate can have, by default of all controllers.
+    """Returns the annotations of all controllers, or only of the controllers that clusters of a substrate can have.
 
     Args:
-        substrate: the folder of the substrate.
+        substrate: the folder of the substrate; empty for all controllers.
     """
     return tuple(_annotations(substrate))
 
@@ -49,15 +49,15 @@ def _annotations(substrate: str) -> Iterator[Annotation]:
 
 
 def annotation(key: str, substrate: str = "") -> Annotation | None:
-    """Returns the entry about an annotation, by its name or a pattern; None if no pinned controller reads it."""
+    """Returns the entry for an annotation key or a pattern; None if no known controller reads the annotation."""
     return next((entry for entry in annotations(substrate) if entry.includes(key)), None)
 
 
 def controller_of(key: str, substrate: str = "") -> Annotation | None:
-    """Returns an entry of the controller to whose domain an annotation belongs; None if there is none."""
+    """Returns an entry of the controller that reads annotations with the prefix of this key; None if there is none."""
     return next((entry for entry in annotations(substrate) if key.startswith(entry.prefix)), None)
 
 
 def traffic_kinds() -> list[str]:
-    """Returns the kinds, as group/Kind, with which a tenant would receive or forward traffic that no policy checks."""
+    """Returns kinds of objects (group/Kind) with which a tenant could receive traffic that no policy checks."""
     return [kind for row in table_beside(__file__).values() for kind in row.get("kinds", "").split()]

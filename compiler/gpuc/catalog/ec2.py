@@ -1,4 +1,4 @@
-"""EC2 instance types in Karpenter's reference, by family: the figures from which labels and devices of nodes follow."""
+"""EC2 instance types by family, with the properties from which the labels and devices of their nodes follow."""
 
 from msgspec import Struct
 
@@ -47,16 +47,16 @@ class Ec2Family(Struct, frozen=True):
     """Whether the network encrypts in transit."""
 
     def number(self, values: tuple[int, ...], size: str) -> int:
-        """Returns the number that a field such as `efa` has for one size of the family; 0 if the field is empty."""
+        """Returns the value of a field such as `efa` for one size of the family; 0 if the field is empty."""
         if len(values) <= 1:
             return values[0] if values else 0
         return values[self.sizes.index(size)]
 
     def instance(self, size: str) -> InstanceType:
-        """Returns the instance type with a size. The result has only GPUs of NVIDIA.
+        """Returns the instance type of the family with this size, such as p5.48xlarge. Only NVIDIA GPUs count as GPUs.
 
-        Every network card has one EFA device if the instance type has several network cards. The only exception,
-        p6-b300, is in instances.json.
+        The function sets the number of network cards to the number of EFA devices, because every card of a type with
+        several cards has one EFA device. The only exception, p6-b300, is in instances.json.
 
         Source: aws/karpenter-provider-aws v1.14.1 pkg/providers/instancetype/zz_generated.vpclimits.go
         """
@@ -76,7 +76,7 @@ class Ec2Family(Struct, frozen=True):
         )
 
     def devices(self, size: str) -> dict[str, int]:
-        """Returns the number of devices of a node, by resource name, except GPUs of NVIDIA and EFA devices.
+        """Returns the number of devices of a node by resource name, without NVIDIA GPUs and EFA devices.
 
         Source: aws/karpenter-provider-aws v1.14.1 pkg/providers/instancetype/types.go, computeCapacity
         """
@@ -92,7 +92,7 @@ class Ec2Family(Struct, frozen=True):
 
 
 class UnpublishedTypes(Struct, frozen=True):
-    """EC2 instance types of one family whose figures Karpenter's instance type reference does not have."""
+    """EC2 instance types of one family that Karpenter knows, but whose properties its documentation does not list."""
 
     family: str
     sizes: tuple[str, ...]

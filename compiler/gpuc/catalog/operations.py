@@ -1,4 +1,4 @@
-"""Record types that only some stages use: Kubernetes, network policies, NCCL, XIDs, metrics, reserved resources."""
+"""Classes for tables of the catalog that only some commands use, for example about NCCL and XID error codes."""
 
 from typing import Literal
 
@@ -8,7 +8,7 @@ from gpuc.catalog.records import Confidence, Sources
 
 
 class KubernetesVersion(Struct, frozen=True):
-    """A Kubernetes version, and the minimum versions of components that support it."""
+    """A version of Kubernetes, and the minimum versions of the components that support it."""
 
     version: str
     minimum: dict[str, str]
@@ -40,7 +40,7 @@ returned for a host name; a client behind a proxy of the engine; a load balancer
 
 
 class DatapathFact(Struct, frozen=True):
-    """Which peers of a network policy match the packets of a pod, for one engine and one kind of connection."""
+    """Which peers in a network policy match packets, for one network policy engine and one kind of connection."""
 
     engine: Literal["vpc-cni", "cilium"]
     subject: Subject
@@ -56,7 +56,7 @@ class DatapathFact(Struct, frozen=True):
 
 
 class TimeZone(Struct, frozen=True):
-    """A time zone with its offsets from UTC."""
+    """A time zone, for example America/New_York, with its offsets from UTC."""
 
     name: str
     offsets: tuple[int, ...]
@@ -65,7 +65,7 @@ class TimeZone(Struct, frozen=True):
 
 
 class NcclVerdict(Struct, frozen=True):
-    """Whether an NCCL environment variable helps or harms on nodes with EFA and the pinned aws-ofi-nccl."""
+    """Whether an environment variable of NCCL helps or harms on nodes with EFA and the plugin aws-ofi-nccl."""
 
     name: str
     """Name of the variable, or a prefix of names if `prefix` is true."""
@@ -80,13 +80,13 @@ class NcclVerdict(Struct, frozen=True):
     confidence: Confidence = "high"
 
     def matches(self, name: str, value: str) -> bool:
-        """Returns whether the verdict applies to a setting. The comparison of values ignores case, as in NCCL."""
+        """Returns whether the verdict applies to a variable with this value. NCCL ignores the case of values."""
         is_named = name.startswith(self.name) if self.prefix else name == self.name
         return is_named and (not self.value or self.value.lower() == value.lower())
 
 
 class NcclVariable(Struct, frozen=True):
-    """A variable of NCCL or of the EFA plugin, and its allowed values."""
+    """An environment variable of NCCL or of the EFA plugin, and its allowed values."""
 
     name: str
     type: Literal["bool", "int", "enum", "list", "string", "path", "cidr"]
@@ -115,7 +115,7 @@ class Nccl(Struct, frozen=True):
 
 
 class Xid(Struct, frozen=True):
-    """An XID error code of the GPU driver with a documented action."""
+    """An XID, an error code of the NVIDIA driver, with the action that NVIDIA documents for it."""
 
     xid: int
     isolation: Literal["isolate", "watch", "never"]
@@ -129,7 +129,7 @@ class Xid(Struct, frozen=True):
 
 
 class DcgmMetric(Struct, frozen=True):
-    """A field of the DCGM exporter. A line of the metric list is `name, type, help`."""
+    """A metric that the DCGM exporter can export: a line `name, type, help` in the exporter's list of metrics."""
 
     name: str
     type: Literal["gauge", "counter", "label"]
@@ -160,4 +160,6 @@ class Kubelet(Struct, frozen=True):
     """Default size of the root volume."""
     eviction_storage_percent: int
     reserved_storage_gib: int
+    fields: tuple[str, ...]
+    """The fields of a KubeletConfiguration."""
     source: Sources

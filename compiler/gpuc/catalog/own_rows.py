@@ -1,4 +1,4 @@
-"""The rows that a fleet adds to the catalog. A row can also replace a row of gpuc."""
+"""The rows that a fleet adds to tables of the catalog, or with which it replaces rows of gpuc."""
 
 from collections.abc import Mapping
 
@@ -9,7 +9,7 @@ from gpuc.catalog.records import Daemonset, Image, InstanceType
 
 
 class OwnRows(Struct, frozen=True):
-    """The rows of a fleet. A row replaces the row of gpuc with the same name. `source` has the texts of the sources."""
+    """The rows of a fleet by table. A row replaces the row of gpuc with the same name."""
 
     instances: Mapping[str, InstanceType] = field(default_factory=dict)
     """Instance types by name."""

@@ -1,7 +1,7 @@
-"""Record types of prices, of gpuc and of a fleet.
+"""Classes for the prices of instance types, from gpuc or from a fleet.
 
 Prices are not fields of an instance type: a price has a region, a purchase option and a date, and changes more often
-than the other figures.
+than the properties of the type.
 """
 
 from msgspec import Struct

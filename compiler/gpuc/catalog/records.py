@@ -1,4 +1,4 @@
-"""Record types of the catalog's JSON files: one frozen class per table. Field names contain units."""
+"""Classes for the tables of the catalog: one class for the rows of each table. Field names contain units."""
 
 from typing import Literal
 
@@ -47,7 +47,7 @@ class InstanceType(Struct, frozen=True):
 
 
 class UnsupportedInstance(Struct, frozen=True):
-    """An EC2 instance type that pools cannot use."""
+    """An EC2 instance type with GPUs that gpuc refuses in pools, with the reason."""
 
     type: str
     reason: str
@@ -56,7 +56,7 @@ class UnsupportedInstance(Struct, frozen=True):
 
 
 class Gpu(Struct, frozen=True):
-    """A GPU model."""
+    """A GPU model, such as the H100, and the properties that gpuc needs, such as its memory."""
 
     id: str
     name: str
@@ -79,7 +79,7 @@ class Gpu(Struct, frozen=True):
 
     @property
     def mps_clients_max(self) -> int:
-        """Maximum number of MPS clients, and so of replicas, per GPU: 16 below compute capability 7.5, otherwise 48.
+        """The maximum number of programs that can share a GPU with MPS: 16 below compute capability 7.5, otherwise 48.
 
         Source: k8s-device-plugin v0.20.0 cmd/mps-control-daemon/mps/device.go.
         """
@@ -88,7 +88,7 @@ class Gpu(Struct, frozen=True):
 
 
 class MigProfile(Struct, frozen=True):
-    """A MIG profile of a profile set. A profile with the same name can differ in other profile sets."""
+    """A MIG profile in a set of profiles. Another set can have a profile with the same name and other properties."""
 
     set: str
     profile: str
@@ -106,7 +106,7 @@ class MigProfile(Struct, frozen=True):
 
 
 class MigProfileSet(Struct, frozen=True):
-    """MIG profiles of GPU boards with the same memory size."""
+    """The MIG profiles of GPU models that have the same memory size."""
 
     id: str
     gpus: tuple[str, ...]
@@ -121,7 +121,7 @@ class MigProfileSet(Struct, frozen=True):
 
 
 class Image(Struct, frozen=True):
-    """A family of node images, and the source of each NVIDIA component on its nodes."""
+    """A family of node images, such as AL2023, and who installs each NVIDIA component on nodes with such an image."""
 
     id: str
     ami_family: str
@@ -150,7 +150,7 @@ class Image(Struct, frozen=True):
 
 
 class Release(Struct, frozen=True):
-    """A chart of a release set: a component in one version."""
+    """A Helm chart in one version, as a part of a release set. A release set has one version of each chart."""
 
     set: str
     component: str
@@ -184,7 +184,7 @@ class Release(Struct, frozen=True):
 
 
 class Operand(Struct, frozen=True):
-    """The image of a GPU Operator operand, as the operator's chart writes it into the ClusterPolicy."""
+    """The image of an operand (a program that the GPU Operator runs), as the chart writes it to the ClusterPolicy."""
 
     operator: str
     """The chart version of the operator."""
@@ -197,7 +197,7 @@ class Operand(Struct, frozen=True):
 
 
 class EmbeddedDocument(Struct, frozen=True):
-    """A YAML document in the Helm values of a chart, which the schema of the chart's values does not describe."""
+    """A YAML document in a string of a chart's Helm values. The schema of the Helm values does not describe it."""
 
     component: str
     path: tuple[str, ...]
@@ -209,7 +209,7 @@ class EmbeddedDocument(Struct, frozen=True):
 
     @property
     def title(self) -> str:
-        """The words for the document in messages, for example "kueue configuration"."""
+        """The name of the document in messages, for example "kueue configuration"."""
         return f"{self.component} {self.kind.lower()}"
 
 
@@ -236,7 +236,7 @@ FLEET, NODE_AGENT = "fleet", "spec"
 
 
 class Daemonset(Struct, frozen=True):
-    """A DaemonSet, and the resources that it requests on each node."""
+    """A DaemonSet, and the resources that its pod requests on each node."""
 
     name: str
     component: str
@@ -254,16 +254,16 @@ class Daemonset(Struct, frozen=True):
 
     @property
     def requests(self) -> Amounts:
-        """The requests of the pod on a node."""
+        """The cpu and memory that one pod of the DaemonSet requests."""
         return {CPU: self.cpu_milli, MEMORY: self.memory_mib * MIB}
 
     def runs_on(self, *, has_gpus: bool, has_efa: bool) -> bool:
-        """Returns whether the DaemonSet runs on nodes with or without GPUs and EFA."""
+        """Returns whether the DaemonSet has a pod on nodes with or without GPUs and EFA devices."""
         return {"all": True, "gpu": has_gpus, "efa": has_efa}[self.nodes]
 
 
 class EksRegistry(Struct, frozen=True):
-    """The image registry of AWS for EKS add-ons in a region. The account differs in some regions."""
+    """The image registry of AWS for EKS add-ons in a region. Its AWS account depends on the region."""
 
     region: str
     host: str

@@ -1,4 +1,4 @@
-"""Keys of labels and annotations that programs read. A user who sets such a key would change what the programs do."""
+"""Keys of labels and annotations that users must not set, because they would change what a program does."""
 
 from functools import cache
 
@@ -9,7 +9,7 @@ from gpuc.catalog.rows import by_key
 
 
 class ReservedKey(Struct, frozen=True):
-    """A key, or all keys of a domain, with the program that reads them."""
+    """A key of labels or annotations, or all keys of a domain, with the program that reads these keys."""
 
     key: str
     """A key; or a domain and "/", for the keys of the domain and of its subdomains; or a text that ends with ".", for
@@ -24,7 +24,7 @@ class ReservedKey(Struct, frozen=True):
     """Whether Kubernetes or the cloud sets labels of the domain on nodes, even if their node pool sets no labels."""
 
     def reserves(self, key: str) -> bool:
-        """Returns whether the entry is about a key."""
+        """Returns whether the entry applies to a key of a label or annotation."""
         return _covers(self.key, key)
 
 
@@ -38,30 +38,30 @@ _FREE_ON_NODES = (
 
 @cache
 def reserved_keys() -> tuple[ReservedKey, ...]:
-    """Returns the keys of all programs that gpuc installs, and of programs that read labels of a namespace.
+    """Returns the keys that the components of gpuc read, and keys of other programs (Istio) that affect a namespace.
 
-    A label of the spec is on many objects. So a reserved key could switch off policies, hooks or pruning for all these
-    objects. A patch changes one object, with a reason. A Job with a container of Istio or Linkerd may also never end.
+    A label in the spec is added to many objects. A reserved key there could switch off policies, hooks or pruning, and
+    a Job with a container of Istio or Linkerd may never end. A patch can set the key on one object, with a reason.
     """
     return tuple(by_key("reserved_keys", "keys").values())
 
 
 def reserved_key(key: str) -> ReservedKey | None:
-    """Returns the entry that reserves a key of a label or an annotation; None for a free key."""
+    """Returns the entry that reserves a key of a label or annotation; None if users may set the key."""
     if key in FREE:
         return None
     return next((entry for entry in reserved_keys() if entry.reserves(key)), None)
 
 
 def reserved_domain(key: str) -> str:
-    """Returns the reserved domain of the key of a node label or a taint; empty if the key is not reserved."""
+    """Returns the reserved domain to which the key of a node label or taint belongs; empty if users may set the key."""
     return next((entry.key[:-1] for entry in reserved_keys() if entry.of_nodes and entry.reserves(key)), "")
 
 
 def is_free_label(key: str) -> bool:
-    """Returns whether users may set a node label although its domain is reserved.
+    """Returns whether users may set a node label although a program reserves its domain.
 
-    Karpenter sets these labels itself when it registers a node, because the kubelet may not set them.
+    The kubelet may not set these labels, but users may: Karpenter sets them when it registers a node.
 
     Source: kubernetes-sigs/karpenter v1.14.1 pkg/apis/v1/labels.go (IsRestrictedLabel); aws/karpenter-provider-aws
     v1.14.1 pkg/providers/amifamily/resolver.go (RejectForbiddenLabels); k8s.io/kubernetes v1.35.4
@@ -71,7 +71,7 @@ def is_free_label(key: str) -> bool:
 
 
 def is_by_cloud(key: str) -> bool:
-    """Returns whether nodes can have a label with the key even if their node pool does not set it."""
+    """Returns whether nodes can have the label although their node pool does not set it, for example from the cloud."""
     return any(entry.by_cloud and entry.reserves(key) for entry in reserved_keys())
 
 

@@ -1,4 +1,4 @@
-"""Converts rows of the catalog's JSON files to records, and finds wrong keys."""
+"""Reads the JSON files of the catalog: converts the rows of each table into objects, and finds wrong keys."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -60,12 +60,12 @@ def _table(file: str, table: str) -> tuple[type, tuple[str, ...]]:
 
 
 def tables() -> dict[tuple[str, str], tuple[type, tuple[str, ...]]]:
-    """Returns record type and identifying fields of each table, by file name without .json and name of the table."""
+    """Returns the class and the identifying fields of each table, by the name of the file and of the table."""
     return {names: _table(*names) for names in _TABLES}
 
 
 def by_key(file: str, table: str) -> dict[Any, Any]:
-    """Returns the records of a table by their identifying field; by two fields, the records are in nested maps."""
+    """Returns the rows of a table by the value of the identifying field; for two such fields, in nested maps."""
     _, (*outer, last) = _table(file, table)
     found: dict[Any, Any] = {}
     for row in typed(file, table):
@@ -77,7 +77,7 @@ def by_key(file: str, table: str) -> dict[Any, Any]:
 
 
 def typed(file: str, table: str) -> list[Any]:
-    """Returns the rows of a table as records of its type, with JSON arrays as tuples.
+    """Returns the rows of a table as objects of its class. JSON arrays become tuples.
 
     Raises:
         DeclarationError: when a required key is missing from a row, or a key of a row is unknown. The types of values
@@ -97,7 +97,7 @@ def typed(file: str, table: str) -> list[Any]:
 
 @cache
 def read(file: str) -> dict[str, Any]:
-    """Returns the tables and the sources of a file; for releases, with the rows of each component.
+    """Returns the tables and sources in a JSON file of the catalog. Adds the release.json of components to releases.
 
     Raises:
         DeclarationError: when the file is not JSON.
@@ -121,7 +121,7 @@ def _json(path: Path) -> dict[str, Any]:
 
 
 def key_errors(file: str, table: str, row: dict[str, Any]) -> Iterator[str]:
-    """Yields an error for each missing required key, and for each key that the record type does not have."""
+    """Yields an error for each required key that is missing in a row, and for each unknown key."""
     known = fields(_table(file, table)[0])
     for field in known:
         if field.name not in row and field.required:
@@ -133,13 +133,13 @@ def key_errors(file: str, table: str, row: dict[str, Any]) -> Iterator[str]:
 
 
 def location(file: str, table: str, row: dict[str, Any]) -> str:
-    """Returns the file, the table and the row as messages name them."""
+    """Returns a text that names the file, the table and the row, for messages."""
     name = " ".join(str(row.get(key, "")) for key in _table(file, table)[1]).strip()
     place = f"catalog/{file}.json" + (" or release.json of a component" if file == _RELEASES else "")
     return f'{place}, table "{table}", row {name or json.dumps(row)}'
 
 
 def choices(word: str, known: Iterable[str]) -> str:
-    """Returns the known word that is most similar to an unknown word, or all known words, as the end of a message."""
+    """Returns the end of a message about an unknown word: the most similar known word, or all known words."""
     suggestion = nearest(word, known)
     return f'did you mean "{suggestion}"' if suggestion else f"known are {', '.join(sorted(known))}"

@@ -1,4 +1,4 @@
-"""Functions of Kubernetes' CEL library that the shipped policies and the pinned CRDs call.
+"""Functions of Kubernetes' CEL library that the policies of gpuc and the CustomResourceDefinitions call.
 
 The engine has no type for quantities. Therefore a quantity is a map, and equal quantities are equal maps. The value of
 the key "plain" is 1 if Go stores the quantity as an integer, and otherwise 1.0: CEL treats 1 and 1.0 as equal, and
@@ -20,14 +20,14 @@ _Map = dict[str, Any]
 
 
 class NoValueError(ValueError):
-    """Raised by a CEL function for arguments that Kubernetes' implementation of the function also refuses."""
+    """A CEL function got arguments for which the function fails in Kubernetes too."""
 
     def __init__(self, reason: object) -> None:
         super().__init__(f"{NO_VALUE}{reason}")
 
 
 def declared(cel: Any) -> list[Any]:
-    """Returns the declarations of the functions, in the types of the engine.
+    """Returns declarations, for the CEL engine, of the functions in this module, with their argument and result types.
 
     Args:
         cel: the module cel_expr_python.cel.

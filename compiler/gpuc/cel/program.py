@@ -1,4 +1,4 @@
-"""Compiles CEL expressions to programs, and evaluates programs.
+"""Compiles CEL expressions, and evaluates them.
 
 Known difference: gpuc evaluates int(" 4") to 4; Kubernetes reports an error.
 
@@ -31,7 +31,7 @@ class Failed(Struct, frozen=True):
 
 
 class NotEvaluated(Struct, frozen=True):
-    """The result of an expression that gpuc cannot evaluate. The result in Kubernetes is unknown."""
+    """The result of an expression that gpuc cannot evaluate, so that its result in Kubernetes is unknown."""
 
     why: str
     names: tuple[str, ...] = ()
@@ -39,7 +39,7 @@ class NotEvaluated(Struct, frozen=True):
 
 
 class Converted(Struct, frozen=True):
-    """The values of variables, in the form that the engine needs.
+    """The values of variables, converted into the form of the CEL engine.
 
     A caller converts the values once, and evaluates several programs with the result. All these programs must have been
     compiled with the same variables.
@@ -49,7 +49,7 @@ class Converted(Struct, frozen=True):
 
 
 class Program(Struct, frozen=True):
-    """A compiled CEL expression."""
+    """A compiled CEL expression, which can be evaluated several times."""
 
     _compiled: Any
 
@@ -92,7 +92,7 @@ _HAS = re.compile(r"""("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|\bhas\(([^()]+)\.(\w
 
 @lru_cache(maxsize=8192)
 def compiled(expression: str, variables: tuple[str, ...]) -> Program | NotEvaluated:
-    """Returns the program of an expression, or the reason why gpuc cannot evaluate the expression.
+    """Compiles an expression. Returns the reason instead if gpuc cannot evaluate the expression.
 
     Args:
         variables: the names of the variables, which may have values of any type.
@@ -105,7 +105,7 @@ def compiled(expression: str, variables: tuple[str, ...]) -> Program | NotEvalua
 
 
 def converted(values: Mapping[str, Any], variables: tuple[str, ...]) -> Converted:
-    """Converts the values of variables to the form that the engine needs, for several evaluations.
+    """Converts the values of variables into the form of the CEL engine, for several evaluations.
 
     The result is only for programs that `compiled` returned for the same tuple of variables.
     """

@@ -1,4 +1,4 @@
-"""Parses quantities as Kubernetes' CEL library does, including forms that gpuc.kubernetes.quantity refuses.
+"""Parses quantities in the same way as Kubernetes' CEL library, which accepts more texts than gpuc.kubernetes.quantity.
 
 Source: k8s.io/apimachinery v0.35.4 pkg/api/resource/quantity.go (ParseQuantity, AsInt64), suffix.go; read, not copied
 """
@@ -39,9 +39,9 @@ class Quantity(Struct, frozen=True):
 
 
 def quantity(text: str) -> Quantity:
-    """Returns the quantity of a text.
+    """Parses a quantity such as "4Gi".
 
-    A text with a unit and without a number has the value 0, unless Go needs a decimal to read the text.
+    A unit without a number, such as "Gi", has the value 0. It is not a quantity if Go would parse it as a decimal.
 
     Raises:
         ValueError: when Kubernetes does not accept the text as a quantity.

@@ -1,8 +1,8 @@
-"""Checks CEL expressions of admission policies as the API server does: syntax, names and types.
+"""Checks CEL expressions of admission policies in the same way as the API server: syntax, names and types.
 
-The API server infers the type of every variable from the expression of the variable. The API server refuses a
-validation whose type is not bool. Objects and parameters have the type dyn, so neither the API server nor gpuc checks
-the types of their fields. gpuc reports only a type that is certainly wrong.
+The API server infers the type of every variable from its expression, and refuses a validation whose type is not bool.
+Objects and parameters have the type dyn, so neither the API server nor gpuc checks the types of their fields. gpuc
+reports only a type that is certainly wrong.
 
 Source: k8s.io/apiserver v0.35 pkg/admission/plugin/cel/compile.go (BuildRequestType, CompileCELExpression),
 composition.go; pkg/cel/environment/base.go; pkg/cel/library/library_compatibility_test.go; cel-go v0.26 ext (strings.go
@@ -58,7 +58,7 @@ _PRESENCE = re.compile(r"\bhas\(\s*(variables|request)\.(\w+)\s*\)")
 
 
 class Problem(Struct, frozen=True):
-    """A mistake in an expression."""
+    """A mistake in a CEL expression."""
 
     offset: int
     """The number of characters before the mistake."""
@@ -70,7 +70,7 @@ class Problem(Struct, frozen=True):
 
 
 class Checked(Struct, frozen=True):
-    """The result of the check of an expression."""
+    """The type of a CEL expression, and the mistakes in the expression."""
 
     problems: tuple[Problem, ...]
     type: Any
@@ -83,10 +83,10 @@ class Checked(Struct, frozen=True):
 
 
 def check_expression(expression: str, variables: Mapping[str, Any]) -> Checked:
-    """Checks an expression.
+    """Checks a CEL expression. Returns its type and its mistakes.
 
     Args:
-        variables: the types of the fields of `variables` that are declared before the expression; None is unknown.
+        variables: the types of the fields of `variables` declared before the expression; None for an unknown type.
     """
     read = [(match.start(2), match[2]) for match in _PRESENCE.finditer(expression) if match[1] == "variables"]
     if absent := [_undeclared(offset, name, variables) for offset, name in read if name not in variables]:

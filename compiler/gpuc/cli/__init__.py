@@ -1,1 +1,1 @@
-"""The command line: a module for each command, and the modules that parse arguments."""
+"""The command line: a module for each command of gpuc, and the modules that parse arguments."""

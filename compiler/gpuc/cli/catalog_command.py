@@ -1,4 +1,4 @@
-"""`gpuc catalog`: lists and shows what gpuc knows, and converts the output of the API of a cloud to rows of a fleet."""
+"""`gpuc catalog`: shows what gpuc knows about hardware and versions, and imports data from the API of a cloud."""
 
 import json
 
@@ -11,13 +11,14 @@ from gpuc.diagnostics.usage import UsageError
 
 
 def run_catalog(words: list[str], form: str = "text", source: str | None = None) -> int:
-    """Lists or shows entries, or prints rows for specs/catalog/, and returns the exit code: 1 if an import has errors.
+    """Runs `gpuc catalog` and returns the exit code: 1 if an import has errors.
 
     Args:
-        source: the source of the rows that an import prints; None for the command that prints the file.
+        words: the arguments, for example ["show", "p5.48xlarge"], or ["import", FILE].
+        source: where the imported data comes from; None for the command that prints the data.
 
     Raises:
-        UsageError: for words without an entry, and for wrong rows of the fleet.
+        UsageError: for names without an entry in the catalog, and for mistakes in specs/catalog/ of the fleet.
     """
     command, *names = words or [""]
     if command == "import":

@@ -1,4 +1,4 @@
-"""What `gpuc catalog show` prints about one entry: its values, and the MIG placements as a picture."""
+"""Prints one entry of the catalog for `gpuc catalog show`: its values, and MIG placements as a picture."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -20,7 +20,7 @@ _UNIT = 4
 
 
 def details(catalog: Catalog, entry: Entry) -> dict[str, Any]:
-    """Returns the values of an entry as JSON data."""
+    """Returns the values of an entry of the catalog as JSON data."""
     values: dict[str, Any] = {"subject": entry.subject, "name": entry.name, "own": entry.is_own}
     if entry.subject == FAMILIES:
         return values | {"summary": entry.summary, "types": [row.type for row in entry.row]}
@@ -68,7 +68,7 @@ def _maximum(profile: MigProfile, profiles: MigProfileSet) -> int | None:
 
 
 def blocks(catalog: Catalog, entry: Entry) -> Iterator[Block]:
-    """Yields the values of an entry, and the MIG placements of a GPU."""
+    """Yields the lines of the report about an entry of the catalog. For a GPU, they include the MIG placements."""
     values = details(catalog, entry)
     yield f"{entry.name}: {entry.subject}{' (row of the fleet)' if entry.is_own else ''}"
     for key, value in values.items():

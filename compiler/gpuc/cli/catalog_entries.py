@@ -1,4 +1,4 @@
-"""What `gpuc catalog` lists: one entry for each instance type, GPU, image, release and so on."""
+"""The entries that `gpuc catalog` lists: one for each instance type, GPU, node image, release of a chart and so on."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -13,7 +13,7 @@ FAMILIES, TYPES, GPUS, MIG = "instance-families", "instance-types", "gpus", "mig
 
 
 class Entry(Struct, frozen=True):
-    """One entry of the catalog."""
+    """One entry of the catalog, for example about an instance type."""
 
     subject: str
     """A key of SUBJECTS."""
@@ -30,7 +30,7 @@ _Rows = Iterable[tuple[str, str, Any]]
 
 
 def entries(catalog: Catalog) -> Iterator[Entry]:
-    """Yields all entries of the catalog, by subject and name. The sizes of a family are sorted by vCPUs."""
+    """Yields all entries of the catalog, by subject and name. Instance types of a family are sorted by vCPUs."""
     own = catalog.own
     types = own.instances if own else {}
     own_names = {TYPES: types, "images": own.images, "daemonsets": own.daemonsets} if own else {}

@@ -1,4 +1,4 @@
-"""`gpuc catalog import`: prints the output of the EC2 API or of the Price List API as rows of specs/catalog/."""
+"""`gpuc catalog import`: converts the output of the EC2 API or the Price List API into a file for specs/catalog/."""
 
 import json
 from pathlib import Path
@@ -15,11 +15,11 @@ _SIZE_MAX = 256 * 2**20
 
 
 def run_import(file: str, source: str | None) -> int:
-    """Prints the rows of a file and returns the exit code: 1 if an instance type has no row because of an error.
+    """Prints the converted data and returns the exit code: 1 if an instance type could not be converted.
 
     Args:
         file: the path of the file, or - for standard input.
-        source: the text of the sources of the rows; None for the command that prints the file.
+        source: where the data comes from; None for the command that prints the data.
 
     Raises:
         UsageError: when the file cannot be read, or the source is not a line of text.
@@ -45,7 +45,7 @@ def run_import(file: str, source: str | None) -> int:
 
 
 def yaml_text(rows: dict[str, dict[str, Any]] | list[dict[str, Any]]) -> str:
-    """Returns the text of a file for specs/catalog/ with instance types or prices. JSON is YAML too."""
+    """Returns the YAML text of a file for specs/catalog/ with instance types or prices. The values are JSON in YAML."""
 
     def values(row: dict[str, Any]) -> list[str]:
         return [f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in row.items()]

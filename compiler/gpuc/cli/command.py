@@ -1,11 +1,11 @@
-"""What a command declares about itself, without the modules that run it."""
+"""The declaration of a command: name, arguments and function. gpuc imports the function only when the command runs."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, NamedTuple
 
 
 class Argument(NamedTuple):
-    """An option or a positional argument. The function of the command has the default of an option."""
+    """An option or a positional argument of a command."""
 
     usage: str
     """Options as "-q, --quiet" and "--into DIR", others as "PATH" and "[PATH]". Dots at the end: may be repeated.
@@ -27,7 +27,7 @@ class Argument(NamedTuple):
 
 
 class Command(NamedTuple):
-    """A command of gpuc."""
+    """A command of gpuc, for example `gpuc compile`."""
 
     name: str
     summary: str
@@ -45,7 +45,7 @@ class Command(NamedTuple):
     """The extra of the package gpuc with the command. Then this record has only the name and the summary."""
 
     def load(self) -> Callable[..., int | None]:
-        """Returns the function of the command, after the import of its module."""
+        """Imports the module of the command, and returns the function that runs the command."""
         from importlib import import_module
 
         module, _, name = self.function.partition(":")
@@ -54,9 +54,9 @@ class Command(NamedTuple):
 
 
 def names_only(command: Command, words: Sequence[str]) -> dict[str, Any] | None:
-    """Returns the arguments of a command line that has only names of specs; None for another command line.
+    """Returns the arguments if the command line has only names of specs; None for any other command line.
 
-    The parser returns the same values, but argparse and its modules take longer to import than a spec to compile.
+    The parser would return the same arguments, but loading argparse takes longer than compiling a spec.
     """
     arguments = command.arguments
     takes_names = not callable(arguments) and any(argument.usage == "[SPEC...]" for argument in arguments)
@@ -64,6 +64,6 @@ def names_only(command: Command, words: Sequence[str]) -> dict[str, Any] | None:
 
 
 def choice_of(choices: Iterable[object]) -> str:
-    """Returns "text, json or markdown"."""
+    """Returns the choices as text, for example "text, json or markdown"."""
     *first, last = map(str, choices)
     return " or ".join(part for part in (", ".join(first), last) if part)

@@ -1,6 +1,6 @@
-"""The commands of gpuc, in the order of `gpuc --help`: the rows of commands.toml.
+"""The commands of gpuc, in the order of `gpuc --help`. The file commands.toml declares them.
 
-A command of an extra is in another distribution, which declares it as an entry point of the group `gpuc.commands`.
+The distribution gpuc-rehearsal has more commands, which are entry points of the group `gpuc.commands`.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -32,10 +32,10 @@ def _help_arguments() -> Iterator[Argument]:
 
 
 def read_commands(package: str, table: dict[str, Any], later: dict[str, Later]) -> dict[str, Command]:
-    """Returns the commands of a commands.toml, by name.
+    """Returns the commands that a commands.toml declares, by name.
 
     Args:
-        package: the package with the modules of the functions.
+        package: the Python package with the functions of the commands.
         table: the content of the file, without the table `shared`.
         later: functions that return the arguments of a command. They load modules that other commands do not need.
     """
@@ -78,7 +78,7 @@ COMMANDS = read_commands("gpuc.cli", _TABLE, {"init": _init_arguments, "help": _
 
 
 def declared(name: str) -> Command:
-    """Returns the complete record of a command, also of an extra.
+    """Returns the complete declaration of a command, also of a command in another distribution.
 
     Raises:
         UsageError: when the distribution of the command is not installed, or has another version than gpuc.

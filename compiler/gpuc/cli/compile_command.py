@@ -1,4 +1,4 @@
-"""`gpuc compile` and `gpuc check`."""
+"""The functions of `gpuc compile` and `gpuc check`."""
 
 import os
 import sys
@@ -26,7 +26,7 @@ Run = Callable[[Path, list[str] | None, Path, Progress, Shard], Report]
 
 
 def run_compile(**options: Any) -> int:
-    """Writes out/ and clusters/, prints the report, and returns the exit code."""
+    """Runs `gpuc compile`: writes out/ and clusters/, prints the report, and returns the exit code."""
     from gpuc.pipeline.pipeline import compile_specs
 
     def run(root: Path, files: list[str] | None, into: Path, progress: Progress, shard: Shard) -> Report:
@@ -40,7 +40,7 @@ def run_compile(**options: Any) -> int:
 
 
 def run_check(*, fresh: bool = False, **options: Any) -> int:
-    """Prints the report, and returns the exit code.
+    """Runs `gpuc check`: prints the report, and returns the exit code. Writes no output.
 
     Args:
         fresh: whether to use no stored result, and to report output files that a compile would change.

@@ -1,4 +1,4 @@
-"""`gpuc completion`: prints the completion script of a shell, and answers the scripts from the declared commands.
+"""`gpuc completion`: prints the completion script of a shell. The script then asks gpuc for the words that fit.
 
 A script calls `gpuc completion SHELL -- WORD...` with the words of the command line after `gpuc`, up to the cursor.
 gpuc prints a line for each word that fits, with the description after a tab. The line `:files` or `:folders` asks the
@@ -22,7 +22,7 @@ _PATHS = {"SPEC": FILES, "PATH": FILES, "FILE": FILES, "OLD": FILES, "NEW": FILE
 
 
 class Completion(NamedTuple):
-    """The words that fit at the cursor."""
+    """The words with which the command line can continue at the cursor."""
 
     words: dict[str, str] = {}
     """The words with their descriptions."""
@@ -36,7 +36,7 @@ def run_completion(shell: str) -> None:
 
 
 def print_words(words: list[str]) -> int:
-    """Answers a completion script: prints the words that fit for the last word, and returns the exit code."""
+    """Prints the words that fit at the cursor for a completion script, and returns the exit code."""
     completion = complete(words)
     lines = [f"{word}\t{description}" for word, description in completion.words.items()]
     write_stdout("".join(f"{line}\n" for line in (*lines, completion.paths) if line))
@@ -44,7 +44,7 @@ def print_words(words: list[str]) -> int:
 
 
 def complete(words: list[str]) -> Completion:
-    """Returns the words that fit for the last word, which may be empty.
+    """Returns the words that can complete the last word of a command line. The last word may be empty.
 
     Args:
         words: the words after `gpuc`, up to the cursor. Bash splits words at "=": `--format`, `=`, `json`.

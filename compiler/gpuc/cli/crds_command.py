@@ -1,4 +1,4 @@
-"""`gpuc crds import`: converts CustomResourceDefinitions to schemas that `gpuc lint --crds` uses."""
+"""`gpuc crds import`: converts CustomResourceDefinitions into schemas for `gpuc lint --crds`."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,7 +9,7 @@ from gpuc.lint.crds.importing import Imported, imported_from, write_tables
 
 
 def run_crds(command: str, files: list[str], into: Path = Path("crds")) -> int:
-    """Imports the definitions in files and folders, and returns the exit code: 1 if one could not be imported.
+    """Converts the definitions in files and folders. Returns the exit code: 1 if gpuc could not convert one of them.
 
     Args:
         command: import, the only command.

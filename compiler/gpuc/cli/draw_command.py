@@ -9,7 +9,7 @@ def run_draw(spec: str | None = None) -> int:
     """Prints the picture of a cluster as SVG, and returns the exit code.
 
     Args:
-        spec: a spec file or the name of a cluster; None for the only cluster.
+        spec: a spec file or the name of a cluster; None if the fleet has only one cluster.
 
     Raises:
         UsageError: if the fleet has several clusters and no argument names one.

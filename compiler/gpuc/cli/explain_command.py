@@ -1,4 +1,4 @@
-"""`gpuc explain`: a rule, a field of the spec, an annotation, or the list of rules."""
+"""`gpuc explain`: explains a rule, a field of the spec or an annotation, or lists all rules."""
 
 import re
 
@@ -8,12 +8,12 @@ _RULE = re.compile(r"[A-Za-z]{2,4}-?\d+")
 
 
 def run_explain(subject: str | None = None) -> None:
-    """Prints the explanation of a rule, of a field of the spec or of an annotation; the list of rules for None."""
+    """Prints the explanation of a rule, a field of the spec or an annotation. For None, prints the list of rules."""
     write_stdout(explanation(subject))
 
 
 def explanation(subject: str | None) -> str:
-    """Returns the explanation of a rule id, of the path of a field or of an annotation; the list of rules for None.
+    """Returns the explanation of a rule id, the path of a field or an annotation. For None, returns the list of rules.
 
     Raises:
         UsageError: when no rule has the id, or when the spec has no field at the path.

@@ -1,4 +1,4 @@
-"""`gpuc fix`: moves fields of specs and layers that are at old places to their new places."""
+"""`gpuc fix`: moves fields in specs and layers whose path in the spec language has changed."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -33,7 +33,7 @@ class _Result(Struct, frozen=True):
 
 
 def run_fix(specs: Sequence[str]) -> int:
-    """Changes the files of the specs and of their layers, prints what happened, and returns the exit code.
+    """Changes the specs and their layers, prints what has changed, and returns the exit code.
 
     Raises:
         UsageError: outside of a fleet, when a path is not a file below specs/, or a cluster does not exist.

@@ -1,4 +1,4 @@
-"""Writes the files of a new fleet: the templates in template/ and the JSON Schema of the spec."""
+"""Writes the files of a new fleet: copies of the templates in template/, and the JSON Schema of the spec language."""
 
 import json
 import tomllib
@@ -38,7 +38,7 @@ _LISTS_OF_LINES = (".gitattributes", ".gitignore", "requirements.txt")
 
 
 class Written(Struct, frozen=True):
-    """The files of a new fleet, grouped by what `gpuc init` did with each file."""
+    """What `gpuc init` did with each file of a new fleet: created it, or kept an existing file."""
 
     created: list[str]
     kept: dict[str, list[str]]
@@ -46,10 +46,10 @@ class Written(Struct, frozen=True):
 
 
 def write_fleet(directory: Path, settings: "Settings", example: str = TENANTS) -> Written:
-    """Writes the files of a new fleet that do not exist yet.
+    """Writes the files of a new fleet. Existing files are not changed.
 
     Args:
-        example: the folder in the templates with the specs.
+        example: the folder in the templates that contains the specs.
 
     Raises:
         UsageError: when a file cannot be written.
@@ -73,7 +73,7 @@ def write_fleet(directory: Path, settings: "Settings", example: str = TENANTS) -
 
 
 def fleet_files(settings: "Settings", example: str = TENANTS) -> dict[str, str]:
-    """Returns the texts of the files of a new fleet, by path in the fleet, sorted."""
+    """Returns the contents of the files of a new fleet, by their paths in the fleet."""
     texts = {SCHEMA_FILE: schema_text()}
     values = {**substrate_facts(settings.substrate), **asdict(settings), "example": example}
     values |= {"layer": layer_of(settings), "rehearsal": rehearsal_requirement(settings.requirement)}
@@ -100,7 +100,7 @@ def substrate_facts(substrate: str) -> dict[str, Any]:
 
 
 def schema_text(of: str = "spec") -> str:
-    """Returns the JSON Schema of the spec language, of the files in specs/catalog/, or of a plan, as text.
+    """Returns a JSON Schema as text: of the spec language, of the files in specs/catalog/, or of the report of a plan.
 
     Args:
         of: spec, catalog or plan.
@@ -115,7 +115,7 @@ def schema_text(of: str = "spec") -> str:
 
 
 def run_schema(of: str) -> None:
-    """Prints the schema of spec, catalog or plan."""
+    """Prints the JSON Schema of spec, catalog or plan."""
     write_stdout(schema_text(of))
 
 

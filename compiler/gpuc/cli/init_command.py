@@ -1,4 +1,4 @@
-"""`gpuc init`: writes the files of a new fleet, and prints what to do next."""
+"""`gpuc init`: writes the files of a new fleet, and prints what the user has to do next."""
 
 import shlex
 import sys
@@ -15,11 +15,11 @@ from gpuc.diagnostics.usage import UsageError
 
 
 def run_init(folder: str, minimal: bool = False, **given: str) -> None:
-    """Writes the files of a new fleet, and prints the files and what to do next.
+    """Writes the files of a new fleet, and prints the files and what the user has to do next.
 
     Args:
         minimal: whether the spec has one node pool, without tenants, queues and policies.
-        given: the settings by field.
+        given: the settings from the options of the command, by the name of the field in `Settings`.
 
     Raises:
         UsageError: for wrong or missing settings, and when a file cannot be written.

@@ -1,4 +1,4 @@
-"""The settings of a new fleet: options of `gpuc init`, answers on a terminal, and defaults."""
+"""The settings of a new fleet, from options of `gpuc init`, answers on a terminal, and defaults."""
 
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
@@ -17,7 +17,7 @@ EXAMPLE_REPO = "https://git.example.com/platform/gpu-fleet.git"
 
 
 class Settings(Struct, frozen=True):
-    """The settings of a new fleet and of its first cluster. The fields of the spec explain the values."""
+    """The settings of a new fleet and of its first cluster. The reference of the spec language explains the values."""
 
     name: str = "dev-use1"
     substrate: str = "eks"
@@ -33,7 +33,7 @@ class Settings(Struct, frozen=True):
 
 
 class Question(NamedTuple):
-    """An option of `gpuc init`, which is also a question on a terminal."""
+    """A setting of a new fleet: an option of `gpuc init`, or a question if a terminal is present."""
 
     field: str
     metavar: str
@@ -48,11 +48,11 @@ class Question(NamedTuple):
 
     @property
     def option(self) -> str:
-        """The option, for example --network-policy-engine."""
+        """The name of the option, for example --network-policy-engine."""
         return f"--{self.field.replace('_', '-')}"
 
     def problem(self, value: str) -> str:
-        """Returns why a value is wrong; an empty string for a correct value."""
+        """Returns why an answer is wrong; an empty text for a correct answer."""
         if self.choices:
             return "" if value in self.choices else f"expected {self.expected}"
         if not self.model:
@@ -117,10 +117,10 @@ def _choice(field: str, metavar: str, text: str, choices: tuple[str, ...]) -> Qu
 
 
 def complete(given: Mapping[str, str], ask: Callable[[str], str] | None, needs_requirement: bool) -> Settings:
-    """Returns the settings from options, answers and defaults.
+    """Returns the settings from the options of the command, the answers of the user, and the defaults.
 
     Args:
-        given: the options by field.
+        given: the values of options of `gpuc init`, by the name of the field in `Settings`.
         ask: asks a question and returns the answer; None if there is no terminal.
         needs_requirement: whether `gpuc init` writes requirements.txt.
 

@@ -1,4 +1,4 @@
-"""`gpuc isolation`: proves for specs or manifest files that pods of different tenants cannot reach each other."""
+"""`gpuc isolation`: proves that pods of different tenants cannot reach each other, for specs or manifests."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -33,14 +33,14 @@ _POLICIES = ((GROUP, "NetworkPolicy"), (CILIUM, CILIUM_POLICY))
 
 
 def run_isolation(inputs: list[str], tenant_label: str | None = None, pod_cidrs: str = "", form: str = "text") -> int:
-    """Prints a proof for each spec, then one proof for all manifest files together, and returns the exit code.
+    """Prints a proof for each spec, and one proof for all manifests together. Returns the exit code.
 
     Args:
         inputs: specs, cluster names, manifest files and folders; empty for all specs.
         pod_cidrs: the IP ranges of pods for manifest files, separated by commas.
 
     Raises:
-        UsageError: for files in which no tenants can be distinguished.
+        UsageError: for manifests from which gpuc cannot see which namespaces belong to which tenant.
     """
     proofs = []
     for proof in _proofs(inputs, tenant_label, pod_cidrs):

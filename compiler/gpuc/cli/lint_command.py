@@ -1,4 +1,4 @@
-"""`gpuc lint`: parses the arguments, lints each path and prints the report."""
+"""`gpuc lint`: parses the arguments, checks the objects at each path, and prints the report."""
 
 import sys
 from collections.abc import Sequence
@@ -32,12 +32,12 @@ def run_lint(
     outputs: Sequence[ReportFile] = (),
     **options: Any,
 ) -> int:
-    """Lints files and folders, prints the report, and returns the exit code.
+    """Checks the objects in files and folders, prints the report, and returns the exit code.
 
     Args:
-        baseline: a file whose findings the report does not have.
-        write_baseline: a file for all findings; the exit code is then 0.
-        options: the arguments of `_linter`.
+        baseline: a file with known findings, which the report omits.
+        write_baseline: a file to which gpuc writes all findings; the exit code is then 0.
+        options: other options of `gpuc lint`, such as `kubernetes`, the minor version of the cluster.
 
     Raises:
         UsageError: for an unknown version or chart, for paths without YAML, and for a file that is no baseline.

@@ -23,7 +23,7 @@ _OPTIONS = {"-h": "help", "--help": "help", "-V": "version", "--version": "versi
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Runs a command and returns the exit code. An error is reported in one line on stderr."""
+    """Runs a command and returns the exit code. Prints an error in one line to stderr."""
     try:
         return run_command(list(sys.argv[1:] if argv is None else argv))
     except UsageError as error:
@@ -96,7 +96,7 @@ def _failure_message(error: Exception) -> str:
 
 
 def run() -> None:
-    """Runs a command and exits the process, without the cleanup of the Python interpreter. This is the entry point."""
+    """The entry point of the program: runs a command, and exits the process without the cleanup of Python."""
     import gc
 
     # A run is short and creates few reference cycles; one collection of its values takes a tenth of `gpuc check`.

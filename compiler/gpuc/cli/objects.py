@@ -1,4 +1,4 @@
-"""The objects in files that a command gets beside the specs."""
+"""Reads the objects in files that a command gets in addition to the specs."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from gpuc.lint.load.load_objects import LoadedObjects, load_objects
 
 
 def objects_in(paths: list[str]) -> LoadedObjects:
-    """Returns the objects in files and folders. Prints a message for each part that gpuc cannot read."""
+    """Returns the objects in files and folders. Prints a message about everything that gpuc cannot read there."""
     objects = load_objects(paths)
     for sentence in objects.unread_summary:
         write_message(sentence)
@@ -16,7 +16,7 @@ def objects_in(paths: list[str]) -> LoadedObjects:
 
 
 def loaded_workloads(folder: Path) -> LoadedObjects:
-    """Returns the objects of users in the folder of --workloads.
+    """Returns the objects of users in the folder of the option --workloads.
 
     Raises:
         UsageError: when the folder has no objects.

@@ -1,4 +1,4 @@
-"""`gpuc help` and `gpuc version`."""
+"""The commands `gpuc help` and `gpuc version`."""
 
 from gpuc import __version__
 from gpuc.cli.commands import COMMANDS, declared
@@ -6,7 +6,7 @@ from gpuc.diagnostics.report.console import write_stdout
 
 
 def run_help(*, command: str | None = None) -> None:
-    """Prints the commands, or the help of a command."""
+    """Prints all commands, or the help of one command."""
     if command is None:
         write_stdout(overview())
         return
@@ -21,7 +21,7 @@ def run_version() -> None:
 
 
 def overview() -> str:
-    """Returns the help of gpuc: all commands with their summaries."""
+    """Returns the text of `gpuc help`: all commands with their summaries."""
     commands = "\n".join(f"  {name:<13}  {command.summary}" for name, command in COMMANDS.items())
     return (
         "usage: gpuc COMMAND [ARGUMENT...]\n\n"

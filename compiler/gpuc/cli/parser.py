@@ -1,4 +1,4 @@
-"""The argument parser of a command: help with examples, and messages that name the allowed values."""
+"""Parses the arguments of a command. The help has examples, and messages about mistakes name the allowed values."""
 
 import argparse
 import re
@@ -25,7 +25,7 @@ _NARGS = {(False, False): None, (True, False): "?", (False, True): "+", (True, T
 
 
 class Parser(argparse.ArgumentParser):
-    """The argument parser of a command. For wrong arguments, the parser raises UsageError and does not exit."""
+    """The argument parser of a command. For wrong arguments, it raises UsageError instead of exiting the process."""
 
     def __init__(self, command: Command) -> None:
         examples = [f"  # {comment}\n  {line}" for comment, line in command.examples]
@@ -46,7 +46,7 @@ class Parser(argparse.ArgumentParser):
 
     @property
     def arguments(self) -> list[argparse.Action]:
-        """The options and positional arguments that the help shows, in its order."""
+        """The options and positional arguments in the help, in the order of the help."""
         return [action for action in self._actions if action.help != argparse.SUPPRESS]
 
     def parse(self, arguments: Sequence[str]) -> dict[str, Any]:
@@ -94,7 +94,7 @@ class Parser(argparse.ArgumentParser):
 
 
 class FormatAndFile:
-    """The type of an argument FORMAT=FILE.
+    """Parses an argument FORMAT=FILE, such as json=report.json.
 
     Args:
         formats: the allowed formats.

@@ -1,4 +1,4 @@
-"""The picture of a cluster as SVG: the node pools, the GPUs of one node, and the queues that share each pool."""
+"""Draws a cluster as SVG: the node pools, the GPUs of one node of each pool, and the queues that use the pool."""
 
 from collections.abc import Iterator
 from fractions import Fraction
@@ -34,7 +34,7 @@ _STYLE = """
 
 
 def picture(cluster: Cluster) -> str:
-    """Returns the picture as the text of an SVG file, with a line break at the end."""
+    """Returns the picture of a cluster as the text of an SVG file."""
     names = _sharers(cluster)
     lines = _lines_of_legend(names)
     top = _TOP + 18 * (len(lines) - 1)

@@ -1,4 +1,4 @@
-"""`gpuc plan`: what the specs, as they are now, change in running clusters."""
+"""`gpuc plan` and `gpuc diff`: what a change of specs or manifests does to running clusters."""
 
 import sys
 from collections.abc import Iterable, Sequence
@@ -32,7 +32,7 @@ def run_plan(
     form: str = "text",
     outputs: Sequence[ReportFile] = (),
 ) -> int:
-    """Plans the clusters of both states, prints the report, and returns the exit code.
+    """Compares the specs with an earlier state, prints what the change does to the clusters, and returns the exit code.
 
     Args:
         specs: spec files and cluster names; empty for all clusters of both states.
@@ -41,7 +41,7 @@ def run_plan(
         fail_on: the least dangerous level at which the exit code is 1.
 
     Raises:
-        UsageError: if the state before cannot be read.
+        UsageError: if the earlier state cannot be read.
     """
     root = find_root(Path.cwd())
     named = {Path(spec).stem for spec in specs}

@@ -1,4 +1,4 @@
-"""`gpuc prerequisites`: lists what the output of a cluster needs from outside, with the objects that need it."""
+"""`gpuc prerequisites`: lists what must exist outside of the output of a cluster, and the objects that need it."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -29,10 +29,10 @@ class _Row(NamedTuple):
 
 
 def run_prerequisites(spec: str | None = None, form: str = "text") -> int:
-    """Prints the prerequisites of a cluster, and returns the exit code.
+    """Prints what must exist outside of the output of a cluster, and returns the exit code.
 
     Args:
-        spec: a spec file or the name of a cluster; None for the only cluster.
+        spec: a spec file or the name of a cluster; None if the fleet has only one cluster.
 
     Raises:
         UsageError: if the fleet has several clusters and no argument names one.

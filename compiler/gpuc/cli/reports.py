@@ -1,4 +1,4 @@
-"""The reports of commands: where they go, and the exit codes that follow from findings."""
+"""Writes the reports of commands to stdout and files, and computes exit codes from findings."""
 
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def write_reports(render: Callable[[str, Style], str], form: str, outputs: "Iterable[ReportFile]") -> None:
-    """Writes a report to the files of --output, and then to stdout.
+    """Writes a report to the files that the option --output names, and then to stdout.
 
     Args:
         render: returns the report in a format, for a stream with a style.
@@ -26,13 +26,13 @@ def write_reports(render: Callable[[str, Style], str], form: str, outputs: "Iter
 
 
 def exit_code(findings: "Iterable[Finding]", *, strict: bool) -> int:
-    """Returns 1 if there is an error, or if `strict` and there is a warning; otherwise 0."""
+    """Returns 1 if a finding is an error, or a warning when `strict` is True; otherwise 0."""
     failing = {"error", "warning"} if strict else {"error"}
     return int(any(finding.severity.value in failing for finding in findings))
 
 
 def refused(root: Path, findings: "Sequence[Finding]", names: Sequence[str], form: str = "text") -> int:
-    """Prints the errors of specs that do not compile, as `gpuc check` does, and returns the exit code.
+    """Prints the errors that stop a command in the same way as `gpuc check`, and returns the exit code 1.
 
     Args:
         names: the clusters of the command.
@@ -48,7 +48,7 @@ def refused(root: Path, findings: "Sequence[Finding]", names: Sequence[str], for
 
 
 def errors_of(root: Path, files: list[str] | None) -> int:
-    """Prints the errors of specs as `gpuc check` does, and returns the exit code: 0 if the specs have no errors.
+    """Prints the errors of specs in the same way as `gpuc check`. Returns the exit code: 0 if there are no errors.
 
     Args:
         files: the spec files; None for all clusters.
@@ -61,11 +61,11 @@ def errors_of(root: Path, files: list[str] | None) -> int:
 
 
 def show_compiled(show: "Callable[[CompiledSpec], None]", spec: str | None, command: str, form: str = "text") -> int:
-    """Compiles the spec of one cluster, prints what a command shows of it, and returns the exit code.
+    """Compiles the spec of one cluster, prints a report about the cluster, and returns the exit code.
 
     Args:
-        show: prints the report. It is not called if the spec has errors, which are the report then.
-        spec: a spec file or the name of a cluster; None for the only cluster.
+        show: prints the report. If the spec has errors, the errors are printed instead.
+        spec: a spec file or the name of a cluster; None if the fleet has only one cluster.
 
     Raises:
         UsageError: if the fleet has several clusters and no argument names one.

@@ -1,4 +1,4 @@
-"""The lines of requirements.txt with which the CI workflow of a new fleet installs gpuc and gpuc-rehearsal."""
+"""The lines in requirements.txt of a new fleet. With them, the CI workflow installs gpuc and gpuc-rehearsal."""
 
 import re
 
@@ -26,7 +26,7 @@ EXPECTED = (
 
 
 def requirement_problem(line: str) -> str:
-    """Returns why a line is no requirement that installs gpuc; an empty string if the line is correct."""
+    """Returns why a line of requirements.txt does not install gpuc; an empty text for a correct line."""
     if not any(re.fullmatch(form, line) for form in _FORMS):
         return f"expected {EXPECTED}"
     address = re.search(r"(https|ssh)://([^/@]*)@", line)
@@ -41,15 +41,15 @@ def requirement_problem(line: str) -> str:
 
 
 def path_of(line: str) -> str:
-    """Returns the path that a requirement names; an empty string for an address, or for a version in an index."""
+    """Returns the local path in a line of requirements.txt; an empty text if the line has a URL or a version."""
     path = re.fullmatch(_PATH.replace("gpuc-", "gpuc(?:_rehearsal)?-"), line)
     return path[1] if path else ""
 
 
 def rehearsal_requirement(line: str) -> str:
-    """Returns the line that installs gpuc-rehearsal from the place of gpuc.
+    """Returns the line for gpuc-rehearsal that belongs to a line for gpuc.
 
-    An empty string if the line of gpuc installs it too, and for an address with a hash, which no other file has.
+    The result is empty if the line of gpuc also installs gpuc-rehearsal, and for a URL with the hash of one file.
     """
     without_extras = re.sub(_EXTRAS + r"(?=$| ?@| ?[=<>~!])", "", line)
     address = re.sub(r"^gpuc ?@ ?", "", without_extras)

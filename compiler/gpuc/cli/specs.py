@@ -18,7 +18,7 @@ _MAX_NAMES = 12
 
 
 def find_root(directory: Path) -> Path:
-    """Returns the root of the fleet: the nearest of the directory and its parents that contains specs/.
+    """Returns the root of the fleet: the directory, or else its nearest parent, that contains the folder specs/.
 
     Raises:
         UsageError: when none of these directories contains specs/.
@@ -30,7 +30,7 @@ def find_root(directory: Path) -> Path:
 
 
 def select(root: Path, directory: Path, specs: Sequence[str]) -> list[str] | None:
-    """Returns the spec files of paths and cluster names, relative to the root; None for all clusters.
+    """Returns the spec files that paths and cluster names mean, relative to the root; None for all clusters.
 
     Args:
         directory: the directory to which the paths are relative, usually the current directory.
@@ -45,7 +45,7 @@ def select(root: Path, directory: Path, specs: Sequence[str]) -> list[str] | Non
 
 
 def selected(specs: Sequence[str]) -> tuple[Path, list[str]]:
-    """Returns the root of the fleet that contains the current directory, and the spec files of paths and names.
+    """Returns the root of the current fleet, and the spec files that paths and cluster names mean.
 
     Args:
         specs: paths and cluster names; empty for all clusters.
@@ -60,10 +60,11 @@ def selected(specs: Sequence[str]) -> tuple[Path, list[str]]:
 
 
 def only_spec(specs: Sequence[str], command: str) -> tuple[Path, str]:
-    """Returns the root of the fleet and the spec file for a command about one cluster.
+    """Returns the root of the fleet and the spec file, for a command that works with only one cluster.
 
     Raises:
-        UsageError: as `selected`, and if the specs, or the fleet without them, are not one cluster.
+        UsageError: when `selected` raises it; when the arguments are not exactly one cluster; or when there are no
+            arguments and the fleet has several clusters.
     """
     root, files = selected(specs)
     if len(files) != 1:
@@ -72,7 +73,7 @@ def only_spec(specs: Sequence[str], command: str) -> tuple[Path, str]:
 
 
 def is_in_specs(path: str) -> bool:
-    """Returns whether a path is below specs/ of the fleet that contains the current directory."""
+    """Returns whether a path is below the folder specs/ of the current fleet."""
     try:
         specs = find_root(Path.cwd()) / "specs"
     except UsageError:
@@ -81,10 +82,10 @@ def is_in_specs(path: str) -> bool:
 
 
 def current_catalog() -> "Catalog":
-    """Returns the catalog of the fleet that contains the current directory; gpuc's catalog outside of a fleet.
+    """Returns the catalog of the current fleet, with its own entries; outside of a fleet, the catalog of gpuc.
 
     Raises:
-        UsageError: when rows of the fleet have errors.
+        UsageError: when a file in specs/catalog/ has errors.
     """
     from gpuc.catalog import load
     from gpuc.diagnostics.finding import StageError

@@ -1,4 +1,4 @@
-"""`gpuc specs`: lists the clusters of a fleet, or only the clusters whose files differ from a revision."""
+"""`gpuc specs`: lists the clusters of a fleet, or only the clusters whose files a change has touched."""
 
 import json
 from collections.abc import Sequence
@@ -15,13 +15,13 @@ _NAMED_FILES = 3
 
 
 def run_specs(changed: str | None = None, form: str = "text") -> None:
-    """Prints the clusters.
+    """Prints the clusters of a fleet.
 
     Args:
-        changed: the revision or the folder of the state before; None to list all clusters.
+        changed: a revision or folder; prints only the clusters whose files differ from it. None: prints all clusters.
 
     Raises:
-        UsageError: if the state before cannot be read.
+        UsageError: if the revision or folder cannot be read.
     """
     root = find_root(Path.cwd())
     clusters = _clusters(root) if changed is None else _changed(root, changed)

@@ -1,4 +1,4 @@
-"""`gpuc trace`: predicts whether a workload would be scheduled, from the objects of a cluster."""
+"""`gpuc trace`: predicts from the objects of a cluster whether the pods of a workload can be scheduled."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -40,7 +40,7 @@ Place = Callable[[Path], Mark | None]
 
 
 class TraceOptions(NamedTuple):
-    """What `gpuc trace` predicts, as its options describe it."""
+    """The options of `gpuc trace`: the cluster, and a file with workloads or the requests of a pod."""
 
     inputs: list[str]
     """A spec, the name of a cluster, or files and folders of manifests."""
@@ -61,7 +61,7 @@ class TraceOptions(NamedTuple):
 
 
 def run_trace(form: str = "text", **described: Any) -> int:
-    """Traces workloads, prints the report, and returns the exit code.
+    """Runs `gpuc trace` for one or several workloads, prints the report, and returns the exit code.
 
     Args:
         described: the fields of TraceOptions.
@@ -99,7 +99,7 @@ def run_trace(form: str = "text", **described: Any) -> int:
 
 
 class Objects(NamedTuple):
-    """The objects of the cluster for which a workload is traced."""
+    """The objects of the cluster in which `gpuc trace` schedules a workload."""
 
     cluster: ClusterIndex
     locate: Locate

@@ -1,1 +1,1 @@
-"""Classes for pools, queues, Applications and namespaces of a cluster, read from objects or from the spec."""
+"""Classes for the pools, queues, Applications and namespaces of a cluster. gpuc reads them from objects or a spec."""

@@ -1,4 +1,4 @@
-"""Reads Argo CD Applications, and the folders and charts that they install."""
+"""Reads Argo CD Applications, and finds the folders and charts that each Application installs."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -19,9 +19,9 @@ OUTPUT = "out/"
 
 
 class Destination(NamedTuple):
-    """The cluster of an Application, as the address of its API server or as a name, and the namespace of the objects.
+    """The cluster and the namespace in which an Application installs objects. The cluster has a URL or a name.
 
-    A text is empty if the Application does not set it.
+    A field is empty if the Application does not set it.
     """
 
     server: str = ""
@@ -30,7 +30,7 @@ class Destination(NamedTuple):
 
     @property
     def cluster(self) -> str:
-        """The server or the name of the cluster. The cluster of Argo CD has only the server."""
+        """The URL (`server`) of the cluster, or else its name. Argo CD's own cluster always gets its URL here."""
         return OWN_SERVER if self.is_own else self.server or self.name
 
     @property
@@ -40,12 +40,12 @@ class Destination(NamedTuple):
 
     @property
     def own(self) -> "Destination":
-        """The destination with this namespace in the cluster of Argo CD, with server and name of the cluster."""
+        """The namespace of this destination in Argo CD's own cluster, with both the URL and the name of the cluster."""
         return Destination(OWN_SERVER, OWN_NAME, self.namespace)
 
 
 class Source(Struct, frozen=True):
-    """A source of an Application. A text is empty if the source does not have it."""
+    """A source of an Application: a folder of a Git repository or a Helm chart. Fields that are not set are empty."""
 
     application: Manifest
     path: Path
@@ -66,10 +66,10 @@ class Source(Struct, frozen=True):
     """Whether Argo CD also syncs the subfolders of the folder."""
 
     def syncs(self, file: str) -> bool:
-        """Returns whether Argo CD applies the objects of a file.
+        """Returns whether Argo CD applies the objects of a file from this source.
 
-        The folder begins with `delivery.path` of the spec, and the output file with OUTPUT. Other files can be below a
-        clone of the repository.
+        `file` can be a path in out/, or below any clone of the repository. The folder of the source can begin with
+        `delivery.path` of the spec. So the function compares the ends of the paths.
         """
         parent = file.rpartition("/")[0]
         return bool(self.folder) and any(
@@ -80,7 +80,7 @@ class Source(Struct, frozen=True):
 
 
 class Application(Struct, frozen=True):
-    """An Application, or the template of an ApplicationSet."""
+    """An Argo CD Application, or the Application that an ApplicationSet has as its template."""
 
     manifest: Manifest
     name: str
@@ -99,7 +99,7 @@ class Application(Struct, frozen=True):
 
     @property
     def wave(self) -> int:
-        """The sync wave in the root Application."""
+        """The sync wave: the number by which the parent Application orders its child Applications."""
         return wave_of(self.manifest)
 
     @property
@@ -109,12 +109,12 @@ class Application(Struct, frozen=True):
 
     @property
     def git_sources(self) -> list[Source]:
-        """The sources that are no Helm charts."""
+        """The sources that are folders of a Git repository."""
         return [source for source in self.sources if not source.chart]
 
 
 def source_in(application: Manifest, path: Path, value: Any) -> Source:
-    """Returns the source at a path of an Application."""
+    """Returns a source of an Application, read from the value at a path of the object."""
     url, folder = _text(value, "repoURL"), dig(value, "path")
     repository, revision = normalized_url(url.removesuffix("/")) or url, str(dig(value, "targetRevision") or "")
     is_synced = isinstance(folder, str) and dig(value, "chart") is None
@@ -124,9 +124,9 @@ def source_in(application: Manifest, path: Path, value: Any) -> Source:
 
 
 def application_in(manifest: Manifest) -> Application:
-    """Returns the Application of an object.
+    """Reads an Application from an object.
 
-    Its sources are the folder that the source hydrator writes, or else the items of spec.sources, or else spec.source.
+    Its sources are the folder to which the source hydrator writes, or else the list spec.sources, or else spec.source.
 
     Source: argo-cd v3.5.7 pkg/apis/application/v1alpha1/types.go (ApplicationSpec.GetSources)
     """
@@ -149,12 +149,12 @@ def application_in(manifest: Manifest) -> Application:
 
 
 def destination_in(value: Any) -> Destination:
-    """Returns the destination of an Application, or an entry of the destinations of an AppProject."""
+    """Reads a destination: spec.destination of an Application, or an entry in spec.destinations of an AppProject."""
     return Destination(*(_text(value, field) for field in Destination._fields))
 
 
 def applications(manifests: Iterable[Manifest]) -> list[Application]:
-    """Returns the Applications among objects."""
+    """Returns all Applications in a list of objects."""
     return [application_in(manifest) for manifest in manifests if is_application(manifest)]
 
 
@@ -164,7 +164,7 @@ def is_application(manifest: Manifest) -> bool:
 
 
 def wave_of(manifest: Manifest) -> int:
-    """Returns the sync wave of an object; 0 without a wave, and for text that is not a number.
+    """Returns the sync wave in the annotation of an object; 0 if the annotation is missing or is not a number.
 
     Source: argo-cd v3.5.1 gitops-engine/pkg/sync/syncwaves/waves.go
     """
@@ -173,12 +173,12 @@ def wave_of(manifest: Manifest) -> int:
 
 
 def sync_options(manifest: Manifest) -> list[str]:
-    """Returns the sync options in the annotation of an object."""
+    """Returns the entries of the annotation with Argo CD's sync options, for example Prune=false."""
     return [option.strip() for option in str(manifest.annotations.get(OPTIONS, "")).split(",")]
 
 
 class Delivery:
-    """The sources of all Applications, and the folders of all objects."""
+    """What Argo CD applies: the sources of all Applications in a set of objects, and the objects of each folder."""
 
     def __init__(self, objects: ObjectSet) -> None:
         self.applications = applications(objects.of(ARGO, "Application"))
@@ -196,7 +196,7 @@ class Delivery:
         """The URLs of the repository that contains the objects: of all sources that sync a folder with objects."""
 
     def synced_folders(self, source: Source) -> list[str]:
-        """Returns the folders that a source syncs and that contain objects."""
+        """Returns the folders below this source's folder that contain objects of the input and that Argo CD applies."""
         folder = source.folder
         if folder is None:
             return []

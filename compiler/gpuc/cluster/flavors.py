@@ -1,4 +1,4 @@
-"""The node pools that ResourceFlavors select, and the largest capacity that a quota of a flavor can use."""
+"""Finds the node pools that each ResourceFlavor selects, and the largest capacity that its quotas can use."""
 
 from functools import cached_property
 
@@ -17,7 +17,7 @@ from gpuc.objects.selectors import taints, tolerations
 
 
 class ResourceFlavor:
-    """A ResourceFlavor: the labels, taints and topology of nodes, and the tolerations that Kueue adds to pods."""
+    """A ResourceFlavor of Kueue: labels, taints and topology of its nodes, and tolerations that Kueue adds to pods."""
 
     def __init__(self, manifest: Manifest, objects: ObjectSet) -> None:
         spec = dig(manifest.body, "spec")
@@ -35,17 +35,17 @@ class ResourceFlavor:
 
 
 def every_flavor(objects: ObjectSet) -> tuple[ResourceFlavor, ...]:
-    """Returns all ResourceFlavors of an object set, even if several have the same name."""
+    """Returns all ResourceFlavors among the objects, also if several have the same name."""
     return tuple(ResourceFlavor(row, objects) for row in objects.of(GROUP, "ResourceFlavor"))
 
 
 def resource_flavors(objects: ObjectSet) -> dict[str, ResourceFlavor]:
-    """Returns the ResourceFlavors of an object set by name."""
+    """Returns the ResourceFlavors among the objects, by name."""
     return {row.name: row for row in objects.once(every_flavor)}
 
 
 class FlavorCapacity:
-    """The node pools of every flavor of an object set, and their capacity."""
+    """The node pools that each ResourceFlavor selects, and the capacity of these pools."""
 
     def __init__(self, objects: ObjectSet) -> None:
         self.objects = objects
@@ -54,7 +54,7 @@ class FlavorCapacity:
 
     @cached_property
     def by_flavor(self) -> dict[str, list[Pool]]:
-        """Node pools by flavor; an empty list if other nodes may have the flavor's labels too."""
+        """The node pools by ResourceFlavor. The list is empty if nodes of no node pool may also match the flavor."""
         return {
             name: self._pools.matching(wanted) if self._distinguishes(wanted) else []
             for name, wanted in self._labels.items()
@@ -68,7 +68,7 @@ class FlavorCapacity:
 
     @cached_property
     def queued(self) -> frozenset[str]:
-        """The names of the node pools that a flavor selects, so that Kueue counts their nodes.
+        """The names of the node pools that some ResourceFlavor selects. Kueue counts the use of these pools.
 
         A flavor without labels selects all nodes.
         """
@@ -76,15 +76,15 @@ class FlavorCapacity:
 
     @cached_property
     def unqueued(self) -> list[Pool]:
-        """The node pools that no flavor selects; empty if the input has no flavor."""
+        """The node pools that no ResourceFlavor selects; empty if the objects contain no ResourceFlavor."""
         return [pool for pool in self._pools.pools if self._labels and pool.name not in self.queued]
 
     @cached_property
     def closed(self) -> frozenset[str]:
-        """The names of flavors whose node pools all have a limit of 0 nodes, because the capacity is being removed.
+        """The names of the ResourceFlavors whose node pools all have a limit of 0 nodes, so that they start no nodes.
 
-        ClusterQueues have no quota of a closed flavor, so running pods continue, and Kueue admits no new pods. If a
-        ClusterQueue has quota of the flavor, the flavor is not closed, and the limit of the NodePool is a mistake.
+        No ClusterQueue has a quota for a closed flavor, so running pods continue, and Kueue admits no new pods. If a
+        ClusterQueue has a quota for the flavor, the limit of 0 nodes is a mistake, and the flavor is not in the result.
         """
         if not any(pool.is_closed for pool in self._pools.pools):
             return frozenset()
@@ -93,10 +93,10 @@ class FlavorCapacity:
         return frozenset(names - from_objects(self.objects).with_quota if names else names)
 
     def maximum(self, key: Key) -> int | None:
-        """Returns the largest amount that the pools of a flavor can have of a resource; None if nothing limits it.
+        """Returns the largest amount of a resource that the pools of a ResourceFlavor can have; None without a limit.
 
         Args:
-            key: flavor and resource.
+            key: the name of the flavor and the name of the resource.
         """
         pools = self.by_flavor.get(key[0])
         bounds = [pool.maximum(key[1], counts_gpus=self.objects.is_complete) for pool in pools or ()]
@@ -104,7 +104,7 @@ class FlavorCapacity:
         return sum(known) if known and len(known) == len(bounds) else None
 
     def unshared_types(self, flavor: str) -> list[Amounts]:
-        """Returns the capacity of one node, for every instance type of a flavor.
+        """Returns the capacity of a node for each instance type in the pools of a ResourceFlavor.
 
         The list is empty if an instance type is unknown, or has no GPUs, or its GPUs are shared or divided with MIG.
         """
@@ -115,5 +115,5 @@ class FlavorCapacity:
         return types if is_known and not is_shared else []
 
     def is_certain(self, flavor: str) -> bool:
-        """Returns whether all nodes with the labels of the flavor belong to node pools of the input."""
+        """Returns whether gpuc knows the node pools of all nodes that match the ResourceFlavor."""
         return self.objects.is_complete or NODE_POOL in self._labels.get(flavor, {})

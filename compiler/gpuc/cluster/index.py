@@ -1,4 +1,4 @@
-"""The index of an object set, which all checks of the set share."""
+"""The class Index: values that all checks of a set of objects share, so that gpuc computes each value once."""
 
 from functools import cached_property
 
@@ -11,7 +11,7 @@ from gpuc.objects.symbol_table import SymbolTable
 
 
 class Index:
-    """An object set, with pods, node pools, namespaces and references that are read once for all checks."""
+    """A set of objects with its pods, node pools, namespaces and references, which gpuc reads once for all checks."""
 
     def __init__(self, objects: ObjectSet) -> None:
         self.tree = objects
@@ -19,17 +19,17 @@ class Index:
 
     @cached_property
     def pods(self) -> tuple[Pods, ...]:
-        """The pods of all pod templates."""
+        """The pods that the pod templates in the objects describe."""
         return tuple(pods(self.tree))
 
     @property
     def nodes(self) -> Pools:
-        """The node pools."""
+        """The node pools among the objects."""
         return self.tree.once(Pools)
 
     @cached_property
     def namespaces(self) -> Namespaces:
-        """The known namespaces, with their labels."""
+        """The namespaces that the objects define or name, with their labels."""
         return namespaces(self.tree)
 
     @cached_property

@@ -25,9 +25,9 @@ TYPE_LABELS = frozenset(
 
 @cache
 def instance_labels(catalog: "Catalog", name: str) -> Mapping[str, str]:
-    """Returns the known labels of all nodes of an instance type.
+    """Returns the labels that all nodes of an instance type have, as far as gpuc knows the labels.
 
-    For an instance type without published figures, these are only the labels that follow from its name.
+    If the catalog has no data about the instance type, these are only the labels that follow from its name.
     """
     family, _, size = name.partition(".")
     labels = {INSTANCE_TYPE: name, **_provider(_of_name(family, size))}
@@ -81,7 +81,7 @@ def _of_figures(row: "Ec2Family", size: str) -> dict[str, str]:
 
 
 def has_all_labels(catalog: "Catalog", name: str) -> bool:
-    """Returns whether `instance_labels` has all labels of an instance type: nodes then lack every other label."""
+    """Returns whether gpuc knows all labels of an instance type: its nodes then have no other label from Karpenter."""
     family, _, size = name.partition(".")
     row = catalog.ec2_families.get(family)
     return row is not None and size in row.sizes
@@ -96,14 +96,14 @@ def all_types(catalog: "Catalog") -> tuple[str, ...]:
 
 
 def devices(catalog: "Catalog", name: str) -> dict[str, int]:
-    """Returns the devices of an instance type, except GPUs of NVIDIA and EFA devices; empty if they are unknown."""
+    """Returns the devices of an instance type, without NVIDIA GPUs and EFA devices; empty if they are unknown."""
     family, _, size = name.partition(".")
     return catalog.ec2_families[family].devices(size) if has_all_labels(catalog, name) else {}
 
 
 @cache
 def devices_of_category(catalog: "Catalog", category: str) -> frozenset[str]:
-    """Returns the resource names of all devices that instance types of a category such as c or p have."""
+    """Returns the resource names of all devices that instance types of a category have, for example of p or c."""
     names = _of_category(catalog, category)
     nvidia = {"nvidia.com/gpu" for name in names if (row := catalog.instance_type(name)) and row.gpu_count}
     found = {device for name in names for device in devices(catalog, name)}
@@ -119,16 +119,6 @@ def _of_category(catalog: "Catalog", category: str) -> list[str]:
 _DEVICE_LABELS = (f"{AWS}instance-gpu-", f"{AWS}instance-accelerator-")
 
 
-def _is_without_devices(catalog: "Catalog", labels: Mapping[str, str], key: str) -> bool:
-    """Returns whether a label is about GPUs or accelerators, which no type of the instance category has.
-
-    Args:
-        labels: the known labels of the instance type.
-    """
-    category = labels.get(f"{AWS}instance-category", "")
-    return key.startswith(_DEVICE_LABELS) and not _has_devices(catalog, category)
-
-
 @cache
 def _has_devices(catalog: "Catalog", category: str) -> bool:
     """Returns whether an instance type of a category has a GPU or an accelerator; True for an unknown category."""
@@ -138,7 +128,7 @@ def _has_devices(catalog: "Catalog", category: str) -> bool:
 
 
 def of_aws(key: str) -> str:
-    """Returns the key of Karpenter's provider for AWS for a label key of EKS Auto Mode; any other key unchanged."""
+    """Returns Karpenter's name of a label of EKS Auto Mode. Returns other label keys unchanged."""
     key = normal(key)
     return f"{AWS}{key.removeprefix(AUTO_MODE)}" if key.startswith(f"{AUTO_MODE}instance-") else key
 
@@ -146,7 +136,7 @@ def of_aws(key: str) -> str:
 def meets_type(catalog: "Catalog", name: str, own: Offer, term: Iterable[Requirement] = ()) -> bool | None:
     """Returns whether nodes of an instance type meet the requirements of a NodePool and of a pod.
 
-    Returns None if the answer depends on labels that are unknown.
+    Returns None if the result depends on labels of the instance type that gpuc does not know.
 
     Args:
         own: the requirements of the NodePool. A label that the instance type does not have meets only NotIn and
@@ -156,6 +146,7 @@ def meets_type(catalog: "Catalog", name: str, own: Offer, term: Iterable[Require
     Source: sigs.k8s.io/karpenter v1.14.1 pkg/scheduling/requirements.go (Intersects)
     """
     labels, is_complete = instance_labels(catalog, name), has_all_labels(catalog, name)
+    category = labels.get(f"{AWS}instance-category", "")
     verdict: bool | None = True
     for key, domain, by_pod in (
         *((of_aws(key), domain, False) for key, domain in own.items()),
@@ -164,7 +155,9 @@ def meets_type(catalog: "Catalog", name: str, own: Offer, term: Iterable[Require
         if key not in TYPE_LABELS:
             continue
         value = labels.get(key)
-        if value is None and not is_complete and not _is_without_devices(catalog, labels, key):
+        if value is None and not (
+            is_complete or (key.startswith(_DEVICE_LABELS) and not _has_devices(catalog, category))
+        ):
             verdict = None
         elif not (domain.allows(value) if value is not None or by_pod else is_negative(domain)):
             return False

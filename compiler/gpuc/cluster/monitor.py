@@ -1,4 +1,4 @@
-"""ServiceMonitors and PodMonitors: the targets from which Prometheus reads metrics."""
+"""Reads ServiceMonitors and PodMonitors, which select the targets from which Prometheus reads metrics."""
 
 from collections.abc import Mapping
 
@@ -54,10 +54,10 @@ class Monitor:
         return self.is_everywhere or namespace in self.namespaces
 
     def selects(self, labels: Mapping[str, str]) -> bool:
-        """Returns whether a target with these labels is selected."""
+        """Returns whether the label selector of the monitor matches these labels of a Service or pod."""
         return matches(self.selector, labels)
 
 
 def monitors(objects: ObjectSet) -> tuple[Monitor, ...]:
-    """Returns the ServiceMonitors and then the PodMonitors of an object set."""
+    """Returns the ServiceMonitors and then the PodMonitors in a set of objects."""
     return tuple(Monitor(manifest) for kind in TARGETS for manifest in objects.of(MONITORING, kind))

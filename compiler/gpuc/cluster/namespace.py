@@ -1,4 +1,4 @@
-"""The known namespaces, and their labels."""
+"""The namespaces that a set of objects defines or names, and the labels of these namespaces."""
 
 from collections.abc import Mapping
 from functools import cached_property
@@ -14,7 +14,7 @@ ALWAYS = frozenset(ALWAYS_PLATFORM)
 
 
 class Namespaces:
-    """The namespaces of an object set: of Namespace objects, and of the destinations of Applications."""
+    """The namespaces of a set of objects: from Namespace objects, and from the destinations of Applications."""
 
     def __init__(self, objects: ObjectSet) -> None:
         self._is_complete = objects.is_complete
@@ -38,27 +38,27 @@ class Namespaces:
         """The keys of all namespace labels."""
 
     def known_labels(self, name: str) -> Mapping[str, str] | None:
-        """Returns the labels of a namespace; None if the labels are unknown.
+        """Returns the labels of a namespace; None if gpuc does not know them.
 
-        In a complete object set, a namespace that an Application creates, and a namespace of every cluster, has no
-        other labels.
+        If the objects are complete, a namespace without a Namespace object has only the label with its name. This is
+        true for the namespaces that an Application creates, and for the namespaces of every cluster.
         """
         if name in self.labels:
             return self.labels[name]
         return {NAMESPACE_NAME: name} if self._is_complete and name in self.named else None
 
     def values(self, key: str) -> set[str]:
-        """Returns the values that a label has in any namespace."""
+        """Returns all values that a label has in the namespaces."""
         if key == NAMESPACE_NAME:
             return set(self.mentioned)
         return {own[key] for own in self.labels.values() if key in own}
 
     @cached_property
     def index(self) -> LabelIndex:
-        """The namespaces, indexed by their labels."""
+        """An index that finds namespaces by their labels."""
         return LabelIndex({**{name: {NAMESPACE_NAME: name} for name in self.mentioned}, **self.labels})
 
 
 def namespaces(objects: ObjectSet) -> Namespaces:
-    """Returns the namespaces of an object set, which is read once."""
+    """Returns the namespaces of a set of objects. The objects are read only at the first call."""
     return objects.once(Namespaces)

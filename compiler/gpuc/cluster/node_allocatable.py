@@ -1,4 +1,4 @@
-"""The allocatable resources of a node, for quotas, limits, templates, checks and traces."""
+"""Computes the allocatable resources of a node from its instance type and the settings of the kubelet."""
 
 from math import ceil
 from typing import Any
@@ -13,7 +13,7 @@ _DISABLED = 100
 
 
 def predicted_allocatable(instance: InstanceType, kubelet: Kubelet, disk_bytes: int, settings: Any = None) -> Amounts:
-    """Returns allocatable cpu, memory and ephemeral storage of a node, as Karpenter predicts them.
+    """Returns the allocatable cpu, memory and ephemeral storage of a new node, as Karpenter predicts them.
 
     The requests of DaemonSets are not subtracted.
 
@@ -22,7 +22,7 @@ def predicted_allocatable(instance: InstanceType, kubelet: Kubelet, disk_bytes: 
         settings: spec.kubelet of the EC2NodeClass, unvalidated; None without settings.
 
     Source: aws/karpenter-provider-aws v1.14.1 pkg/providers/instancetype/types.go and the values in
-    website/content/en/preview/reference/instance-types.md; the function returns all nine values exactly
+    website/content/en/preview/reference/instance-types.md; the tests compare the function with values of this page
     """
     arm64_mib = kubelet.arm64_reserved_memory_mib if instance.arch == "arm64" else 0
     memory = (instance.memory_mib - arm64_mib) * (1000 - kubelet.vm_memory_overhead_permille) // 1000 * MIB
@@ -46,7 +46,7 @@ def predicted_allocatable(instance: InstanceType, kubelet: Kubelet, disk_bytes: 
 
 
 def max_pods(instance: InstanceType, settings: Any) -> int:
-    """Returns the maximum number of pods on a node; settings is spec.kubelet of the EC2NodeClass, unvalidated."""
+    """Returns the maximum number of pods on a node. `settings` is spec.kubelet of the EC2NodeClass, unvalidated."""
     count = dig(settings, "maxPods")
     return count if isinstance(count, int) and not isinstance(count, bool) and count > 0 else instance.pods
 

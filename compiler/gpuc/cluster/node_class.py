@@ -1,4 +1,4 @@
-"""The node class of a pool: the node labels and the resources for pods that depend on the node class.
+"""Reads the node class of a NodePool: the node labels and the allocatable resources that depend on the node class.
 
 Source: aws/karpenter-provider-aws v1.14.1 pkg/providers/instancetype/types.go (computeRequirements, getOS)
 """
@@ -27,12 +27,12 @@ RESERVATION_LABELS: Final = tuple(f"{AWS}capacity-reservation-{name}" for name i
 _ZONE_NAME = re.compile(r"([a-z]{2}(?:-[a-z]+)+-\d)[a-z]")
 """The form of the name of an availability zone, which starts with the name of the region."""
 _ABSENT = Domain(True, frozenset(), False)
-_DATA_DEVICES = {"Bottlerocket": "/dev/xvdb", "AL2": "/dev/xvda", "AL2023": "/dev/xvda"}
-"""The device name of the volume with the data of pods, by AMI family."""
+DATA_DEVICES = {"bottlerocket": "/dev/xvdb"}
+"""The device names of the volumes with the data of pods, by AMI families; /dev/xvda for other families."""
 
 
 class NodeClass:
-    """The node class that a NodePool refers to."""
+    """The node class that a NodePool names in nodeClassRef, for example an EC2NodeClass."""
 
     def __init__(self, api_group: str, manifest: Manifest | None) -> None:
         self.api_group = api_group
@@ -42,8 +42,9 @@ class NodeClass:
         aliases = (str(dig(term, "alias") or "") for _, term in items(dig(self._spec, "amiSelectorTerms")))
         self._aliases = [alias.partition("@")[0].lower() for alias in aliases]
         """The aliases of the images, in lower case and without versions."""
-        family = str(dig(self._spec, "amiFamily") or "").lower()
-        self._is_windows = any(name.startswith("windows") for name in (family, *self._aliases))
+        self.family = str(dig(self._spec, "amiFamily") or next(iter(self._aliases), "")).lower()
+        """The AMI family in lower case; empty without one."""
+        self._is_windows = any(name.startswith("windows") for name in (self.family, *self._aliases))
         self.reservation_ids = self.ids("capacityReservationSelectorTerms") or frozenset()
         """The ids of the capacity reservations; empty if the node class selects them by tags, or is not known."""
         interfaces = dig(self._spec, "networkInterfaces")
@@ -52,9 +53,9 @@ class NodeClass:
         """The number of EFA devices of a node; None if the instance type decides."""
 
     def offer(self, region: str) -> dict[str, Domain]:
-        """Returns the possible values of labels that depend on the node class.
+        """Returns the possible values of the node labels that depend on the node class.
 
-        Labels that can have any value are left out.
+        Labels that can have any value are not in the result.
 
         Args:
             region: the AWS region of the nodes; empty if it is unknown.
@@ -75,12 +76,12 @@ class NodeClass:
         return result
 
     def ids(self, field: str) -> frozenset[str] | None:
-        """Returns the ids in a list of selector terms; None if a term selects by tags."""
+        """Returns the ids in a list of selector terms of the node class; None if a term selects by tags instead."""
         ids = [dig(term, "id") for _, term in items(dig(self._spec, field))]
         return frozenset(map(str, ids)) if None not in ids else None
 
     def allocatable(self, catalog: "Catalog", instance: "InstanceType") -> Amounts:
-        """Returns the allocatable cpu, memory, ephemeral storage and pods that Karpenter predicts for a node.
+        """Returns the allocatable cpu, memory, ephemeral storage and pods of a node, as Karpenter computes them.
 
         The requests of DaemonSets are not subtracted.
         """
@@ -93,12 +94,9 @@ class NodeClass:
         if dig(self._spec, "instanceStorePolicy") == "RAID0" and instance.local_nvme_gb:
             return instance.local_nvme_gb * 10**9
         disks = [disk for _, disk in items(dig(self._spec, "blockDeviceMappings"))]
-        family = dig(self._spec, "amiFamily")
-        images = (catalog.images[name] for name in self._aliases if name in catalog.images)
-        by_alias = next((image.ami_family for image in images), "")
-        device = _DATA_DEVICES.get(family if isinstance(family, str) else by_alias, "/dev/xvda")
+        device = DATA_DEVICES.get(self.family, "/dev/xvda")
         root = [disk for disk in disks if dig(disk, "rootVolume") is True]
-        named = disks[-1:] if family == "Custom" else [disk for disk in disks if dig(disk, "deviceName") == device]
+        named = disks[-1:] if self.family == "custom" else [disk for disk in disks if dig(disk, "deviceName") == device]
         sizes = [amount(EPHEMERAL_STORAGE, dig(disk, "ebs", "volumeSize")) for disk in (*root[:1], *named[:1])]
         return next((size for size in sizes if size is not None), catalog.kubelet.root_volume_gib * GIB)
 
@@ -108,7 +106,7 @@ def _one_of(*values: str) -> Domain:
 
 
 def region_of(zones: Iterable[str]) -> str:
-    """Returns the AWS region of availability zones; an empty string if the zones do not show exactly one region.
+    """Returns the AWS region of availability zones; an empty text if the zones belong to none or to several regions.
 
     Local Zones and Wavelength Zones are ignored, because their names have other forms.
     """

@@ -1,4 +1,4 @@
-"""The nodes of a NodePool: the labels and taints with which they start.
+"""The labels and taints with which the nodes of a NodePool start.
 
 Source: sigs.k8s.io/karpenter v1.14.1 pkg/controllers/provisioning/scheduling/nodeclaimtemplate.go
 """
@@ -31,7 +31,7 @@ _SIMULATED = {f"{KARPENTER}/registered": "true", f"{KARPENTER}/initialized": "tr
 
 
 class NodeTemplate:
-    """A NodePool as the template of its nodes, with its node class."""
+    """The labels, taints and requirements that a NodePool and its node class set for the nodes of the pool."""
 
     def __init__(self, manifest: Manifest, objects: ObjectSet) -> None:
         self.manifest = manifest
@@ -71,32 +71,34 @@ class NodeTemplate:
 
     @cached_property
     def offer(self) -> Offer:
-        """The possible values of the node labels that the pool sets or restricts."""
+        """The possible values of the node labels that the NodePool sets or restricts."""
         own = valid_requirements(self._at(REQUIREMENTS), POOL_OPERATORS)
         return offer([*(equals(key, value) for key, value in {**_SIMULATED, **self.labels}.items()), *own])
 
     @cached_property
     def class_offer(self) -> Offer:
-        """The possible values of the node labels that depend on the node class."""
+        """The possible values of the node labels that depend on the node class of the pool."""
         return self._class.offer(self.region)
 
     def listed(self, key: str) -> frozenset[str]:
-        """Returns the values that the pool lists for a label; empty if the pool lists no values."""
+        """Returns the values that the NodePool lists for a node label; empty if the NodePool lists none."""
         known = self.offer.get(key)
         return known.listed or frozenset() if known else frozenset()
 
     def possible_values(self, key: str) -> frozenset[str]:
-        """Returns the values of a label that the pool or its node class list; empty if no values are listed."""
+        """Returns the values that the NodePool and its node class list for a label; empty if neither lists values."""
         known = [own[normal(key)] for own in (self.offer, self.class_offer) if normal(key) in own]
         return (known[0].meet(known[-1]).listed or frozenset()) if known else frozenset()
 
     def mismatch(self, term: Iterable[Requirement], *, exists: bool | None = None) -> Requirement | None:
-        """Returns the first requirement that no node of the pool can meet; None without such a requirement.
+        """Returns the first of a pod's requirements that no node of the pool can meet; None if nodes can meet them.
 
         Args:
-            exists: whether the nodes exist before the pods; None for the usual case of the pool.
+            exists: whether the nodes exist before the pods; None: only the nodes of a static pool do.
         """
         wanted, is_there = tuple(term), self.is_static if exists is None else exists
+        if len(wanted) > 1 and len(together := offer(wanted)) < len(wanted):  # a node has one value of a label
+            wanted += tuple(Requirement(*row) for row in together.items())
         return next((row for row in wanted if not self._meets(row, exists=is_there)), self._class_conflict(wanted))
 
     def _meets(self, wanted: Requirement, *, exists: bool) -> bool:
@@ -112,9 +114,9 @@ class NodeTemplate:
         return None
 
     def holder(self, wanted: Requirement) -> tuple[Manifest, Path]:
-        """Returns the object and the path that set the label of a requirement that no node meets.
+        """Returns the object and the path whose value prevents that nodes meet a requirement.
 
-        For a label that no object sets, these are the labels of the node template.
+        If no object sets the label of the requirement, returns the labels of the NodePool's template.
         """
         key = normal(wanted.key)
         if key == REGION and key not in self.offer:
@@ -129,15 +131,13 @@ class NodeTemplate:
         is_own = self._at((*LABELS, wanted.key)) is not None
         return self.manifest, (*LABELS, wanted.key) if is_own else LABELS
 
-    @property
-    def max_pods_field(self) -> tuple[Manifest, Path] | None:
-        """The object and the path that limit the pods of a node; None if the instance type does."""
-        path: Path = ("spec", "kubelet", "maxPods")
+    def class_field(self, *path: str) -> tuple[Manifest, Path] | None:
+        """Returns the node class and the path of a field in it; None without the field."""
         manifest = self._class.manifest
         return (manifest, path) if manifest is not None and dig(manifest.body, *path) is not None else None
 
     def unknown_location(self, term: Iterable[Requirement]) -> str:
-        """Returns the requirement of a pod for a zone or region that the input does not show; empty without one.
+        """Returns the requirement of a pod about a zone or region that the objects do not show; empty without one.
 
         The subnets of the node class decide in which zones a pool can start nodes.
         """

@@ -1,4 +1,4 @@
-"""NodeOverlays: which ones apply to the nodes of an instance type, and in which order.
+"""NodeOverlays of Karpenter: which of them apply to the nodes of an instance type, and in which order.
 
 Source: sigs.k8s.io/karpenter v1.14.1 pkg/apis/v1alpha1/nodeoverlay.go (OrderByWeight), pkg/controllers/nodeoverlay
 (getOverlaidOfferings) and store.go (updateInstanceTypeCapacity)
@@ -16,7 +16,7 @@ from gpuc.objects.selectors import read_requirements
 
 
 class Overlay(NamedTuple):
-    """A NodeOverlay."""
+    """A NodeOverlay of Karpenter, which adds resources to nodes or replaces the amounts of their resources."""
 
     manifest: Manifest
     weight: int
@@ -28,7 +28,7 @@ class Overlay(NamedTuple):
     """Whether the overlay certainly applies to some nodes; False if the answer depends on unknown labels."""
 
     def applies(self, own: Offer) -> bool | None:
-        """Returns whether the overlay applies to nodes of an instance type; None if that depends on unknown labels.
+        """Returns whether the overlay applies to nodes with these labels; None if unknown labels decide about it.
 
         Args:
             own: the labels of the instance type, of the node template and of the NodePool.
@@ -44,7 +44,7 @@ class Overlay(NamedTuple):
 
 
 class Overlays:
-    """The valid NodeOverlays of an object set."""
+    """The valid NodeOverlays in a set of objects."""
 
     def __init__(self, objects: ObjectSet) -> None:
         self._by_selection: dict[tuple[str, str], list[Overlay]] = {}
@@ -60,7 +60,7 @@ class Overlays:
                 self._by_selection.setdefault((key, value), []).append(overlay)
 
     def of(self, pool: str, name: str, own: Offer) -> list[Overlay]:
-        """Returns the overlays that apply to nodes, the one with the lowest precedence first.
+        """Returns the NodeOverlays that apply to nodes of a pool. The last in the list has the highest precedence.
 
         Args:
             pool: the name of the NodePool.

@@ -1,4 +1,4 @@
-"""A NodePool of Karpenter: the number of its nodes, their instance types, and their resources.
+"""Reads a NodePool of Karpenter: the number of its nodes, their instance types, and their resources.
 
 Source: sigs.k8s.io/karpenter v1.14.1 pkg/apis/v1/nodepool.go (limits, replicas);
 pkg/controllers/provisioning/scheduling (no instance type is launched beyond a limit)
@@ -39,7 +39,7 @@ _RESERVED = frozenset(("reserved",))
 
 
 class Pool(NodeTemplate):
-    """A NodePool, with the NodeOverlays that apply to its nodes."""
+    """A NodePool with its node class and the NodeOverlays that apply to its nodes."""
 
     substrate = "eks"
     """The folder of the substrate whose DaemonSets run on the nodes."""
@@ -72,11 +72,11 @@ class Pool(NodeTemplate):
         """The declared number of instances of the capacity reservations of the pool; None if it is not declared."""
 
     def place(self, path: Path) -> Path:
-        """Returns the path in the object of the pool for the path of a field in a NodePool."""
+        """Converts a path in a NodePool into a path in the object that defines the pool, perhaps of another kind."""
         return path
 
     def needs_reservation(self, term: Selector) -> bool:
-        """Returns whether only reserved nodes of the pool meet the requirements of a pod."""
+        """Returns whether the requirements of a pod allow only reserved nodes of the pool."""
         purchase = self._purchase
         for key, domain in term:
             if normal(key) == CAPACITY_TYPE:
@@ -85,10 +85,10 @@ class Pool(NodeTemplate):
         return is_selected or purchase.listed == _RESERVED
 
     def unknown_reservation(self, term: Selector) -> str:
-        """Returns why the number of reserved nodes for pods is unknown; an empty string if the input shows the number.
+        """Returns why gpuc does not know the number of reserved nodes for pods; an empty text if gpuc knows the number.
 
-        A pool with only reserved capacity has the number of nodes of its limits, unless the input shows a smaller
-        number.
+        The limits of a pool with only reserved capacity are the number of its reserved nodes, unless the objects show a
+        smaller number.
 
         Args:
             term: the requirements of pods that need reserved nodes.
@@ -125,28 +125,28 @@ class Pool(NodeTemplate):
 
     @property
     def type_names(self) -> list[str]:
-        """The instance types that the pool can start, certainly or perhaps."""
+        """The instance types that the pool can start. The types for which this is uncertain are last."""
         return [*self._names[0], *self._names[1]]
 
     @property
     def listed_types(self) -> list[str]:
-        """The instance types that the pool lists and can start; empty if the pool lists no types."""
+        """The instance types that the pool lists by name and can start; empty if the pool lists no names."""
         return sorted(self.listed(INSTANCE_TYPE) & set(self.type_names))
 
     @property
     def lists_gpus(self) -> bool:
-        """Whether one of the instance types that the pool lists has GPUs."""
+        """Whether the requirements of the pool list an instance type with GPUs by its name, such as p5.48xlarge."""
         return any(instance.gpu for name in self.listed_types if (instance := self.catalog.instance_type(name)))
 
     @cached_property
     def types(self) -> "tuple[InstanceType, ...]":
-        """The instance types with known figures that the pool can certainly start."""
+        """The instance types that the pool certainly can start, and for which the catalog has data."""
         rows = (self.catalog.instance_type(name) for name in self._names[0])
         return tuple(row for row in rows if row is not None)
 
     @property
     def is_known(self) -> bool:
-        """Whether every instance type that the pool can start is in `types`."""
+        """Whether gpuc knows with certainty all instance types that the pool can start."""
         return self.api_group == KARPENTER_AWS and not self._names[1]
 
     def types_for(self, term: Iterable[Requirement]) -> "list[InstanceType]":
@@ -155,7 +155,7 @@ class Pool(NodeTemplate):
         return [row for row in self.types if not wanted or meets_type(self.catalog, row.type, {}, wanted)]
 
     def unsure_types_for(self, term: Iterable[Requirement]) -> list[str]:
-        """Returns the instance types that the pool can perhaps start, and that perhaps meet the requirements."""
+        """Returns the instance types of which gpuc does not know whether the pool can start them for a pod."""
         wanted, (sure, unsure) = _about_types(term), self._names
         return [
             *(name for name in unsure if meets_type(self.catalog, name, {}, wanted) is not False),
@@ -163,11 +163,11 @@ class Pool(NodeTemplate):
         ]
 
     def values(self, key: str, names: Iterable[str]) -> set[str]:
-        """Returns the values of a label that the instance type determines, for several instance types."""
+        """Returns the values that a label has on the nodes of several instance types."""
         return {value for name in names if (value := instance_labels(self.catalog, name).get(key)) is not None}
 
     def min_values_message(self, names: Iterable[str]) -> str:
-        """Returns a message if the instance types for a pod have fewer values of a label than minValues; or "".
+        """Returns a message if the instance types for a pod do not satisfy minValues; otherwise an empty text.
 
         Source: sigs.k8s.io/karpenter v1.14.1 pkg/cloudprovider/types.go (SatisfiesMinValues)
         """
@@ -178,7 +178,7 @@ class Pool(NodeTemplate):
         return ""
 
     def overlays(self, name: str) -> list[Overlay]:
-        """Returns the overlays that apply to nodes of an instance type, the one with the lowest precedence first."""
+        """Returns the NodeOverlays that apply to nodes of an instance type. The last has the highest precedence."""
         own = {key: domain for key, domain in self.offer.items() if key in self.labels or is_well_known(key)}
         of_type = instance_labels(self.catalog, name) if name else {}
         own |= {key: Domain(False, frozenset((value,)), False) for key, value in of_type.items()}
@@ -186,7 +186,7 @@ class Pool(NodeTemplate):
         return self._overlays.of(self.name, name, known)
 
     def hardware(self, name: str) -> Amounts:
-        """Returns the resources of an instance type, apart from overlays; empty if its figures are unknown."""
+        """Returns the resources of an instance type without NodeOverlays; empty if the type is unknown."""
         row = self.catalog.instance_type(name)
         if row is None:
             return {}
@@ -196,24 +196,24 @@ class Pool(NodeTemplate):
         return resources | {key: count for key, count in counts.items() if count} | devices(self.catalog, name)
 
     def capacity(self, name: str) -> Amounts:
-        """Returns the capacity of a node: the resources of the instance type, overridden by NodeOverlays."""
+        """Returns the capacity of a node: the resources of the instance type, changed by NodeOverlays."""
         if name not in self._capacity:
             given = {key: value for overlay in self.overlays(name) for key, value in overlay.capacity.items()}
             self._capacity[name] = self.hardware(name) | amounts(given)
         return self._capacity[name]
 
     def allocatable(self, instance: "InstanceType") -> Amounts:
-        """Returns the resources of a node for pods and DaemonSets. Huge pages are a part of the memory."""
+        """Returns the allocatable resources of a node without any pods. Huge pages are subtracted from memory."""
         resources = self._class.allocatable(self.catalog, instance)
         resources |= {key: count for key, count in self.capacity(instance.type).items() if key not in (CPU, MEMORY)}
         resources[MEMORY] -= sum(count for key, count in resources.items() if key.startswith("hugepages-"))
         return resources
 
     def max_nodes(self, instance: "InstanceType", used: Mapping[str, int] | None = None) -> int | None:
-        """Returns the maximum number of nodes of an instance type; None without a limit.
+        """Returns how many nodes of an instance type the limits of the pool allow; None without a limit.
 
         Args:
-            used: the resources of other nodes of the pool.
+            used: the resources of other nodes of the pool, which count against the limits.
         """
         node, taken = {**self.capacity(instance.type), NODES: 1}, used or {}
         if self.replicas is not None:
@@ -223,9 +223,9 @@ class Pool(NodeTemplate):
 
     @cached_property
     def bounds(self) -> tuple[Amounts, ...]:
-        """The largest resources of one node, for every instance type; empty if the resources of a type are unknown.
+        """The largest resources that a node can have, for each instance type; empty if gpuc does not know the types.
 
-        The amount of an absent resource is unknown. Overlays that apply perhaps can only raise an amount.
+        The amount of an absent resource is unknown. An overlay that perhaps applies can only raise an amount.
         """
         names = self.type_names
         return tuple(map(self._bound, names)) if all(map(self.hardware, names)) else ()
@@ -242,23 +242,23 @@ class Pool(NodeTemplate):
 
     @property
     def devices(self) -> set[str]:
-        """The names of the extended resources and huge pages of the nodes."""
+        """The names of the extended resources and huge pages that nodes of the pool have, such as nvidia.com/gpu."""
         resources = (row for name in self.type_names for row in self.capacity(name).items())
         return {name for name, count in resources if count and ("/" in name or name.startswith("hugepages-"))}
 
     @property
     def gpus(self) -> set[str]:
-        """The names of the GPU resources of the nodes."""
+        """The names of the GPU resources that the nodes have, for example nvidia.com/gpu."""
         return {name for node in self.bounds for name, count in node.items() if count and name.startswith(GPUS)}
 
     def maximum(self, resource: str, *, counts_gpus: bool = True) -> int | None:
-        """Returns the largest amount of a resource that all nodes together can have; None if nothing limits it.
+        """Returns the largest amount of a resource that all nodes of the pool together can have; None without a limit.
 
         A pool with a limit of 0 nodes has no capacity for quotas: Karpenter does not replace its nodes.
 
         Args:
-            counts_gpus: whether a node advertises the number of GPUs of its instance type. With time-slicing a node
-                advertises more, so the number of GPUs is then no bound.
+            counts_gpus: whether a node advertises the number of GPUs of its instance type. With time-slicing, a node
+                advertises more, so the number of GPUs does not limit the amount.
         """
         if self.is_closed:
             return 0
@@ -269,7 +269,7 @@ class Pool(NodeTemplate):
         return min(found, default=None)
 
     def maximum_of_devices(self, resource: str) -> int | None:
-        """Returns the result of maximum, or 0 for a device or huge pages that no node of known type has."""
+        """Returns the result of `maximum`, or 0 for a device or for huge pages that no node of the pool has."""
         is_device = "/" in resource or resource.startswith("hugepages-")
         if is_device and self.bounds and not any(node.get(resource) for node in self.bounds):
             return 0
@@ -310,6 +310,6 @@ def _about_types(term: Iterable[Requirement]) -> list[Requirement]:
 
 
 def named(pools: Iterable[Pool]) -> str:
-    """Returns the names of pools after their kind, for example "NodePool train, batch"."""
+    """Returns a text with the kind and the names of pools, for example "NodePool train, batch"."""
     listed = list(pools)
     return f"{listed[0].kind_in_messages} {', '.join(pool.name for pool in listed)}"

@@ -1,4 +1,4 @@
-"""The fields of a NodePool: their paths in the object, and the values of its lists."""
+"""Reads fields of a NodePool: their paths in the object, and the values of its lists."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -13,7 +13,6 @@ NODES = "nodes"
 """The limit of the number of nodes."""
 LIMITS: Path = ("spec", "limits")
 REPLICAS: Path = ("spec", "replicas")
-WEIGHT: Path = ("spec", "weight")
 DISRUPTION: Path = ("spec", "disruption")
 BUDGETS: Path = (*DISRUPTION, "budgets")
 CONSOLIDATION: Path = (*DISRUPTION, "consolidationPolicy")
@@ -29,7 +28,7 @@ NODE_CLASS: Path = (*TEMPLATE, "spec", "nodeClassRef")
 
 
 class PoolRequirement(NamedTuple):
-    """A requirement for a label of the nodes, as in the object."""
+    """An entry of the list of requirements in a NodePool, for one label of the nodes."""
 
     position: int
     key: str
@@ -41,12 +40,12 @@ class PoolRequirement(NamedTuple):
 
     @property
     def allowed(self) -> frozenset[str] | None:
-        """The allowed values; None for another operator than In."""
+        """The allowed values of the label; None if the operator is not In."""
         return frozenset(self.values) if self.operator == "In" else None
 
 
 class Budget(Struct, frozen=True):
-    """How many nodes Karpenter disrupts at a time."""
+    """A disruption budget of a NodePool: how many nodes Karpenter disrupts at the same time."""
 
     nodes: str
     """A number of nodes or a percentage."""
@@ -58,7 +57,7 @@ class Budget(Struct, frozen=True):
 
 
 def requirements(raw: Any) -> Iterator[PoolRequirement]:
-    """Yields all requirements of a list, including requirements that the API server refuses."""
+    """Yields the requirements in a list of a NodePool, also the requirements that the API server would refuse."""
     for index, row in items(raw):
         values = tuple(str(value) for _, value in items(dig(row, "values")))
         least = dig(row, "minValues")
@@ -67,7 +66,7 @@ def requirements(raw: Any) -> Iterator[PoolRequirement]:
 
 
 def budgets(raw: Any) -> Iterator[Budget]:
-    """Yields the budgets of a list. The API server adds the default; an empty list has no limit."""
+    """Yields the budgets in an unvalidated spec.disruption.budgets; for None, Karpenter's default of 10% of nodes."""
     for _, row in items([{"nodes": "10%"}] if raw is None else raw):
         written = dig(row, "reasons")
         reasons = None if written is None else tuple(str(reason) for _, reason in items(written))

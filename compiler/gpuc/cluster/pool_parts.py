@@ -1,4 +1,4 @@
-"""ResourceQuotas that count only the pods on one node pool without GPUs, by their PriorityClass."""
+"""ResourceQuotas that count the pods on one node pool without GPUs. They select the pods by a PriorityClass."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -10,7 +10,7 @@ from gpuc.objects.object_set import ObjectSet, dig, items
 
 
 class PoolPart(NamedTuple):
-    """The quota of a namespace on a node pool without GPUs."""
+    """The ResourceQuota that limits the pods of one namespace on one node pool without GPUs."""
 
     pool: str
     """The name of the pool in the spec."""
@@ -20,7 +20,7 @@ class PoolPart(NamedTuple):
 
 
 def pool_parts(objects: ObjectSet) -> tuple[PoolPart, ...]:
-    """Returns the quotas of all namespaces on node pools without GPUs."""
+    """Returns the ResourceQuotas in all namespaces that count the pods on one node pool without GPUs."""
     return tuple(_parts(objects))
 
 

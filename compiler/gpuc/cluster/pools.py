@@ -1,4 +1,4 @@
-"""The node pools of an object set, and which of the pools meet the requirements of pods."""
+"""The node pools in a set of objects, and a search for the pools that meet the requirements of a pod."""
 
 from collections.abc import Iterable, Sequence
 from functools import cached_property
@@ -27,7 +27,7 @@ _OTHER_NODES = frozenset(
 
 
 class Pools:
-    """The NodePools of an object set, indexed by the labels of their nodes."""
+    """The NodePools in a set of objects, indexed by the labels of their nodes."""
 
     def __init__(self, objects: ObjectSet) -> None:
         found = [Pool(manifest, objects) for manifest in objects.of(KARPENTER, "NodePool")]
@@ -54,9 +54,10 @@ class Pools:
         return self._objects.is_complete or not any((group(row), row.kind) in _OTHER_NODES for row in manifests)
 
     def candidates(self, term: Iterable[Requirement]) -> Sequence[Pool]:
-        """Returns the pools that may meet the requirements of a pod.
+        """Returns the pools that perhaps meet the requirements of a pod.
 
-        The result excludes pools that list only other values of a label. `mismatch` decides about the returned pools.
+        The function only excludes pools that list other values of a label than the required values. To decide whether
+        a pool of the result meets the requirements, call `NodeTemplate.mismatch`.
         """
         fewest: Sequence[Pool] = self.pools
         for wanted, domain in term:
@@ -71,7 +72,7 @@ class Pools:
         return fewest
 
     def matching(self, wanted: Any) -> list[Pool]:
-        """Returns the pools whose nodes can have all labels of a map."""
+        """Returns the pools whose nodes can have all these labels."""
         return self.meeting(equal_labels(wanted))
 
     def meeting(self, term: Selector) -> list[Pool]:

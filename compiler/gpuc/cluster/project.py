@@ -30,7 +30,7 @@ Row = TypeVar("Row")
 
 
 class KindName(NamedTuple):
-    """The API group and the kind of objects, and their name; "*" for all names."""
+    """The API group, kind and name of objects in a list of an AppProject. The name "*" means all names."""
 
     group: str
     kind: str
@@ -38,7 +38,7 @@ class KindName(NamedTuple):
 
 
 class Project:
-    """An AppProject."""
+    """An AppProject of Argo CD."""
 
     def __init__(self, manifest: Manifest) -> None:
         spec = dig(manifest.body, "spec")
@@ -60,13 +60,13 @@ class Project:
             self.kinds[namespaced] = permitted, _kinds(denied, namespaced)
 
     def permits_repository(self, url: str) -> bool:
-        """Returns whether a source may have a repoURL."""
+        """Returns whether the sources of Applications may have this repoURL."""
         text = normalized_url(url)
         found = {pattern: _matches(_normalized(pattern), text, "/") for pattern in self.repositories}
         return any(found.values()) and all(found[pattern] for pattern in found if _denies(pattern))
 
     def permits_destination(self, destination: Destination) -> bool:
-        """Returns whether Applications may have a destination, or objects in its namespace."""
+        """Returns whether Applications may install objects in this cluster and namespace."""
         if destination.is_own:
             destination = destination.own
         permits = False
@@ -86,7 +86,7 @@ class Project:
         return permits
 
     def permits_application(self, namespace: str) -> bool:
-        """Returns whether Applications of a namespace may name the project; an empty one or /regex/ is not known."""
+        """Returns whether Applications in a namespace may use the AppProject; True if the objects do not show this."""
         known = [
             name for _, name in items(dig(self.manifest.body, "spec", "sourceNamespaces")) if isinstance(name, str)
         ]
@@ -95,12 +95,12 @@ class Project:
         )
 
     def permits_kind(self, kind: KindName, *, namespaced: bool) -> bool:
-        """Returns whether a folder may contain an object of a kind. Its namespace must be permitted as well."""
+        """Returns whether Applications may contain objects of a kind, whatever the namespace of the object is."""
         allowed, denied = self.kinds[namespaced]
         return _lists(allowed, kind) and not _lists(denied, kind)
 
     def permits(self, application: Application, manifest: Manifest) -> bool:
-        """Returns whether an Application may apply and delete an object."""
+        """Returns whether an Application may apply and delete an object, by its kind and namespace."""
         namespace = manifest.namespace
         kind = KindName(group(manifest), manifest.kind, manifest.name)
         return self.permits_kind(kind, namespaced=bool(namespace)) and (
@@ -109,25 +109,25 @@ class Project:
 
 
 def project_of(objects: ObjectSet, application: Application) -> Project | None:
-    """Returns the AppProject of an Application; None if the AppProject is not known."""
+    """Returns the AppProject that an Application names; None if the objects do not contain it."""
     projects = objects.of(ARGO, "AppProject")
     return next((Project(manifest) for manifest in projects if manifest.name == application.project), None)
 
 
 def added_repositories(before: Project, after: Project) -> list[str]:
-    """Returns the repositories that only `after` permits."""
+    """Returns the repositories that the AppProject permits after a change but not before the change."""
     rows = _probes([(url,) for url in before.repositories], [(url,) for url in after.repositories])
     return _added(before, after, Project.permits_repository, (url for (url,) in rows))
 
 
 def added_destinations(before: Project, after: Project) -> list[Destination]:
-    """Returns the clusters and namespaces that only `after` permits."""
+    """Returns the clusters and namespaces that the AppProject permits after a change but not before the change."""
     rows = _probes(before.destinations, after.destinations)
     return _added(before, after, Project.permits_destination, (Destination(*row) for row in rows))
 
 
 def added_kinds(before: Project, after: Project, *, namespaced: bool) -> list[KindName]:
-    """Returns the kinds that only `after` permits."""
+    """Returns the kinds that the AppProject permits after a change but not before the change."""
     allowed, denied = before.kinds[namespaced]
     permits = partial(Project.permits_kind, namespaced=namespaced)
     return _added(before, after, permits, (*after.kinds[namespaced][0], *denied, *allowed))

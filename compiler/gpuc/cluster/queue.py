@@ -1,6 +1,6 @@
-"""Queues: the trees of ClusterQueues and Cohorts of a cluster, with the quotas of their flavors.
+"""The ClusterQueues and Cohorts of a cluster with their quotas, as trees: a Cohort is the parent of its members.
 
-Every value has its position: an object and a path in the object, or an element of the spec.
+Each value remembers where it comes from: an object and a path in the object, or an element of the spec.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -33,7 +33,7 @@ Source: kueue v0.19.2 apis/kueue/v1beta1 and v1beta2, clusterqueue_types.go; v0.
 
 
 class Flavor(Struct, frozen=True):
-    """A flavor in a resource group."""
+    """An entry of `flavors` in a resource group of a ClusterQueue or Cohort."""
 
     name: str
     path: Path
@@ -43,7 +43,7 @@ class Flavor(Struct, frozen=True):
 
 
 class Group(Struct, frozen=True):
-    """A resource group: Kueue chooses one of its flavors for all of its resources."""
+    """A resource group of a ClusterQueue or Cohort. Kueue chooses one flavor of the group for all its resources."""
 
     path: Path
     covered: tuple[str, ...]
@@ -52,7 +52,7 @@ class Group(Struct, frozen=True):
 
 
 class Member(quota.Node, eq=False):
-    """A ClusterQueue or a Cohort."""
+    """A ClusterQueue or a Cohort, as a node in a tree of cohorts."""
 
     manifest: Manifest | None = None
     """The object.
@@ -73,28 +73,28 @@ class Member(quota.Node, eq=False):
 
     @property
     def covered(self) -> list[str]:
-        """The resources of coveredResources of all groups."""
+        """The resources in coveredResources of all resource groups."""
         return [resource for group in self.groups for resource in group.covered]
 
     def covered_path(self, resource: str) -> Path:
-        """Returns the path of a resource in coveredResources; empty if it is not covered."""
+        """Returns the path of a resource in coveredResources; an empty path if no group covers the resource."""
         paths = ((*group.path, "coveredResources", group.covered.index(resource)) for group in self.groups
                  if resource in group.covered)  # fmt: skip
         return next(paths, ())
 
     @property
     def by_flavor(self) -> dict[str, dict[str, Quota]]:
-        """The quotas by flavor, then by resource."""
+        """The quotas of the queue by flavor, and then by resource."""
         quotas: dict[str, dict[str, Quota]] = {}
         for (flavor, resource), of_resource in self.quotas.items():
             quotas.setdefault(flavor, {})[resource] = of_resource
         return quotas
 
     def path(self, key: Key) -> Path:
-        """Returns the path of a quota: ("spec", "resourceGroups", 0, "flavors", 1, "resources", 2), or an empty path.
+        """Returns the path of a quota: ("spec", "resourceGroups", 0, "flavors", 1, "resources", 2); () for no quota.
 
         Args:
-            key: the flavor and the resource.
+            key: the name of the flavor and the name of the resource.
         """
         for group in self.groups:
             for flavor in group.flavors:
@@ -106,6 +106,7 @@ class Member(quota.Node, eq=False):
         """Returns a finding about a quota of the object.
 
         Args:
+            key: the name of the flavor and the name of the resource.
             number: the field with the amount, for example nominalQuota.
         """
         assert self.manifest is not None, "quotas are quotas of objects"
@@ -113,26 +114,26 @@ class Member(quota.Node, eq=False):
 
     @property
     def words(self) -> str:
-        """The queue as words in a message: "queue research", or "ClusterQueue research" for an object."""
+        """The name of the queue in messages: "queue research" of a spec, or "ClusterQueue research" of objects."""
         return f"queue {self.queue.name}" if self.queue else str(self.manifest)
 
     def flavor_words(self, flavor: str) -> str:
-        """Returns a flavor as words in a message: "node pool train", or "ResourceFlavor train" for an object."""
+        """Returns the name of a flavor in messages: "node pool train" of a spec, or "ResourceFlavor train"."""
         return f"{'node pool' if self.queue else 'ResourceFlavor'} {flavor}"
 
     def unit(self, key: Key) -> Unit:
-        """Returns the unit in which messages count a quota: the unit of the spec, or of the resource for an object."""
+        """Returns the unit in which messages count a quota, for example nodes. Quotas of objects have no unit."""
         if (row := self.pool_quotas.get(key[0])) is None:
             return Unit(key[1], "")
         return quota_unit(row.pool, key[1], in_nodes=row.spec.nodes is not None)
 
     def setting(self, *path: str) -> Any:
-        """Returns the value at a path of the object's spec; None without an object."""
+        """Returns the value at a path below `spec` of the object; None if the queue has no object."""
         return dig(self.manifest.body if self.manifest else None, "spec", *path)
 
     @property
     def checks(self) -> dict[str, Path]:
-        """The AdmissionChecks by name, with the paths of the checks."""
+        """The names of the AdmissionChecks of the queue, each with its path in the object."""
         old = items(self.setting("admissionChecks"))  # the field of v1beta1
         checks: dict[str, Path] = {str(name): ("spec", "admissionChecks", number) for number, name in old}
         for number, row in items(self.setting("admissionChecksStrategy", "admissionChecks")):
@@ -141,7 +142,7 @@ class Member(quota.Node, eq=False):
 
     @property
     def weight(self) -> Fraction | None:
-        """The weight in fair sharing; None if it is not set."""
+        """The weight of the queue in fair sharing; None if the object sets no weight."""
         return quantity(self.setting("fairSharing", "weight"))
 
     @property
@@ -151,7 +152,7 @@ class Member(quota.Node, eq=False):
 
 
 class Tree(Struct, frozen=True, eq=False):
-    """A root cohort with all descendants, or a ClusterQueue without a cohort. Only members can share quota."""
+    """A Cohort without a parent and all its descendants, which can share quota; or a ClusterQueue without a Cohort."""
 
     root: Member
     members: list[Member] = field(default_factory=list)
@@ -159,7 +160,7 @@ class Tree(Struct, frozen=True, eq=False):
 
     @property
     def queues(self) -> list[Member]:
-        """The ClusterQueues among the members."""
+        """The ClusterQueues in the tree."""
         return [member for member in self.members if member.is_queue]
 
 
@@ -178,7 +179,7 @@ class Queues(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def trees(self) -> list[Tree]:
-        """Every tree, without cohorts whose parents form a cycle, because Kueue admits no workloads for them."""
+        """All trees. Cohorts whose parents form a cycle are left out, because Kueue admits no workloads for them."""
         trees: dict[quota.Node, Tree] = {}
         for member in self.members:
             if not member.is_circular:
@@ -194,19 +195,19 @@ class Queues(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def in_namespace(self) -> dict[str, list[str]]:
-        """The names of the ClusterQueues of LocalQueues by namespace; a ClusterQueue may be missing."""
+        """By namespace, the names of the ClusterQueues that its LocalQueues name, even if a ClusterQueue is missing."""
         by_namespace = grouped(self.objects.of(GROUP, "LocalQueue"), lambda local: local.namespace)
         return {namespace: list(map(cluster_queue, found)) for namespace, found in by_namespace.items()}
 
     @cached_property
     def with_quota(self) -> frozenset[str]:
-        """The names of the flavors for which a ClusterQueue has nominal quota."""
+        """The names of the ResourceFlavors for which a ClusterQueue has a nominal quota."""
         rows = (row for member in self.by_name.values() for row in member.quotas.items())
         return frozenset(flavor for (flavor, _), row in rows if row.nominal)
 
 
 def from_objects(objects: ObjectSet) -> Queues:
-    """Returns the queues of objects. A set of objects is read once."""
+    """Returns the ClusterQueues and Cohorts in a set of objects. The objects are read only at the first call."""
     return objects.once(_queues)
 
 
@@ -217,7 +218,7 @@ def _queues(objects: ObjectSet) -> Queues:
 
 
 def from_model(cluster: Cluster) -> Queues:
-    """Returns the queues of a spec. Each flavor has the name of its pool."""
+    """Returns the ClusterQueues and Cohorts of a spec. Each flavor has the name of its pool."""
     queues = []
     for queue in cluster.queues:
         for row in queue.cluster_queues:
@@ -229,21 +230,21 @@ def from_model(cluster: Cluster) -> Queues:
 
 
 def parent(manifest: Manifest) -> tuple[str, str]:
-    """Returns the field of spec with the cohort of a ClusterQueue or parent of a Cohort, and the name; "" for none."""
+    """Returns the field that names the parent Cohort of a ClusterQueue or Cohort, and its value; "" for none."""
     fields = COHORT if manifest.kind == "ClusterQueue" else PARENT
     found = ((name, dig(manifest.body, "spec", name)) for name in fields)
     return next(((name, value) for name, value in found if isinstance(value, str) and value), (fields[0], ""))
 
 
 def cluster_queue(local: Manifest) -> str:
-    """Returns the name of the ClusterQueue of a LocalQueue; the text "None" if the LocalQueue names none."""
+    """Returns the name of the ClusterQueue that a LocalQueue names; the text "None" if it names none."""
     return str(dig(local.body, "spec", "clusterQueue"))
 
 
 def inactive_reason(objects: ObjectSet, queue: Member) -> tuple[str, Path] | None:
-    """Returns a text about the missing object because of which a ClusterQueue is inactive, and the path of its name.
+    """Returns a message about the missing object that makes a ClusterQueue inactive, and the path of the missing name.
 
-    None for an active ClusterQueue. A stopPolicy is not a reason.
+    Returns None for an active ClusterQueue. The function ignores stopPolicy.
 
     Source: kueue v0.19.2 pkg/cache/scheduler/clusterqueue.go, inactiveReason
     """

@@ -1,4 +1,4 @@
-"""Brings repository URLs into the form in which Argo CD compares them.
+"""Normalizes the URLs of repositories in the same way as Argo CD does before it compares two URLs.
 
 Source: argo-cd v3.5.7 util/git/git.go (NormalizeGitURL); go 1.26 net/url (Parse, String)
 """
@@ -20,10 +20,10 @@ _VALID_FRAGMENT = re.compile(r"[\w.~!$&'()*+,;=:@\[\]%/?-]*", re.ASCII)
 
 @lru_cache(maxsize=1024)
 def normalized_url(url: str) -> str:
-    """Returns a repoURL in lower case, without ".git", and without the form of SSH; empty for an invalid URL.
+    """Returns a repoURL in lower case, without ".git" and without the SSH scheme; empty for an invalid URL.
 
-    The URL can be a pattern of an AppProject. If a path has a sign that URLs cannot have, such as "{", Argo CD escapes
-    also the signs of patterns in the path.
+    The argument can also be a URL pattern of an AppProject. If the path of the pattern has a character that URLs cannot
+    have, such as "{", the function escapes "*" in the path too, as Argo CD does. Then "*" no longer means any text.
     """
     url = url.strip().lower()
     if _SSH.fullmatch(url) and not url.startswith("ssh://"):

@@ -1,6 +1,6 @@
-"""The agents that remove the startup taints of node pools.
+"""Finds the controller or pods that remove the startup taints from the nodes of a pool.
 
-The objects do not show which agent removes a taint: every client with the right to change Nodes can remove taints.
+The objects do not name the controller: every client with the right to change Nodes can remove taints.
 """
 
 import re
@@ -14,9 +14,9 @@ from gpuc.objects.pods import CONFIG_MAPS, Pods, pods
 
 
 def removing_agent(objects: ObjectSet, pool: Pool, taint: Taint) -> str:
-    """Returns the agent that removes a startup taint from the nodes of a pool; an empty string without such an agent.
+    """Returns what removes a startup taint from the nodes of a pool; an empty text if nothing does.
 
-    The agent is a known agent, a NodeReadinessRule, or pods that may remove the taint.
+    The result is a known controller, a NodeReadinessRule, or pods that may remove the taint.
     """
     if known := agent_of(taint.key):
         return known
@@ -40,10 +40,10 @@ class _Candidate:
         self._by_key = [toleration for toleration in found.tolerations if toleration.key]
 
     def removes(self, taint: Taint, pool: Pool) -> bool:
-        """Returns whether the pods may remove a taint from a pool's nodes.
+        """Returns whether these pods may remove a taint from the nodes of a pool.
 
         Pods that tolerate all taints count only if their containers or ConfigMaps mention the key of the taint, because
-        agents of every kind tolerate all taints.
+        DaemonSets of all kinds tolerate all taints.
         """
         return (tolerated(taint, self._by_key) or self._mentions(taint)) and self._may_run(taint, pool)
 

@@ -1,1 +1,1 @@
-"""Components: a folder for each Helm chart that gpuc installs, with everything that gpuc knows about it."""
+"""Components: a folder for each Helm chart that gpuc configures, with everything that gpuc knows about the chart."""

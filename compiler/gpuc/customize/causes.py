@@ -1,4 +1,4 @@
-"""Separates findings about the output: a customization of the user causes a finding, or a bug of gpuc."""
+"""Finds out whether a finding about the output comes from a customization of the user or from a bug of gpuc."""
 
 from collections.abc import Callable, Iterable, Sequence
 
@@ -19,7 +19,7 @@ Verify = Callable[[Sequence[Artifact]], Sequence[ObjectFinding]]
 def split_by_cause(
     cluster: Cluster, emitted: Sequence[Artifact], artifacts: Sequence[Artifact], verify: Verify
 ) -> tuple[list[Finding], list[ObjectFinding]]:
-    """Returns the findings that customizations cause, at the lines of the user, and all other findings.
+    """Returns the findings that customizations cause, at their lines in the spec, and separately all other findings.
 
     A finding that also appears without all customizations has another cause. If a customization set the value that a
     finding is about, this customization is the cause. For other findings, gpuc leaves out one customization at a time

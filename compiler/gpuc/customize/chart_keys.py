@@ -1,4 +1,4 @@
-"""Facts about Helm values of a chart: reasons for gpuc's values, required defaults, and values without effect."""
+"""What gpuc knows about Helm values: why gpuc sets them, which defaults gpuc relies on, and values without effect."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -8,9 +8,9 @@ from gpuc.emit.component import Component, component_named
 
 
 def reason(name: str, path: Path) -> str:
-    """Returns why the cluster needs a value of gpuc: the reason of the longest matching path.
+    """Returns why gpuc sets a Helm value that a spec replaces; an empty text if there is no special reason.
 
-    Empty without a reason.
+    If several paths have reasons, the longest path that contains the value decides.
     """
     reasons = component.reasons if (component := component_named(name)) else {}
     known = [key for key in reasons if _starts_with(path, key)]
@@ -18,11 +18,11 @@ def reason(name: str, path: Path) -> str:
 
 
 def relied(component: Component, path: Path, value: Any) -> Iterator[tuple[Path, str]]:
-    """Yields the path of each chart default that gpuc needs and that a value of the spec replaces, with the reason.
+    """Yields each default of the chart on which gpuc relies but that the spec replaces: its path and the reason.
 
     Args:
-        path: the path of a value that gpuc does not have.
-        value: the value of the spec, perhaps a map with more values.
+        path: the path of a Helm value in the spec that gpuc does not set.
+        value: the value in the spec. If it is a map, the function checks the values in the map.
     """
     for key, why in component.relied_defaults.items():
         if found := next((leaf for leaf in _leaves(value, path) if _overlaps(leaf, key)), None):
@@ -30,7 +30,7 @@ def relied(component: Component, path: Path, value: Any) -> Iterator[tuple[Path,
 
 
 def without_effect(component: Component, path: Path, value: Any) -> Iterator[Path]:
-    """Yields the paths of all values without effect in a value of the spec; one path for a map without effect."""
+    """Yields the paths of Helm values in the spec that have no effect; only the map's path if a map has no effect."""
     parts = (_part_without_effect(component, leaf, len(path)) for leaf in _leaves(value, path))
     yield from dict.fromkeys(part for part in parts if part)
 

@@ -1,4 +1,4 @@
-"""Applies all customizations of a spec to the artifacts of one emitter at a time."""
+"""Applies the Helm values and patches of a spec to the artifacts of one emitter at a time."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ TEMPLATES = "workloads/"
 
 @dataclass
 class Customizer:
-    """The customizations of a cluster: Helm values and patches. Without customizations, artifacts do not change."""
+    """The Helm values and patches in the spec of a cluster. If there are none, artifacts do not change."""
 
     cluster: Cluster
     without: Path = ()
@@ -36,17 +36,17 @@ class Customizer:
 
     @property
     def entries(self) -> tuple[Path, ...]:
-        """The spec paths of all customizations."""
+        """The paths in the spec of all Helm values of components, and of all patches."""
         values = (values_path(name) for name in self._values.settings)
         return (*values, *((*SECTION, index) for index in self._patches.patches))
 
     def apply(self, artifacts: Sequence[Artifact]) -> list[Artifact]:
-        """Returns the artifacts of an emitter with all customizations."""
+        """Returns the artifacts of an emitter, changed by the Helm values and patches."""
         merged = (self._values.apply(part) if isinstance(part, Values) else part for part in artifacts)
         return [self._patches.apply(part) if isinstance(part, Manifest) else part for part in merged]
 
     def findings(self, artifacts: Sequence[Artifact]) -> Iterator[Finding]:
-        """Yields the findings about the customizations, after `apply` was called for all artifacts of the cluster.
+        """Yields the findings about Helm values and patches. Call `apply` for all artifacts first.
 
         Args:
             artifacts: all artifacts of the cluster.

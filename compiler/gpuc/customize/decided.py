@@ -1,4 +1,4 @@
-"""Fields of objects whose values follow from other sections of the spec. A patch may not change such a field."""
+"""Finds patches of fields whose values follow from other sections of the spec. A patch may not change these fields."""
 
 from collections.abc import Iterator, Mapping
 
@@ -42,7 +42,7 @@ _NODE_LABELS: Path = (*_TEMPLATE, "metadata", "labels")
 
 
 def contradictions(emitted: Manifest, before: Manifest, after: Manifest) -> Iterator[tuple[Path, str]]:
-    """Yields the spec path and a message for each changed field whose value follows from another section of the spec.
+    """Yields the spec path and a message for each field that a patch changes but that another section decides.
 
     Args:
         emitted: the object without patches.

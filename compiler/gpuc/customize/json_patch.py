@@ -1,4 +1,4 @@
-"""JSON patches (RFC 6902), and the paths of the values that their operations change."""
+"""Applies JSON patches (RFC 6902), and finds the paths of the values that their operations change."""
 
 from collections.abc import Iterator
 from copy import deepcopy
@@ -15,14 +15,15 @@ _MAX_VALUES = 100_000
 
 
 class OperationError(Exception):
-    """An operation cannot be applied to an object. The message gives the reason."""
+    """An operation of a JSON patch cannot be applied to an object. The message gives the reason."""
 
 
 def apply_operation(document: Any, operation: Operation) -> tuple[Any, list[tuple[Path, bool]]]:
-    """Applies an operation. The document may change.
+    """Applies an operation of a JSON patch to a document, which may change.
 
     Returns:
-        The new document, and the changed paths, each with whether the operation contains the value at the path.
+        The new document, and pairs of a changed path and a flag. The flag is True if the operation contains the value
+        at the path, as `add` does, and False otherwise, for example for `remove`.
 
     Raises:
         OperationError: when the operation fails.

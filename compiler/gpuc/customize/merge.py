@@ -1,4 +1,4 @@
-"""JSON merge patches, and the comparison of plain data."""
+"""Applies JSON merge patches, and compares parsed YAML values."""
 
 import json
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from gpuc.diagnostics.finding import Path
 
 
 def merge_patch(target: Any, patch: Any, record: Callable[[Path], None], path: Path = ()) -> Any:
-    """Returns the target with a JSON merge patch applied. The target does not change.
+    """Applies a JSON merge patch to a value, and returns the new value. The argument does not change.
 
     Args:
         record: receives the path of every value that the patch sets or removes.
@@ -33,12 +33,12 @@ def merge_patch(target: Any, patch: Any, record: Callable[[Path], None], path: P
 
 
 def is_same(left: Any, right: Any) -> bool:
-    """Returns whether two values are equal in JSON. In Python, True and 1 are equal too."""
+    """Returns whether two values are equal in JSON. Unlike in Python, true and 1 are different."""
     return json.dumps(left, sort_keys=True) == json.dumps(right, sort_keys=True)
 
 
 def patch_between(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
-    """Returns the JSON merge patch that changes the object `before` to the object `after`."""
+    """Returns a JSON merge patch that changes one object (`before`) into another (`after`)."""
     patch: dict[str, Any] = dict.fromkeys(before.keys() - after.keys())
     for key, value in after.items():
         old = before.get(key)

@@ -1,4 +1,4 @@
-"""Patches of the spec: changes of the objects that gpuc emits."""
+"""Applies the patches of a spec to the objects that gpuc emits."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
@@ -43,7 +43,7 @@ class _PatchError(Exception):
 
 
 class Patches(Struct):
-    """The patches of a spec, and the findings about them."""
+    """Applies the patches in a spec to objects, and collects the findings about the patches."""
 
     patches: Mapping[int, Patch]
     """The patches to apply, by index in the spec."""
@@ -60,7 +60,7 @@ class Patches(Struct):
     """The messages by rule and spec path, one for each object."""
 
     def apply(self, manifest: Manifest) -> Manifest:
-        """Returns the object with all patches that match it. An object that no patch changes is the same object."""
+        """Applies all patches that select the object. Returns the same object if no patch changes it."""
         if manifest.file.startswith(self.unsynced):
             self._templates.add((manifest.kind, manifest.name))
             return manifest
@@ -90,7 +90,7 @@ class Patches(Struct):
         self._errors.setdefault((rule, path), []).append(f"{manifest}: {message}")
 
     def findings(self) -> Iterator[Finding]:
-        """Yields the findings about all patches, after all objects were patched."""
+        """Yields the findings about all patches. Call `apply` for all objects first."""
         for index, patch in self.patches.items():
             path = (*SECTION, index)
             if index not in self._matched:

@@ -1,4 +1,4 @@
-"""Which objects contain a name that a Helm value of gpuc sets: these objects probably need the value."""
+"""Finds objects that contain a name from a Helm value of gpuc. These objects probably break without the value."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -14,11 +14,10 @@ _MAX_LISTED = 4
 
 
 def uses(path: Path, old: Any, artifacts: Sequence[Artifact], ignored: str) -> str:
-    """Returns which objects contain a name that a Helm value of gpuc defines, as the end of a message.
+    """Returns the end of a message that names objects which contain a name from a Helm value of gpuc.
 
-    The text is empty if no object contains a name. Objects can rely on the value nevertheless.
-
-    The names are the texts in the value, and the keys of the ConfigMaps that a chart renders from `data`.
+    The names are the strings in the value, and the keys of the ConfigMaps that a chart renders from `data`. The text is
+    empty if no object contains a name. Objects can rely on the value nevertheless.
 
     Args:
         path: the path of the value in the Helm values.

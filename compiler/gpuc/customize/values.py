@@ -1,4 +1,4 @@
-"""Helm values of the spec, merged over the values that gpuc emits for a component."""
+"""Merges the Helm values of a spec over the Helm values that gpuc emits for a component."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -27,12 +27,12 @@ INEFFECTIVE = rule_of("VAL105")
 
 
 def values_path(component: str) -> Path:
-    """Returns the spec path of the Helm values of a component."""
+    """Returns the path in the spec of the Helm values of a component."""
     return ("spec", "components", component, "values")
 
 
 class ComponentValues(Struct):
-    """The Helm values of the spec, and the findings about them."""
+    """The Helm values of all components in a spec, and the findings about these values."""
 
     cluster: str
     """The name of the cluster."""
@@ -49,7 +49,7 @@ class ComponentValues(Struct):
     _unprintable: list[tuple[str, Path, str]] = field(default_factory=list)
 
     def apply(self, values: Values) -> Values:
-        """Returns the values of a component, with the values of the spec merged over them."""
+        """Returns the Helm values of gpuc for a component, replaced where the spec has other values."""
         settings = self.settings.get(values.component)
         if settings is None:
             return values
@@ -68,7 +68,7 @@ class ComponentValues(Struct):
         return replace(values, body=body, embedded=values.embedded | merge.embedded, overrides=overrides)
 
     def findings(self, artifacts: Sequence[Artifact]) -> Iterator[Finding]:
-        """Yields the findings about all values, after all values were merged.
+        """Yields the findings about all Helm values of the spec. Call `apply` for all components first.
 
         Args:
             artifacts: all artifacts of the cluster, among which objects may contain a name that a value replaces.
@@ -125,10 +125,10 @@ class _Merge:
         """Path, value of gpuc and value of the spec, for each value of gpuc that the spec replaces."""
 
     def map(self, ours: Body, theirs: Body, path: Path, *, is_document: bool = False) -> Body:
-        """Returns the map of gpuc with the map of the spec merged over it.
+        """Merges a map of the spec over a map of gpuc, and returns the result.
 
         Args:
-            is_document: whether the map belongs to a YAML text. null then removes the key. In values, null remains,
+            is_document: whether the map is in a YAML text, where null removes the key. In Helm values, null remains,
                 because Helm then removes the default of the chart too.
 
         Source: helm/helm v4.2.1 pkg/chart/common/util/coalesce.go (coalesceTablesFullKey)

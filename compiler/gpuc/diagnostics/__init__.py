@@ -1,1 +1,1 @@
-"""Diagnostics: rules, findings, suppressions, usage errors and reports."""
+"""Diagnostics: rules, findings, acceptances of findings, errors of the command line, and reports."""

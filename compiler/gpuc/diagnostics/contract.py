@@ -1,11 +1,11 @@
-"""Declares checks and finds them. A check is a function with one or several rules and a case file.
+"""Declares checks and finds them. A check is a function that looks for mistakes; it has one or several rules.
 
-If a check has one rule, its docstring is the title of the rule. The file rules.toml in its folder contains the reason
-and the source of the rule. The case file has the name of the function and the suffix .yaml. The case file contains good
-and bad examples, separated by `---`. Each line for which gpuc reports a finding ends with `#! ID`.
+The docstring of a check with one rule is the title of the rule. The file rules.toml in the folder of the check has the
+reason and the source of the rule. The case file has the name of the function and the suffix .yaml. The case file has
+good and bad examples, separated by `---`. Each line for which gpuc reports a finding ends with `#! ID`.
 
-A check can also decide several rules while it reads the objects once. Such a check declares the rules in its module,
-with texts of rules.toml in its package. Its case file has the name of the module (see diagnostics/report/examples.py).
+A check with several rules reads the objects only once for all of them. The module of the check declares the rules, and
+rules.toml has their titles too. The case file has the name of the module (see diagnostics/report/examples.py).
 
 gpuc finds the modules in the folders of a package, so no list names the modules.
 """
@@ -28,7 +28,7 @@ RawFinding = TypeVar("RawFinding")
 
 
 class Needs(Enum):
-    """The input of a check."""
+    """The input that a check reads: a spec, some Kubernetes objects, or all objects of a cluster."""
 
     SPEC = "spec"
     """The spec of a cluster, or the cluster that the spec describes."""
@@ -39,7 +39,7 @@ class Needs(Enum):
 
 
 class When(Enum):
-    """The commands that run a check of objects."""
+    """The commands in which gpuc runs a check of objects."""
 
     COMPILE = "compile"
     """On the output of each compile."""
@@ -57,7 +57,7 @@ HELM_VALUES = "Helm values of "
 
 
 class Check(Struct, Generic[Subject, RawFinding], frozen=True):
-    """Rules, and the function that yields the findings of the rules in a subject, for example a cluster."""
+    """A function that looks for mistakes in a subject, such as a cluster, with the rules that it can report."""
 
     rules: tuple[Rule, ...]
     find: Callable[[Subject], Iterator[RawFinding]]
@@ -70,17 +70,17 @@ class Check(Struct, Generic[Subject, RawFinding], frozen=True):
 
     @property
     def rule(self) -> Rule:
-        """The only rule, or the first one."""
+        """The rule of the check, or the first of its rules if the check has several."""
         return self.rules[0]
 
     @property
     def substrate(self) -> str:
-        """The folder of the substrate that the check is about; empty for all substrates."""
+        """The folder of the substrate that the check is for, for example on_premises; empty for all substrates."""
         _, _, place = self.find.__module__.partition("gpuc.substrates.")
         return place.partition(".")[0]
 
     def reads(self, kinds: Container[str]) -> bool:
-        """Returns whether the check reads objects of one of the kinds."""
+        """Returns whether the check reads objects of at least one of these kinds."""
         return any(kind in kinds for kind in self.kinds)
 
     def __call__(self, subject: Subject) -> Iterator[RawFinding]:
@@ -88,10 +88,9 @@ class Check(Struct, Generic[Subject, RawFinding], frozen=True):
 
 
 class Checks(Generic[Subject, RawFinding]):
-    """All checks of a package. Each folder of the package is a topic.
+    """All checks in a package. Each folder of the package contains the checks about one topic.
 
-    Checks for one component or one substrate are in the folder of this component or substrate. There they are below a
-    folder with the name of the package.
+    The checks for one component or one substrate are in its own folder, in a subfolder with the name of the package.
     """
 
     def __init__(self, package: str) -> None:
@@ -109,10 +108,10 @@ class Checks(Generic[Subject, RawFinding]):
         when: When = When.COMPILE,
         kinds: tuple[str, ...] = EVERY_KIND,
     ) -> Callable[[Callable[[Subject], Iterator[RawFinding]]], Check[Subject, RawFinding]]:
-        """Returns a decorator that declares a rule and registers the function as its check.
+        """Returns a decorator that makes a function a check with one new rule. The function's docstring is the title.
 
         Args:
-            level: the level of an impact; empty for findings.
+            level: the level of an impact, if the package contains impacts of `gpuc plan`; empty for findings.
         """
 
         def register(find: Callable[[Subject], Iterator[RawFinding]]) -> Check[Subject, RawFinding]:
@@ -126,7 +125,7 @@ class Checks(Generic[Subject, RawFinding]):
     def finds(
         self, *rules: Rule, needs: Needs, when: When, kinds: tuple[str, ...] = EVERY_KIND
     ) -> Callable[[Callable[[Subject], Iterator[RawFinding]]], Check[Subject, RawFinding]]:
-        """Returns a decorator that registers a function as the check of declared rules."""
+        """Returns a decorator that makes a function a check with rules that are declared already."""
 
         def register(find: Callable[[Subject], Iterator[RawFinding]]) -> Check[Subject, RawFinding]:
             check = Check(rules, find, needs, when, kinds)
@@ -136,7 +135,7 @@ class Checks(Generic[Subject, RawFinding]):
         return register
 
     def discover(self) -> list[Check[Subject, RawFinding]]:
-        """Imports the modules of all topics and returns their checks, sorted by the first rule id."""
+        """Imports the modules of all topics and returns their checks, sorted by the id of the first rule."""
         if not self._is_complete:
             for folder in (*_folders(self._package), *part_folders(self._package.rpartition(".")[2])):
                 list(modules(folder))
@@ -145,7 +144,7 @@ class Checks(Generic[Subject, RawFinding]):
 
 
 def part_folders(name: str) -> Iterator[str]:
-    """Yields the packages with a name in the folders of components and substrates."""
+    """Yields the packages with this name, for example rules, in the folders of components and substrates."""
     yield from _folders("gpuc.components", name)
     for substrate in _folders("gpuc.substrates"):
         yield from (package for package in (f"{substrate}.{name}",) if find_spec(package))
@@ -161,7 +160,7 @@ def _folders(package: str, name: str = "") -> Iterator[str]:
 
 
 def modules(package: str) -> Iterator[ModuleType]:
-    """Imports the modules of a package whose names do not begin with an underscore, and yields them by name."""
+    """Imports the modules of a package in the order of their names. Modules with an underscore first are left out."""
     (folder,) = import_module(package).__path__
     for file in sorted(os.listdir(folder)):
         if file.endswith(".py") and not file.startswith("_"):

@@ -1,4 +1,4 @@
-"""Rules, findings, and the exception that ends a stage of the compile with findings."""
+"""Rules and findings, and the exception that ends a compile with findings."""
 
 import os
 import sys
@@ -21,7 +21,7 @@ class Severity(Enum):
 
 
 class Mark(Struct, frozen=True):
-    """A position in a file of the user: path relative to the root, line and column (both from 1)."""
+    """A position in a file: the path relative to the root of the repository, and line and column, which start at 1."""
 
     file: str
     line: int
@@ -32,7 +32,7 @@ class Mark(Struct, frozen=True):
 
 
 class Related(Struct, frozen=True):
-    """Another place in the files of the user, which explains a finding: a first definition, or a value to compare."""
+    """A second position for a finding that helps to explain it, for example where a name was first defined."""
 
     message: str
     """What is at this place, for example "first defined here"."""
@@ -45,7 +45,7 @@ class Related(Struct, frozen=True):
 
 
 class Finding(Struct, frozen=True):
-    """A violation of a rule, with the position of the violation in a file or in the spec."""
+    """A mistake that gpuc found: the rule, a message, and the position in a file or in the spec."""
 
     id: str
     """The id of the rule: a topic and three digits, for example KUE007. `gpuc explain` describes the rule."""
@@ -71,7 +71,7 @@ class Finding(Struct, frozen=True):
 
 
 class Rule(Struct, frozen=True):
-    """A kind of mistake that gpuc reports. `gpuc explain` prints the rule."""
+    """A kind of mistake that gpuc can find. `gpuc explain ID` describes the rule."""
 
     id: str
     severity: Severity
@@ -90,7 +90,7 @@ class Rule(Struct, frozen=True):
 
     @property
     def word(self) -> str:
-        """The level of an impact, otherwise the severity."""
+        """The level for an impact of `gpuc plan`, or the severity for any other rule."""
         return self.level or self.severity.value
 
     def at(
@@ -123,7 +123,7 @@ def declare_rule(
     level: str = "",
     needs: str = "",
 ) -> Rule:
-    """Declares a rule and adds the rule to RULES.
+    """Creates a rule and adds it to RULES, the table of all rules.
 
     Args:
         module: the name of the module that declares the rule; an empty string for the module of the caller.
@@ -131,7 +131,7 @@ def declare_rule(
         needs: what `gpuc lint` has to know before a finding is certain.
 
     Raises:
-        DeclarationError: when a rule with the id exists.
+        DeclarationError: when another rule has the same id.
     """
     module = module or str(sys._getframe(1).f_globals["__name__"])
     if id in RULES:
@@ -143,7 +143,7 @@ def declare_rule(
 
 @cache
 def rule_rows(folder: str) -> dict[str, dict[str, str]]:
-    """Returns the rows of rules.toml in a folder, by rule id: the keyword arguments of `declare_rule`.
+    """Reads rules.toml in a folder. Returns the keyword arguments of `declare_rule` for each rule id.
 
     The file contains only tables, and each text is on one line. gpuc therefore reads the file without tomllib, which
     takes four times as long: `gpuc check` reads forty such files.
@@ -161,11 +161,11 @@ def rule_rows(folder: str) -> dict[str, dict[str, str]]:
 
 
 def rule_table(file: str) -> Callable[[str], Rule]:
-    """Returns the function that declares a rule of rules.toml by its id.
+    """Returns a function that declares a rule from rules.toml. The argument of this function is the rule id.
 
     Args:
-        file: the `__file__` of a module in the folder with rules.toml. A row has the title, why and source of a rule,
-            and the severity if it is not error.
+        file: the `__file__` of a module in the folder with rules.toml. Each table in rules.toml has the title, why and
+            source of a rule, and the severity if it is not error.
     """
     rows = rule_rows(os.path.dirname(file))
 
@@ -177,11 +177,11 @@ def rule_table(file: str) -> Callable[[str], Rule]:
 
 
 class DeclarationError(ValueError):
-    """A wrong declaration in gpuc's source: a row of the catalog, a rule, a policy or a field of the spec."""
+    """A wrong declaration in the source code of gpuc, for example of a rule, a policy or a field of the spec."""
 
 
 class StageError(Exception):
-    """A stage of the compile found errors. The exception contains all findings of the stage. No later stage runs."""
+    """A stage of the compile, such as parsing, found errors, which the exception contains. No later stage runs."""
 
     def __init__(self, findings: Iterable[Finding]) -> None:
         self.findings = tuple(findings)
@@ -192,9 +192,9 @@ class StageError(Exception):
 
 
 def find_rule(id: str) -> Rule | None:  # noqa: A002
-    """Returns the rule with an id. If the rule is not declared yet, imports only the modules whose source has the id.
+    """Returns the rule with an id; None if there is none. Imports only the modules whose source contains the id.
 
-    This is necessary because a result from the cache can have findings of rules whose modules are not imported.
+    The import is necessary because a stored result can have findings of rules whose modules are not imported.
     """
     if id not in RULES and id[:-3].isalpha() and id[-3:].isdigit():
         from importlib import import_module

@@ -10,8 +10,8 @@ _FREE_FORM = {("charts", "values"), ("components", "values"), ("patches", "patch
 
 
 def is_free_form(path: Path) -> bool:
-    """Returns whether a path of the merged spec is in Helm values or in a patch.
+    """Returns whether a path of the merged spec is inside of Helm values or of a patch.
 
-    In Helm values and patches, null is a value. The key `accept` has no special meaning for gpuc there.
+    There, null is an ordinary value, and a key with the name `accept` does not accept findings.
     """
     return len(path) > 3 and path[0] == "spec" and (path[1], path[3]) in _FREE_FORM

@@ -10,10 +10,10 @@ REPORT_THIS = "gpuc failed, please report this"
 
 
 class OutputError(Exception):
-    """The output of a spec is wrong because of a bug of gpuc. A change of the spec cannot correct it.
+    """The output of a spec is wrong because of a bug of gpuc, so the user cannot correct it in the spec.
 
     The message of each finding names the file, the object and the path in the output. The path of the finding is the
-    spec path from which gpuc created the object.
+    path of the spec from which gpuc created the object.
     """
 
     def __init__(self, findings: "Iterable[Finding]") -> None:

@@ -1,15 +1,15 @@
-"""Paths in documents as text."""
+"""Writes paths in YAML documents as text."""
 
 from gpuc.diagnostics.finding import Path
 
 
 def dotted(path: Path) -> str:
-    """Returns a path as text without quotes: spec.containers[0].image."""
+    """Returns a path as text, for example spec.containers[0].image. Keys never have quotes."""
     return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).removeprefix(".")
 
 
 def place(path: Path) -> str:
-    """Returns a path as text: spec.taints[0].effect. Brackets and quotes surround keys with special characters."""
+    """Returns a path as text, for example spec.taints[0].effect. Brackets and quotes surround unusual keys."""
     text = ""
     for step in path:
         if isinstance(step, int):

@@ -1,4 +1,4 @@
-"""Suggestions for misspelled names, and messages that contain the suggestions."""
+"""Finds the name that was meant instead of a misspelled name, and writes messages with this suggestion."""
 
 import re
 from collections.abc import Collection, Iterable
@@ -21,10 +21,10 @@ _MAX_COMPARED = 5000
 
 
 def misspelt(name: str, known: Iterable[str]) -> str:
-    """Returns the known name that was certainly meant; an empty string if none or more than one name is possible.
+    """Returns the known name that a misspelled name certainly means; an empty string if none or several are possible.
 
-    Names that differ in a digit ("h100", "h200") or in a short word ("team-a", "team-b") are different names, so no
-    suggestion is made.
+    Names that differ in a digit ("h100", "h200") or in a short word ("team-a", "team-b") are different names, so the
+    function suggests none of them.
     """
     candidates: dict[int, list[str]] = {}
     compared = 0
@@ -50,13 +50,13 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Returns " (did you mean X?)" with the most similar known name; an empty string if no known name is similar."""
+    """Returns the text " (did you mean X?)" with the most similar known name; empty without a similar name."""
     suggestion = nearest(name, sorted(known))
     return f" (did you mean {suggestion}?)" if suggestion else ""
 
 
 def missing(noun: str, name: str, known: Collection[str], suggestion: str = "") -> str:
-    """Returns the message that the object does not exist, with the suggestion or else some existing names.
+    """Returns the message that an object does not exist. The message ends with the suggestion or some existing names.
 
     `noun` is the kind of the object, for example LocalQueue.
     """
@@ -64,7 +64,7 @@ def missing(noun: str, name: str, known: Collection[str], suggestion: str = "") 
 
 
 def alternatives(known: Collection[str], suggestion: str = "") -> str:
-    """Returns the end of a message about an unknown name: the suggestion, or else the first existing names."""
+    """Returns the end of a message about an unknown name: a suggested name, or else some names that exist."""
     if suggestion:
         return f', did you mean "{suggestion}"'
     if not known:
@@ -73,7 +73,7 @@ def alternatives(known: Collection[str], suggestion: str = "") -> str:
 
 
 def write(suggestion: str) -> str:
-    """Returns the fix that replaces a name by the suggestion; an empty string without a suggestion."""
+    """Returns the fix "write NAME" with the suggested name; an empty string without a suggestion."""
     return f"write {suggestion}" if suggestion else ""
 
 

@@ -1,7 +1,7 @@
-"""Handles findings that users accept. Each acceptance names the id of a rule and a reason.
+"""Removes the findings that users accept with a reason from a report.
 
-In a spec, the key `accept` accepts findings. In manifests, a comment accepts them. A list in gpuc.yaml can accept them
-too.
+In a spec, the key `accept` accepts findings. In manifests, a comment accepts findings. A list in gpuc.yaml can also
+accept findings. Each of them names the id of a rule.
 """
 
 import os
@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from gpuc.diagnostics.finding import Finding, Mark, Path, Severity, declare_rule
 from gpuc.diagnostics.free_form import is_free_form
+from gpuc.diagnostics.place import dotted
 
 UNUSED = declare_rule("ACC001", Severity.WARNING,
     "An entry of `accept`, of the list in gpuc.yaml, or a comment `# gpuc: ignore` matches no finding.",
@@ -25,7 +26,7 @@ IMPACT = "IMP"
 
 
 def apply_acceptances(findings: Iterable[Finding], spec: dict[str, Any]) -> list[Finding]:
-    """Returns the findings that the spec does not accept, and a warning for each entry of `accept` without a finding.
+    """Returns the findings that the spec does not accept, and a warning for each unused entry of `accept`.
 
     An entry accepts the findings of its rule at the map that contains `accept`, and below the map.
     """
@@ -34,13 +35,14 @@ def apply_acceptances(findings: Iterable[Finding], spec: dict[str, Any]) -> list
     remaining = _others(found, set(entries))
     for path in entries:
         if path not in used and not str(path[-1]).startswith(IMPACT):
-            message = f"accept names {path[-1]}, but gpuc reports no finding of rule {path[-1]} at this path or below"
+            element = dotted(path[1:-2] or path[:1])
+            message = f"accept contains {path[-1]}, but {element} has no finding of rule {path[-1]}"
             remaining.append(UNUSED.at(path, message, fix=f"remove {path[-1]} from accept", on_key=True))
     return remaining
 
 
 def unaccepted(findings: Iterable[Finding], spec: dict[str, Any]) -> list[Finding]:
-    """Returns the findings that the spec does not accept."""
+    """Returns the findings that no key `accept` of the spec accepts."""
     return _others(findings, set(_entries(spec, ())))
 
 
@@ -49,7 +51,7 @@ def _others(findings: Iterable[Finding], entries: set[Path]) -> list[Finding]:
 
 
 def acceptances(spec: dict[str, Any]) -> Iterator[tuple[Path, str]]:
-    """Yields the path of every entry of every `accept` in the spec, with its reason."""
+    """Yields the path and the reason of every entry in an `accept` of the spec."""
     for path in _entries(spec, ()):
         value: Any = spec
         for step in path:
@@ -58,7 +60,7 @@ def acceptances(spec: dict[str, Any]) -> Iterator[tuple[Path, str]]:
 
 
 def accepts(spec: dict[str, Any], path: Path, id: str) -> bool:  # noqa: A002
-    """Returns whether the spec accepts findings of a rule at a path."""
+    """Returns whether a key `accept` of the spec accepts findings of a rule at this path."""
     node: Any = spec
     for depth, step in enumerate((*path, None)):
         entries = node.get("accept") if isinstance(node, dict) and not is_free_form(path[:depth]) else None
@@ -72,7 +74,7 @@ def accepts(spec: dict[str, Any], path: Path, id: str) -> bool:  # noqa: A002
 
 
 def candidates(path: Path, id: str) -> Iterator[Path]:  # noqa: A002
-    """Yields the paths of all entries of `accept` that accept a finding of a rule at a path."""
+    """Yields the paths in the spec where an `accept` would accept a finding of a rule at a path."""
     return ((*path[:depth], "accept", id) for depth in range(len(path) + 1))
 
 
@@ -90,7 +92,7 @@ class Ignored(Struct, frozen=True):
     """The first and the last line of the findings, from 1; None for complete files."""
 
     def covers(self, mark: Mark | None) -> bool:
-        """Returns whether the entry accepts findings of its rule at a mark."""
+        """Returns whether the entry accepts the findings of its rule at a position in a file."""
         if mark is None or (self.lines and not self.lines[0] <= mark.line <= self.lines[1]):
             return False
         file = os.path.abspath(mark.file)
@@ -100,10 +102,10 @@ class Ignored(Struct, frozen=True):
 def apply_ignored(
     findings: Iterable[Finding], entries: Sequence[Ignored], paths: Iterable[str]
 ) -> tuple[list[Finding], int]:
-    """Returns the findings that no entry accepts, warnings about unused entries, and the number of accepted findings.
+    """Returns the findings that no entry accepts, warnings about unused entries, and how many findings were accepted.
 
     Args:
-        paths: the files and folders that were checked. They tell nothing about an entry whose scope is larger.
+        paths: the files and folders that were checked. An entry that also applies to other files is never unused.
     """
     unused, remaining, accepted = dict.fromkeys(entries), [], 0
     for finding in findings:

@@ -1,4 +1,4 @@
-"""The date, for findings about times in a spec. No output depends on the date."""
+"""The current date, for findings about dates in a spec. The output of a compile does not depend on the date."""
 
 import os
 from datetime import UTC, date, datetime
@@ -15,7 +15,7 @@ dates: set[date] = set()
 
 
 def today() -> date:
-    """Returns the date in UTC: of SOURCE_DATE_EPOCH, or of the clock if the variable has no valid value."""
+    """Returns the date in UTC from the variable SOURCE_DATE_EPOCH, or from the clock without a valid variable."""
     try:
         found = datetime.fromtimestamp(int(os.environ[VARIABLE]), UTC).date()
     except (KeyError, ValueError, OverflowError, OSError):

@@ -1,9 +1,8 @@
-"""Values that are unknown because the spec has an error at their place.
+"""The value UNKNOWN, which gpuc uses in place of a value of the spec that has an error.
 
 If a value of the spec is wrong or missing, gpuc treats it as unknown. Everything that gpuc computes from an unknown
-value is unknown too. A check that reads an unknown value gets an UnknownValueError and ends there. The findings that
-the check yielded before do not depend on the unknown value. They therefore stay correct when the user corrects the
-value.
+value is unknown too. A check that reads an unknown value gets an UnknownValueError and ends. The findings that the
+check yielded before do not depend on the unknown value, so they stay correct when the user corrects the value.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -55,7 +54,7 @@ UNKNOWN: Any = _Unknown()
 
 
 def known(build: Callable[[], Item]) -> Item:
-    """Returns what a function returns; UNKNOWN if the function reads an unknown value."""
+    """Returns the result of a function; UNKNOWN if the function reads an unknown value."""
     try:
         return build()
     except UnknownValueError:
@@ -63,7 +62,7 @@ def known(build: Callable[[], Item]) -> Item:
 
 
 def none_if_unknown(build: Callable[Arguments, Item | None]) -> Callable[Arguments, Item | None]:
-    """Decorator: the function returns None if it reads an unknown value."""
+    """Decorates a function so that it returns None if it reads an unknown value."""
 
     @wraps(build)
     def element(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Item | None:
@@ -76,7 +75,7 @@ def none_if_unknown(build: Callable[Arguments, Item | None]) -> Callable[Argumen
 
 
 def until_unknown(items: Iterable[Item]) -> Iterator[Item]:
-    """Yields the items until the iterator reads an unknown value."""
+    """Yields the items of an iterable. Ends without an error when the iterable raises UnknownValueError."""
     try:
         yield from items
     except UnknownValueError:
@@ -84,7 +83,7 @@ def until_unknown(items: Iterable[Item]) -> Iterator[Item]:
 
 
 def elements(items: Iterable[Item | None]) -> tuple[Item, ...]:
-    """Returns the elements as a tuple. None is an unknown element, at which an iteration ends with an error."""
+    """Returns the items as a tuple. For an item that is None, a loop over this tuple raises UnknownValueError."""
     found = tuple(items)
     if any(item is None for item in found):
         return cast("tuple[Item, ...]", _PartlyKnown(found))

@@ -2,4 +2,4 @@
 
 
 class UsageError(Exception):
-    """gpuc cannot execute the command line. The text is the reason, in one line for the user. The exit code is 2."""
+    """The command line is wrong. The text of the exception explains it in one line. The exit code of gpuc is 2."""

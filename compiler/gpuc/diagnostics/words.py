@@ -1,4 +1,4 @@
-"""Numbers and lists of names in messages."""
+"""Formats numbers and lists of names for messages."""
 
 from collections.abc import Iterable, Sequence
 
@@ -11,23 +11,23 @@ def counted(count: int, noun: str) -> str:
 
 
 def shortened(text: str, length: int) -> str:
-    """Returns a text with at most this number of characters, the rest as an ellipsis."""
+    """Returns a text with at most this number of characters. A longer text ends with "..." instead of its rest."""
     return text if len(text) <= length else f"{text[: length - 3].rstrip()}..."
 
 
 def kind_of(names: Sequence[str], kind: str) -> str:
-    """Returns names after a word for their kind, for example "tenant red", or "tenants blue, red"."""
+    """Returns names after their kind, for example "tenant red" or "tenants blue, red"."""
     return f"{kind}{'' if len(names) == 1 else 's'} {', '.join(names)}"
 
 
 def first_names(names: Sequence[str], most: int, separator: str = ", ") -> str:
-    """Returns the first names, and the number of the others: "a, b, c and 4 more"."""
+    """Returns the first names and the number of further names, for example "a, b, c and 4 more"."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return separator.join(names[:most]) + more
 
 
 def short_list(names: Iterable[str]) -> str:
-    """Returns the first three names in alphabetical order, and the number of the others."""
+    """Returns the first three names in alphabetical order and the number of further names: "a, b, c and 4 more"."""
     return first_names(sorted(set(names)), _MAX_NAMES)
 
 

@@ -1,1 +1,1 @@
-"""YAML documents: their values as Kubernetes reads them, and the line and column of each value."""
+"""Reads YAML documents in the same way as Kubernetes, and finds the line and column of each value."""

@@ -1,4 +1,4 @@
-"""Builds the nodes of YAML documents from the events of the parser. Nodes have positions, and documents have limits."""
+"""Builds trees of nodes from YAML documents. Each node has its position. A document that is too large is refused."""
 
 from collections.abc import Iterator
 from typing import Any, NoReturn
@@ -7,7 +7,7 @@ from msgspec import Struct, field
 
 
 def events(text: str, is_fast: bool = True) -> Iterator[Any]:
-    """Returns the events of a text.
+    """Returns the events of a YAML parser for a text, from which Composer builds nodes.
 
     Args:
         is_fast: whether the parser is libyaml. PyYAML's own parser says more about mistakes.
@@ -18,7 +18,7 @@ def events(text: str, is_fast: bool = True) -> Iterator[Any]:
 
 
 class Node(Struct):
-    """One value of a document. An alias is the node of its anchor."""
+    """A value of a YAML document with its position. An alias in the document is the same Node as its anchor."""
 
     mark: Any
     """Position of the first character. A map or list in block style begins with its first entry."""
@@ -34,14 +34,14 @@ class Node(Struct):
     """Number of levels below the node after all aliases are expanded."""
 
     def plain(self) -> Any:
-        """Returns the value without positions."""
+        """Returns the value as dict, list, str and so on, without positions."""
         if isinstance(self.value, dict):
             return {key: child.plain() for key, child in self.value.items()}
         return [child.plain() for child in self.value] if isinstance(self.value, list) else self.value
 
 
 class LimitError(ValueError):
-    """A document exceeds a limit: a few nested aliases can expand to billions of values."""
+    """A document has too many values or levels to be read. A few nested aliases can expand to billions of values."""
 
     def __init__(self, message: str, mark: Any) -> None:
         super().__init__(message)
@@ -49,7 +49,7 @@ class LimitError(ValueError):
 
 
 class Composer:
-    """Builds nodes. A subclass decides what scalars, keys, repeated keys and aliases without a value mean.
+    """Builds nodes from the events of a YAML parser. Subclasses decide about scalars, keys, repeated keys and aliases.
 
     Args:
         events: the events of the parser, which `events` returns.

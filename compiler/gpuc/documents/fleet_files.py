@@ -1,4 +1,4 @@
-"""Finds the files of a fleet by name: specs, layers, manifests and facts.
+"""Finds the files of a fleet by their names: specs, layers, manifests and files of specs/catalog/.
 
 Commands that end early import only this module, and not the modules that parse the files.
 """
@@ -16,14 +16,14 @@ CATALOG = "catalog"
 
 
 def is_spec(file: pathlib.PurePath) -> bool:
-    """Returns whether a path, relative to the root, is neither hidden, nor a manifest, nor a file of facts."""
+    """Returns whether a file is a cluster or a layer: it is not hidden, not a manifest, and not in specs/catalog/."""
     parts = file.parts
     is_hidden = any(part.startswith(".") for part in parts)
     return not is_hidden and MANIFESTS not in parts[2:-1] and parts[1:2] != (CATALOG,)
 
 
 def yaml_files(root: pathlib.Path) -> list[str]:
-    """Returns all YAML files in specs/ that are clusters or layers, relative to the root, sorted."""
+    """Returns the paths of all clusters and layers in specs/, relative to the root, sorted."""
     files = (
         path.relative_to(root)
         for path in (root / "specs").rglob("*")
@@ -33,5 +33,5 @@ def yaml_files(root: pathlib.Path) -> list[str]:
 
 
 def manifest_folder(spec: str) -> str:
-    """Returns the folder of manifests for a spec file: specs/prod-use1/manifests for specs/prod-use1.yaml."""
+    """Returns the folder with the manifests of a cluster: specs/prod-use1/manifests for specs/prod-use1.yaml."""
     return f"{os.path.splitext(spec)[0]}/{MANIFESTS}"

@@ -1,4 +1,4 @@
-"""Reads YAML text as Kubernetes does, into plain data and the positions of the values."""
+"""Parses YAML in the same way as Kubernetes, into Python values and the positions of the values."""
 
 import json
 import re
@@ -33,7 +33,7 @@ _after_space = re.compile(r"\s*").match
 
 
 class YamlText(Struct):
-    """The documents of one text, and the findings about documents that cannot be read."""
+    """The documents in a YAML text, and findings about documents that cannot be parsed."""
 
     documents: list[tuple[int, Any]] = field(default_factory=list)
     """Pairs of the index of a document in the file and its plain data: dict, list, str, int, float, bool or None."""
@@ -43,9 +43,9 @@ class YamlText(Struct):
 
 
 class Document(Struct, frozen=True):
-    """The nodes of one document.
+    """One YAML document as a tree of nodes.
 
-    Their marks are lines and columns from 0, in the part of the file that was parsed.
+    The mark of a node is its line and column in the part of the file that was parsed. Both begin at 0.
     """
 
     root: Node
@@ -53,13 +53,13 @@ class Document(Struct, frozen=True):
     """The position of this part in the file."""
 
     def closest(self, path: Path, on_key: bool) -> tuple[Mark, Node, Path]:
-        """Returns the mark of the value at a path, or of the closest parent that exists; and this node.
+        """Returns the mark and the node at a path, or of the closest parent if the path does not exist.
 
         Args:
             on_key: whether to return the mark of the key at the path, if the key exists.
 
         Returns:
-            Also the rest of the path, which does not exist below the node.
+            The mark, the node, and the rest of the path, which does not exist below the node.
         """
         node = self.root
         for depth, step in enumerate(path):
@@ -74,7 +74,7 @@ class Document(Struct, frozen=True):
 
 
 def read(text: str, file: str, *, aliased_max: int = ALIASED_MAX) -> YamlText:
-    """Returns the documents of a text, up to the first syntax error.
+    """Parses a YAML text. Returns its documents up to the first syntax error.
 
     Args:
         aliased_max: the limit of values that the aliases of one document add.
@@ -85,7 +85,7 @@ def read(text: str, file: str, *, aliased_max: int = ALIASED_MAX) -> YamlText:
 
 
 def load_all_yaml(text: str) -> list[Any]:
-    """Returns the plain data of all documents of a text.
+    """Parses a YAML text, and returns all its documents as Python values.
 
     Raises:
         ValueError: when the text is not YAML, or has a key twice.
@@ -97,7 +97,7 @@ def load_all_yaml(text: str) -> list[Any]:
 
 
 def load_yaml(text: str) -> Any:
-    """Returns the plain data of the only document of a text; None for an empty text.
+    """Parses a YAML text with one document, and returns its Python value; None for an empty text.
 
     Raises:
         ValueError: when the text is not YAML, has a key twice or has several documents.
@@ -110,9 +110,9 @@ def load_yaml(text: str) -> Any:
 
 @lru_cache(maxsize=64)
 def document(text: str, file: str, index: int) -> Document | None:
-    """Returns a document with the marks of its values. Only values with findings need marks.
+    """Returns a document with the marks of its values; None if the text has no document with this index.
 
-    The document is parsed again, without the rest of the file.
+    The document is parsed again, without the rest of the file, because only values with findings need marks.
 
     Args:
         index: the index of the document in the text.
@@ -132,7 +132,7 @@ def _spans(text: str) -> list[tuple[int, int]]:
 
 
 def mark_at(text: str, offset: int, file: str) -> Mark:
-    """Returns the file, line and column of an offset in the text. \\r\\n, \\n and \\r end a line."""
+    """Converts the number of a character in a text into line and column. \\r\\n, \\n and \\r end a line."""
     before = text[:offset].replace("\r\n", "\n").replace("\r", "\n")
     return Mark(file, before.count("\n") + 1, len(before) - before.rfind("\n"))
 
@@ -172,7 +172,7 @@ class _Composer(Composer):
         super().__init__(events(text), VALUES_MAX, DEPTH_MAX)
 
     def documents(self) -> Iterator[tuple[Node | None, int]]:
-        """Yields the root and the end of every document. The root is None if the document exceeds a limit."""
+        """Yields the root node and the end of every document. The root is None if the document is too large."""
         for event in self._events:
             if type(event).__name__ != "DocumentStartEvent":
                 continue

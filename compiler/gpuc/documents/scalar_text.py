@@ -1,4 +1,4 @@
-"""Finds the position of a character of a YAML string in its file."""
+"""Finds the line and column of a character that is inside of a YAML string."""
 
 import re
 
@@ -10,7 +10,7 @@ _SPACE = " \t\r\n"
 
 
 def mark_in_string(text: str, start: Mark, value: str, offset: int) -> Mark | None:
-    """Returns the position of a character of a string; None if the position is uncertain, for example with escapes.
+    """Returns the position of a character of a string in the file; None if it is uncertain, for example with escapes.
 
     The text of a plain, quoted or block string in the file differs from its value only by white space, unless the
     string has escapes. So the function compares the text and the value character by character. It treats every run of
@@ -49,7 +49,7 @@ def _after_space(text: str, index: int) -> int:
 
 
 def offset_of(text: str, mark: Mark) -> int:
-    """Returns the number of characters before a position."""
+    """Converts a line and column of a text into the number of characters before this position."""
     place = 0
     for _ in range(mark.line - 1):
         end = re.compile(r"\r\n|\r|\n").search(text, place)

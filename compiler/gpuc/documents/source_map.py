@@ -1,4 +1,4 @@
-"""Maps the values of YAML documents to lines and columns of their files."""
+"""Finds the line and column of values in YAML files."""
 
 import re
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from gpuc.documents.scalar_text import mark_in_string, offset_of
 
 
 class SourceMap:
-    """Finds the mark (file, line and column) of a value.
+    """Finds the mark (file, line and column) of a value in the files that were added.
 
     Only values with findings need marks, so the documents of these values are parsed again when a mark is needed.
     """
@@ -23,25 +23,25 @@ class SourceMap:
         self._lines = lru_cache(maxsize=8)(lambda file: self.text(file).splitlines())
 
     def add(self, file: str, text: str) -> None:
-        """Adds the text of a file."""
+        """Adds a file with its text, so that the methods can find values in the file."""
         self._texts[file] = text
 
     def text(self, file: str) -> str:
-        """Returns the text of a file; the empty text for an unknown file."""
+        """Returns the text of a file; an empty text for a file that was not added."""
         return self._texts.get(file, "")
 
     def has(self, word: str) -> bool:
-        """Returns whether the text of a file contains a word."""
+        """Returns whether one of the files contains a word."""
         return any(word in text for text in self._texts.values())
 
     def value(self, file: str, path: Path) -> Any:
-        """Returns the value at a path: the index of a document and the path in it. None if the path does not exist."""
+        """Returns the value at a path, which begins with the index of the document; None if it does not exist."""
         found = self._document(file, path[0])
         _, node, rest = found.closest(path[1:], False) if found else (None, None, path)
         return node.plain() if node and not rest else None
 
     def mark(self, file: str, path: Path, on_key: bool = False) -> Mark:
-        """Returns the mark of the value at a path, or of the closest parent that the document has.
+        """Returns the mark of the value at a path. If the path does not exist, returns the mark of its closest parent.
 
         Args:
             path: the index of the document in the file, then the path in the document. It may continue inside of a
@@ -61,18 +61,18 @@ class SourceMap:
         return mark
 
     def locator(self, file: str, start: Path) -> Callable[[Path, bool], Mark]:
-        """Returns a function that returns the mark of a path below `start`, or of the key at this path."""
+        """Returns a function that calls `mark` for a path below `start`."""
         return lambda path, on_key: self.mark(file, (*start, *path), on_key)
 
     def located(self, error: ValidationError, file: str, start: Path) -> tuple[str, Mark]:
-        """Returns the message of an error of msgspec about the data at a path, and the mark of the wrong value."""
+        """Returns the message of an msgspec error without its path, and the mark of the wrong value at this path."""
         message, _, below = str(error).partition(" - at `$")
         steps = re.findall(r"\.(\w+)|\[(\d+)\]", below)
         path = [int(number) if number else name for name, number in steps] + re.findall("unknown field `(.*)`", message)
         return message, self.mark(file, (*start, *path), on_key=True)
 
     def mark_in_file(self, outer: Mark, text: str, inner: Mark) -> Mark:
-        """Converts a mark in a string to a mark in the file. Returns `outer` if the position is not certain.
+        """Converts a mark inside of a string into a mark in the file. Returns `outer` if that is uncertain.
 
         Args:
             outer: the mark of the string.
@@ -84,7 +84,7 @@ class SourceMap:
         return mark_in_string(self._texts[outer.file], outer, text, offset) or outer
 
     def line(self, mark: Mark) -> str | None:
-        """Returns the line of the file at a mark, without the line break; None if the file has fewer lines."""
+        """Returns the text of the line at a mark; None if the file has fewer lines."""
         lines = self._lines(mark.file)
         return lines[mark.line - 1] if mark.line <= len(lines) else None
 

@@ -1,1 +1,1 @@
-"""Emitters of the files that belong to no component: Argo CD, tenants, monitoring, workload templates and README."""
+"""Emitters of the output that belongs to no component: Argo CD, tenants, monitoring, workload templates, README."""

@@ -1,4 +1,4 @@
-"""The charts that a spec adds, as components. gpuc has only the facts in the spec about these charts."""
+"""The Helm charts that a spec adds under `charts`, as components. gpuc knows only what the spec says about them."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -18,7 +18,7 @@ def added_components(cluster: Cluster) -> dict[str, Component]:
 
 
 def added_release(name: str, chart: Chart) -> Release:
-    """Returns the release of a chart of the spec, which no release set has."""
+    """Returns the chart, version and namespace of a chart that a spec adds."""
     return Release("", name, argocd_url(chart.repository), chart.chart, chart.version, chart.namespace, ())
 
 

@@ -1,6 +1,6 @@
-"""Argo CD Applications: one per chart and per synced folder, in sync waves, and the root Application.
+"""Argo CD Applications: one for each chart and each synced folder, and the root Application, which creates the others.
 
-Each entry of `charts` in the spec has an Application with an AppProject of its own.
+Each chart that the spec adds under `charts` has an Application with its own AppProject.
 """
 
 from collections.abc import Iterator
@@ -38,7 +38,7 @@ TENANTS = Folder("tenants", "tenants", 30, is_protected=True)
 
 
 def argocd(cluster: Cluster) -> Iterator[Artifact]:
-    """Yields the AppProject, the Applications, the root Application and the other bootstrap files."""
+    """Yields the AppProject, the Applications, the root Application, the README and the health checks of Argo CD."""
     components = needed_components(cluster)
     yield project(cluster, components)
     for component in components:
@@ -61,10 +61,11 @@ def _own_folders(cluster: Cluster) -> list[tuple[Folder, str]]:
 
 
 def delivered(cluster: Cluster, item: Delivered, permitted: Permitted) -> Iterator[Manifest]:
-    """Yields the AppProject and the Application of objects or charts of users, both in the file apps/<name>.yaml.
+    """Yields the AppProject and the Application for objects or charts of users, both in the file apps/<name>.yaml.
 
-    The root Application does not wait until the Application is healthy. If a kind does not exist yet, because another
-    chart defines the kind, only the objects of this kind wait: Argo CD applies the other objects, and tries again.
+    The root Application does not wait until this Application is healthy. If the cluster does not have a kind yet,
+    because another chart defines the kind, only the objects of this kind wait: Argo CD applies the other objects, and
+    tries again.
     """
     yield own_project(cluster, item, permitted)
     destination = target_cluster(cluster, item.namespace)
@@ -76,12 +77,12 @@ def delivered(cluster: Cluster, item: Delivered, permitted: Permitted) -> Iterat
 
 
 def folder_source(cluster: Cluster, folder: str) -> Body:
-    """Returns the source of an Application that syncs a folder below out/<cluster>/."""
+    """Returns the field `source` of an Application that syncs a folder below out/<cluster>/."""
     return {**_repository(cluster), "path": f"{cluster.spec.delivery.path}/{cluster.name}/{folder}"}
 
 
 def chart_sources(cluster: Cluster, component: Component, release: Release, folder: str, name: str) -> Body:
-    """Returns the sources of the Application of a chart. The Helm values come from the repository `delivery.repo`.
+    """Returns the field `sources` of the Application of a chart. The Helm values are in `delivery.repo`.
 
     Args:
         folder: the folder of the values below out/<cluster>/.
@@ -178,7 +179,7 @@ NAMESPACE: Kind = ("", "Namespace")
 
 
 def charts(cluster: Cluster) -> Iterator[Artifact]:
-    """Yields the Helm values, the AppProject and the Application of each further chart."""
+    """Yields the Helm values, the AppProject and the Application of each chart that the spec adds under `charts`."""
     for name, component in added_components(cluster).items():
         chart = cluster.spec.charts[name]
         release = added_release(name, chart)

@@ -1,4 +1,4 @@
-"""YAML text of configuration files that are embedded in a ConfigMap or in Helm values."""
+"""Prints YAML for configuration files that are inside of a ConfigMap or of Helm values."""
 
 import json
 import re

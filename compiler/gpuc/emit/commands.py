@@ -1,10 +1,11 @@
-"""Commands of the containers of workload templates. Those for GPU pools fail if the container cannot use its GPUs.
+"""Commands for the containers of workload templates. In GPU pools, a command fails if it cannot use the GPUs.
 
-nvidia-smi is not sufficient, because it opens no CUDA context: it also succeeds if the MPS server cannot be reached.
+nvidia-smi is no test for this: nvidia-smi opens no CUDA context, so it also succeeds if the MPS server is unreachable.
 
-The command of a gang starts torchrun again when the ranks fail because of another pod. torchrun ends with 1 for each
-failure of a rank: a mistake in the training program, and also the loss of another node. A Job cannot distinguish these
-ends. The ranks of the other pods therefore fail without the end of their pods.
+If the ranks of a gang fail because of another pod, the command of the gang starts torchrun again. torchrun exits with
+code 1 for each failure of a rank: for a mistake in the training program, and for the loss of another node. A Job cannot
+distinguish these failures, so the command handles them: only the ranks of the other pods fail, and the pods continue to
+run.
 
 Source: CUDA driver API reference, primary context management (https://docs.nvidia.com/cuda/cuda-driver-api)
 """
@@ -19,17 +20,17 @@ PROGRAMS = Path(__file__).parent / "programs"
 
 
 def open_contexts() -> list[str]:
-    """Returns a command that opens a CUDA context on every GPU, MIG slice or GPU share of the container and ends.
+    """Returns a command that opens a CUDA context on every GPU, MIG slice or GPU share of the container and exits.
 
-    The command ends not with 0 if a context cannot be opened.
+    If the command cannot open a context, its exit code is not 0.
     """
     return ["python3", "-c", render(PROGRAMS, "open_contexts.j2")]
 
 
 def serve(port: int, *, has_gpu: bool) -> list[str]:
-    """Returns a command that opens a CUDA context on every GPU, answers HTTP requests for /health, and ends at SIGTERM.
+    """Returns a command that opens a CUDA context on every GPU, and then answers HTTP requests for /health.
 
-    Process 1 of a container ignores SIGTERM by default.
+    The command handles SIGTERM, so that the pod ends at once: by default, process 1 of a container ignores SIGTERM.
     """
     return ["python3", "-c", render(PROGRAMS, "serve.j2", port=port, has_gpu=has_gpu)]
 
@@ -51,10 +52,11 @@ STOPPED_CODE = 143
 
 @cache
 def program() -> str:
-    """Returns a Python program whose first argument is a time in seconds: a longer run counts as a new checkpoint.
+    """Returns the Python program with which `restart_in_place` starts a command again.
 
-    The other arguments are the command. As process 1 of a container, the program forwards SIGTERM, and ends the
-    processes that a failed run has left in the container, because they can use GPU memory.
+    The first argument of the program is a time in seconds. If a run is longer, the program assumes that the run wrote a
+    new checkpoint. The other arguments are the command. As process 1 of a container, the program forwards SIGTERM. It
+    also ends processes of a failed run, because they can use GPU memory.
     """
     codes = {"stopped_code": STOPPED_CODE, "no_progress_code": NO_PROGRESS_CODE, "restarts": RESTARTS}
     return render(PROGRAMS, "restart_in_place.j2", **codes)
@@ -63,6 +65,6 @@ def program() -> str:
 def restart_in_place(command: list[str], progress_seconds: int | None) -> list[str]:
     """Returns a command that starts the given command again after a failure.
 
-    progress_seconds: a longer run counts as a run with a new checkpoint; None if the runs write no checkpoints.
+    progress_seconds: a run that is longer counts as a run with a new checkpoint; None for runs without checkpoints.
     """
     return ["python3", "-c", program(), "inf" if progress_seconds is None else str(progress_seconds), *command]

@@ -1,9 +1,10 @@
-"""Component: a Helm chart, its Argo CD settings, and the objects that gpuc emits for it.
+"""The class Component: a Helm chart, its Argo CD settings, and the objects that gpuc emits for the chart.
 
-A component is a folder of gpuc.components, or a folder of a substrate that contains component.py. The module
-component.py has the variable COMPONENT. There is no central list. A substrate is a place where a cluster lives, a
-folder of gpuc.substrates. Beside the module are release.json, with repository, chart, version, namespace and DaemonSet
-requests, and the schema of the Helm values, which `python -m tests.derive` derives.
+A component is a folder of gpuc.components. A component of one substrate (the place where a cluster lives, such as a
+cloud) is a folder in the folder of the substrate. The module component.py of the folder has the variable COMPONENT.
+gpuc finds the folders, so there is no list of components. The file release.json has the repository, chart, version,
+namespace and the requests of DaemonSets. values.schema.json is the schema of the Helm values, which
+`python -m tests.derive` derives.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -72,9 +73,9 @@ PRIVILEGED: Mapping[str, str] = {
 
 
 def system_affinity(cluster: Cluster) -> Body:
-    """Returns the affinity of controllers: they run on nodes that belong to no pool.
+    """Returns the affinity of controllers: they run on the system nodes, which belong to no pool.
 
-    Nodes of pools also have a taint.
+    The nodes of pools also have a taint.
     """
     of_no_pool = {"key": substrate_output(cluster).pool_label, "operator": "DoesNotExist"}
     terms = {"nodeSelectorTerms": [{"matchExpressions": [of_no_pool]}]}
@@ -82,9 +83,10 @@ def system_affinity(cluster: Cluster) -> Body:
 
 
 def on_system_nodes(cluster: Cluster, name: str = "") -> Body:
-    """Returns the Helm values of a controller that runs on the system nodes.
+    """Returns the Helm values with which a controller runs on the system nodes.
 
-    name: the label app.kubernetes.io/name of replicas that avoid the node of another replica; empty for one replica.
+    name: the label app.kubernetes.io/name of the controller. Each replica then avoids the nodes of other replicas.
+    Empty for a controller with one replica.
     """
     affinity = system_affinity(cluster)
     if name:
@@ -249,19 +251,19 @@ class Component(Struct, frozen=True, kw_only=True):
 
     @property
     def folder(self) -> File:
-        """The folder of the component."""
+        """The folder of the component in the package gpuc."""
         return component_folder(self.name)
 
     @property
     def has_controller(self) -> bool:
-        """Whether the chart has a controller, which runs on the system nodes."""
+        """Whether the chart has a controller. A controller runs on the system nodes."""
         return ("apps", "Deployment") in self.chart_kinds
 
     def release(self, cluster: Cluster) -> Release:
-        """Returns the chart of the component in the release set of the cluster.
+        """Returns the chart of the component with the version that the cluster uses.
 
         Raises:
-            ValueError: if the release set has no row for the component.
+            ValueError: if the release set of the cluster has no version of the component.
         """
         release = cluster.components.get(self.name)
         if release is None:
@@ -274,46 +276,46 @@ class Component(Struct, frozen=True, kw_only=True):
 
 @cache
 def components() -> tuple[Component, ...]:
-    """Returns all components, in sync order."""
+    """Returns all components in sync order, the order in which Argo CD applies them."""
     names = [module_name(folder) for folder in component_folders().values()]
     all_components: list[Component] = [import_module(f"{name}.component").COMPONENT for name in names]
     return tuple(sorted(all_components, key=lambda component: (component.wave, component.name)))
 
 
 def components_on(substrates: Collection[str] | None) -> tuple[Component, ...]:
-    """Returns the components that clusters on some substrates can have, in sync order.
+    """Returns the components that clusters on some substrates can have, in the order in which Argo CD applies them.
 
-    substrates: the names of the folders in gpuc.substrates; None for all substrates.
+    substrates: the names of folders in gpuc.substrates, for example "on_premises"; None for all substrates.
     """
     everywhere = substrates is None
     return tuple(row for row in components() if everywhere or substrate_folder(row.folder) in ("", *(substrates or ())))
 
 
 def component_named(name: str) -> Component | None:
-    """Returns the component with a name; None for other charts, for example charts that a spec adds."""
+    """Returns the component with a name; None for another name, for example of a chart that a spec adds."""
     return next((component for component in components() if component.name == name), None)
 
 
 @once_for_each_cluster
 def needed_components(cluster: Cluster) -> tuple[Component, ...]:
-    """Returns the components that the cluster needs, in sync order."""
+    """Returns the components that the cluster needs, in the order in which Argo CD applies them."""
     there = components_on([cluster.spec.cloud.substrate.folder])
     return tuple(component for component in there if component.is_needed(cluster))
 
 
 def by_section(components: Iterable[Component]) -> list[Component]:
-    """Returns components in the order of their sections of the spec."""
+    """Returns components sorted by the path of their section in the spec."""
     return sorted(components, key=lambda component: component.section)
 
 
 def webhook_certificates(*kinds: Kind) -> tuple[Body, ...]:
-    """Returns entries of ignoreDifferences for the CA certificate that a controller writes into its webhooks."""
+    """Returns entries of ignoreDifferences for the CA certificates that controllers write into their webhooks."""
     paths = [".webhooks[]?.clientConfig.caBundle"]
     return tuple({"group": group, "kind": kind, "jqPathExpressions": paths} for group, kind in kinds)
 
 
 def secured_metrics(**fields: Any) -> Body:
-    """Returns the endpoints of a ServiceMonitor for metrics that need a token, with further fields of the endpoint.
+    """Returns the endpoints of a ServiceMonitor for metrics that need a token. `fields` are further fields.
 
     Prometheus authenticates with the token of its service account, and does not verify the self-signed certificate.
     """

@@ -1,4 +1,4 @@
-"""Types of the facts that a component has about its chart: restarts, labels, and devices of nodes."""
+"""Classes for what gpuc knows about the chart of a component: restarts, labels, README chapters, devices of nodes."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
@@ -30,12 +30,12 @@ MANAGER_LABEL: Labels = {"control-plane": frozenset(("controller-manager",))}
 
 
 def named(name: str, *labels: Labels) -> Labels:
-    """Returns labels with the name of a program."""
+    """Returns the given labels together with the label app.kubernetes.io/name of a program."""
     return {key: value for row in labels for key, value in row.items()} | {"app.kubernetes.io/name": frozenset((name,))}
 
 
 class Calls(Struct, frozen=True):
-    """The connections of the programs of a chart to pods of tenants, for which NetworkPolicies have a rule."""
+    """Connections from pods of a chart to pods of tenants. The NetworkPolicies of tenants allow these connections."""
 
     callers: Mapping[str, str]
     """The labels of the pods of the chart."""
@@ -43,7 +43,7 @@ class Calls(Struct, frozen=True):
 
 
 class ReadyCheck(Struct, frozen=True):
-    """A step of the README that checks whether the objects of a component are ready."""
+    """A command in the README that checks whether the objects of a component are ready."""
 
     statement: str
     command: str
@@ -51,7 +51,7 @@ class ReadyCheck(Struct, frozen=True):
 
 
 class Chapter(Struct, frozen=True):
-    """A chapter of the README of a cluster: the template chapter.md.j2 beside the component."""
+    """A chapter of the cluster's README about a component: the template chapter.md.j2 in the component's folder."""
 
     after: Literal["checks", "quotas"]
     """After which chapter it comes: the checks of the cluster, or the chapter that explains how GPUs are counted."""
@@ -60,7 +60,7 @@ class Chapter(Struct, frozen=True):
 
 
 class Preparation(Struct, frozen=True):
-    """A chapter of the README: what an engineer prepares before the first sync, because a component needs it."""
+    """A chapter of the cluster's README about what an engineer prepares for a component before the first sync."""
 
     place: int
     """The place among the chapters of `gpuc.emit.prerequisites`."""
@@ -68,7 +68,7 @@ class Preparation(Struct, frozen=True):
 
 
 class ChartLabels(Struct, frozen=True):
-    """The labels that the services and pods of every release of a chart have."""
+    """The labels of the Services and pods that a chart creates, whatever its Helm values are."""
 
     services: Labels
     pods: Labels
@@ -78,12 +78,12 @@ class ChartLabels(Struct, frozen=True):
     """Whether all services and pods that the chart creates have these labels."""
 
     def of(self, kind: str) -> Labels:
-        """Returns the labels of services for the kind ServiceMonitor, and the labels of pods for PodMonitor."""
+        """Returns the labels of Services for a ServiceMonitor, and the labels of pods for a PodMonitor."""
         return self.services if kind == "ServiceMonitor" else self.pods
 
 
 class PartialRestart(Struct, frozen=True):
-    """Helm values with which only some programs of a chart restart."""
+    """Helm values whose change restarts only some programs of a chart, and the effect of this restart."""
 
     values: tuple[str, ...]
     programs: str
@@ -92,9 +92,9 @@ class PartialRestart(Struct, frozen=True):
 
 
 class Restarts(Struct, frozen=True):
-    """Which Helm values restart the programs of a chart, and what happens during the restart.
+    """Which changed Helm values restart the programs of a chart, and what happens during the restart.
 
-    Values are the paths of values or of maps with values, for example "rbac" or "driver.manager.image".
+    The fields name a Helm value or a map of Helm values by its path, for example "rbac" or "driver.manager.image".
     """
 
     in_pods: tuple[str, ...] | None
@@ -107,7 +107,7 @@ class Restarts(Struct, frozen=True):
 
 
 class ConfigMapValue(Struct, frozen=True):
-    """A map of Helm values with the name of a ConfigMap, `create`, `data`, and perhaps the key that is the default."""
+    """The path of a Helm value that describes a ConfigMap: a map with the keys `name`, `create` and `data`."""
 
     path: tuple[str, ...]
     has_default_key: bool
@@ -117,7 +117,7 @@ class ConfigMapValue(Struct, frozen=True):
 
 
 class DevicePlugin(NamedTuple):
-    """The device plugin that a chart installs."""
+    """The device plugin that the chart of a component installs."""
 
     prefix: str
     """The start of the names of the resources that nodes advertise."""
@@ -128,9 +128,9 @@ class DevicePlugin(NamedTuple):
 
 
 class Rehearsal(Struct, frozen=True):
-    """The program of a chart that `gpuc rehearse` runs.
+    """The program of a chart that `gpuc rehearse` runs on this machine.
 
-    The function `start` of the module of the component in gpuc_rehearsal starts the program.
+    The function `start` in the module of the component in gpuc_rehearsal starts the program.
     """
 
     program: str
@@ -147,7 +147,7 @@ SYSTEM_NODES = "system-nodes"
 
 
 class InstalledChart(Struct, frozen=True):
-    """The chart of a component in a cluster."""
+    """The chart of a component as one cluster installs it: its Helm values and its namespace."""
 
     values: Body
     namespace: str
@@ -165,5 +165,5 @@ It yields ids of things outside of the output, such as "system-nodes", each with
 
 
 def nothing(chart: InstalledChart) -> Iterator[tuple[str, Path]]:
-    """Yields nothing: the chart needs nothing from outside of the output."""
+    """Yields nothing, for a component whose chart needs nothing from outside of the output."""
     return iter(())

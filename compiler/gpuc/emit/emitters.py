@@ -1,6 +1,6 @@
-"""All emitters of a cluster, in their order.
+"""Calls all emitters of a cluster in their order.
 
-Modules that need only the records of components do not import this module.
+This module imports all emitters. Modules that need only the class Component therefore do not import this module.
 """
 
 from collections.abc import Iterator
@@ -19,10 +19,11 @@ from gpuc.model import Cluster
 
 
 def artifacts_by_emitter(cluster: Cluster) -> Iterator[list[Artifact]]:
-    """Yields the artifacts of one emitter at a time. All artifacts of one file come from the same emitter.
+    """Yields the artifacts of one emitter after the other: objects, Helm values and texts.
 
-    The emitters of the components come first, then the substrate, tenants, monitoring, dashboards, the
-    runbook, workloads, further charts and argocd. The objects have the labels and annotations of the spec.
+    The emitters of the components come first, then the substrate, tenants, monitoring, dashboards, the runbook,
+    workloads, charts of the spec, and Argo CD. All artifacts of one file come from the same emitter. The objects have
+    the labels and annotations of the spec.
     """
     emitters = [component.artifacts for component in needed_components(cluster) if component.artifacts]
     emitters += [substrate_output(cluster).artifacts, tenants, monitoring, dashboards, runbook]
@@ -31,5 +32,5 @@ def artifacts_by_emitter(cluster: Cluster) -> Iterator[list[Artifact]]:
 
 
 def emit(cluster: Cluster) -> list[Artifact]:
-    """Returns all artifacts of a cluster, in the order of the emitters."""
+    """Returns all artifacts of a cluster (objects, Helm values and texts), in the order of the emitters."""
     return [artifact for artifacts in artifacts_by_emitter(cluster) for artifact in artifacts]

@@ -1,4 +1,4 @@
-"""What the policies `exposure` and `exposure-annotations` allow: values that the spec grants, and known annotations."""
+"""Parameters of the policies `exposure` and `exposure-annotations`, which limit how tenants expose workloads."""
 
 from collections.abc import Collection
 from typing import Any
@@ -21,7 +21,7 @@ FIELDS = ("hosts", "gateways", "classes", "addresses", "issuers", "externalNames
 
 
 def granted_values(namespace: Namespace) -> dict[str, list[str]]:
-    """Returns the values that objects of a namespace may have, by the key of `exposed`; no key for an empty list."""
+    """Returns the lists in the section `exposed` of a namespace, such as `hosts`, by key, without empty lists."""
     exposed = namespace.spec.exposed
     values = {key: list(getattr(exposed, name)) for key, name in _LISTS.items()}
     values["internetFacing"] = list(INTERNET) if exposed.internet_facing else []
@@ -29,10 +29,12 @@ def granted_values(namespace: Namespace) -> dict[str, list[str]]:
 
 
 def grants(namespace: Namespace, lists: Collection[str]) -> list[dict[str, Any]]:
-    """Returns the granted values of a namespace. A wildcard is the suffix of the host names that it allows.
+    """Returns a map for each list in the section `exposed` of a namespace: the names, and the suffixes of wildcards.
+
+    For example, the host www.example.com is a name, and *.example.com becomes the suffix .example.com.
 
     Args:
-        lists: the keys of `exposed`.
+        lists: the keys of `exposed` whose values are returned.
     """
     return [
         {
@@ -47,19 +49,19 @@ def grants(namespace: Namespace, lists: Collection[str]) -> list[dict[str, Any]]
 
 
 def annotation_grants(cluster: Cluster) -> list[dict[str, Any]]:
-    """Returns the granted values of annotations, of all namespaces."""
+    """Returns the values that `exposed` of each namespace allows in annotations of objects, in the form of `grants`."""
     lists = {row["list"] for row in annotation_values(cluster)}
     return [row for _, namespace in cluster.namespaces for row in grants(namespace, lists)]
 
 
 def granted_annotations(namespace: Namespace) -> list[dict[str, Any]]:
-    """Returns the further annotations of a namespace, as at most one row."""
+    """Returns the annotations in `exposed.annotations` of a namespace, as one map; no map without annotations."""
     keys, prefixes = _split(namespace.spec.exposed.annotations)
     return [{"namespace": namespace.name, "keys": keys, "prefixes": prefixes}] if keys or prefixes else []
 
 
 def known_annotations(cluster: Cluster) -> list[dict[str, Any]]:
-    """Returns the domain of each controller with the names that every tenant may use, some with certain values."""
+    """Returns the annotations that every tenant may use, some only with certain values, by the controller's domain."""
     found, known = [], annotations(cluster.spec.cloud.substrate.folder)
     for domain, entries in grouped(known, lambda entry: entry.prefix).items():
         usable = [entry.key.removeprefix(domain) for entry in entries if entry.use != GRANTED]
@@ -69,7 +71,7 @@ def known_annotations(cluster: Cluster) -> list[dict[str, Any]]:
 
 
 def annotation_values(cluster: Cluster) -> list[dict[str, str]]:
-    """Returns the annotations whose values must be in a list of `exposed`, with the key of the list."""
+    """Returns the annotations whose values must be in a list of `exposed`, each with the key of this list."""
     known = annotations(cluster.spec.cloud.substrate.folder)
     return [{"key": entry.key, "list": entry.use} for entry in known if entry.use not in (FREE, GRANTED)]
 

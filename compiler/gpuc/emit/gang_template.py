@@ -1,7 +1,7 @@
-"""A gang as a JobSet: the pods of a training run that start together, and that start again together.
+"""A gang as a JobSet. A gang is the pods of a training run, which start together and restart together.
 
-If a Job replaces a single pod, the ranks of the other pods wait in NCCL until the timeout of NCCL. With a JobSet, one
-lost pod ends the Job, and the JobSet starts all pods again from the last checkpoint.
+If a Job replaced a single pod, the ranks of the other pods would wait in NCCL until a timeout. In a JobSet, one lost
+pod ends the Job, and the JobSet starts all pods again from the last checkpoint.
 """
 
 from collections.abc import Mapping
@@ -74,12 +74,12 @@ def _rule(name: str, action: str, reason: str) -> Body:
 def gang_pod(
     template: Template, run: Run | None, environment: Mapping[str, str], name: str = NODE, *, trains: bool = True
 ) -> Body:
-    """Returns the pod template of a gang. restartPolicy is Never, because a podFailurePolicy needs it.
+    """Returns the pod template of a gang. Its restartPolicy is Never, because a podFailurePolicy requires this value.
 
     Args:
         run, environment: as for job_set.
         name: the name of the container.
-        trains: whether the container runs torchrun; otherwise the controller writes its command.
+        trains: whether the container runs torchrun; otherwise the controller writes the command of the container.
     """
     every = run.checkpoint_seconds if run else None
     grace = grace_seconds(template.pool, every)
@@ -135,9 +135,9 @@ def _asks_for_checkpoint(seconds: int) -> list[str]:
 
 
 def wait_for_nodes(template: Template) -> dict[str, str]:
-    """Returns the variable with which a rank waits for the others as long as Kueue waits for the pods.
+    """Returns the environment variable of torchrun's timeout: ranks wait for each other as long as Kueue for the pods.
 
-    The default of torchrun is 15 minutes.
+    Without the variable, the ranks wait 15 minutes, the default of torchrun.
 
     Source: pytorch/pytorch v2.15.0 torch/distributed/argparse_util.py (env), launcher/api.py
     """
@@ -145,10 +145,11 @@ def wait_for_nodes(template: Template) -> dict[str, str]:
 
 
 def gang_manifest(template: Template, api: str, kind: str, spec: Body, command: str) -> Manifest:
-    """Returns the template of a gang that another controller than the Job controller of Kubernetes runs.
+    """Returns the template of a gang for a kind of another project than Kubernetes, for example a PyTorchJob.
 
     Args:
-        command: a sentence of the usage that explains how users set the command and the number of nodes.
+        api: the apiVersion of the kind.
+        command: a sentence that explains how users set the command and the number of nodes.
     """
     file = template.cluster.out(f"workloads/{template.name}.{kind.lower()}.yaml")
     usage = {USAGE: f"{template.usage('whole')} {command}"}

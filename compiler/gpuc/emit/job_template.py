@@ -1,4 +1,4 @@
-"""The workload template of a pool for runs that end: a Job that Kueue admits."""
+"""The workload template of a pool for work that ends: a Job that Kueue admits."""
 
 from collections.abc import Iterator
 
@@ -87,7 +87,7 @@ def _retries(template: Template) -> Body:
 
 
 def pod_metadata(template: Template) -> Body:
-    """Returns the annotations of the pods: annotations that keep the node running, and the topology level for Kueue."""
+    """Returns the annotations of the pods: some keep the node running, and one is the topology level for Kueue."""
     annotations = dict(template.pool.scaling.run_annotations) if template.pool.scaling else {}
     levels = template.pool.spec.topology
     if levels:
@@ -116,9 +116,11 @@ def _pod(template: Template) -> Body:
 
 
 def grace_seconds(pool: Pool, every: int | None = None) -> int:
-    """Returns the grace period: one checkpoint interval, but at most the time of an interruption notice.
+    """Returns the grace period of pods in seconds: the time between two checkpoints; 0 without checkpoints.
 
-    every: the seconds between two checkpoints; by default those of the pool.
+    On spot capacity, the grace period is at most the time between the notice of an interruption and the interruption.
+
+    every: the seconds between two checkpoints; by default the value of the pool.
     """
     every = every or (pool.spec.runs.checkpoint_every if pool.spec.runs else None)
     if not every:
@@ -159,7 +161,7 @@ def _torchrun(template: Template) -> list[str]:
 
 
 def container_security(template: Template) -> Body:
-    """Returns the settings of level restricted, unless the container runs as root."""
+    """Returns the security context of a container: with no capabilities, or for root with those that EFA needs."""
     if template.runs_as_root:
         return {"capabilities": {"add": ["IPC_LOCK"]}} if template.locks_memory else {}
     return {"capabilities": {"drop": ["ALL"]}}

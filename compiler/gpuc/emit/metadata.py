@@ -1,7 +1,8 @@
-"""Labels and annotations of the spec, on the objects that gpuc emits.
+"""Adds the labels and annotations of the spec to the objects that gpuc emits.
 
-They are only in the metadata of objects, not in pod templates and in labels of nodes. A change therefore starts no pods
-and replaces no nodes: the hashes for drift contain only `spec.template` of a NodePool and `spec` of an EC2NodeClass.
+The labels and annotations are only in the metadata of objects, not in pod templates and not on nodes. A change
+therefore starts no pods and replaces no nodes: the hashes for drift contain only `spec.template` of a NodePool and
+`spec` of an EC2NodeClass.
 
 Source: kubernetes-sigs/karpenter v1.14.1 pkg/apis/v1/nodepool.go (Hash);
 aws/karpenter-provider-aws v1.14.1 pkg/apis/v1/ec2nodeclass.go (Hash)
@@ -21,11 +22,11 @@ from gpuc.spec.tenants import Tenant
 
 
 def with_metadata(cluster: Cluster, artifacts: Iterable[Artifact]) -> list[Artifact]:
-    """Returns the artifacts with the labels and annotations of the cluster, and of the pool or tenant of the object.
+    """Returns the artifacts with the labels and annotations that the spec sets for the cluster, pools and tenants.
 
-    An object belongs to a tenant if it is one of the tenant's namespaces, or is in one of them. Any other object
-    belongs to the pool or tenant that it comes from. A value of the pool or tenant replaces the value of the cluster.
-    Labels and annotations of gpuc are not replaced.
+    The namespaces of a tenant, and the objects in them, get the labels and annotations of the tenant. Other objects get
+    those of the pool or tenant from which gpuc emits the object. A value of the pool or tenant replaces the value of
+    the cluster. No value replaces a label or annotation of gpuc.
     """
     sections = cluster.metadata_sections
     owners = {namespace.name: tenant.path for tenant, namespace in cluster.namespaces}

@@ -1,4 +1,4 @@
-"""Monitoring: a monitor for each component with metrics, alerting rules and recording rules."""
+"""Monitoring: a ServiceMonitor or PodMonitor for each component with metrics, alerting rules and recording rules."""
 
 from collections.abc import Iterator
 
@@ -20,9 +20,9 @@ ORIGIN: Path = ("spec", "observability")
 
 
 def monitoring(cluster: Cluster) -> Iterator[Artifact]:
-    """Yields a monitor for each component with metrics, one PrometheusRule per group of rules, and notifications.
+    """Yields the monitor of each component with metrics, a PrometheusRule for each group of rules, and notifications.
 
-    The charts create no monitors, so that the section `observability` changes no values.
+    The charts themselves create no monitors, so the section `observability` of the spec changes no Helm values.
     """
     observability = cluster.spec.observability
     if observability is None:

@@ -1,7 +1,7 @@
-"""Policies of a tenant namespace: one denies all traffic, the others allow the traffic that workloads need.
+"""NetworkPolicies of a tenant namespace: one policy denies all traffic, the others allow what workloads need.
 
-Policies are additive. They do not apply to pods on the host network or to EFA traffic. The catalog contains what each
-network policy engine matches: an ipBlock of a NetworkPolicy, or only an entity of a CiliumNetworkPolicy.
+Policies are additive. They do not apply to pods on the host network or to EFA traffic. For each network policy engine,
+the catalog contains what the engine matches: an ipBlock of a NetworkPolicy, or only an entity of a CiliumNetworkPolicy.
 """
 
 from collections.abc import Iterator
@@ -39,7 +39,7 @@ class _Destination(Struct, frozen=True):
 
     @property
     def part(self) -> PolicyPart:
-        """The policy that allows the destination."""
+        """The network policy with which pods of a tenant may connect to the destination."""
         peers = {"toEntities": [self.entity]} if self.entity else {"to": [ip_block(cidr) for cidr in self.cidrs]}
         is_cilium = bool(self.entity)
         rule = with_ports(peers, self.ports, is_cilium=is_cilium)
@@ -47,7 +47,7 @@ class _Destination(Struct, frozen=True):
 
 
 def network_policies(cluster: Cluster, tenant: Tenant, namespace: Namespace, file: str) -> Iterator[Manifest]:
-    """Yields the policies of a namespace: default-deny first, the policies of Cilium for destinations last."""
+    """Yields the policies of a namespace: default-deny first, CiliumNetworkPolicies for destinations last."""
     deny = PolicyPart("default-deny", tenant.path, {}).manifest(file, namespace)
     yield replace(deny, annotations=protected(cluster, 1))
     destinations = list(_destinations(cluster, tenant))
@@ -62,7 +62,7 @@ def network_policies(cluster: Cluster, tenant: Tenant, namespace: Namespace, fil
 
 
 def egress_cidrs(cluster: Cluster, tenant: Tenant) -> list[str]:
-    """Returns the CIDRs to which NetworkPolicies of a tenant may allow egress."""
+    """Returns the address ranges to which NetworkPolicies in the namespaces of a tenant may allow egress."""
     declared = [cidr for egress in tenant.spec.network.egress for cidr in egress.ranges]
     addresses = [
         cidr for destination in _destinations(cluster, tenant) if not destination.entity for cidr in destination.cidrs
@@ -71,16 +71,17 @@ def egress_cidrs(cluster: Cluster, tenant: Tenant) -> list[str]:
 
 
 def egress_blocks(cluster: Cluster, tenant: Tenant) -> list[Body]:
-    """Returns the ipBlocks to which NetworkPolicies of a tenant may allow egress, with their exceptions.
+    """Returns the ipBlocks to which NetworkPolicies of a tenant may allow egress, each with its field `except`.
 
-    The policy network-policy-fence compares the exceptions too: 0.0.0.0/0 without them includes pods of other tenants.
+    The policy network-policy-fence also compares the field `except`: without it, 0.0.0.0/0 would include pods of other
+    tenants.
     """
     blocks: list[Body] = [{"cidr": cidr, "except": []} for cidr in egress_cidrs(cluster, tenant)]
     return [*blocks, internet_block(cluster)] if tenant.spec.network.internet else blocks
 
 
 def needs_cilium_policies(cluster: Cluster) -> bool:
-    """Returns whether the cluster has an isolated tenant with a CiliumNetworkPolicy."""
+    """Returns whether gpuc emits a CiliumNetworkPolicy for a tenant of the cluster."""
     return any(
         needs_cilium(tenant) or any(destination.entity for destination in _destinations(cluster, tenant))
         for tenant in cluster.tenants

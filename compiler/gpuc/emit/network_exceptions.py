@@ -1,8 +1,8 @@
 """Policies for the connections that a tenant declares in `network.egress`, `network.internet` and `network.ingress`.
 
-Entries with the same peers become rules of one policy. The name of the policy depends only on its peers and pods, so
-that the order of the entries has no effect, and a further entry with other peers changes no policy that exists. The
-name does not depend on the ranges of health checks, so that a change of these ranges does not replace the policy.
+gpuc combines entries with the same peers into one policy. The name of the policy depends only on its peers and pods. So
+the order of the entries has no effect, and a new entry with other peers changes no existing policy. The name does not
+depend on the ranges of health checks, so that a change of these ranges does not replace the policy.
 """
 
 from collections.abc import Iterable, Iterator
@@ -35,7 +35,7 @@ class _Exception(Struct, frozen=True):
 
 
 def exception_policies(cluster: Cluster, tenant: Tenant, namespace: Namespace) -> Iterator[PolicyPart]:
-    """Yields the policies of the exceptions that apply to a namespace."""
+    """Yields the policies for the declared connections that apply to a namespace."""
     groups: dict[str, list[_Exception]] = {}
     for exception in _exceptions(cluster, tenant):
         if applies(exception.entry, namespace):
@@ -56,17 +56,17 @@ def exception_policies(cluster: Cluster, tenant: Tenant, namespace: Namespace) -
 
 
 def applies(entry: Allowed, namespace: Namespace) -> bool:
-    """Returns whether an exception applies to a namespace of its tenant."""
+    """Returns whether a declared connection applies to a namespace of its tenant."""
     return entry.only is None or namespace.name in entry.only
 
 
 def internet_block(cluster: Cluster) -> Body:
-    """Returns the ipBlock of the internet: all addresses except special addresses and addresses of the cluster."""
+    """Returns the ipBlock of the internet: all addresses without special addresses and the addresses of the cluster."""
     return {"cidr": ANY_IPV4, "except": [str(network) for network in cluster.outside_internet]}
 
 
 def ingress_blocks(cluster: Cluster, tenant: Tenant) -> list[Body]:
-    """Returns the ipBlocks from which NetworkPolicies of a tenant may allow ingress, with their exceptions."""
+    """Returns the ipBlocks from which NetworkPolicies of a tenant may allow ingress, each with its field `except`."""
     entries = tenant.spec.network.ingress
     cidrs = dict.fromkeys(cidr for entry in entries for cidr in entry.cidrs or entry.health_checks or ())
     blocks: list[Body] = [{"cidr": cidr, "except": []} for cidr in cidrs]
@@ -74,7 +74,7 @@ def ingress_blocks(cluster: Cluster, tenant: Tenant) -> list[Body]:
 
 
 def needs_cilium(tenant: Tenant) -> bool:
-    """Returns whether an exception of a tenant can only be part of a CiliumNetworkPolicy."""
+    """Returns whether a tenant declares a connection that only a CiliumNetworkPolicy can allow."""
     network = tenant.spec.network
     return any(entry.names for entry in network.egress) or any(entry.gateway for entry in network.ingress)
 

@@ -1,4 +1,4 @@
-"""NetworkPolicy and CiliumNetworkPolicy objects, and the parts of their rules."""
+"""Builds NetworkPolicy and CiliumNetworkPolicy objects from their rules, peers and ports."""
 
 from collections.abc import Mapping, Sequence
 
@@ -17,7 +17,7 @@ CILIUM_POLICY = ("cilium.io", "CiliumNetworkPolicy")
 
 
 class PolicyPart(Struct, frozen=True):
-    """A policy without its namespace."""
+    """A network policy without its namespace, so that several namespaces can have the policy."""
 
     name: str
     origin: Path
@@ -46,9 +46,9 @@ class PolicyPart(Struct, frozen=True):
 
 
 def namespace_peer(name: str, pods: Mapping[str, str] | None = None) -> Body:
-    """Returns a peer: the pods of a namespace, or those with the given labels.
+    """Returns a peer of a NetworkPolicy: all pods of a namespace, or only the pods with the given labels.
 
-    Both selectors are in one peer, so both must match. Two peers would allow all pods of the namespace.
+    The two selectors are in one peer, so both selectors must match. Two peers would allow all pods of the namespace.
     """
     # The API server sets this label on every Namespace. Users cannot change it.
     peer: Body = {"namespaceSelector": {"matchLabels": {NAMESPACE_NAME: name}}}
@@ -56,12 +56,12 @@ def namespace_peer(name: str, pods: Mapping[str, str] | None = None) -> Body:
 
 
 def ip_block(cidr: str) -> Body:
-    """Returns a peer: the addresses of a range."""
+    """Returns a peer of a NetworkPolicy: the addresses of a range, for example 10.0.0.0/16."""
     return {"ipBlock": {"cidr": cidr}}
 
 
 def with_ports(rule: Body, ports: Sequence[Port], *, is_cilium: bool = False) -> Body:
-    """Returns a rule with its ports. In a CiliumNetworkPolicy, numbers of ports are texts."""
+    """Returns a rule together with its ports. In a CiliumNetworkPolicy, the numbers of ports are strings."""
     if is_cilium:
         return {**rule, "toPorts": [{"ports": [{"port": str(port.port), "protocol": port.protocol} for port in ports]}]}
     return {**rule, "ports": [{"port": port.port, "protocol": port.protocol} for port in ports]}

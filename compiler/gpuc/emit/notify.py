@@ -1,8 +1,9 @@
-"""Notifications: the receivers and routes of `observability.notify` as an AlertmanagerConfig.
+"""Notifications about alerts: the section `observability.notify` of the spec as an AlertmanagerConfig.
 
-The operator adds a matcher for the namespace of the object to the first route and to all inhibitions, unless the
-Alertmanager has the matcher strategy None, or OnNamespaceExceptForAlertmanagerNamespace and is in the same namespace.
-Most alerts have no label namespace, so the prerequisite `alertmanager` names the strategy.
+The operator adds a matcher for the namespace of the AlertmanagerConfig to its first route and to all inhibitions. With
+this matcher, most alerts would not match, because they have no label namespace. The operator adds no matcher in two
+cases: the Alertmanager has the matcher strategy None, or the strategy OnNamespaceExceptForAlertmanagerNamespace and the
+namespace of the AlertmanagerConfig. So the prerequisite `alertmanager` names the strategy.
 
 Source: prometheus-operator v0.93.0 pkg/alertmanager/amcfg.go (getEnforcer, processRoute, processInhibitRule)
 """
@@ -49,7 +50,7 @@ def notification_spec(cluster: Cluster, notify: Notify) -> Body:
 
 
 def secret_keys(observability: Observability) -> dict[str, list[str]]:
-    """Returns the keys that the receivers read, by the name of the Secret."""
+    """Returns the keys that the receivers of notifications read, by the name of the Secret."""
     found: dict[str, list[str]] = {}
     for receiver in observability.notify.receivers.values() if observability.notify else ():
         secret = _secret(receiver.integration)

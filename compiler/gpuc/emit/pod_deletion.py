@@ -1,17 +1,18 @@
-"""ValidatingAdmissionPolicies about deletions in the namespaces of tenants: of pods, and of workloads.
+"""ValidatingAdmissionPolicies about requests to delete pods and workloads in the namespaces of tenants.
 
-A request to delete a pod can replace the grace period of the pod. Kueue does not count the terminating pods of a
-deleted workload, and a pod keeps its GPUs until it has ended. The policy gpu-quota limits the grace period of new pods,
-and the first policy applies the same limit to requests.
+The first policy limits the grace period. A request to delete a pod can replace the grace period of the pod. Kueue does
+not count the terminating pods of a deleted workload, but a pod keeps its GPUs until it has ended. The policy gpu-quota
+limits the grace period of new pods, and the first policy applies the same limit to requests.
 
-The API server writes the grace period of the pod into a request without a grace period, before it evaluates policies.
-Pods that a policy did not limit when they were created must be deletable too, so the grace period of the pod is always
-allowed. The request that deletes all pods of a namespace has no grace period, or the one of the user.
+Before the API server evaluates policies, it writes the grace period of the pod into a request without a grace period.
+Users must be able to delete pods that were created before the limit, so the grace period of the pod is always allowed.
+The request that deletes all pods of a namespace has no grace period, or the grace period of the user.
 
-With the grace period 0, the API server removes a pod at once. Its containers run until the grace period of the pod has
-passed, but every quota is free, and the kubelet gives the GPUs to another pod. Members cannot do this with a pod on a
-node. The second policy refuses deletions that leave pods without their workload: Kueue ends the Workload at once. For
-Jobs, this is the default of the API server.
+The first policy also forbids the grace period 0 for a pod on a node. With it, the API server removes the pod at once.
+All quotas are then free, and the kubelet gives the GPUs to another pod, but the containers of the pod still run.
+
+The second policy refuses deletions that leave pods without their workload, because Kueue ends the Workload at once. For
+Jobs, such a deletion is the default of the API server.
 
 Source: kubernetes v1.35.4 pkg/registry/core/pod/strategy.go (CheckGracefulDelete),
 staging/src/k8s.io/apiserver/pkg/registry/rest/delete.go (BeforeDelete),
@@ -51,7 +52,7 @@ _OPTION = "has(request.options) && request.options != null && has(request.option
 
 
 def pod_deletion(cluster: Cluster, origins: dict[str, Path], sync_wave: int) -> Iterator[Manifest]:
-    """Yields the two policies about deletions and their bindings, if the cluster has tenants.
+    """Yields the two policies about deletions and their bindings; nothing for a cluster without tenants.
 
     Args:
         origins: the paths in the spec that configure the policies gpu-quota and owned-workloads, by their names.
@@ -68,7 +69,7 @@ def pod_deletion(cluster: Cluster, origins: dict[str, Path], sync_wave: int) -> 
 
 
 def grace_limits(cluster: Cluster) -> dict[str, int]:
-    """Returns the limit of the grace period of pods with GPUs in seconds, by the name of the tenant."""
+    """Returns the maximum grace period of pods with GPUs in seconds, by the name of the tenant."""
     return {tenant.name: FACTS["tenant.grace_seconds"](cluster, tenant) for tenant in cluster.tenants}
 
 

@@ -1,4 +1,4 @@
-"""Facts of the cluster that a policy parameter can name under `from`."""
+"""Values of a cluster that admission policies use as parameters. A policy names a value in the field `from`."""
 
 from collections.abc import Callable
 from typing import Any
@@ -30,7 +30,7 @@ MIN_GRACE_LIMIT_SECONDS = 600
 
 
 def controllers(cluster: Cluster) -> list[str]:
-    """Returns the users that create the pods and jobs of workloads that Kueue manages."""
+    """Returns the names of the users as which controllers create the pods and jobs of workloads in Kueue."""
     installed = installed_controllers()
     own = {name: controller.account for name, controller in installed.items()} | cluster.controller_accounts
     created = {name: controller.creates for name, controller in installed.items()}
@@ -39,7 +39,7 @@ def controllers(cluster: Cluster) -> list[str]:
 
 
 def kueue_user(cluster: Cluster) -> str:
-    """Returns the user of Kueue's controller, which removes Kueue's scheduling gate from admitted pods."""
+    """Returns the name of the user with which Kueue's controller removes the scheduling gate from admitted pods."""
     return user(f"{cluster.components['kueue'].namespace}/{KUEUE_ACCOUNT}")
 
 

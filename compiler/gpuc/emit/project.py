@@ -1,7 +1,7 @@
-"""AppProjects: the sources, destinations and kinds that Applications may use.
+"""AppProjects of Argo CD: the sources, destinations and kinds that Applications may use.
 
-The AppProject of the platform permits all kinds that gpuc emits, in all namespaces. Each Application of users has an
-AppProject of its own, with only the kinds and namespaces that the fleet declares.
+The AppProject of the platform permits all kinds that gpuc emits, in all namespaces. Each Application for objects of
+users has its own AppProject, which permits only the kinds and namespaces that the fleet declares.
 """
 
 from collections.abc import Iterable
@@ -57,7 +57,7 @@ SERVICE_ACCOUNT: Kind = ("", "ServiceAccount")
 
 
 class Permitted(Struct, frozen=True):
-    """What an AppProject permits."""
+    """The repositories, namespaces and kinds that an AppProject permits."""
 
     repositories: frozenset[str]
     namespaces: frozenset[str]
@@ -70,7 +70,7 @@ class Permitted(Struct, frozen=True):
 
 
 class Delivered(Struct, frozen=True):
-    """An Application of users: what Argo CD applies, where and when."""
+    """An Application for objects or charts of users: what Argo CD applies, where and when."""
 
     name: str
     """The name of the Application and of the AppProject, without the name of the cluster."""
@@ -86,7 +86,7 @@ class Delivered(Struct, frozen=True):
 
 
 def project(cluster: Cluster, components: tuple[Component, ...]) -> Manifest:
-    """Returns the AppProject of all Applications of the cluster."""
+    """Returns the AppProject of the platform, which all Applications of gpuc use."""
     delivery = cluster.spec.delivery
     charts = [component for component in components if cluster.is_managed(component.name)]
     cluster_kinds = {*OWN_CLUSTER_KINDS, *chain.from_iterable(component.cluster_kinds for component in components)}
@@ -121,7 +121,7 @@ def project(cluster: Cluster, components: tuple[Component, ...]) -> Manifest:
 
 
 def own_project(cluster: Cluster, delivered: Delivered, permitted: Permitted) -> Manifest:
-    """Returns the AppProject of an Application of users."""
+    """Returns the AppProject of one Application for objects or charts of users."""
     namespaces = sorted({delivered.namespace, *permitted.namespaces})
     destinations = [target_cluster(cluster, name) for name in namespaces]
     body = _permitted(delivered.description, permitted.repositories, destinations, permitted.cluster_kinds)
@@ -154,14 +154,14 @@ def _manifest(cluster: Cluster, file: str, name: str, origin: Path, spec: Body) 
 
 
 def target_cluster(cluster: Cluster, namespace: str) -> Body:
-    """Returns the destination for a namespace of the target cluster."""
+    """Returns the field `destination` of an Application: a namespace of the cluster that the spec describes."""
     destination = cluster.spec.delivery.destination
     reference = {"name": destination.name} if destination.server is None else {"server": destination.server}
     return {**reference, "namespace": namespace}
 
 
 def argocd_cluster(namespace: str) -> Body:
-    """Returns the destination for a namespace of the cluster in which Argo CD runs."""
+    """Returns the field `destination` of an Application: a namespace of the cluster in which Argo CD runs."""
     return {"server": OWN_SERVER, "namespace": namespace}
 
 

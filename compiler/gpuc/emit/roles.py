@@ -1,7 +1,7 @@
-"""Roles of members of tenants, and of auditors, who read the objects of the platform and of all tenants.
+"""Roles of the members of tenants, and of auditors, who may read the objects of the platform and of all tenants.
 
-The built-in roles are not used: edit and admin can write NetworkPolicies and RoleBindings; view cannot read nodes,
-queues and roles, and every chart can add rules to it.
+gpuc does not use the built-in roles: edit and admin can write NetworkPolicies and RoleBindings; view cannot read nodes,
+queues and roles, and every chart can add rules to view.
 """
 
 from collections.abc import Iterable, Iterator
@@ -44,7 +44,7 @@ _DATA = ("pods/log",)
 
 
 def member_roles(cluster: Cluster, tenant: Tenant, namespace: Namespace, file: str) -> Iterator[Manifest]:
-    """Yields a Role for each role of members in a namespace, and the RoleBinding for the groups with the role."""
+    """Yields a Role for each role that members have in a namespace, and a RoleBinding for the groups with the role."""
     for role in ROLES:
         if members := tenant.members_of(namespace, role):
             groups = dict.fromkeys(group for entry in members for group in entry.spec.groups)
@@ -57,9 +57,9 @@ def member_roles(cluster: Cluster, tenant: Tenant, namespace: Namespace, file: s
 def auditors(cluster: Cluster) -> Iterator[Manifest]:
     """Yields the ClusterRole of the auditors, and the ClusterRoleBinding for their groups.
 
-    Argo CD prunes both objects after `auditors` was removed from the spec, as Argo CD prunes the roles of members. Both
-    objects belong to the Application of the tenants. In an Application of their own they would stay in the cluster:
-    Argo CD does not delete the objects of an Application that leaves the output.
+    The objects belong to the Application of the tenants. So Argo CD prunes them after a commit removes `auditors` from
+    the spec. In a separate Application, the objects would stay in the cluster: Argo CD does not delete the objects of
+    an Application that leaves the output.
     """
     spec = cluster.spec.auditors
     if spec is None:

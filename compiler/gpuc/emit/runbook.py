@@ -1,4 +1,4 @@
-"""The runbook of a cluster: a section for each alert, from the tables of the alerts."""
+"""Writes RUNBOOK.md of a cluster: a section for each alert, from the texts of the alerts."""
 
 import re
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ _LINK = "[Replace a broken node](README.md#replace-a-broken-node)"
 
 
 def runbook(cluster: Cluster) -> Iterator[Artifact]:
-    """Yields RUNBOOK.md of the cluster: for each alert what it means, what to look at, what to do, and when to stop.
+    """Yields RUNBOOK.md of a cluster: what each alert means, what to look at, what to do, and when to stop.
 
     The heading of a section is the name of the alert, so its anchor is the name in lower case.
     """

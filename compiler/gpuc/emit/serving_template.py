@@ -1,4 +1,4 @@
-"""The workload template of an inference pool: a Deployment with a Service and a PodDisruptionBudget."""
+"""The workload template of an inference pool: a Deployment, a Service and a PodDisruptionBudget."""
 
 from collections.abc import Iterator
 
@@ -21,7 +21,7 @@ GRACE_SECONDS = 150
 
 
 def serving_template(template: Template) -> Iterator[Manifest]:
-    """Yields a Deployment that starts one replica, a Service, and a PodDisruptionBudget."""
+    """Yields a Deployment with one replica, a Service, and a PodDisruptionBudget."""
     file, origin = template.cluster.out(f"workloads/{template.pool.name}.yaml"), template.pool.path
     name, namespace, port = template.name, template.place.namespace, serving_port(template.place.tenant)
     selector = {NAME_LABEL: name}
@@ -36,7 +36,7 @@ def serving_template(template: Template) -> Iterator[Manifest]:
 
 
 def serving_port(tenant: Tenant | None) -> int:
-    """Returns the first TCP port on which the NetworkPolicies of the tenant allow ingress, else the port of vLLM.
+    """Returns the first TCP port on which the tenant's NetworkPolicies allow ingress; without one, the port of vLLM.
 
     Ingress to pods with certain labels does not count, because the pods of the template do not have the labels.
     """

@@ -1,6 +1,7 @@
-"""What the substrate of a cluster (the place where it lives) adds to the output and to the README of the cluster.
+"""The class SubstrateOutput: what a substrate (the place where a cluster lives) adds to the output and the README.
 
-Each folder of gpuc.substrates has a module output.py with the variable OUTPUT. There is no central list.
+Each folder of gpuc.substrates has a module output.py with the variable OUTPUT. gpuc finds the folders, so there is no
+list of substrates.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class SubstrateOutput(Struct, frozen=True, kw_only=True):
-    """What a substrate adds to the output."""
+    """What a substrate adds to the output and the README of its clusters: chapters, objects, folders and alerts."""
 
     sections: Sections
     """The sections of the spec."""
@@ -62,6 +63,6 @@ class SubstrateOutput(Struct, frozen=True, kw_only=True):
 
 
 def substrate_output(cluster: Cluster) -> SubstrateOutput:
-    """Returns what the substrate of a cluster adds to the output."""
+    """Returns the SubstrateOutput of the cluster's substrate: the variable OUTPUT in the substrate's output.py."""
     record: SubstrateOutput = substrate_records("output", "OUTPUT")[cluster.spec.cloud.substrate.name]
     return record

@@ -7,16 +7,16 @@ _PRUNE = {"never": "Delete=false,Prune=false", "confirm": "Delete=confirm,Prune=
 
 
 def wave(number: int) -> dict[str, str]:
-    """Returns the annotation for the sync wave. Argo CD applies objects with lower numbers first."""
+    """Returns the annotation for the sync wave of an object. Argo CD applies objects with lower numbers first."""
     return {WAVE: str(number)}
 
 
 def protected(cluster: Cluster, number: int) -> dict[str, str]:
-    """Returns the sync wave of an object, and the annotations that protect the object as `delivery.prune` requires.
+    """Returns the annotations of an object that Argo CD does not prune: the sync wave, and options of Argo CD.
 
-    Argo CD does not prune a protected object. After the removal of the object from Git, the Application is still
-    Synced. Pruning would wait for a confirmation or a finalizer, and would block all other changes of the Application.
-    Argo CD reads the annotations from the live object, so they also apply after the removal from Git.
+    The options depend on `delivery.prune`. After a commit removes the object from Git, the Application is still Synced.
+    Pruning would wait for a confirmation or a finalizer, and would block all other changes of the Application. Argo CD
+    reads the annotations of the object in the cluster, so they also apply after the removal from Git.
 
     Source: Argo CD documentation, sync options and compare options
     """
@@ -25,9 +25,9 @@ def protected(cluster: Cluster, number: int) -> dict[str, str]:
 
 
 def prunable(cluster: Cluster, number: int) -> dict[str, str]:
-    """Returns the annotations of an object that Argo CD prunes unless `delivery.prune` is never.
+    """Returns the annotations of an object that Argo CD may prune, but must not prune with `delivery.prune: never`.
 
-    The deletion of the Application still waits for a confirmation.
+    With `delivery.prune: confirm`, the deletion of the complete Application still waits for a confirmation.
     """
     if cluster.spec.delivery.prune == "never":
         return protected(cluster, number)
@@ -35,10 +35,10 @@ def prunable(cluster: Cluster, number: int) -> dict[str, str]:
 
 
 def protected_until_leaving(cluster: Cluster, number: int, *, leaving: bool) -> dict[str, str]:
-    """Returns the annotations of an object that Argo CD may prune after its element in the spec is `leaving: true`.
+    """Returns the annotations of an object that Argo CD may prune only if its element in the spec has `leaving: true`.
 
     Use this function for objects without a finalizer, because their deletion does not block the Application. With
-    `prune: never`, Argo CD never prunes the object.
+    `delivery.prune: never`, Argo CD never prunes the object.
     """
     if leaving and cluster.spec.delivery.prune == "confirm":
         return wave(number)

@@ -1,4 +1,4 @@
-"""jinja2 templates of the emitters: undefined variables are errors, and compiled templates are cached."""
+"""Renders the jinja2 templates of the emitters. Undefined variables are errors. Compiled templates are cached."""
 
 import os
 import sys
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 def render(folder: Path, template: str, /, *more: Path, **values: object) -> str:
-    """Renders a template in a folder. The template can extend templates in further folders.
+    """Returns the text of a template. The template can extend templates in further folders.
 
-    The filter `shell` quotes values for the shell.
+    The filter `shell` of templates quotes values for the shell.
 
     Raises:
         ValueError: if a value that the template quotes for the shell has a line break or a control character.
@@ -27,7 +27,7 @@ def render(folder: Path, template: str, /, *more: Path, **values: object) -> str
 
 
 def shell_quoted(value: object) -> str:
-    """Quotes a value as one word of a shell command. The result can also be part of a shell comment.
+    """Returns a value as one quoted word of a shell command, which can also be a part of a shell comment.
 
     Raises:
         ValueError: if the value has a line break (which would end a comment) or a control character.
@@ -61,7 +61,7 @@ def _bytecode_cache() -> "FileSystemBytecodeCache":
     from jinja2 import FileSystemBytecodeCache as Base
 
     class Cache(Base):
-        """A cache with one file per template. jinja2 ignores the file if the template has changed."""
+        """A cache with one file for each compiled template. jinja2 ignores a file if the template has changed."""
 
         def load_bytecode(self, bucket: "Bucket") -> None:
             try:

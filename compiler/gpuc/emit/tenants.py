@@ -1,4 +1,4 @@
-"""Tenants: namespaces with quotas, roles, ServiceAccounts, NetworkPolicies, NCCL environment and LocalQueues."""
+"""Objects of tenants: namespaces, quotas, roles, ServiceAccounts, NetworkPolicies, NCCL variables and LocalQueues."""
 
 from collections.abc import Iterator
 
@@ -32,9 +32,9 @@ VOLUME_CLAIMS_MAX = 100
 
 
 def tenants(cluster: Cluster) -> Iterator[Artifact]:
-    """Yields the objects of each tenant, Namespaces first, the role of the auditors, and the PriorityClasses of pools.
+    """Yields the objects of each tenant, the role of the auditors, and the PriorityClasses of pools.
 
-    Each tenant has one file.
+    Each tenant has one file, in which the Namespaces come first.
     """
     yield from auditors(cluster)
     yield from _priority_classes(cluster)

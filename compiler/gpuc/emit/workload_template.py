@@ -1,4 +1,4 @@
-"""Workload templates: the common parts of the pods of Jobs and Deployments."""
+"""Workload templates: objects that users copy to run workloads on a pool. This module has their common parts."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -27,7 +27,7 @@ def claim_volume(claim: str) -> str:
 
 
 class Place(Struct, frozen=True):
-    """The namespace of a template."""
+    """The namespace for which gpuc writes a workload template, with its tenant."""
 
     namespace: str = "default"
     team: str = "team"
@@ -42,13 +42,13 @@ class Place(Struct, frozen=True):
 
     @classmethod
     def of(cls, cluster: Cluster, tenant: Tenant, namespace: Namespace) -> "Place":
-        """Returns the namespace of a tenant."""
+        """Returns the Place for a namespace of a tenant."""
         claims = substrate_output(cluster).claims(namespace)
         return cls(namespace.name, tenant.name, tenant, namespace.spec.pod_security, namespace.nccl, claims)
 
 
 class Template(Struct, frozen=True):
-    """Objects that users copy and change to run their workloads on the nodes of a pool."""
+    """A workload template for one pool: an object that users copy and change to run their workloads."""
 
     cluster: Cluster
     name: str
@@ -62,27 +62,27 @@ class Template(Struct, frozen=True):
 
     @property
     def is_gang(self) -> bool:
-        """Whether the pods communicate over EFA."""
+        """Whether the pods are a gang, which communicates over EFA."""
         return self.pool.has_efa and GPU in self.resources
 
     @property
     def locks_memory(self) -> bool:
-        """Whether the container gets IPC_LOCK for EFA. Only privileged namespaces allow the capability."""
+        """Whether the container gets IPC_LOCK for EFA. Only namespaces with level privileged allow this capability."""
         is_allowed = self.place.pod_security == "privileged"
         return self.is_gang and self.pool.needs_ipc_lock and is_allowed
 
     @property
     def runs_as_root(self) -> bool:
-        """Whether the container runs as root: a gang, because IPC_LOCK has no effect for other users, and because
-        images for training expect root."""
+        """Whether the container runs as root. This is true for a gang: IPC_LOCK has no effect for other users, and
+        images for training expect root.
+        """
         return self.is_gang and self.place.pod_security != "restricted"
 
     @property
     def has_shm_volume(self) -> bool:
-        """Whether the container mounts a volume at /dev/shm.
+        """Whether the container mounts a volume at /dev/shm. This is false for a container with MPS.
 
-        A container with MPS does not: the device plugin mounts the shared memory of the MPS server there, and a volume
-        of the pod would hide the MPS server.
+        The device plugin mounts the shared memory of the MPS server at /dev/shm, and a volume of the pod would hide it.
 
         Source: NVIDIA/k8s-device-plugin v0.20.0 internal/plugin/mps.go
         """
@@ -90,7 +90,7 @@ class Template(Struct, frozen=True):
 
     @property
     def labels(self) -> dict[str, str]:
-        """The labels for Kueue: the queue, and the middle priority of the tenant; empty without a queue."""
+        """The labels that Kueue reads: the queue, and the middle priority of the tenant; empty without a queue."""
         if not self.queue:
             return {}
         known, tenant = self.cluster.spec.priorities, self.place.tenant
@@ -100,7 +100,7 @@ class Template(Struct, frozen=True):
 
     @property
     def scheduling(self) -> Body:
-        """The node selector and tolerations of a pod. With a queue, Kueue adds the values of the ResourceFlavor."""
+        """The node selector and tolerations of a pod. With a queue, the tolerations are absent: Kueue adds them."""
         selector = {"nodeSelector": {POOL_LABEL: self.pool.name}}
         if not self.queue:
             taints, name = self.pool.taints, self.pool.priority_class if self.place.tenant else ""
@@ -113,12 +113,12 @@ class Template(Struct, frozen=True):
 
     @property
     def pod_security(self) -> Body:
-        """The security context of a pod that passes level restricted."""
+        """The security context of a pod that Pod Security level restricted allows."""
         user = DEFAULT_USER if self.pool.mps_user is None else self.pool.mps_user
         return {"runAsNonRoot": True, "runAsUser": user, "seccompProfile": {"type": "RuntimeDefault"}}
 
     def container(self, command: list[str], security: Body) -> Body:
-        """Returns a container with the requests of the self."""
+        """Returns the container of the pods. Its requests and limits are the resources of the template."""
         registries = self.cluster.policy_settings("images").get("registries") or [PLACEHOLDER_REGISTRY]
         quantities = texts(self.resources)
         body: Body = {
@@ -149,5 +149,5 @@ class Template(Struct, frozen=True):
         return {"volumes": found} if found else {}
 
     def usage(self, kind: Literal["gang", "job", "server", "train", "whole"], **values: int) -> str:
-        """Returns the instructions for the use of the template. The texts depend on the kind of the object."""
+        """Returns instructions for users of the template. The text depends on the kind of the object."""
         return " ".join(render(Path(__file__).parent, "usage.j2", template=self, kind=kind, **values).split())

@@ -1,4 +1,4 @@
-"""Workload templates: for each pool a Job or a Deployment that a quota counts and that passes all policies."""
+"""Workload templates for each pool: a Job or a Deployment that a quota counts and that passes all policies."""
 
 from collections.abc import Iterator
 
@@ -20,11 +20,11 @@ with 100, the pod would no longer fit after a user adds a DaemonSet."""
 
 
 def workloads(cluster: Cluster) -> Iterator[Artifact]:
-    """Yields the templates of each pool on which a namespace has a quota. Argo CD does not sync the folder workloads/.
+    """Yields the workload templates of each pool for which a namespace has quota. Argo CD does not sync workloads/.
 
-    Pools that ResourceQuotas count, and inference pools, get Deployments. Other pools get Jobs. In a cluster without
-    tenants, the templates are for the namespace default. Pools with EFA also get a template of each kind of gangs whose
-    controller the cluster has.
+    The template is a Deployment for inference pools and for pools that ResourceQuotas count, and a Job for other pools.
+    In a cluster without tenants, the templates are for the namespace default. Pools with EFA also get a template for
+    each kind of gangs whose controller the cluster has.
     """
     gangs = list(family_modules("gang"))
     for pool in cluster.pools:
@@ -143,9 +143,10 @@ def _portions(pool: Pool) -> dict[str, Amounts]:
 
 
 def node_requests(cluster: Cluster, available: Amounts, *, full_cores: bool) -> Amounts:
-    """Returns the requests of a pod: 95% of cpu and memory, half of the disk, and the huge pages that EFA needs.
+    """Returns the requests of a pod that uses all resources in `available`: of a complete node, slice or share.
 
-    cpu and memory are rounded down to complete cores and GiB; cpu of a slice or share to 100m, as its quota.
+    These are 95% of cpu and memory, half of the disk, and the huge pages that EFA needs. cpu and memory are rounded
+    down to complete cores and GiB; cpu of a slice or share is rounded down to 100m, as its quota.
     """
     requests = available | scale({name: available[name] for name in (CPU, MEMORY)}, REQUEST_PERCENT, 100)
     unit = 1000 if full_cores else 100

@@ -1,4 +1,4 @@
-"""Argo CD Applications for the objects that users write: one for the platform, and one for each tenant."""
+"""Creates Argo CD Applications for the objects that users write: one for the platform, and one for each tenant."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -14,7 +14,7 @@ from gpuc.spec.charts import LAST_WAVE
 
 
 def applications(cluster: Cluster, manifests: Iterable[Manifest]) -> Iterator[Manifest]:
-    """Yields an AppProject and an Application for each folder in out/<cluster>/extra/ with objects."""
+    """Yields an AppProject and an Application for each folder in out/<cluster>/extra/ that contains objects."""
     by_folder = grouped(manifests, lambda manifest: manifest.file.rpartition("/")[0])
     if objects := by_folder.get(cluster.out(FOLDER)):
         yield from _of_platform(cluster, objects)

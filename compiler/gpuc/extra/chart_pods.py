@@ -1,4 +1,4 @@
-"""Whether nodes take the pods of the charts that a spec adds, as far as the Helm values show."""
+"""Checks whether nodes accept the pods of the charts that a spec adds, as far as their Helm values show."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -20,7 +20,7 @@ NO_LABELS = rule_of("CHT007")
 
 
 def chart_findings(cluster: Cluster, artifacts: Sequence[Artifact]) -> Iterator[Finding]:
-    """Yields the findings about the pods of the charts that the spec adds.
+    """Yields findings about pods of added charts that no node accepts.
 
     Args:
         artifacts: all artifacts of the cluster, with the objects of users.

@@ -31,7 +31,7 @@ _SECONDARY_NETWORKS = ("NetworkAttachmentDefinition", "UserDefinedNetwork", "Clu
 
 
 def duplicates(artifacts: Iterable[Artifact], manifests: Iterable[Manifest]) -> Iterator[Finding]:
-    """Yields a finding for each user's object that gpuc or an Application also creates, or that exists twice.
+    """Yields a finding for each object of a user that gpuc or an Application creates too, or that two files contain.
 
     Args:
         artifacts: the artifacts of gpuc.
@@ -54,7 +54,7 @@ def duplicates(artifacts: Iterable[Artifact], manifests: Iterable[Manifest]) -> 
 def findings(
     artifacts: Sequence[Artifact], manifests: Sequence[Manifest], kubernetes: str, catalog: Catalog
 ) -> list[Finding]:
-    """Returns the findings about the objects of users, and about objects of gpuc that the objects of users cause.
+    """Returns findings about objects of users, and about objects of gpuc with which the objects of users conflict.
 
     Args:
         artifacts: the artifacts of gpuc.

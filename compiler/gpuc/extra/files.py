@@ -1,4 +1,4 @@
-"""Finds and reads the files in specs/<cluster>/manifests/. No file outside of the folder can be read."""
+"""Finds and reads the files in specs/<cluster>/manifests/. A link that leads out of the folder is refused."""
 
 import os
 import pathlib
@@ -24,7 +24,7 @@ _TOOLS = ("kustomization", "chart")
 
 
 class ManifestFile(Struct, frozen=True):
-    """The text of a file with objects of the platform or of a tenant."""
+    """A file in specs/<cluster>/manifests/, with the tenant to which its objects belong."""
 
     file: str
     """Relative to the root, with forward slashes."""
@@ -34,7 +34,7 @@ class ManifestFile(Struct, frozen=True):
 
 
 class ManifestFiles(Struct):
-    """The files in the folder of manifests of one cluster, and the findings about them."""
+    """The files in specs/<cluster>/manifests/ of one cluster, and the findings about them."""
 
     files: list[ManifestFile] = field(default_factory=list)
     folders: dict[str, str] = field(default_factory=dict)
@@ -43,7 +43,7 @@ class ManifestFiles(Struct):
 
 
 def read_files(root: pathlib.Path, spec: str) -> ManifestFiles:
-    """Reads all manifests of a cluster.
+    """Reads all files in specs/<cluster>/manifests/ of a cluster.
 
     Args:
         root: the folder that contains specs/.
@@ -65,7 +65,7 @@ def read_files(root: pathlib.Path, spec: str) -> ManifestFiles:
 
 
 def folders_without_cluster(root: pathlib.Path, specs: Iterable[str]) -> Iterator[Finding]:
-    """Yields a finding for each folder of manifests that belongs to no spec file.
+    """Yields a finding for each folder manifests/ that belongs to no spec file.
 
     Args:
         specs: the spec files of all clusters, relative to the root.
@@ -97,7 +97,7 @@ def _read_folder(root: pathlib.Path, folder: str, tenant: str, found: ManifestFi
 
 
 def visible_entries(folder: pathlib.Path, refuse: Callable[[str], None]) -> list[os.DirEntry[str]]:
-    """Returns the entries of a folder without hidden entries, sorted by name.
+    """Returns the files and folders in a folder that are not hidden, sorted by name.
 
     Args:
         refuse: receives the problem if the folder cannot be read.
@@ -141,6 +141,6 @@ def _refuse(found: ManifestFiles, path: str, problem: str) -> None:
 
 
 def at_path(rule: Rule, spec_path: Path, path: str, problem: str) -> Finding:
-    """Returns the finding about a file or a folder, at its start."""
+    """Returns a finding about a file or folder, at line 1."""
     shown = path if path.isprintable() else ascii(path)
     return rule.at(spec_path, f"{shown} {problem}", mark=Mark(shown, 1, 1))

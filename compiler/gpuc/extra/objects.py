@@ -1,4 +1,4 @@
-"""Turns the documents of manifest files into objects, and finds documents that are not plain Kubernetes objects."""
+"""Converts the YAML documents in manifests/ into objects, and finds documents that are no Kubernetes objects."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -33,7 +33,7 @@ _OF_CLUSTER = (
 
 
 class ReadObjects(Struct):
-    """The objects in the manifests of a cluster, and the findings about documents that are no objects."""
+    """The objects in the manifests of a cluster, and findings about documents there that are no objects."""
 
     manifests: list[Manifest] = field(default_factory=list)
     """In the order of the files, without objects that have a finding."""
@@ -42,7 +42,7 @@ class ReadObjects(Struct):
 
 
 def add_objects(objects: ReadObjects, file: ManifestFile, output: str, origin: Path) -> None:
-    """Adds the objects of a file.
+    """Adds the objects in a file to `objects`.
 
     Args:
         output: the output file of the objects.
@@ -65,7 +65,7 @@ def add_objects(objects: ReadObjects, file: ManifestFile, output: str, origin: P
 
 
 def at_object(rule: Rule, manifest: Manifest, path: Path, message: str, fix: str = "") -> Finding:
-    """Returns a finding at a path of an object that a user wrote."""
+    """Returns a finding about the value at a path of an object that a user wrote."""
     return ObjectFinding(rule, manifest, path, message, fix).to_finding()
 
 

@@ -1,4 +1,4 @@
-"""The namespaces and kinds of users' objects: objects of a tenant stay in the namespaces of the tenant."""
+"""Checks the namespaces and kinds of objects that users write. A tenant may have objects only in its own namespaces."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
@@ -47,7 +47,7 @@ _CLUSTER_SCOPED = CLUSTER_SCOPED | {
 def scope_findings(
     cluster: Cluster, manifests: Sequence[Manifest], tenant_of: Callable[[Manifest], str]
 ) -> Iterator[Finding]:
-    """Yields the findings about the namespaces and kinds of objects.
+    """Yields findings about objects of a wrong kind or in a wrong namespace.
 
     Args:
         tenant_of: returns the name of the tenant of an object; empty for an object of the platform.

@@ -1,4 +1,4 @@
-"""The objects that users write, in the stages of a compile: read, emit Applications, and check.
+"""The class UserObjects, with which a compile reads the objects of users, emits their Applications and checks them.
 
 A cluster without manifests does not import the modules that read and check them.
 """
@@ -19,7 +19,7 @@ FOLDER = "extra"
 
 
 class UserObjects:
-    """The objects in the manifests of a cluster.
+    """The objects that users write in specs/<cluster>/manifests/ of a cluster.
 
     Args:
         files: the files in the folder of manifests of the cluster.
@@ -46,18 +46,18 @@ class UserObjects:
 
     @property
     def owners(self) -> tuple[str, ...]:
-        """The owners of the objects, in alphabetical order: tenants, and an empty text for the platform."""
+        """The tenants that have objects, in alphabetical order. An empty text means objects of the platform."""
         return tuple(sorted({self._tenant_of(manifest) for manifest in self.manifests}))
 
     def applications(self) -> "list[Artifact]":
-        """Returns the AppProjects and Applications of the objects."""
+        """Returns the AppProjects and Applications with which Argo CD applies the objects."""
         from gpuc.emit.metadata import with_metadata
         from gpuc.extra.applications import applications
 
         return with_metadata(self._cluster, applications(self._cluster, self.manifests))
 
     def duplicates(self, artifacts: "Sequence[Artifact]") -> list[Finding]:
-        """Returns a finding for each object that is in the output twice. The spec cannot accept these findings.
+        """Returns a finding for each object that the output contains twice. The spec cannot accept these findings.
 
         Args:
             artifacts: the artifacts of gpuc.
@@ -69,7 +69,7 @@ class UserObjects:
         return list(duplicates(artifacts, self.manifests))
 
     def findings(self, artifacts: "Sequence[Artifact]") -> list[Finding]:
-        """Returns the findings about users' charts and objects, and about objects of gpuc because of them.
+        """Returns findings about charts and objects of users, and about objects of gpuc that conflict with them.
 
         Args:
             artifacts: the artifacts of gpuc.

@@ -1,4 +1,4 @@
-"""Isolation checks: pods of a tenant must not connect to pods of another tenant over the pod network."""
+"""Checks that tenants are isolated: pods of a tenant must not connect to pods of another tenant."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ FOREIGN_NAMESPACE = rule_of("ISO004")
 
 
 def findings(objects: ObjectSet) -> Iterator[ObjectFinding]:
-    """Yields findings about the isolation of tenants. The label gpuc.dev/tenant of a namespace names its tenant."""
+    """Yields findings about connections between tenants. The label gpuc.dev/tenant of a namespace names its tenant."""
     tenancy, policies = labelled_tenancy(objects), objects.once(enforced_policies)
     if objects.is_complete:
         yield from _foreign_namespaces(objects, policies)

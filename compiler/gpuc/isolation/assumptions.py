@@ -39,7 +39,7 @@ _WRITE = frozenset(("*", "create", "patch", "update"))
 
 
 class Basis(Enum):
-    """The evidence for an assumption."""
+    """The evidence that gpuc has for an assumption of the isolation proof, from "checked" to "broken" (known false)."""
 
     CHECKED = "checked"
     """The objects show that the assumption is true."""
@@ -54,7 +54,7 @@ class Basis(Enum):
 
 
 class Assumption(NamedTuple):
-    """A condition that has to be true for the proof to hold in the cluster."""
+    """A condition that has to be true in the cluster so that the isolation proof is correct."""
 
     claim: str
     basis: Basis
@@ -63,7 +63,7 @@ class Assumption(NamedTuple):
 
 
 def assumptions(objects: ObjectSet, reachability: Reachability, engine: str = "") -> list[Assumption]:
-    """Returns all assumptions of a proof.
+    """Returns the conditions that must be true so that the isolation proof of a cluster is correct, with the evidence.
 
     Args:
         engine: the network policy engine that the spec declares; an empty string without a spec.
@@ -318,10 +318,10 @@ def _other_kinds(objects: ObjectSet) -> Iterator[Assumption]:
 
 
 def datapath_assumptions(objects: ObjectSet, reachability: Reachability, datapath: Datapath) -> Iterator[Assumption]:
-    """Yields an assumption about the endpoints of Services, if the engine judges packets with the address of a Service.
+    """Yields the assumption that no tenant can write Endpoints or EndpointSlices, if the network engine needs it.
 
-    A tenant that can write endpoints can put any address behind its own Service. The egress rules of the tenant include
-    the address of this Service.
+    Some engines compare NetworkPolicies with the address of a Service, not with the addresses of its pods. A tenant may
+    connect to its own Service. If it can write endpoints, it can make this Service lead to pods of other tenants.
     """
     if not judges_services(datapath):
         return
@@ -341,6 +341,6 @@ def datapath_assumptions(objects: ObjectSet, reachability: Reachability, datapat
 
 
 def statements(datapath: Datapath) -> list[tuple[str, str]]:
-    """Returns the facts about an engine as sentences, each with its sources."""
+    """Returns sentences about how a network engine applies NetworkPolicies, each with its sources."""
     texts = read("datapaths")["sources"]
     return [(fact.statement, "; ".join(texts[key] for key in fact.source)) for fact in datapath.values()]

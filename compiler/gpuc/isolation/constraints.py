@@ -1,4 +1,4 @@
-"""Gatekeeper constraints that deny objects in a namespace, and the Pod Security level that a namespace enforces."""
+"""Reads which objects Gatekeeper denies in a namespace, and the Pod Security level that the namespace enforces."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -29,7 +29,7 @@ PEERS: Restriction = (GROUP, "NetworkPolicy", ("ingress", "egress", "namespaceSe
 
 
 class Constraints:
-    """The Gatekeeper constraints of an object set."""
+    """The Gatekeeper constraints in a set of objects, with a search for those that apply to a whole namespace."""
 
     def __init__(self, objects: ObjectSet) -> None:
         templates = objects.of("templates.gatekeeper.sh", "ConstraintTemplate")
@@ -48,7 +48,7 @@ class Constraints:
     def find(
         self, restriction: Restriction, namespace: str, labels: Mapping[str, str], actions: Sequence[str] = ("deny",)
     ) -> Manifest | None:
-        """Returns a constraint that applies to all objects of a kind in a namespace; None if no constraint does.
+        """Returns a constraint that applies to all objects of a kind in a namespace; None if there is none.
 
         Args:
             labels: the labels of the namespace.
@@ -69,7 +69,7 @@ class Constraints:
 
 
 def pod_security(labels: Mapping[str, str]) -> str:
-    """Returns the Pod Security level that a namespace enforces."""
+    """Returns the Pod Security level that the labels of a namespace enforce."""
     return levels(labels).enforce.name
 
 

@@ -1,4 +1,4 @@
-"""DNS check: isolated pods need a NetworkPolicy that allows the cluster's DNS servers."""
+"""Checks that pods can use DNS: a NetworkPolicy that isolates pods must also allow connections to the DNS servers."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -52,13 +52,14 @@ _NAMED_PORTS = {("UDP", "dns"): frozenset((_PORT,)), ("TCP", "dns-tcp"): frozens
 
 
 def findings(objects: ObjectSet) -> Iterator[ObjectFinding]:
-    """Yields findings about pods that cannot use DNS, one for all workloads with the same cause.
+    """Yields findings about pods that cannot use DNS. Workloads with the same cause have one finding.
 
-    The finding is at the incomplete rule for port 53, or at the policy that isolates the pods. Input with policies of
-    other kinds, such as AdminNetworkPolicy, is not checked, because these policies can allow DNS.
+    The finding is at the incomplete rule for port 53, or at the policy that isolates the pods. If the objects contain
+    policies of other kinds, such as AdminNetworkPolicy, nothing is checked, because these policies can allow DNS.
     """
     if other_policies(objects) or policy_generators(objects):
         return
+    yield from _unseen_names(objects.once(enforced_policies))
     dns, refused = _Dns(objects), []
     for namespace, clients in dns.clients().items():
         found = list(dns.egress_findings(namespace, clients))
@@ -72,6 +73,21 @@ def findings(objects: ObjectSet) -> Iterator[ObjectFinding]:
             f"and no policy of {_DNS_NAMESPACE} allows pods of {with_kind('namespace', refused)} on port {_PORT}"
         )
         yield ObjectFinding(NO_DNS, manifest, ("spec", "podSelector"), message)
+
+
+def _unseen_names(policies: Sequence[Policy]) -> Iterator[ObjectFinding]:
+    """Yields findings about host names whose addresses Cilium cannot learn, because its proxy sees no DNS answers.
+
+    Source: cilium/cilium v1.20.2 Documentation/security/policy/language.rst (DNS based)
+    """
+    seen = [policy for policy in policies if any(rule.shows_dns for rule in policy.rules.get(EGRESS, ()))]
+    for policy in policies:
+        named = next((peer for _, _, peer in policy.peers(EGRESS) if peer.host), None)
+        beside = (other.pods for other in seen if other.namespace == policy.namespace)
+        if named and not any(satisfiable((*pods, *policy.pods), ()) for pods in beside):
+            needs = None if any(map(_is_for_dns, policy.rules[EGRESS])) else "all objects"
+            message = f"no policy of these pods has rules.dns, so Cilium cannot learn the addresses of {named.host}"
+            yield ObjectFinding(NO_DNS, policy.manifest, named.path, message, needs=needs)
 
 
 class _Way(NamedTuple):
@@ -108,7 +124,7 @@ class _Dns:
         self._namespace = (*equal_labels(self._known), *(Requirement(key, own) for key in others))
 
     def clients(self) -> dict[str, list[_Client]]:
-        """Returns the pods that use the cluster's DNS, by namespace. Pods that users create are first."""
+        """Returns the pods that use the DNS of the cluster, by namespace. Pods that users create come first."""
         labelled = [name for name, labels in self._objects.namespaces.items() if labels.get(TENANT_LABEL)]
         clients: dict[str, list[_Client]] = {name: [({}, "")] for name in (*self._queues, *labelled)}
         for template in pods(self._objects):
@@ -120,7 +136,7 @@ class _Dns:
         return clients
 
     def egress_findings(self, namespace: str, clients: Sequence[_Client]) -> Iterator[ObjectFinding]:
-        """Yields a finding for each cause, with the workloads of the namespace that cannot use DNS for this cause."""
+        """Yields a finding for each reason why pods of a namespace cannot use DNS. A finding names the workloads."""
         policies = [policy for policy in self._policies.get(namespace, ()) if EGRESS in policy.rules]
         causes: dict[tuple[int, Path], tuple[_Cause, list[str]]] = {}
         for client in clients:
@@ -135,7 +151,7 @@ class _Dns:
             yield ObjectFinding(NO_DNS, *place, f"{isolating} isolates pods of {who}, and {reason}")
 
     def refuses(self, namespace: str) -> bool:
-        """Returns whether the policies of kube-system block connections from a namespace to the DNS pods."""
+        """Returns whether NetworkPolicies in kube-system prevent that pods of a namespace connect to the DNS pods."""
         labels = self._labels.get(namespace)
         is_allowed = namespace == _DNS_NAMESPACE or any(
             may_contain_pods(peer.block)

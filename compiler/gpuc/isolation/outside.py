@@ -1,4 +1,4 @@
-"""Finds the connections of tenants with public addresses that policies allow: the internet, host names and gateways."""
+"""Finds connections of tenants that policies allow to or from the internet, host names and gateways."""
 
 from collections.abc import Iterator
 from ipaddress import IPv4Address, IPv6Address, summarize_address_range
@@ -21,7 +21,7 @@ _WORLD = ("all", "world", "world-ipv4", "world-ipv6")
 
 
 class PublicPath(NamedTuple):
-    """Connections that the policies of a tenant allow, to or from public addresses."""
+    """Connections to or from public addresses that the policies of a tenant allow."""
 
     tenant: str
     direction: str
@@ -34,7 +34,7 @@ class PublicPath(NamedTuple):
 
 
 def public_paths(reachability: Reachability) -> list[PublicPath]:
-    """Returns the connections with public addresses that policies of tenants allow.
+    """Returns the connections to or from public addresses that the policies of tenants allow.
 
     gpuc does not know the addresses of host names and the clients of gateways.
     """
@@ -56,7 +56,7 @@ def public_paths(reachability: Reachability) -> list[PublicPath]:
 
 
 def public_assumptions(reachability: Reachability) -> Iterator[Assumption]:
-    """Yields the assumptions about host names, gateways, public load balancers and their health checks."""
+    """Yields the assumptions of the proof about host names, gateways, public load balancers and their health checks."""
     paths = public_paths(reachability)
     hosts = {peer.host for policy in reachability.policies for _, _, peer in policy.peers() if peer.host}
     if hosts:
@@ -102,7 +102,7 @@ def _public_names(peer: Peer) -> Iterator[str]:
 
 
 def peer_text(peer: Peer) -> Iterator[str]:
-    """Yields a peer that selects no pods, in words: the internet, address ranges, a host name, or an entity."""
+    """Yields texts for a peer that selects no pods: the internet, address ranges, a host name or a Cilium entity."""
     if peer.host:
         yield peer.host
     elif peer.entity:

@@ -1,9 +1,9 @@
-"""Proves the isolation of tenants: finds all pairs of namespaces that can connect to each other.
+"""Proves that tenants are isolated: finds all pairs of namespaces whose pods can connect to each other.
 
-The proof is for all possible labels of pods, because a tenant chooses the labels of its pods. A connection needs a
-client pod and a server pod. Both ends of the connection must permit it. An end permits the connection if a rule allows
-it, or if no policy isolates the pod. A rule can select the labels of both pods. Two namespaces can therefore connect if
-labels for both pods exist that match the rules of both ends.
+A tenant chooses the labels of its pods, so the proof considers all possible labels. A connection needs a client pod and
+a server pod, and the policies at both ends have to permit it. An end permits the connection if a rule allows it, or if
+no policy isolates the pod. A rule can select the labels of both pods. So two namespaces can connect if there are labels
+for both pods that match the rules at both ends.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Allowance(Struct, frozen=True, eq=False):
-    """A rule that permits connections of a namespace in one direction, or the fact that no policy isolates its pods."""
+    """Why one end permits connections: a rule allows them, or no policy isolates the pods of the namespace."""
 
     direction: str
     """INGRESS or EGRESS."""
@@ -51,12 +51,12 @@ class Allowance(Struct, frozen=True, eq=False):
 
     @property
     def is_possible(self) -> bool:
-        """Whether labels exist that match `pods` and none of `excluded`, and labels that match `peer_pods`."""
+        """Whether labels exist that match `pods` and no selector in `excluded`, and labels that match `peer_pods`."""
         return satisfiable(self.pods, self.excluded) and satisfiable(self.peer_pods, ())
 
     @property
     def missing_isolation(self) -> str:
-        """The reason why no policy isolates the pods: "namespace red has no ingress policy"; empty with a policy."""
+        """A text if no policy isolates the pods, such as "namespace red has no ingress policy"; otherwise empty."""
         if self.policy is not None:
             return ""
         if self.excluded:
@@ -65,7 +65,7 @@ class Allowance(Struct, frozen=True, eq=False):
 
 
 class Connection(Struct, frozen=True):
-    """A possible connection from pods of one tenant to pods of another."""
+    """A connection that policies permit from pods of one tenant to pods of another tenant."""
 
     client: str
     """The namespace of the client pods."""
@@ -80,7 +80,7 @@ class Connection(Struct, frozen=True):
 
     @property
     def is_declared(self) -> bool:
-        """Whether all policies that permit the connection declare it as an exception."""
+        """Whether the spec declares the connection as an exception, in all policies that permit it."""
         by_policy = [allowance for allowance in (self.egress, self.ingress) if allowance.policy is not None]
         return bool(by_policy) and all(allowance.is_declared for allowance in by_policy)
 
@@ -90,7 +90,7 @@ Datapath = Mapping[str, "DatapathFact"]
 
 
 class Network(Struct, frozen=True):
-    """The facts about the network of a cluster that its spec declares, and that the proof needs."""
+    """The properties of a cluster's network that the isolation proof takes from the spec, for example pod addresses."""
 
     engine: str = ""
     """The network policy engine; empty without a spec."""
@@ -105,7 +105,7 @@ REASON_ANNOTATION = "gpuc.dev/why"
 
 
 class Reachability(Struct, frozen=True, dict=True):
-    """The possible connections between namespaces of different tenants."""
+    """The connections that policies permit between namespaces of different tenants."""
 
     policies: Sequence[Policy]
     tenancy: Tenancy
@@ -120,7 +120,7 @@ class Reachability(Struct, frozen=True, dict=True):
 
     @cached_property
     def connections(self) -> tuple[Connection, ...]:
-        """All possible connections between different tenants."""
+        """All connections that policies permit between different tenants."""
         return tuple(
             Connection(client, server, egress, ingress, ports)
             for server in self.tenancy.tenants
@@ -135,12 +135,12 @@ class Reachability(Struct, frozen=True, dict=True):
 
     @cached_property
     def tenant_policies(self) -> tuple[Policy, ...]:
-        """The policies of tenants."""
+        """The policies in namespaces of tenants."""
         return tuple(policy for policy in self.policies if policy.namespace in self.tenancy.tenants)
 
     @cached_property
     def isolated(self) -> Mapping[str, frozenset[str]]:
-        """The tenants that have a policy for a direction, by direction."""
+        """By direction (ingress or egress), the tenants with at least one NetworkPolicy for this direction."""
         owners = self.tenancy.tenants
         return {
             direction: frozenset(
@@ -151,7 +151,7 @@ class Reachability(Struct, frozen=True, dict=True):
 
     @cached_property
     def allowances(self) -> Mapping[tuple[str, str], Mapping[str, Sequence[Allowance]]]:
-        """Allowances by direction and namespace, and then by the namespace of the other tenant."""
+        """Why a namespace permits connections with another: by direction, this namespace, and the other namespace."""
         by_namespace = by_first(
             ((direction, policy.namespace), policy) for policy in self.policies for direction in policy.rules
         )
@@ -196,7 +196,7 @@ class Reachability(Struct, frozen=True, dict=True):
 
 
 class State(Enum):
-    """The result for a pair of tenants."""
+    """Whether pods of one tenant can connect to pods of another tenant."""
 
     BLOCKED = "blocked"
     """No pod of the first tenant can connect to a pod of the second tenant."""
@@ -207,7 +207,7 @@ class State(Enum):
 
 
 class Verdict(Struct, frozen=True):
-    """The result for one ordered pair of tenants."""
+    """The result of the proof for two tenants: whether pods of the first one can connect to pods of the second one."""
 
     client: str
     """The tenant whose pods open connections."""
@@ -219,7 +219,7 @@ class Verdict(Struct, frozen=True):
 
     @property
     def ports(self) -> Ports:
-        """The ports of the connections; for an open pair, only the ports of undeclared connections."""
+        """The ports of the connections that the spec does not declare; if it declares all connections, all ports."""
         counted = [
             connection for connection in self.connections if self.state is State.DECLARED or not connection.is_declared
         ]
@@ -227,7 +227,7 @@ class Verdict(Struct, frozen=True):
 
 
 def verdicts(reachability: Reachability, unisolated: Collection[str] = ()) -> list[Verdict]:
-    """Returns the results for all ordered pairs of tenants, sorted by the names of the tenants.
+    """Returns the results for all pairs of a client tenant and a server tenant, sorted by their names.
 
     Args:
         unisolated: tenants that the spec does not isolate. A connection between two such tenants counts as declared.
@@ -260,7 +260,7 @@ def _is_declared(policy: Policy, peer: Peer) -> bool:
 
 
 def network(cluster: "Cluster | None") -> Network:
-    """Returns what the spec of a cluster declares; None for manifest files."""
+    """Returns what the spec declares about the network; an empty Network if manifests are checked without a spec."""
     if cluster is None:
         return Network()
     try:
@@ -277,11 +277,11 @@ def unisolated_tenants(cluster: "Cluster | None") -> frozenset[str]:
 
 
 def opened_services(datapath: Datapath, service_cidr: str | None, api_server: str | None) -> Ranges:
-    """Returns the ClusterIPs that an egress rule with an ipBlock opens. Pods of any tenant can be behind them.
+    """Returns the addresses of Services that an egress rule with an ipBlock opens. Their pods may be of any tenant.
 
-    The result is empty if the engine replaces the address of a Service before it judges a packet. The result is also
-    empty if the spec declares no range of Services. The address of the Service kubernetes is not in the result, because
-    only the API server is behind it.
+    The result is empty if the network policy engine replaces the address of a Service by the address of a pod before it
+    applies policies. It is also empty without a declared range of Services. The result does not contain the Service
+    kubernetes, because only the API server is behind its address.
     """
     if service_cidr is None or not judges_services(datapath):
         return ()
@@ -292,5 +292,5 @@ def opened_services(datapath: Datapath, service_cidr: str | None, api_server: st
 
 
 def judges_services(datapath: Datapath) -> bool:
-    """Returns whether the engine judges packets before the address of a Service is replaced."""
+    """Returns whether the network policy engine applies policies before it replaces the address of a Service."""
     return "service" in datapath and "ip-block" in datapath["service"].matched_by

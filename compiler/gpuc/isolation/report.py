@@ -1,4 +1,4 @@
-"""The report of the isolation proof: a matrix of tenants, the open pairs, and the assumptions."""
+"""Prints the isolation proof: a matrix of tenants, the pairs that can connect, and the assumptions."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
@@ -33,7 +33,7 @@ _BASIS_COLOURS |= dict.fromkeys((Basis.UNPROVEN, Basis.BROKEN), "1;31")
 
 
 class Proof(Struct, frozen=True):
-    """The proof for one cluster or one set of files."""
+    """The data of a report of `gpuc isolation`: which tenants' pods can connect, for one cluster or for manifests."""
 
     name: str
     """The name of the cluster, or the paths of the files."""
@@ -50,22 +50,22 @@ class Proof(Struct, frozen=True):
 
     @property
     def holds(self) -> bool:
-        """Whether no pair is open, and no assumption is broken or unproven."""
+        """Whether no pair of tenants can connect undeclared, and no assumption is known to be false or is unproven."""
         return not (self.states[State.OPEN] or self.bases[Basis.BROKEN] or self.bases[Basis.UNPROVEN])
 
     @property
     def states(self) -> Counter[State]:
-        """The numbers of pairs by state."""
+        """The number of pairs of tenants for each state: blocked, declared or open."""
         return Counter(verdict.state for verdict in self.verdicts)
 
     @property
     def bases(self) -> Counter[Basis]:
-        """The numbers of assumptions by basis."""
+        """The number of assumptions of the proof for each kind of evidence, from "checked" to "broken"."""
         return Counter(assumption.basis for assumption in self.assumptions)
 
 
 def blocks(proof: Proof) -> Iterator[Block]:
-    """Yields the report for people."""
+    """Yields the lines of the report for people."""
     tenancy = proof.reachability.tenancy
     if not tenancy.tenants:
         yield f"{proof.name}: the cluster has no tenants, so there are no pairs to isolate."
@@ -179,7 +179,7 @@ def _conclusion(proof: Proof) -> str:
 
 
 def document(proofs: Sequence[Proof]) -> str:
-    """Returns the report as JSON."""
+    """Returns the report about one or several clusters as a JSON document."""
     return json_text({"proofs": [_data(proof) for proof in proofs]}, 1)
 
 

@@ -1,4 +1,4 @@
-"""The tenants of a cluster and their namespaces."""
+"""Finds the tenants of a cluster and their namespaces."""
 
 from collections.abc import Mapping
 from functools import cached_property
@@ -20,7 +20,7 @@ _PLATFORM_PREFIXES = ("kube-", "openshift-")
 
 
 class Tenancy(Struct, frozen=True, dict=True):
-    """Namespaces, their labels and their tenants."""
+    """The namespaces of a cluster with their labels, and the tenant of each namespace."""
 
     namespaces: Mapping[str, Mapping[str, str]]
     """The labels of all known namespaces, by name."""
@@ -38,14 +38,14 @@ class Tenancy(Struct, frozen=True, dict=True):
 
 
 def labelled_tenancy(objects: ObjectSet, key: str = TENANT_LABEL) -> Tenancy:
-    """Returns the tenants of the namespaces by a label of the Namespace objects."""
+    """Finds the tenant of each namespace in the label `key` of the Namespace object, by default gpuc.dev/tenant."""
     namespaces = objects.namespaces
     tenants = {name: labels[key] for name, labels in namespaces.items() if labels.get(key)}
     return Tenancy(namespaces, tenants, key)
 
 
 def separate_tenancy(objects: ObjectSet) -> Tenancy:
-    """Returns a separate tenant for every namespace, except for platform namespaces."""
+    """Treats every namespace as a tenant of its own, without the namespaces of the platform."""
     labelled = objects.namespaces
     with_policies = {policy.namespace for policy in objects.once(enforced_policies) if policy.namespace}
     unlabelled = tuple(sorted(with_policies - set(labelled)))

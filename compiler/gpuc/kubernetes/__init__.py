@@ -1,1 +1,1 @@
-"""The rules of Kubernetes as pure functions: quantities, selectors, tolerations, quota, NetworkPolicies."""
+"""Functions that compute what Kubernetes, Kueue and Karpenter do, for example with quantities, selectors and quotas."""

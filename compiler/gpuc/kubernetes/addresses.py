@@ -1,4 +1,4 @@
-"""IP address ranges of NetworkPolicy peers, and tests whether address ranges contain pods."""
+"""Ranges of IP addresses in NetworkPolicies, and tests whether a range contains addresses of pods."""
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
@@ -44,7 +44,7 @@ def read_ranges(cidrs: Iterable[str]) -> Ranges:
 
 
 def subtract(ranges: Ranges, excluded: Range) -> Ranges:
-    """Returns the ranges without the addresses of the excluded range."""
+    """Returns the ranges without the addresses in one excluded range."""
     version, first, last = excluded
     remaining: list[Range] = []
     for known in ranges:
@@ -71,7 +71,7 @@ def contains(ranges: Ranges, address: str) -> bool:
 
 
 def range_text(first: Range, last: Range) -> str:
-    """Returns the first address of a range and the last address of another range: "10.0.0.0-10.255.255.255"."""
+    """Returns text for the addresses from the start of a range to the end of another: "10.0.0.0-10.255.255.255"."""
     kind = IPv4Address if first[0] == 4 else IPv6Address
     return f"{kind(first[1])}-{kind(last[2])}"
 
@@ -84,8 +84,8 @@ def contains_pods(ranges: Ranges, pods: Ranges | None) -> bool:
     """Returns whether the ranges certainly contain addresses of pods.
 
     Args:
-        pods: the address ranges of pods; None if the ranges are unknown. Then only ranges that include all private
-            addresses certainly contain pods, and the isolation proof assumes that other ranges contain no pods.
+        pods: the address ranges of pods; None if these ranges are unknown. Without them, only ranges that include all
+            private addresses certainly contain pods.
     """
     if pods is not None:
         return overlap(ranges, pods)
@@ -94,7 +94,7 @@ def contains_pods(ranges: Ranges, pods: Ranges | None) -> bool:
 
 
 def may_contain_pods(ranges: Ranges) -> bool:
-    """Returns whether the ranges can contain addresses of pods: private IPv4 addresses, or any IPv6 address."""
+    """Returns whether pods could have addresses in the ranges: if they include private IPv4 or any IPv6 addresses."""
     return overlap(ranges, _PRIVATE) or any(version == 6 for version, _, _ in ranges)
 
 
@@ -118,12 +118,12 @@ _INTERNET_SIZE = 2**31
 
 
 def is_internet(ranges: Ranges) -> bool:
-    """Returns whether the ranges contain public addresses, and more than half as many addresses as IPv4 has."""
+    """Returns whether the ranges mean the internet: more than half of all IPv4 addresses, with public addresses."""
     return sum(last - first + 1 for _, first, last in ranges) > _INTERNET_SIZE and overlap(ranges, PUBLIC)
 
 
 def ipv4_network(text: str) -> IPv4Network | None:
-    """Parses an IPv4 range. Returns None if the text is invalid. Bits behind the prefix have no effect."""
+    """Parses an IPv4 range such as 10.0.0.0/8. Returns None for other text. Bits behind the prefix are ignored."""
     try:
         return IPv4Network(text, strict=False)
     except ValueError:
@@ -131,6 +131,6 @@ def ipv4_network(text: str) -> IPv4Network | None:
 
 
 def joined(cidrs: Iterable[str]) -> tuple[IPv4Network, ...]:
-    """Returns IPv4 ranges sorted and joined, so that no range contains or follows another. Omits invalid ranges."""
+    """Returns sorted IPv4 ranges in which adjacent and overlapping ranges are joined. Omits invalid ranges."""
     networks = (network for cidr in cidrs if (network := ipv4_network(cidr)) is not None)
     return tuple(collapse_addresses(networks))

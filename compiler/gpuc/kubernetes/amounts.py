@@ -1,4 +1,4 @@
-"""Amounts of resources as Kueue and the scheduler count resources: integers, with cpu in millicores.
+"""Amounts of resources as integers, as Kueue and the scheduler count them: cpu in millicores, memory in bytes.
 
 Source: kubernetes-sigs/kueue v0.19.2 pkg/resources/requests.go (ResourceValue, ResourceQuantity)
 """
@@ -26,44 +26,44 @@ UNLIMITED = 2**62 // 1000
 
 
 def amount(resource: str, value: Any) -> int | None:
-    """Returns the amount of a quantity, rounded up to an integer; None if the value is not a quantity."""
+    """Converts a quantity such as "4Gi" into an integer, rounded up; None if the value is not a quantity."""
     exact = exact_amount(resource, value)
     return None if exact is None else ceil(exact)
 
 
 def exact_amount(resource: str, value: Any) -> Fraction | None:
-    """Returns the amount of a quantity, not rounded; None if the value is not a quantity."""
+    """Converts a quantity such as "500m" into a number without rounding; None if the value is not a quantity."""
     exact = quantity(value)
     return exact * 1000 if exact is not None and resource == CPU else exact
 
 
 def amounts(quantities: Any) -> Amounts:
-    """Returns the amounts of a map of quantities by resource, without invalid values."""
+    """Converts a map of quantities, such as requests of a container, into integers. Omits invalid values."""
     items = quantities.items() if isinstance(quantities, dict) else ()
     counts = ((str(name), amount(str(name), value)) for name, value in items)
     return {name: count for name, count in counts if count is not None}
 
 
 def is_bytes(resource: str) -> bool:
-    """Returns whether amounts of a resource are bytes."""
+    """Returns whether a resource is counted in bytes, for example memory."""
     return resource in (MEMORY, EPHEMERAL_STORAGE, STORAGE) or resource.startswith(HUGE_PAGES)
 
 
 @lru_cache(maxsize=8192)
 def quantity_text(resource: str, count: int) -> str:
-    """Returns an amount as a quantity: "1500m" for 1500 cpu, "4Gi" for 4294967296 memory, "2k" for 2000 GPUs."""
+    """Converts an integer into a quantity: "1500m" for 1500 cpu, "4Gi" for 4294967296 memory, "2k" for 2000 GPUs."""
     if resource == CPU:
         return format_quantity(Fraction(count, 1000))
     return format_quantity(count, "binary" if is_bytes(resource) else "decimal")
 
 
 def texts(counts: Mapping[str, int]) -> dict[str, str]:
-    """Returns the amounts as quantities, by resource."""
+    """Converts integers into quantities such as "4Gi", by resource."""
     return {name: quantity_text(name, count) for name, count in counts.items()}
 
 
 def counted(resource: str, count: int) -> str:
-    """Returns an amount as a quantity with the name of the resource: "4Gi memory"."""
+    """Returns an amount as a quantity with the name of its resource, for example "4Gi memory"."""
     return f"{quantity_text(resource, count)} {resource}"
 
 
@@ -85,13 +85,13 @@ def rounded(resource: str, count: int | Fraction) -> str:
 
 
 def scale(counts: Mapping[str, int], numerator: int, denominator: int = 1) -> Amounts:
-    """Returns the amounts multiplied by a fraction and rounded down; bytes are rounded down to full MiB."""
+    """Multiplies amounts by a fraction and rounds them down. Bytes are rounded down to full MiB."""
     units = {name: MIB if is_bytes(name) else 1 for name in counts}
     return {name: count * numerator // denominator // units[name] * units[name] for name, count in counts.items()}
 
 
 def round_down(counts: Mapping[str, int], full_cores: bool = True) -> Amounts:
-    """Returns the amounts rounded down: cpu to cores, bytes to GiB; below one core or GiB to 100m and 64 MiB.
+    """Rounds down cpu to full cores and bytes to full GiB; below one core or GiB, to multiples of 100m or 64 MiB.
 
     Args:
         full_cores: False to round cpu above one core to 100m too.
@@ -100,7 +100,7 @@ def round_down(counts: Mapping[str, int], full_cores: bool = True) -> Amounts:
 
 
 def total(several: Iterable[Mapping[str, int]]) -> Amounts:
-    """Returns the sum of several maps of amounts, with the resources in the order of their first appearance."""
+    """Adds up several maps of amounts. The resources keep the order in which they first appear."""
     sums: Amounts = {}
     for counts in several:
         for name, count in counts.items():
@@ -109,13 +109,13 @@ def total(several: Iterable[Mapping[str, int]]) -> Amounts:
 
 
 def smallest(several: Iterable[Amounts]) -> Amounts:
-    """Returns the minimum of several maps of amounts by resource. The maps must have the same resources."""
+    """Returns the smallest amount of each resource in several maps, which must have the same resources."""
     first, *others = several
     return {name: min([count, *(other[name] for other in others)]) for name, count in first.items()}
 
 
 def pods_that_fit(room: Mapping[str, int], pod: Mapping[str, int]) -> int:
-    """Returns the number of equal pods that fit into the free amounts of a node."""
+    """Returns how many pods with equal requests fit into the free resources of a node."""
     return max(0, min(room.get(name, 0) // count for name, count in pod.items() if count > 0))
 
 

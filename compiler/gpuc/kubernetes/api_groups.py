@@ -1,4 +1,4 @@
-"""API groups that several packages name. The group of Kueue is in kueue.py."""
+"""The names of API groups that several packages use. The group of Kueue is in kueue.py."""
 
 from typing import Final
 
@@ -17,5 +17,5 @@ STORAGE: Final = "storage.k8s.io"
 
 
 def is_custom(api_group: str) -> bool:
-    """Returns whether an API group is not part of Kubernetes."""
+    """Returns whether an API group comes from a CustomResourceDefinition and is not part of Kubernetes."""
     return "." in api_group and (not api_group.endswith(".k8s.io") or api_group.endswith(".x-k8s.io"))

@@ -1,4 +1,4 @@
-"""Names of the controllers of jobs, and of the labels that they add to pods."""
+"""The names of the controllers of jobs, and the labels that these controllers add to pods."""
 
 from typing import Final
 
@@ -23,5 +23,5 @@ JOBSET_TOPOLOGY: Final = "alpha.jobset.sigs.k8s.io/exclusive-topology"
 
 
 def user(service_account: str) -> str:
-    """Returns the user name of a ServiceAccount that is given as namespace/name."""
+    """Returns the user name of a ServiceAccount. The argument has the form namespace/name."""
     return f"system:serviceaccount:{service_account.replace('/', ':')}"

@@ -1,4 +1,4 @@
-"""Cron schedules as the CronJob controller reads them, and weekly hours in a time zone as a schedule in UTC.
+"""Cron schedules as the CronJob controller reads them. Also converts weekly hours in a time zone into a UTC schedule.
 
 Source: robfig/cron v3.0.1 parser.go (ParseStandard), spec.go (bounds)
 """
@@ -14,16 +14,16 @@ WEEK_MINUTES = 7 * _DAY_MINUTES
 
 
 def utc_hours(days: Iterable[str], start: int, end: int, offsets: Sequence[int]) -> tuple[str, int]:
-    """Returns the schedule and the duration in seconds of the hours in UTC that contain the local hours all year.
+    """Converts weekly hours in a time zone into a schedule in UTC and a duration in seconds.
 
-    A schedule in UTC does not follow daylight saving time. The hours in UTC therefore begin when the local hours begin
-    at the largest offset from UTC, and end when the local hours end at the smallest offset.
+    A schedule in UTC does not follow daylight saving time, so the result contains the hours of summer and winter: from
+    the start of the local hours at the largest offset from UTC to their end at the smallest offset.
 
     Args:
         days: names of days of the week, such as mon.
         start: the first minute of the local hours, counted from midnight.
         end: the minute after the local hours; greater than `start`.
-        offsets: the offsets of the time zone from UTC in minutes. They differ with daylight saving time.
+        offsets: the offsets of the time zone from UTC in minutes, with and without daylight saving time.
     """
     first = start - max(offsets)
     day_shift, minute_of_day = divmod(first, _DAY_MINUTES)
@@ -70,7 +70,7 @@ _FIELDS = (
 
 
 def schedule_error(schedule: str) -> str:
-    """Returns the reason why a text is not a cron schedule; empty for a schedule."""
+    """Returns why a text is not a cron schedule; an empty text for a valid schedule."""
     if schedule.startswith("@"):
         is_every = schedule.startswith(_EVERY) and _DURATION.fullmatch(schedule.removeprefix(_EVERY))
         if schedule in _DESCRIPTORS or is_every:
@@ -85,9 +85,9 @@ def schedule_error(schedule: str) -> str:
 
 
 def never_fires(schedule: str) -> bool:
-    """Returns whether a valid schedule has no day, for example February 30.
+    """Returns whether a valid schedule can never run a job, for example on February 30.
 
-    If the day of the month or the day of the week has a *, a day has to match both fields; otherwise one of them.
+    If the day of the month or of the week is a *, a date has to match both fields; otherwise, only one of them.
 
     Source: robfig/cron v3.0.1 parser.go (getRange), spec.go (dayMatches)
     """
@@ -102,10 +102,10 @@ _WEEKLY = {"@weekly": "0 0 * * 0", "@daily": "0 0 * * *", "@midnight": "0 0 * * 
 
 
 def weekly_starts(schedule: str) -> frozenset[int] | None:
-    """Returns the minutes of the week, from midnight of Sunday, at which a valid schedule fires.
+    """Returns the times in a week at which a valid schedule runs, in minutes from midnight of Sunday.
 
-    Returns None for a schedule that depends on the day of the month or the month, or that counts from the start of the
-    program.
+    Returns None if the times differ between weeks. They differ if the schedule depends on the month or the day of the
+    month, or if it is an interval such as `@every 5h`, which counts from the start of the controller.
 
     Source: robfig/cron v3.0.1 parser.go (parseDescriptor)
     """

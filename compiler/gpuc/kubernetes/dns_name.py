@@ -1,4 +1,4 @@
-"""The syntax of names, label keys and label values.
+"""Checks the syntax of names, label keys and label values.
 
 Source: k8s.io/apimachinery v0.35 pkg/api/validate/content: dns.go, kube.go, path.go
 """
@@ -20,7 +20,7 @@ _LABEL_VALUE = re.compile(r"(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?
 
 
 def is_label_key(key: str) -> bool:
-    """Returns whether a string is a valid label key: up to 63 characters, optionally after "<DNS subdomain>/"."""
+    """Returns whether a text is a valid label key: at most 63 characters, or a DNS subdomain, "/" and such a name."""
     prefix, slash, name = key.rpartition("/")
     if slash and not (len(prefix) <= MAX_NAME and SUBDOMAIN.fullmatch(prefix)):
         return False

@@ -1,4 +1,4 @@
-"""Durations in Go's format: 72h, 30m, 1h30m."""
+"""Durations in the format of Go, for example 72h, 30m or 1h30m."""
 
 import re
 
@@ -8,7 +8,7 @@ _DURATION = re.compile(r"(?:[0-9]+[hms])+")
 
 
 def parse_duration(text: str) -> int:
-    """Returns the number of seconds of a duration.
+    """Converts a duration such as 1h30m into seconds.
 
     Raises:
         ValueError: if the text is not a duration in hours, minutes or seconds.
@@ -19,7 +19,7 @@ def parse_duration(text: str) -> int:
 
 
 def format_duration(seconds: int) -> str:
-    """Returns the shortest text of a duration: "1h30m" for 5400, "0s" for 0."""
+    """Converts seconds into the shortest text of a duration: "1h30m" for 5400, "0s" for 0."""
     parts = []
     for unit, size in _UNIT_SECONDS.items():
         count, seconds = divmod(seconds, size)

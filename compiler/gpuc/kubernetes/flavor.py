@@ -1,4 +1,4 @@
-"""Chooses ResourceFlavors for the pods of a pod set as Kueue does, with the messages of Kueue for refused flavors.
+"""Chooses ResourceFlavors for the pods of a workload in the same way as Kueue, with Kueue's messages about refusals.
 
 Source: kubernetes-sigs/kueue v0.19.2 pkg/scheduler/flavorassigner/flavorassigner.go and tas_flavorassigner.go
 """
@@ -15,7 +15,7 @@ RefusedBy = Literal["resource", "unknown", "topology", "taint", "labels", "quota
 
 
 class Flavor(NamedTuple):
-    """A ResourceFlavor, with the results of comparing the flavor with the pods of one pod set."""
+    """A ResourceFlavor, compared with the pods of one pod set. A pod set is a group of equal pods in a workload."""
 
     name: str
     has_topology: bool = False
@@ -28,14 +28,14 @@ class Flavor(NamedTuple):
 
 
 class Group(NamedTuple):
-    """A resource group of a ClusterQueue: Kueue chooses one flavor for all resources of the group."""
+    """A resource group of a ClusterQueue. Kueue chooses one flavor for all resources of the group."""
 
     resources: frozenset[str]
     flavors: tuple[str, ...]
 
 
 class Attempt(NamedTuple):
-    """Kueue's decision about one flavor for the pods of a pod set."""
+    """Kueue's decision whether the pods of a pod set can use one flavor."""
 
     flavor: str
     refused_by: RefusedBy | None = None
@@ -47,7 +47,7 @@ class Attempt(NamedTuple):
 
 
 class Queue(Struct, frozen=True):
-    """A ClusterQueue, and the quota that is in use."""
+    """A ClusterQueue, with the quota that workloads use already."""
 
     node: Node
     groups: Sequence[Group]
@@ -59,7 +59,7 @@ class Queue(Struct, frozen=True):
 
 
 class Choice(Struct):
-    """The flavors that Kueue chooses for the pods of one pod set."""
+    """The ResourceFlavors that Kueue chooses for the pods of one pod set, a group of equal pods in a workload."""
 
     flavors: dict[str, str] = field(default_factory=dict)
     """Flavors by resource; empty if Kueue refuses the pods, and for pods without requests."""
@@ -72,14 +72,14 @@ class Choice(Struct):
 
     @property
     def names(self) -> list[str]:
-        """The chosen flavors, without duplicates."""
+        """The names of the chosen flavors, without duplicates."""
         return list(dict.fromkeys(self.flavors.values()))
 
 
 def choose(
     queue: Queue, requests: Amounts, level: str | None, flavor: Callable[[str], Flavor | None], used: dict[Key, int]
 ) -> Choice:
-    """Returns the flavors of one pod set, and adds the requests of the pod set to `used`.
+    """Chooses the flavors for one pod set, and adds the requests of the pod set to `used`.
 
     Args:
         requests: the requests of all pods of the set together.
@@ -112,7 +112,7 @@ def choose(
 
 
 def topology_refusal(topology: str, fitting: int, pods: int) -> str:
-    """Returns Kueue's message that the pods do not fit on the nodes of a topology.
+    """Returns Kueue's message if the nodes of a topology have no space for the pods.
 
     Source: kubernetes-sigs/kueue v0.19.2 pkg/cache/scheduler/tas_flavor_snapshot.go
     """

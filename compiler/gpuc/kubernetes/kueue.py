@@ -1,4 +1,4 @@
-"""Names of Kueue's API, and the node labels of topology levels."""
+"""Names in the API of Kueue, and the node labels of topology levels."""
 
 from collections.abc import Mapping
 
@@ -40,10 +40,10 @@ LEVEL_LABELS = {
 
 
 def level_label(level: str, network_layers: int = NETWORK_LAYERS) -> str:
-    """Returns the node label of a topology level. A block is the lowest network layer, to which the instances connect.
+    """Returns the node label of a topology level. The level "block" is the network layer to which instances connect.
 
-    The cloud controller manager sets the labels of the layers after a node has joined. A pod that selects one of these
-    labels therefore needs nodes that exist before the pod.
+    The cloud controller manager sets the labels of the layers after a node has joined. So a pod that selects nodes by
+    one of these labels needs nodes that exist before the pod.
 
     Source: EC2 User Guide, how-ec2-instance-topology-works, ec2-instance-topology-prerequisites
     """
@@ -51,7 +51,7 @@ def level_label(level: str, network_layers: int = NETWORK_LAYERS) -> str:
 
 
 def topology_name(labels: Mapping[str, str]) -> str:
-    """Returns the name of the Topology with the labels of levels: zone-block-host, or zone-block4-host."""
+    """Returns a name for a Topology from the labels of its levels: zone-block-host or zone-block4-host."""
     return "-".join(
         level if label == LEVEL_LABELS[level] else f"{level}{label.rpartition('-')[2]}"
         for level, label in labels.items()

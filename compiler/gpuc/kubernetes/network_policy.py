@@ -1,4 +1,4 @@
-"""Types for NetworkPolicies: a policy, its peers, its ports and its rules.
+"""Classes for NetworkPolicies: the policy, its rules, and the peers and ports of a rule.
 
 Source: k8s.io/api v0.35 networking/v1; kubernetes.io/docs/concepts/services-networking/network-policies
 """
@@ -16,7 +16,7 @@ Path = tuple[str | int, ...]
 
 
 class Peer(Struct, frozen=True):
-    """A peer of a rule: selected pods, the addresses of an ipBlock, an entity or a host name."""
+    """A peer of a NetworkPolicy rule: pods, addresses of an ipBlock, an entity of Cilium, or a host name."""
 
     path: Path
     """The path in the NetworkPolicy object."""
@@ -32,22 +32,24 @@ class Peer(Struct, frozen=True):
     """The host name or pattern of a CiliumNetworkPolicy, such as **.hf.co; empty for other peers."""
 
     def named(self, key: str) -> set[str]:
-        """Returns the values that the selector of namespaces lists for a label."""
+        """Returns the values that the peer's namespaceSelector lists for a label."""
         return {value for own, domain in self.namespaces or () if own == key for value in domain.listed or ()}
 
 
 class TrafficRule(Struct, frozen=True):
-    """A rule that allows connections with some peers on some ports."""
+    """A rule of a NetworkPolicy, which allows connections with some peers on some ports."""
 
     path: Path
     """The path in the NetworkPolicy object."""
     peers: tuple[Peer, ...]
     """The allowed peers; empty if all peers are allowed."""
     ports: Ports
+    shows_dns: bool = False
+    """Whether the proxy of Cilium sees the DNS answers that the rule allows."""
 
 
 class NetworkPolicy(Struct, frozen=True):
-    """A NetworkPolicy, with default values for missing fields."""
+    """A NetworkPolicy, in which missing fields have their default values."""
 
     namespace: str
     pods: Selector
@@ -56,9 +58,12 @@ class NetworkPolicy(Struct, frozen=True):
     """Rules by direction, only for the directions that the policy isolates."""
 
     def peers(self, *directions: str) -> Iterator[tuple[str, TrafficRule, Peer]]:
-        """Yields the direction, the rule and the peer of all allowed connections, in all directions by default.
+        """Yields each peer with which the policy allows connections, with the direction and the rule.
 
-        For a rule without peers, the peer includes all pods and addresses.
+        A rule that lists no peers has a peer with all pods and addresses.
+
+        Args:
+            directions: "ingress" or "egress"; without arguments, all directions of the policy.
         """
         for direction in directions or self.rules:
             for rule in self.rules.get(direction, ()):

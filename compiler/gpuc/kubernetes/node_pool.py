@@ -1,4 +1,4 @@
-"""The labels of the nodes that a Karpenter NodePool can start, and the requirements of pods that the nodes meet.
+"""The labels of the nodes that a Karpenter NodePool can start, and whether these nodes meet requirements of pods.
 
 Source: sigs.k8s.io/karpenter v1.14.1 pkg/apis/v1/labels.go, pkg/scheduling/requirements.go (Compatible, Intersects);
 aws/karpenter-provider-aws v1.14.1 pkg/apis/v1/labels.go
@@ -71,7 +71,7 @@ Offer = Mapping[str, Domain]
 
 
 def is_restricted(key: str) -> bool:
-    """Returns whether Karpenter starts no nodes for pods that select nodes by the label, with any operator.
+    """Returns whether Karpenter starts no nodes for a pod that selects nodes by this label.
 
     Source: sigs.k8s.io/karpenter v1.14.1 pkg/apis/v1/labels.go (IsRestrictedLabel); aws/karpenter-provider-aws v1.14.1
     pkg/apis/v1/labels.go
@@ -84,29 +84,19 @@ def is_restricted(key: str) -> bool:
 
 
 def normal(key: str) -> str:
-    """Returns the current key of a deprecated label key; any other key unchanged."""
+    """Returns the current key of a deprecated label, such as beta.kubernetes.io/os. Returns other keys unchanged."""
     return _ALIASES.get(key, key)
 
 
 def is_well_known(key: str) -> bool:
-    """Returns whether all nodes have the label with a current key."""
+    """Returns whether all nodes have a label, such as kubernetes.io/arch. `key` is a result of `normal`."""
     if key.startswith(_OTHER_NODE_GROUPS):
         return False
     return key in WELL_KNOWN or key in AWS_LABELS or key.startswith(_PROVIDERS)
 
 
-def _is_of_other_provider(key: str, api_group: str) -> bool:
-    """Returns whether only nodes of another cloud provider of Karpenter have the label.
-
-    Args:
-        api_group: the API group of the node class; empty if it is unknown.
-    """
-    prefixes = [prefix for prefix in (AWS, *_PROVIDERS) if key.startswith(prefix)]
-    return bool(api_group and prefixes) and f"{api_group}/" not in prefixes
-
-
 def offer(requirements: Iterable[Requirement]) -> Offer:
-    """Returns the possible values of node labels that meet all requirements of a NodePool.
+    """Returns the possible values of each node label on the nodes of a NodePool.
 
     Args:
         requirements: the requirements of the NodePool, and one requirement for every label of the node template.
@@ -122,7 +112,7 @@ def meets(own: Offer, wanted: Requirement, *, is_static: bool = False, api_group
     """Returns whether a node can meet a requirement of a pod.
 
     Args:
-        own: the possible values of the node's labels.
+        own: the possible values of each label of the node, by key.
         wanted: the requirement of the pod.
         api_group: the API group of the node class; empty if it is unknown.
         is_static: whether the nodes exist before the pods. Such nodes can have labels that nodes get after the start.
@@ -131,7 +121,9 @@ def meets(own: Offer, wanted: Requirement, *, is_static: bool = False, api_group
         return False
     key = normal(wanted.key)
     known = own.get(key)
-    if known is None and is_well_known(key) and not _is_of_other_provider(key, api_group):
+    providers = [prefix for prefix in (AWS, *_PROVIDERS) if key.startswith(prefix)]
+    is_of_other = bool(api_group and providers) and f"{api_group}/" not in providers  # another cloud provider's label
+    if known is None and is_well_known(key) and not is_of_other:
         values = WELL_KNOWN.get(key)
         known = Domain(False, values, False) if values else PRESENT
     if known is None:
@@ -140,5 +132,5 @@ def meets(own: Offer, wanted: Requirement, *, is_static: bool = False, api_group
 
 
 def is_negative(domain: Domain) -> bool:
-    """Returns whether Karpenter treats a requirement as NotIn or DoesNotExist, which a missing label meets."""
+    """Returns whether nodes without the label meet the requirement: its operator is NotIn or DoesNotExist."""
     return bool(domain.values) == domain.is_complement

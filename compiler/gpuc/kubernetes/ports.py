@@ -1,4 +1,4 @@
-"""Ports of NetworkPolicy rules: numbers, ranges and names."""
+"""The ports of NetworkPolicy rules: numbers, ranges and names."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
@@ -10,7 +10,7 @@ _PORT_MAX = 65535
 
 
 class Span(NamedTuple):
-    """A range of ports of one protocol."""
+    """A range of ports with the same protocol."""
 
     protocol: str
     low: int = 1
@@ -25,7 +25,9 @@ ALL: Ports = tuple(Span(protocol) for protocol in PROTOCOLS)
 
 
 def span(protocol: Any = "TCP", port: Any = None, end: Any = None) -> Span:
-    """Returns the range of a rule's port: a number, a name, or two numbers; without a port, all ports of the protocol.
+    """Converts the port of a NetworkPolicy rule into a range. Without a port, the range has all ports of the protocol.
+
+    `port` is a number or a name, and `end` is the last port of a range.
 
     Source: k8s.io/api v0.35 networking/v1, NetworkPolicyPort
 
@@ -67,9 +69,9 @@ def opens(ports: Ports, protocol: str, number: int, named: Mapping[tuple[str, st
 
 
 def meet(some: Ports, others: Ports) -> Ports:
-    """Returns the ports that both arguments include.
+    """Returns the ports that both lists include.
 
-    A port name can mean any number, because the owner of the pod with the port chooses the number.
+    A port name can mean any number, because the author of the pod chooses the number.
     """
     if some == ALL:
         return others
@@ -85,9 +87,9 @@ def meet(some: Ports, others: Ports) -> Ports:
 
 
 def without(some: Ports, others: Ports) -> Ports:
-    """Returns the ports of the first argument that the second argument does not include.
+    """Returns the ports of the first list that the second list does not include.
 
-    Numbers do not include a port name, unless they are all ports of the protocol, because a name can mean any number.
+    Because a port name can mean any number, a range of numbers removes the name only if the range has all ports.
     """
     left = list(some)
     for other in others:
@@ -108,7 +110,7 @@ def _outside(span: Span, other: Span) -> Iterator[Span]:
 
 
 def described(ports: Iterable[Span]) -> str:
-    """Returns the ports as text: "TCP 80, 8000-8100, UDP 53"."""
+    """Returns the ports as text, for example "TCP 80, 8000-8100, UDP 53"."""
     spans = sorted(set(ports), key=lambda span: (PROTOCOLS.index(span.protocol), span.low, span.high, span.name))
     if set(ALL) <= set(spans):
         return "all ports"

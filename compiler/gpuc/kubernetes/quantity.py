@@ -1,4 +1,4 @@
-"""Parses, rounds and formats quantities as k8s.io/apimachinery does.
+"""Parses, rounds and formats quantities in the same way as k8s.io/apimachinery.
 
 Source: k8s.io/apimachinery v0.35, pkg/api/resource: quantity.go (ParseQuantity, CanonicalizeBytes), suffix.go
 """
@@ -37,7 +37,7 @@ def parse_quantity(text: str) -> Fraction:
 
 
 def quantity(value: Any) -> Fraction | None:
-    """Returns the number of a quantity in an object, which may be a string or a number; None for any other value."""
+    """Returns the number that a quantity in an object means, as in "4Gi" or 4; None for any other value."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None
     try:
@@ -57,7 +57,7 @@ def canonical_quantity(text: str) -> str:
 
 
 def is_canonical_quantity(text: str) -> bool:
-    """Returns whether the text is a quantity that the API server stores unchanged."""
+    """Returns whether a text is a quantity that the API server stores without changing the text."""
     try:
         return canonical_quantity(text) == text
     except ValueError:
@@ -65,7 +65,7 @@ def is_canonical_quantity(text: str) -> bool:
 
 
 def format_quantity(value: int | Fraction, form: Form = "decimal") -> str:
-    """Returns the canonical text of a value: "2k" for 2000, "500m" for one half; in binary form, "1Gi" for 2^30."""
+    """Returns the text that Kubernetes stores for a number: "2k" for 2000, or "1Gi" for 2^30 in binary form."""
     return _print(int(value * _NANO), form)
 
 

@@ -1,4 +1,4 @@
-"""Nominal quota, borrowing and lending in the tree of ClusterQueues and Cohorts, as Kueue computes them.
+"""Computes nominal quota, borrowing and lending in the tree of ClusterQueues and Cohorts in the same way as Kueue.
 
 Source: kubernetes-sigs/kueue v0.19.2 pkg/cache/scheduler/resource_node.go
 """
@@ -15,7 +15,7 @@ Key = tuple[str, str]
 
 
 class Quota(Struct, frozen=True):
-    """The quota of a ClusterQueue or Cohort for one resource in one flavor."""
+    """The nominal quota and the limits of a ClusterQueue or Cohort, for one resource of one ResourceFlavor."""
 
     nominal: int
     borrow: int | None = None
@@ -25,7 +25,7 @@ class Quota(Struct, frozen=True):
 
 
 class Node(Struct, eq=False):
-    """A ClusterQueue or a Cohort. `connect` builds trees of nodes."""
+    """A ClusterQueue or a Cohort, as a node in a tree. The function `connect` builds the trees."""
 
     name: str
     is_queue: bool = False
@@ -41,7 +41,7 @@ class Node(Struct, eq=False):
 
     @property
     def to_root(self) -> "Iterator[Node]":
-        """The node and all of its ancestors."""
+        """The node itself, its parent, the parent's parent and so on."""
         node: Node | None = self
         while node is not None:
             yield node
@@ -49,26 +49,26 @@ class Node(Struct, eq=False):
 
     @property
     def root(self) -> "Node":
-        """The top of the tree of cohorts: the node itself without a parent."""
+        """The node at the top of the tree. Without a parent, this is the node itself."""
         return list(self.to_root)[-1]
 
     def local_quota(self, key: Key) -> int:
-        """Returns the quota that the node does not lend because of its lending limit (localQuota in Kueue)."""
+        """Returns the quota that the node keeps for itself because of its lending limit (localQuota in Kueue)."""
         quota = self.quotas.get(key)
         return 0 if quota is None or quota.lend is None else max(0, self.subtree.get(key, 0) - quota.lend)
 
     def capacity(self, key: Key) -> int:
-        """Returns the maximum usage of the node while no other queue uses quota (potentialAvailable in Kueue)."""
+        """Returns how much quota the node can use when nothing else uses quota (potentialAvailable in Kueue)."""
         return self.available(key, {})
 
     def lent(self, key: Key) -> int:
-        """Returns the maximum that other queues lend to the node. The borrowing limit of the node has no influence."""
+        """Returns how much quota the other queues can lend to the node. Ignores the borrowing limit of the node."""
         if self.parent is None:
             return 0
         return self.parent.capacity(key) + self.local_quota(key) - self.subtree.get(key, 0)
 
     def available(self, key: Key, usage: "Usage") -> int:
-        """Returns the quota that the node can still use or borrow; negative if the usage exceeds the quota."""
+        """Returns how much quota the node can still use, also borrowed quota; negative if it uses too much already."""
         *below, root = self.to_root
         unused = root.subtree.get(key, 0) - usage.get((root, key), 0)
         for node in reversed(below):
@@ -81,7 +81,7 @@ class Node(Struct, eq=False):
         return unused
 
     def distance(self, key: Key, wanted: int, usage: "Usage") -> int:
-        """Returns the height in the tree up to which the node borrows an amount; 0 if the node's own quota is enough.
+        """Returns the height of the lowest subtree with enough quota for the node; 0 if the node's own quota is enough.
 
         Source: kubernetes-sigs/kueue v0.19.2 pkg/scheduler/preemption/classical/hierarchical_preemption.go
         (FindHeightOfLowestSubtreeThatFits)
@@ -103,7 +103,7 @@ N = TypeVar("N", bound=Node)
 
 
 def add_usage(node: Node, key: Key, count: int, usage: dict[tuple[Node, Key], int]) -> None:
-    """Adds an amount to the usage of a ClusterQueue and of the cohorts above the ClusterQueue (addUsage in Kueue)."""
+    """Adds an amount to the used quota of a ClusterQueue and of the Cohorts above it (addUsage in Kueue)."""
     for above in node.to_root:
         free = max(0, above.local_quota(key) - usage.get((above, key), 0))
         usage[above, key] = usage.get((above, key), 0) + count
@@ -113,10 +113,10 @@ def add_usage(node: Node, key: Key, count: int, usage: dict[tuple[Node, Key], in
 
 
 def connect(queues: Iterable[N], cohorts: Iterable[N], named: Callable[[str], N]) -> list[N]:
-    """Connects nodes by `parent_name`, computes the quota of their subtrees, and returns all nodes, parents first.
+    """Connects ClusterQueues and Cohorts to trees, and computes the quota of subtrees. Returns parents before children.
 
     Args:
-        named: creates the node of a cohort that is a parent and has no object.
+        named: creates the Cohort for a name that is a parent, but for which there is no Cohort object.
     """
     above = {cohort.name: cohort for cohort in cohorts}
     nodes = [*above.values(), *queues]

@@ -1,4 +1,4 @@
-"""The names of resources by kind."""
+"""The names of API resources by kind, for example "jobs" for Job."""
 
 _IRREGULAR = {
     "gateway.gateway.networking.k8s.io": "gateways",
@@ -10,15 +10,15 @@ _IRREGULAR = {
 
 
 def resource_name(api_group: str, kind: str) -> str:
-    """Returns the name of a kind's resource with its API group: "jobs.batch" or "networkpolicies.networking.k8s.io"."""
+    """Returns the API resource of a kind with its group, as in RBAC: "jobs.batch" or "pods"."""
     return ".".join(filter(None, (plural(api_group, kind), api_group)))
 
 
 def plural(api_group: str, kind: str) -> str:
-    """Returns the name of a kind's resource: "jobs", "networkpolicies" or "endpoints".
+    """Returns the API resource of a kind, for example "jobs", "networkpolicies" or "endpoints".
 
-    A CustomResourceDefinition that gpuc does not know can define another plural; the result is then the plural that
-    the API machinery assumes.
+    For the kind of an unknown CustomResourceDefinition, returns the plural that Kubernetes would guess. The definition
+    can have another plural.
 
     Source: k8s.io/apimachinery v0.35 pkg/api/meta/restmapper.go (UnsafeGuessKindToResource)
     """

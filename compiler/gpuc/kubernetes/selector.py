@@ -1,7 +1,7 @@
-"""Selectors: matches selectors with labels, and checks whether labels exist that match some selectors and not others.
+"""Label selectors: matches them with labels, and checks whether any labels can match some selectors and not others.
 
-Source: k8s.io/apimachinery v0.35 pkg/labels/selector.go (NewRequirement, Requirement.Matches);
-sigs.k8s.io/karpenter v1.14.1 pkg/scheduling/requirement.go (bounds, Intersection)
+Source: k8s.io/apimachinery v0.35 pkg/labels/selector.go (NewRequirement, Requirement.Matches); sigs.k8s.io/karpenter
+v1.14.1 pkg/scheduling/requirement.go (bounds, Intersection)
 """
 
 import re
@@ -25,11 +25,11 @@ Selectors of real clusters need few steps."""
 
 
 class Invalid(ValueError):
-    """A value that the API server rejects. The object with the value cannot exist in a cluster."""
+    """An object has a value that the API server rejects. So the object cannot exist in a cluster."""
 
 
 class Domain(NamedTuple):
-    """The possible values of one label."""
+    """The values that a selector allows for one label."""
 
     absent: bool
     """Whether the label can be missing."""
@@ -43,17 +43,17 @@ class Domain(NamedTuple):
 
     @property
     def has_values(self) -> bool:
-        """Whether any value is allowed."""
+        """Whether at least one value is allowed."""
         return bool(self.values) or self.is_complement
 
     @property
     def is_empty(self) -> bool:
-        """Whether neither a value nor a missing label is allowed, so that no object can match."""
+        """Whether nothing is allowed: neither a value nor a missing label."""
         return not (self.absent or self.has_values)
 
     @property
     def listed(self) -> frozenset[str] | None:
-        """The allowed values; None if only excluded values are known."""
+        """The allowed values; None if the domain lists only values that are not allowed."""
         return None if self.is_complement else self.values
 
     def allows(self, value: str | None) -> bool:
@@ -63,7 +63,7 @@ class Domain(NamedTuple):
         return (value in self.values) != self.is_complement and _is_within(value, self.low, self.high)
 
     def meet(self, other: "Domain") -> "Domain":
-        """Returns the domain of the values that both domains allow."""
+        """Returns the domain with the values that this domain and another domain allow."""
         absent = self.absent and other.absent
         low = max((bound for bound in (self.low, other.low) if bound is not None), default=None)
         high = min((bound for bound in (self.high, other.high) if bound is not None), default=None)
@@ -90,7 +90,7 @@ PRESENT = Domain(False, frozenset(), True)
 
 
 class Requirement(NamedTuple):
-    """A requirement for one label."""
+    """A requirement of a selector for one label: the key and the allowed values."""
 
     key: str
     domain: Domain
@@ -113,7 +113,7 @@ NOTHING: Selector = (Requirement("", Domain(False, frozenset(), False)),)
 def requirement(
     key: str, operator: str, values: Collection[str] = (), operators: Collection[str] = LABEL_OPERATORS
 ) -> Requirement:
-    """Returns the requirement with an operator and values.
+    """Returns the requirement of a selector, as in matchExpressions.
 
     Args:
         operators: the allowed operators.
@@ -145,7 +145,7 @@ def _domain(operator: str, values: tuple[str, ...]) -> Domain:
 
 
 def equals(key: str, value: str) -> Requirement:
-    """Returns the requirement that a label has a value, as in matchLabels. The key and the value are not validated."""
+    """Returns the requirement that a label has this value, as in matchLabels. The arguments are not validated."""
     return Requirement(key, _domain("In", (value,)))
 
 
@@ -155,7 +155,7 @@ def matches(selector: Selector, labels: Mapping[str, str]) -> bool:
 
 
 class LabelIndex:
-    """Named objects with labels, indexed by label."""
+    """An index of named objects, which finds the objects whose labels match a selector."""
 
     def __init__(self, labels: Mapping[str, Mapping[str, str]]) -> None:
         self._labels = labels
@@ -181,9 +181,9 @@ class LabelIndex:
 
 
 def satisfiable(wanted: Iterable[Requirement], unwanted: Iterable[Selector]) -> bool:
-    """Returns whether labels exist that meet all wanted requirements and match no unwanted selector.
+    """Returns whether an object can have labels that meet all wanted requirements and match no unwanted selector.
 
-    The requirements must not have numeric operators. The requirements of a LabelSelector have none.
+    The requirements must not have the numeric operators Gt and Lt, which a LabelSelector cannot have either.
     """
     known: dict[str, Domain] = {}
     for key, domain in wanted:

@@ -1,9 +1,10 @@
 """Taints and tolerations: decides whether pods can be scheduled on nodes with a taint.
 
+The API server rejects a toleration without a key whose operator is not Exists. Lt and Gt need the alpha feature
+TaintTolerationComparisonOperators, which is off by default, so tolerations with them tolerate no taint here.
+
 Source: k8s.io/api v0.35 core/v1/toleration.go (ToleratesTaint); k8s.io/kubernetes v1.35 pkg/apis/core/validation
-(ValidateTolerations) rejects a toleration without a key whose operator is not Exists. The operators Lt and Gt need the
-alpha feature TaintTolerationComparisonOperators, which is off by default; here, tolerations with Lt or Gt tolerate
-no taint.
+(ValidateTolerations)
 """
 
 from collections.abc import Iterable, Sequence
@@ -36,7 +37,7 @@ class Taint(Struct, frozen=True):
 
     @property
     def keeps_off(self) -> bool:
-        """Whether the taint prevents the scheduling of pods that do not tolerate the taint."""
+        """Whether the taint keeps pods without a matching toleration off the node."""
         return self.effect in KEEPS_OFF
 
 
@@ -58,12 +59,12 @@ class Toleration(Struct, frozen=True):
 
 
 def tolerated(taint: Taint, tolerations: Iterable[Toleration]) -> bool:
-    """Returns whether one of the tolerations tolerates a taint."""
+    """Returns whether at least one of the tolerations tolerates the taint."""
     return any(toleration.tolerates(taint) for toleration in tolerations)
 
 
 def toleration_fix(taints: Iterable[Taint], tolerations: Sequence[Toleration]) -> str:
-    """Returns the fix: the tolerations that pods lack for these taints; an empty string if they lack none."""
+    """Returns a fix that adds the missing tolerations to the pods; an empty text if no toleration is missing."""
     missing = [taint for taint in taints if taint.keeps_off and not tolerated(taint, tolerations)]
     rows = [f"{{key: {taint.key}, {_operator(taint)}, effect: {taint.effect}}}" for taint in missing]
     return f"add to the tolerations of the pods: {', '.join(rows)}" if rows else ""
@@ -74,7 +75,7 @@ def _operator(taint: Taint) -> str:
 
 
 def untolerated(taints: Iterable[Taint], tolerations: Sequence[Toleration]) -> Taint | None:
-    """Returns the first taint that prevents scheduling and that no toleration tolerates; None without such a taint.
+    """Returns the first taint that keeps the pods off the node; None if the tolerations are enough.
 
     Source: k8s.io/component-helpers v0.35 scheduling/corev1/helpers.go (FindMatchingUntoleratedTaint)
     """
@@ -98,5 +99,5 @@ _PREFIXES = {"readiness.k8s.io/": "the node readiness controller", "karpenter.sh
 
 
 def agent_of(key: str) -> str:
-    """Returns the agent that removes the taint with a key; the empty string if no agent is known."""
+    """Returns the name of the program that removes a taint when the node is ready; empty if gpuc knows none."""
     return AGENTS.get(key) or next((agent for prefix, agent in _PREFIXES.items() if key.startswith(prefix)), "")

@@ -1,9 +1,9 @@
-"""Baselines of `gpuc lint`: a file with the findings that a team knows already, so that a run reports only new ones.
+"""Baselines of `gpuc lint`: a baseline is a file with known findings, so that a later run reports only new findings.
 
     {"format": 1, "gpuc": "0.1.0", "findings": [
     {"fingerprint": "0123456789abcdef:1", "id": "REF090", "file": "apps/a.yaml", "message": "..."}]}
 
-Only the fingerprints count; the other keys are for people.
+gpuc compares only the fingerprints. The other keys are for readers of the file.
 """
 
 import json
@@ -55,7 +55,7 @@ def _read(path: Path) -> _Baseline:
 
 
 def new_findings(file: Path, findings: list[Finding], prefix: str) -> tuple[list[Finding], str]:
-    """Returns the findings that are not in a baseline, and a sentence with the numbers of the other findings.
+    """Returns the findings that are not in a baseline, and a sentence about the findings that are hidden or gone.
 
     Raises:
         UsageError: when the file is no baseline, or has another format. The message has the line.
@@ -72,7 +72,7 @@ def new_findings(file: Path, findings: list[Finding], prefix: str) -> tuple[list
 
 
 def written(file: Path, findings: list[Finding], prefix: str) -> str:
-    """Writes all findings into a baseline, one on each line, and returns a sentence about the baseline.
+    """Writes findings to a baseline file, one finding on each line, and returns a sentence about the file.
 
     Raises:
         UsageError: when the file cannot be written.

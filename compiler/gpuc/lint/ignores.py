@@ -1,4 +1,4 @@
-"""The findings that users accept: comments `# gpuc: ignore ID reason` in files, and the list in gpuc.yaml."""
+"""The findings that users accept: comments `# gpuc: ignore ID reason` in files, and a list in gpuc.yaml."""
 
 import os
 import re
@@ -35,13 +35,13 @@ class _Entry(Struct, forbid_unknown_fields=True):
 
 
 class Ignores(Struct):
-    """The entries of comments or of gpuc.yaml, and the findings about wrong entries."""
+    """The entries with which users accept findings, and the findings about wrong entries."""
 
     entries: list[Ignored] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
 
     def add(self, entry: Ignored, reason: str) -> None:
-        """Adds an entry that names a known rule and a reason, or the finding about what is missing."""
+        """Adds an entry that accepts findings; or a finding about the entry, if it lacks a known rule or a reason."""
         if not find_rule(entry.id):
             what = f"no rule has the id {entry.id}; `gpuc explain` lists all rules"
             self.refuse(what if entry.id else "the id of the rule is missing", entry.mark)
@@ -51,15 +51,15 @@ class Ignores(Struct):
             self.entries.append(entry)
 
     def refuse(self, message: str, mark: Mark) -> None:
-        """Adds the finding about a wrong entry."""
+        """Adds a finding about an entry that is wrong, and therefore accepts no findings."""
         self.findings.append(WRONG.at((), message, mark=mark))
 
 
 def comments(texts: Mapping[str, str]) -> Ignores:
-    """Returns the comments of files. A comment applies to the value on its line, or else on the next line with a value.
+    """Returns the comments in files that accept findings.
 
-    The comment covers everything below this value. A comment before the first value of a document covers the complete
-    document.
+    A comment applies to the value on its line, or else on the next line with a value, and to everything below this
+    value. A comment before the first value of a document applies to the complete document.
     """
     found = Ignores()
     for file, text in texts.items():
@@ -99,7 +99,7 @@ def _indent(line: str) -> int:
 
 
 def read_settings(path: Path, source: SourceMap) -> Ignores:
-    """Returns the entries of gpuc.yaml. An entry whose last day has passed is a finding, and ignores nothing."""
+    """Returns the entries of gpuc.yaml. An entry whose last day has passed is a finding, and accepts nothing."""
     file, found = os.path.relpath(path), Ignores()
     try:
         source.add(file, text_of(str(path)))

@@ -1,22 +1,23 @@
-"""What the input of `gpuc lint` proves about a cluster: a folder may be a part of it, and programs complete objects.
+"""Decides whether the input of `gpuc lint` proves a finding. The input may be only a part of a cluster.
 
-A rule names what it needs (Rule.needs), and a finding may name it more precisely (ObjectFinding.needs):
+Each rule names what it needs to know (Rule.needs). A finding may replace these needs (ObjectFinding.needs):
 
-    names of KIND     the names of all objects of a kind. A name that is near a known name is misspelt in any case.
-    labels of KIND    the labels of all objects of a kind, in the same way
-    all objects       all objects of the cluster, for what nothing refers to and for sums
+    names of KIND     the names of all objects of a kind; not needed for a name that is similar to a known name
+    labels of KIND    the labels of all objects of a kind; not needed for a label that is similar to a known label
+    all objects       all objects of the cluster, for example to show that no object refers to another object
     complete object   all fields of the object
     complete template all fields of the pod template of the object
     complete pods     all fields of the pods that a controller makes of the object
     complete labels   all labels of the object and of its pods
     as written        the objects with the name as in their files: no Kustomization builds them
-    one cluster       the input has the queues and nodes of one cluster, and not variants of them
+    one cluster       the queues and nodes of one cluster, not of several variants of a cluster
     own project       an AppProject inherits no permissions (globalProjects of the ConfigMap argocd-cm)
 
-No finding is judged whose message names an object that files of the input define differently, or an object without a
-namespace in the files of something else: of an overlay that is one of several, or of another folder.
+gpuc does not judge a finding in two further cases: files of the input define an object in its message differently; or
+an object in its message has no namespace and comes from another folder, or from one of several overlays.
 
-The input is the whole with `--complete`, in a folder that gpuc compiled, and in the output of `kubectl get -o yaml`.
+The input has all objects of a cluster with the option `--complete`, in a folder that gpuc compiled, and in the output
+of `kubectl get -o yaml`.
 """
 
 import os
@@ -60,7 +61,7 @@ _HINT = "--complete says that the input is the whole cluster"
 
 
 class Knowledge(Struct, dict=True):
-    """What the files below one path prove."""
+    """The objects below one path of the user, to decide whether they prove a finding about the cluster."""
 
     objects: ObjectSet
     files: LoadedFiles
@@ -73,7 +74,7 @@ class Knowledge(Struct, dict=True):
     """Whether gpuc compiled a folder, by path."""
 
     def not_judged(self, finding: ObjectFinding) -> str:
-        """Returns what is not judged and the reason, if the input does not prove a finding; otherwise nothing."""
+        """Returns a text for the report if the input does not prove a finding: what is not judged, and why; or ""."""
         needs = finding.rule.needs if finding.needs is None else finding.needs
         reasons = (self._unmet(need, finding) for need in needs.split(", ") if need)
         found = next(filter(None, reasons), "") or self._named_twice(finding) or self._named_elsewhere(finding)
@@ -184,7 +185,7 @@ class Knowledge(Struct, dict=True):
         return "objects that Kustomizations build; lint the output of `kubectl kustomize`" if is_built else ""
 
     def is_whole(self, manifest: Manifest) -> bool:
-        """Returns whether the input has all objects to which an object can refer."""
+        """Returns whether the input contains every object to which the given object can refer."""
         is_live = (manifest.file, *manifest.origin[:1]) in self.files.live
         return self.is_complete or is_live or self._is_compiled(manifest.file)
 

@@ -1,4 +1,4 @@
-"""The versions of APIs that Kubernetes or Karpenter no longer serves.
+"""Finds objects with API versions that Kubernetes or Karpenter no longer serves.
 
 Source: https://kubernetes.io/docs/reference/using-api/deprecation-guide/
 """
@@ -61,7 +61,7 @@ _REMOVED = {(api, kind): (minor, use) for api, kinds, minor, use in _ROWS for ki
 
 
 def removed(manifest: Manifest, kubernetes: str) -> ObjectFinding | None:
-    """Returns the finding about an object whose API version Kubernetes no longer serves; None for other objects.
+    """Returns the finding about an object whose API version is no longer served; None for other objects.
 
     Args:
         kubernetes: the cluster's minor version, for example "1.35".

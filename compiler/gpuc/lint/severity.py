@@ -1,8 +1,8 @@
 """Decides the severity of findings in the files of users.
 
-A finding is an error if the API server, a controller or the admission refuses what the files say. The output of gpuc
-contains all objects of a cluster, and follows one style. So some rules are errors in the output of gpuc, but not in the
-files of users: another file may contain the missing object, or the users may have decided differently.
+A finding is an error if the API server, a controller or an admission policy refuses an object. The output of gpuc has
+all objects of a cluster and follows one style, so further rules are errors there. In the files of users, these rules
+are only warnings: another file may contain a missing object, or the users may have decided differently.
 """
 
 from gpuc.diagnostics.finding import Severity
@@ -15,7 +15,7 @@ _IN_OTHER_FILES = {"PLC": (3, 5), "REF": (1, 2, 3, 4, 8, 10)}
 
 
 def severity(finding: ObjectFinding) -> Severity:
-    """Returns the severity of a finding in files that may not have all objects of a cluster."""
+    """Returns the severity of a finding in files of users, which may not have all objects of a cluster."""
     topic, number = finding.rule.id[:3], int(finding.rule.id[3:])
     may_be_elsewhere = number in _IN_OTHER_FILES.get(topic, ()) and not finding.fix
     if number in _JUDGEMENTS.get(topic, ()) or may_be_elsewhere:

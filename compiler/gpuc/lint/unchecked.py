@@ -1,4 +1,4 @@
-"""Counts the input that lint could not check, and describes it in sentences for the report."""
+"""Counts the input that lint could not check, and describes this input in sentences for the report."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ _SPEC_API = "gpuc.dev/"
 
 
 class Unchecked(Struct):
-    """Counters of the input that lint could not check."""
+    """Counters of the objects, fields and documents that lint could not check."""
 
     kinds: Counter[str] = field(default_factory=Counter)
     """Objects by apiVersion and kind, for kinds without a schema."""
@@ -26,7 +26,7 @@ class Unchecked(Struct):
     """The number of findings that comments accept."""
 
     def add(self, other: "Unchecked") -> None:
-        """Adds the results of another path."""
+        """Adds the counters of another linted path to these counters."""
         self.kinds += other.kinds
         self.reasons += other.reasons
         self.documents += other.documents
@@ -62,5 +62,5 @@ class Unchecked(Struct):
 
 
 def with_count(text: str, count: int) -> str:
-    """Returns a sentence, with the number of its cases if there are several."""
+    """Returns a text, with the number of its cases if there are several: "patches (3 times)"."""
     return text if count == 1 else f"{text} ({count} times)"

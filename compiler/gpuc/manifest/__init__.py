@@ -1,1 +1,1 @@
-"""The output in memory: Kubernetes objects, Helm values and output files."""
+"""The output before it is written: Kubernetes objects, Helm values, and the files that contain them."""

@@ -4,7 +4,7 @@ import os
 
 
 def cache_folder(name: str) -> str:
-    """Returns the path of a folder for cached files. The folder may be missing or not writable."""
+    """Returns the path of a folder in the user's cache. The folder may be missing or not writable."""
     base = os.environ.get("XDG_CACHE_HOME", "")
     if not os.path.isabs(base):
         base = os.path.expanduser("~/.cache")

@@ -1,4 +1,4 @@
-"""The artifacts that emitters return: plain data, with the output file and the spec path that the data comes from."""
+"""The artifacts that emitters return: objects, Helm values and texts, with their output files and spec paths."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
@@ -23,7 +23,7 @@ RunsOn = Literal["system nodes", "pool nodes", "GPU nodes", "EFA nodes"]
 
 
 class Written(Struct, frozen=True):
-    """An object as a user wrote it in a file of the fleet."""
+    """The origin of an object that a user wrote: the file, and the object with the user's keys."""
 
     file: str
     """The user's file, relative to the root."""
@@ -34,7 +34,7 @@ class Written(Struct, frozen=True):
 
 
 class Manifest(Struct, frozen=True):
-    """One Kubernetes object."""
+    """One Kubernetes object, with the output file and the path in the spec from which it was made."""
 
     file: str
     """The output file, relative to the root: "out/prod-use1/tenants/research.yaml"."""
@@ -56,14 +56,14 @@ class Manifest(Struct, frozen=True):
     """The labels and annotations of the spec, and the values that patches have set or removed."""
 
     def override(self, path: Path) -> Path | None:
-        """Returns the spec path of the user's value at a path of the object; None if gpuc set the value."""
+        """Returns the path in the spec of a value that a user has set in the object; None if gpuc set the value."""
         for depth in range(len(path), 0, -1):
             if path[:depth] in self.overrides:
                 return (*self.overrides[path[:depth]], *path[depth:])
         return None
 
     def document(self) -> Body:
-        """Returns the complete object: apiVersion, kind, metadata, then the body."""
+        """Returns the complete object as a map: apiVersion, kind and metadata, and then the other fields."""
         if self.written is not None:
             return self.written.document
         metadata: Body = {"name": self.name}
@@ -87,11 +87,11 @@ Locate = Callable[[Manifest, Path], Mark | None]
 def manifest_of(
     document: Body, file: str = "", origin: Path = (), body: Body | None = None, name: str = ""
 ) -> Manifest:
-    """Returns the manifest of an object that was read. Labels and annotations that are not maps are left out.
+    """Converts a map with an object into a Manifest. Labels and annotations that are not maps are left out.
 
     Args:
         document: the object, whose metadata is a map.
-        body: the fields of the object that count; None for all but apiVersion, kind and metadata.
+        body: the fields that the Manifest gets; None for all fields except apiVersion, kind and metadata.
         name: the name, if the metadata has none.
     """
     metadata = document["metadata"]
@@ -112,7 +112,7 @@ def manifest_of(
 
 
 class Values(Struct, frozen=True):
-    """The values file of one Helm chart."""
+    """The Helm values of one chart, which are one output file."""
 
     file: str
     origin: Path
@@ -130,7 +130,7 @@ class Values(Struct, frozen=True):
 
     @property
     def manifest(self) -> Manifest:
-        """The values in the form of a manifest, so that findings can refer to them."""
+        """The Helm values as a Manifest, so that findings can be about them."""
         return Manifest(self.file, self.origin, "", "values of", self.component, self.body, overrides=self.overrides)
 
 

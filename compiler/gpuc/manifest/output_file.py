@@ -1,4 +1,4 @@
-"""An output file before it is rendered as YAML."""
+"""An output file: the objects, Helm values or text in the file, before they are rendered as YAML."""
 
 import hashlib
 import json
@@ -27,7 +27,7 @@ class OutputFile(Struct, dict=True):
 
     @property
     def data(self) -> Any:
-        """The data to render: a list of objects, Helm values, or a text."""
+        """The content to render: a list of objects, a map of Helm values, or a text."""
         first = self.artifacts[0]
         if isinstance(first, Manifest):
             return [artifact.document() for artifact in self.artifacts if isinstance(artifact, Manifest)]
@@ -35,7 +35,7 @@ class OutputFile(Struct, dict=True):
 
     @cached_property
     def content(self) -> str:
-        """The form and the data as JSON, without the brackets of the list.
+        """The kind of the file and its data as JSON, without the brackets of the list.
 
         Files with the same content have the same rendered text.
 
@@ -46,12 +46,12 @@ class OutputFile(Struct, dict=True):
         return json.dumps([self.form, self.data], allow_nan=False)[1:-1]
 
     def digest(self) -> str:
-        """Returns the sha256 of the header, the form and the data, in hexadecimal digits."""
+        """Returns the sha256 of everything from which the file is rendered, in hexadecimal digits."""
         return hashlib.sha256(f"[{json.dumps(self.header)}, {self.content}]".encode()).hexdigest()
 
 
 def output_files(artifacts: Iterable[Artifact], spec: str) -> dict[str, OutputFile]:
-    """Returns the output files of a spec by path, each with its artifacts in the order in which they were emitted.
+    """Groups the artifacts of a spec into output files by path. In a file, the artifacts keep their order.
 
     Raises:
         ValueError: when a file with Helm values or a text has more than one artifact.

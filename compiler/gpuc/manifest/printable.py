@@ -1,4 +1,4 @@
-"""Finds data that gpuc cannot write as YAML in a form that all tools read in the same way."""
+"""Finds values that gpuc cannot write as YAML in such a way that all tools read the same value."""
 
 import re
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ _LARGEST = 2**53 - 1
 
 
 def unprintable(value: Any, *, allows_null: bool = False, path: Path = ()) -> Iterator[tuple[Path, str]]:
-    """Yields the path of every value that gpuc cannot write, and the reason.
+    """Yields the path of every value that gpuc cannot write as YAML, and the reason.
 
     Args:
         allows_null: whether null is a value. Helm values may contain null, Kubernetes objects may not.
@@ -43,7 +43,7 @@ def unprintable(value: Any, *, allows_null: bool = False, path: Path = ()) -> It
 
 
 def text_problem(text: str) -> str:
-    """Returns why some YAML parsers would change a text; an empty string if all parsers read the text correctly."""
+    """Returns why some YAML parsers would read a text differently; an empty text if all read it correctly."""
     if match := _UNREADABLE.search(text):
         return f"the text contains the character U+{ord(match[0]):04X}, which YAML parsers drop or refuse"
     is_suspect = _SUSPECT.match(text) and not _YAML11.fullmatch(text)

@@ -1,4 +1,4 @@
-"""The model of a cluster for rules and emitters: resolved names, applied defaults and computed numbers."""
+"""The model of a cluster, the input of rules and emitters: a spec with resolved names and computed numbers."""
 
 from gpuc.model.cluster import Cluster, once_for_each_cluster
 from gpuc.model.gpu_pool import GpuPool

@@ -1,4 +1,4 @@
-"""The resolved cluster: the input of rules and emitters."""
+"""The class Cluster: the spec of a cluster after gpuc has resolved all names. Rules and emitters read it."""
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property, wraps
@@ -39,7 +39,7 @@ ALWAYS_PLATFORM = ("default", "kube-system", "kube-public", "kube-node-lease")
 
 
 class Cluster(Struct, frozen=True, dict=True):
-    """One GPU cluster, with resolved names and calculated quantities."""
+    """One GPU cluster, with resolved names and computed amounts of resources."""
 
     name: str
     file: str
@@ -72,13 +72,13 @@ class Cluster(Struct, frozen=True, dict=True):
 
     @property
     def endpoint_cidrs(self) -> tuple[str, ...]:
-        """The address ranges of object store, image registry and token service, without duplicates."""
+        """The address ranges of the object store, the image registry and the token service, without duplicates."""
         of_substrate = (cidr for _, cidrs in self.substrate.endpoint_ranges(self.spec) for cidr in cidrs)
         return tuple(dict.fromkeys([*self.network.endpoint_cidrs, *of_substrate]))
 
     @property
     def api_server_service(self) -> str | None:
-        """The address of Service kubernetes, the first address of serviceCidr; None without a valid serviceCidr.
+        """The address of the Service kubernetes: the first address of `network.serviceCidr`; None for a wrong range.
 
         Source: Kubernetes documentation, kube-apiserver, --service-cluster-ip-range
         """
@@ -89,7 +89,7 @@ class Cluster(Struct, frozen=True, dict=True):
 
     @cached_property
     def outside_internet(self) -> tuple[IPv4Network, ...]:
-        """The ranges that the internet does not include: special ranges, and addresses of the cluster."""
+        """The address ranges that `network.internet` does not allow: special ranges, and ranges of the cluster."""
         services = [self.network.service_cidr] if self.network.service_cidr else []
         network = self.network
         return joined(
@@ -98,9 +98,9 @@ class Cluster(Struct, frozen=True, dict=True):
 
     @property
     def datapath(self) -> "Mapping[str, DatapathFact]":
-        """What the network policy engine matches, by subject (the other end of a connection).
+        """How the network policy engine matches peers of policies, by the other end of a connection, such as a host.
 
-        Empty for an unverified engine.
+        Empty for an engine that gpuc has not verified.
         """
         return self.catalog.datapaths.get(self.network.policy_engine, {})
 
@@ -114,7 +114,7 @@ class Cluster(Struct, frozen=True, dict=True):
 
     @cached_property
     def platform_namespaces(self) -> tuple[str, ...]:
-        """Namespaces to which no policy, quota or queue for tenants applies, sorted."""
+        """The namespaces of the platform, sorted. Policies, quotas and queues of tenants do not apply to them."""
         names = {component.namespace for component in self.components.values()}
         names |= {self.spec.delivery.destination.namespace, *ALWAYS_PLATFORM}
         if self.spec.observability is not None:
@@ -123,25 +123,25 @@ class Cluster(Struct, frozen=True, dict=True):
 
     @property
     def frameworks(self) -> tuple[Framework, ...]:
-        """The kinds of workloads that Kueue manages, without duplicates. Empty without queues: there is no Kueue."""
+        """The kinds of workloads that Kueue manages, without duplicates. Empty if the cluster has no queues."""
         return self.job_kinds if self.queues else ()
 
     @cached_property
     def job_kinds(self) -> tuple[Framework, ...]:
-        """The kinds of workloads of `kueue.frameworks`, by default Jobs and the kinds of the components."""
+        """The kinds of workloads in `kueue.frameworks`. Default: Jobs, and the kinds that components define."""
         brought = {BATCH_JOB, *chain.from_iterable(release.frameworks for release in self.components.values())}
         chosen = self.spec.kueue.frameworks or [name for name in spec_frameworks() if name in brought]
         return tuple(dict.fromkeys(chosen))
 
     @cached_property
     def brought_controllers(self) -> dict[str, str]:
-        """The ServiceAccounts of controllers that components install, as "namespace/name", by framework of Kueue."""
+        """The ServiceAccounts ("namespace/name") of the controllers that components install, by kind of workload."""
         rows = ((row.namespace, *account) for row in self.components.values() for account in row.frameworks.items())
         return {framework: f"{namespace}/{account}" for namespace, framework, account in rows}
 
     @property
     def controller_accounts(self) -> dict[str, str]:
-        """The ServiceAccounts of controllers by framework, if they differ from the names in upstream's manifests."""
+        """The ServiceAccounts of workload controllers from components and `kueue.controllers`, by kind of workload."""
         return {**self.brought_controllers, **{str(name): user for name, user in self.spec.kueue.controllers.items()}}
 
     def priorities_of(self, tenant: str) -> list[str]:
@@ -155,9 +155,9 @@ class Cluster(Struct, frozen=True, dict=True):
         return settings is None or settings.managed
 
     def values_file(self, component: str) -> str:
-        """Returns the path of the Helm values of a component, relative to the repository.
+        """Returns the path of the file with the Helm values of a component, relative to the repository.
 
-        Argo CD reads the values of a managed component. The team that installs the chart reads all other values.
+        If gpuc installs the chart, Argo CD reads the file. Otherwise the team that installs the chart reads the file.
         """
         if self.is_managed(component):
             return self.out(f"{component}/values.yaml")
@@ -165,21 +165,21 @@ class Cluster(Struct, frozen=True, dict=True):
 
     @property
     def namespaces(self) -> Iterator[tuple[Tenant, Namespace]]:
-        """The namespaces of all tenants, each with its tenant, in the order of the spec.
+        """Pairs of a tenant and a namespace of the tenant, in the order of the spec.
 
-        Ends at an unknown tenant or namespace.
+        In an incomplete model, the pairs end before the first tenant or namespace that gpuc could not resolve.
         """
         return ((tenant, namespace) for tenant in self.tenants for namespace in tenant.namespaces)
 
     @property
     def metadata_sections(self) -> dict[Path, Spec | PoolSpec | TenantSpec]:
-        """The maps of the spec with labels and annotations for objects, by path: the cluster, its pools and tenants."""
+        """The sections that can set labels and annotations of objects, by path: the cluster, pools and tenants."""
         pools = {pool.path: pool.spec for pool in self.pools}
         return {SPEC: self.spec, **pools, **{tenant.path: tenant.spec for tenant in self.tenants}}
 
     @property
     def auditors(self) -> tuple[str, ...]:
-        """The groups of auditors."""
+        """The groups that may read the objects of all tenants."""
         return tuple(self.spec.auditors.groups) if self.spec.auditors else ()
 
     @property
@@ -188,12 +188,12 @@ class Cluster(Struct, frozen=True, dict=True):
 
     @property
     def policy_specs(self) -> Mapping[str, PolicySpec]:
-        """The policies in the spec by name, with `default`; empty if the spec has no policies."""
+        """The settings under `policies` in the spec, by policy name or `default`; empty if the key is missing."""
         return self.spec.policies or {}
 
     @property
     def policy_default(self) -> Stage:
-        """The rollout stage of policies without a stage in the spec: the stage of `default`, or dryrun."""
+        """The rollout stage of the policies for which the spec sets none: the stage under `default`, or dryrun."""
         default = self.policy_specs.get("default")
         return (default and default.stage) or "dryrun"
 
@@ -203,16 +203,16 @@ class Cluster(Struct, frozen=True, dict=True):
         return (policy and policy.stage) or self.policy_default
 
     def policy_settings(self, name: str) -> dict[str, Any]:
-        """Returns the settings of a policy in the spec, without the stage of the policy."""
+        """Returns the parameters that the spec sets for a policy. The stage of the policy is not included."""
         policy = self.policy_specs.get(name)
         return dict(policy.model_extra or {}) if policy else {}
 
     def out(self, file: str) -> str:
-        """Returns the path of an output file relative to the repository, for a path below out/<cluster>/."""
+        """Returns the path out/<cluster>/<file>, which is relative to the repository."""
         return f"out/{self.name}/{file}"
 
     def entry(self, file: str) -> str:
-        """Returns the path of a bootstrap file relative to the repository, for a file name."""
+        """Returns the path clusters/<cluster>/<file>, which is relative to the repository."""
         return f"clusters/{self.name}/{file}"
 
     def cohort_of(self, queue: Queue) -> Cohort | None:
@@ -220,11 +220,11 @@ class Cluster(Struct, frozen=True, dict=True):
 
     @cached_property
     def quota_nodes(self) -> dict[str, Node]:
-        """The ClusterQueues by name, as nodes of the tree of cohorts."""
+        """The ClusterQueues by name. Each is a node of the tree that Kueue makes of cohorts and ClusterQueues."""
         return quota_nodes(self.queues, self.cohorts)
 
     def queues_of(self, pool: Pool) -> tuple[Queue, ...]:
-        """Returns the queues with a quota of the pool."""
+        """Returns the queues that have a quota for the pool."""
         return self._queues_by_pool.get(pool.name, ())
 
     @cached_property
@@ -236,14 +236,14 @@ class Cluster(Struct, frozen=True, dict=True):
         return found
 
     def tenants_of(self, pool: Pool) -> tuple[Tenant, ...]:
-        """Returns the tenants with quota of the pool, in a queue or in a namespace."""
+        """Returns the tenants that have a quota for the pool, either in a queue or in a namespace."""
         return tuple(tenant for tenant in self.tenants if pool in tenant.pools)
 
 
 def once_for_each_cluster(reader: Callable[[Cluster], T]) -> Callable[[Cluster], T]:
-    """Decorates a function of a cluster: the function runs once for each cluster.
+    """Decorates a function that computes something from a cluster: the result is computed once and then kept.
 
-    Callers must not change its result.
+    Callers must not change the result.
     """
 
     @wraps(reader)

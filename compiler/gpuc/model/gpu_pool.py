@@ -1,4 +1,4 @@
-"""A node pool with GPUs: GPU sharing, and the fraction of a node for one GPU, MIG slice or GPU share."""
+"""A node pool with GPUs: how containers share them, and which part of a node belongs to one GPU or MIG slice."""
 
 from functools import cached_property
 
@@ -11,7 +11,7 @@ from gpuc.model.sharing import Sharing
 
 
 class GpuPool(Pool, frozen=True, kw_only=True, dict=True):
-    """A node pool with one GPU model."""
+    """A node pool whose nodes have GPUs. All nodes have the same GPU model."""
 
     gpu: Gpu
     profiles: MigProfileSet
@@ -20,10 +20,10 @@ class GpuPool(Pool, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def portions(self) -> dict[str, Amounts]:
-        """Resources for one GPU, MIG slice or GPU share, by its resource name. The GPU resource is included.
+        """The part of a node's resources that belongs to one GPU, MIG slice or GPU share, by the name of this resource.
 
-        CPU, memory and ephemeral storage are rounded down. For a GPU they are rounded to full cores and GiB, because
-        the kubelet can pin only full cores. For a slice or share they are rounded to 100m and GiB: a node has many
+        CPU, memory and ephemeral storage are rounded down. For a GPU, they are rounded to full cores and GiB, because
+        the kubelet can pin only full cores. For a slice or share, they are rounded to 100m and GiB: a node has many
         slices or shares, so full cores would waste many cores.
         """
         if self.sharing.kind != "mig":
@@ -56,10 +56,11 @@ class GpuPool(Pool, frozen=True, kw_only=True, dict=True):
 
     @property
     def boot_minutes(self) -> int:
-        """The boot time of a node without GPUs, plus the time for driver, MIG layout, operands and GPU gate.
+        """The longest time, in minutes, until a node takes pods: the time without GPUs, plus the time of the GPUs.
 
-        On Ampere, a change of the MIG mode may need a reboot. The kubelet looks for the report of user data at least
-        every two minutes.
+        The time of the GPUs is the time to install the driver and operands, to create the MIG layout (on Ampere GPUs,
+        perhaps with a reboot), and to remove the startup taint. The kubelet can find the report of user data about the
+        GPUs up to two minutes late, so the startup taint then remains longer.
 
         Source: k8s.io/kubernetes v1.35.4 pkg/util/goroutinemap/exponentialbackoff (maxDurationBeforeRetry)
         """

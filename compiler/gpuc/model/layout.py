@@ -1,15 +1,16 @@
-"""Placement of MIG layouts on a GPU. An exact search is necessary: instances may start only at certain positions."""
+"""Finds out whether a MIG layout fits on a GPU: MIG instances may start only at certain positions of the GPU."""
 
 from collections.abc import Mapping, Sequence
 
 from gpuc.catalog.records import MigProfile, MigProfileSet
+from gpuc.diagnostics.words import counted
 from gpuc.objects.object_set import by_first
 
 
 def place(layout: Mapping[str, int], profiles: MigProfileSet) -> dict[str, list[int]] | None:
-    """Returns the start positions of MIG instances by profile, or None if the layout does not fit on one GPU.
+    """Returns the start positions of the MIG instances of a layout, by profile; None if they do not fit on one GPU.
 
-    Every profile of the layout must be in the profile set. The search is short, because it places the largest instances
+    Every profile of the layout must be in `profiles`. The search is short, because it places the largest instances
     first, and because a GPU has at most eight placement units and seven instances.
 
     Source: NVIDIA MIG user guide r620, supported placements
@@ -38,13 +39,14 @@ def _search(instances: Sequence[MigProfile], taken: frozenset[int], units: int) 
 
 
 def why_impossible(layout: Mapping[str, int], profiles: MigProfileSet) -> str:
-    """Returns why a layout does not fit on one GPU, as a message.
+    """Returns the message about a layout that does not fit on one GPU.
 
     The message has the number of placement units and the start positions of each profile, and smaller layouts that fit.
     """
     instances = ", ".join(f"{count} x {name}" for name, count in layout.items())
     taken = ", ".join(_taken(profiles.profiles[name]) for name in layout)
-    actual = f"{instances} do not fit on one {profiles.gpus[0]} with {profiles.placement_units} placement units"
+    units = profiles.placement_units
+    actual = f"{instances} do not fit on one GPU {profiles.gpus[0]}, which has the placement units 0 to {units - 1}"
     smaller = [
         f"{{{', '.join(f'{name}: {count}' for name, count in fitting.items())}}}"
         for fitting in _fitting(layout, profiles)
@@ -59,7 +61,7 @@ def _taken(profile: MigProfile) -> str:
         starts = f"{first} to {last}"
     elif len(profile.starts) > 1:
         starts = f"{', '.join(map(str, profile.starts[:-1]))} or {last}"
-    return f"{profile.profile} takes {profile.size} and starts at {starts}"
+    return f"{profile.profile} takes {counted(profile.size, 'unit')} from unit {starts}"
 
 
 def _fitting(layout: Mapping[str, int], profiles: MigProfileSet) -> list[dict[str, int]]:

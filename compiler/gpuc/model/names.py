@@ -1,4 +1,4 @@
-"""Names of labels, taints, annotations and resources that several components share."""
+"""The names of labels, taints, annotations and resources that several components use."""
 
 DOMAIN = "gpuc.dev"
 
@@ -67,17 +67,17 @@ GPUS_CONDITION = "GpucGpusReady"
 
 
 def mig_resource(profile: str) -> str:
-    """Returns the resource of a MIG profile with MIG strategy mixed: nvidia.com/mig-1g.10gb.me for 1g.10gb+me."""
+    """Returns the resource name of a MIG profile for MIG strategy mixed: nvidia.com/mig-1g.10gb.me for 1g.10gb+me."""
     return f"nvidia.com/mig-{profile.replace('+', '.')}"
 
 
 def mig_profile(resource: str) -> str:
-    """Returns the MIG profile of a resource: 1g.10gb+me for nvidia.com/mig-1g.10gb.me; empty for another resource."""
+    """Returns the MIG profile of a resource, such as 1g.10gb+me for nvidia.com/mig-1g.10gb.me; empty if it has none."""
     _, is_mig, name = resource.partition(mig_resource(""))
     size, unit, attribute = name.partition("gb")
     return f"{size}{unit}{attribute.replace('.', '+', 1)}" if is_mig else ""
 
 
 def is_gpu_resource(resource: str) -> bool:
-    """Returns whether a resource is a GPU, a MIG slice or a GPU share."""
+    """Returns whether a resource name means GPUs, MIG slices or GPU shares."""
     return resource.startswith("nvidia.com/")

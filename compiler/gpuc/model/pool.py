@@ -1,4 +1,4 @@
-"""The resolved node pool: hardware, advertised and allocatable resources, labels and taints."""
+"""The model of a node pool: hardware, resources that its nodes advertise and can allocate, labels and taints."""
 
 from collections.abc import Callable
 from functools import cached_property
@@ -24,7 +24,7 @@ CILIUM_TAINT = Taint("node.cilium.io/agent-not-ready", "true", "NoExecute")
 
 
 class Pool(Struct, frozen=True, kw_only=True, dict=True):
-    """A node pool without GPUs, and the base class of GpuPool."""
+    """The model of a node pool. Pools without GPUs have this class; GpuPool is the subclass for pools with GPUs."""
 
     name: str
     path: Path
@@ -61,7 +61,7 @@ class Pool(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def keeps_runs(self) -> bool:
-        """Whether a node of the pool never drains while a run is on the node."""
+        """Whether the nodes of the pool never drain while they have pods of a training run."""
         return self.spec.runs is not None if self.scaling is None else self.scaling.keeps_runs
 
     @property
@@ -80,8 +80,8 @@ class Pool(Struct, frozen=True, kw_only=True, dict=True):
     def needs_ipc_lock(self) -> bool:
         """Whether pods need the capability IPC_LOCK to register memory for EFA.
 
-        The kernel compares the registered memory with RLIMIT_MEMLOCK, unless the process has IPC_LOCK. On AL2023, user
-        data removes the limit of containerd, and containers inherit the limits of containerd, except RLIMIT_NOFILE.
+        Without IPC_LOCK, the kernel compares the registered memory with the limit RLIMIT_MEMLOCK. On AL2023, user data
+        removes this limit for containerd, and containers inherit it, so only pods on other images need IPC_LOCK.
 
         Source: torvalds/linux v6.12 drivers/infiniband/core/umem.c (ib_umem_get); awslabs/amazon-eks-ami v20260724
         nodeadm/internal/containerd/base-runtime-spec.json
@@ -94,29 +94,30 @@ class Pool(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def warm_nodes(self) -> int:
-        """The number of nodes of a pool with growth that always run."""
+        """The number of nodes that always run, in a pool that adds nodes for pending pods."""
         return self.spec.nodes.min or 0
 
     @property
     def always_running(self) -> int:
-        """The number of nodes that always run: all nodes of a static pool, or the warm nodes."""
+        """The number of nodes that always run: all nodes if their number is constant, otherwise the warm nodes."""
         return self.nodes_max if self.is_static else self.warm_nodes
 
     @property
     def admits_workloads(self) -> bool:
-        """Whether queues admit new workloads to the pool."""
+        """Whether Kueue admits new workloads to the pool. Not if the spec has `leaving` or `hold` for the pool."""
         return not (self.spec.leaving or self.spec.hold)
 
     @property
     def counted(self) -> Literal["kueue", "quota"]:
-        """Whether Kueue or ResourceQuotas count the resources that pods use on the pool."""
+        """Who counts the resources that pods use on the pool: Kueue, or the ResourceQuotas of the namespaces."""
         return self.spec.counted or ("quota" if self.spec.purpose == "inference" else "kueue")
 
     @property
     def priority_class(self) -> str:
-        """The PriorityClass of all pods on a pool without GPUs that ResourceQuotas count; empty for other pools.
+        """The PriorityClass of all pods on the pool; empty if the pool has GPUs or if Kueue counts its resources.
 
-        Pods on all pools request cpu and memory. A ResourceQuota distinguishes pods only by the PriorityClass.
+        Pods on all pools request cpu and memory, and a ResourceQuota distinguishes pods only by their PriorityClass. So
+        a pool without GPUs needs its own PriorityClass if ResourceQuotas count its resources.
 
         Source: kubernetes/kubernetes v1.35.4 pkg/quota/v1/evaluator/core/pods.go (podMatchesScopeFunc)
         """
@@ -130,39 +131,39 @@ class Pool(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def nodes_max(self) -> int:
-        """The maximum number of nodes."""
+        """The maximum number of nodes. For nodes that exist, the number of nodes that can take pods."""
         return self.spec.nodes.static or self.spec.nodes.max or 0 if self.existing is None else self.existing
 
     @property
     def promised_nodes(self) -> int:
-        """The number of nodes that quotas can promise."""
+        """The number of nodes that quotas can give to queues and namespaces: all nodes without the spare nodes."""
         return self.nodes_max - self.spares
 
     @property
     def inventory(self) -> str:
-        """A text with the nodes that exist, and those that quotas cannot promise; empty if quotas can promise all."""
+        """A text such as "8 nodes less 1 excluded and 1 spare"; empty if quotas can use all nodes."""
         kinds = {"excluded": self.excluded, "spare" if self.spares == 1 else "spares": self.spares}
         listed = [f"{count} {kind}" for kind, count in kinds.items() if count]
         return f"{self.nodes_max + self.excluded} nodes less {' and '.join(listed)}" if listed else ""
 
     @property
     def nodes_path(self) -> Path:
-        """The path of the number of nodes, or of their names."""
+        """The path in the spec of the number of nodes. For nodes that exist, the path of the names of the nodes."""
         return self.names_path or (*self.path, "nodes", "static" if self.is_static else "max")
 
     @property
     def gpus_per_node(self) -> int:
-        """GPUs of the smallest node."""
+        """The number of GPUs of a node. If the instance types differ, the smallest number."""
         return min(instance.gpu_count for instance in self.instances)
 
     @property
     def mig_by_operator(self) -> bool:
-        """Whether the MIG manager of the GPU Operator partitions the GPUs, after the node has joined the cluster."""
+        """Whether the MIG manager of the GPU Operator partitions the GPUs, after a node has joined the cluster."""
         return self.sharing_kind == "mig" and self.image.mig == "operator"
 
     @property
     def mig_by_user_data(self) -> bool:
-        """Whether user data partitions the GPUs, while the node joins the cluster."""
+        """Whether a script in the user data partitions the GPUs, while a node joins the cluster."""
         return self.sharing_kind == "mig" and self.image.mig == "user-data"
 
     @property
@@ -172,16 +173,16 @@ class Pool(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def judges_user_data(self) -> bool:
-        """Whether nodes show that a script in `userData` has failed."""
+        """Whether nodes with this image can report that a script in `userData` of the spec failed."""
         return self.image.id in ("al2023", "ubuntu")
 
     @property
     def reports_gpus(self) -> bool:
-        """Whether user data checks the GPUs, and writes a report for the GPU gate."""
+        """Whether user data checks the GPUs of a new node and reports the result on the Node object."""
         return self.is_gpu and self.image.id == "al2023"
 
     def advertised(self, instance: InstanceType) -> dict[str, int]:
-        """Returns the extended resources and huge pages of a node of the instance type; huge pages in bytes."""
+        """Returns the extended resources and the huge pages (in bytes) that a node of an instance type advertises."""
         resources = self.sharing.gpu_resources(instance.gpu_count) if self.sharing else {}
         if self.has_efa:
             resources[EFA] = instance.efa
@@ -191,17 +192,17 @@ class Pool(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def advertised_names(self) -> tuple[str, ...]:
-        """The names of `advertised` resources. All instance types of a pool have the same names."""
+        """The names of the extended resources and huge pages that every node of the pool advertises."""
         return tuple(self.advertised(self.instances[0]))
 
     @property
     def gpu_resource_names(self) -> tuple[str, ...]:
-        """The names of the resources for GPUs, MIG slices or GPU shares."""
+        """The names under which nodes advertise GPUs, MIG slices or GPU shares, for example nvidia.com/gpu."""
         return tuple(self.sharing.gpu_resources(self.gpus_per_node)) if self.sharing else ()
 
     @property
     def hugepages_bytes(self) -> int:
-        """Bytes of huge pages that the image allocates on each node for EFA. Huge pages reduce the memory for pods."""
+        """The huge pages, in bytes, that the node image allocates for EFA. Pods cannot use them as normal memory."""
         return self.image.efa_hugepages_2mi * 2 * MIB if self.has_efa else 0
 
     def allocatable(self, instance: InstanceType) -> Amounts:
@@ -211,7 +212,7 @@ class Pool(Struct, frozen=True, kw_only=True, dict=True):
         return amounts | self.advertised(instance)
 
     def tenant_allocatable(self, instance: InstanceType) -> Amounts:
-        """Returns the resources for tenant pods on a node of the instance type: allocatable minus DaemonSets."""
+        """Returns the resources that tenant pods can use on a node of an instance type, without those of DaemonSets."""
         amounts = self.allocatable(instance)
         for daemonset in self.daemonsets:
             for name, used in daemonset.requests.items():
@@ -223,43 +224,43 @@ class Pool(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def node(self) -> Amounts:
-        """Resources for tenant pods on any node of the pool: the minimum over all instance types, rounded down."""
+        """The resources that pods of tenants can use on every node: the minimum over the instance types."""
         return round_down(smallest([self.tenant_allocatable(instance) for instance in self.instances]))
 
     @property
     def base_resources(self) -> Amounts:
-        """CPU, memory and ephemeral storage of a node: the resources that every pod uses."""
+        """The CPU, memory and ephemeral storage that pods of tenants can use on a node."""
         return {name: self.node[name] for name in (CPU, MEMORY, EPHEMERAL_STORAGE)}
 
     @cached_property
     def portions(self) -> dict[str, Amounts]:
-        """Resources for one GPU, MIG slice or GPU share, by its resource name; without GPUs an eighth of a node."""
+        """The resources for one unit of each GPU resource, by its name. Without GPUs: {"": an eighth of a node}."""
         return {"": round_down(scale(self.base_resources, 1, 8))}
 
     @cached_property
     def capacity(self) -> Amounts:
-        """Resources for tenant pods on all nodes that quotas can promise."""
+        """The resources that pods of tenants can use on all nodes of the pool, without the spare nodes."""
         return {name: amount * self.promised_nodes for name, amount in self.node.items()}
 
     @property
     def level_labels(self) -> dict[str, str]:
-        """The node labels of the topology levels, largest first. Kueue allows the host only as the last level."""
+        """The node labels of the pool's topology levels, largest level first. In Kueue, a host must be the last."""
         layers, levels = min(instance.network_layers for instance in self.instances), self.spec.topology or ()
         return {level: level_label(level, layers) for level in LEVEL_LABELS if level in levels}
 
     @property
     def topology_name(self) -> str:
-        """The name of the Topology. It contains the levels, because the levels of a Topology are immutable."""
+        """The name of Kueue's Topology. It contains the levels, because the levels of a Topology are immutable."""
         return topology_name(self.level_labels)
 
     @cached_property
     def labels(self) -> dict[str, str]:
-        """Labels of new nodes."""
+        """The labels that new nodes of the pool get."""
         return {**self.spec.node_labels, POOL_LABEL: self.name}
 
     @cached_property
     def taints(self) -> tuple[Taint, ...]:
-        """Taints that keep other workloads off the nodes. The ResourceFlavor and node agents tolerate these taints.
+        """Taints of the nodes that only pods admitted by Kueue and DaemonSets of the platform tolerate.
 
         Without the taint of a general pool, pods of the platform would use nodes that the quotas give to tenants.
         """
@@ -269,26 +270,26 @@ class Pool(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def startup_labels(self) -> dict[str, str]:
-        """Labels of new nodes that the GPU gate removes.
+        """Labels that keep pods of the GPU Operator off a new node. A DaemonSet removes them when the GPUs are ready.
 
-        Pods of the GPU Operator tolerate the startup taint. They would use the GPUs while user data changes the MIG
+        The pods tolerate the startup taint. Without the labels, they would use the GPUs while user data changes the MIG
         mode, and the change would fail.
         """
         return {OPERANDS_LABEL: "false"} if self.mig_by_user_data else {}
 
     @property
     def has_gate(self) -> bool:
-        """Whether new nodes have GPUs, and wait for the GPU gate. Nodes that exist already do not wait."""
+        """Whether new nodes have the startup taint for GPUs. Nodes that exist already do not have it."""
         return self.is_gpu and self.scaling is not None
 
     @property
     def gpu_taints(self) -> tuple[Taint, ...]:
-        """Taints that keep pods off a GPU node until it advertises its resources. Node agents tolerate these taints."""
+        """The startup taint of a new GPU node. A DaemonSet removes it when the node advertises its GPUs."""
         return (Taint(GPUS_TAINT, "pending"),) if self.has_gate else ()
 
     @property
     def startup_taints(self) -> tuple[Taint, ...]:
-        """Taints that keep pods off a new node until it is ready. No ResourceFlavor tolerates these taints.
+        """Taints that keep pods off a new node until it is ready. Pods that Kueue admits do not tolerate them.
 
         Source: Cilium documentation, taints and unmanaged pods: the Cilium agent removes its taint
         """
@@ -297,13 +298,13 @@ class Pool(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def agent_taints(self) -> tuple[Taint, ...]:
-        """Taints that node agents must tolerate: agents make a new node ready, and show why a node is excluded."""
+        """The taints that DaemonSets of the platform must tolerate, because they run on new and on excluded nodes."""
         excluded = (Taint(EXCLUDED, "true"),) if self.existing is not None else ()
         return (*self.taints, *self.gpu_taints, *excluded)
 
     @property
     def boot_minutes(self) -> int:
-        """The maximum time from the launch of a node to the start of its first pod.
+        """The maximum time, in minutes, from the launch of a node to the start of its first pod.
 
         Source: kubernetes-sigs/kueue issues 2215 and 2732, the longest reported times
         """

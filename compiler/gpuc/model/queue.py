@@ -1,4 +1,4 @@
-"""Resolved queues: quotas of pools as amounts, and ClusterQueues, which form trees with the cohorts like in Kueue."""
+"""The model of queues: the quota of each pool as amounts of resources, and the ClusterQueues of each queue."""
 
 from collections.abc import Iterable, Mapping
 from functools import cached_property
@@ -15,7 +15,7 @@ from gpuc.spec.queues import Quota as QuotaSpec
 
 
 class PoolQuota(Struct, frozen=True):
-    """The quota of a queue for one pool, as amounts of resources."""
+    """The quota of one queue for one pool, as amounts of resources."""
 
     pool: Pool
     path: Path
@@ -29,7 +29,7 @@ class PoolQuota(Struct, frozen=True):
 
 
 class ClusterQueue(Struct, frozen=True, dict=True):
-    """A ClusterQueue for the GPU pools, or for the general pools, of a queue."""
+    """One of the two ClusterQueues of a queue: for pools with GPUs, or for pools without GPUs."""
 
     name: str
     pool_quotas: tuple[PoolQuota, ...]
@@ -40,12 +40,12 @@ class ClusterQueue(Struct, frozen=True, dict=True):
 
     @cached_property
     def covered_resources(self) -> tuple[str, ...]:
-        """The resources of all pools, cpu and memory first."""
+        """The names of the resources of all pools in the ClusterQueue. cpu and memory come first."""
         return tuple(dict.fromkeys(name for pool_quota in self.pool_quotas for name in pool_quota.nominal))
 
 
 class Queue(Struct, frozen=True, dict=True):
-    """A queue of the spec. It has a ClusterQueue for its GPU pools and a ClusterQueue for its general pools."""
+    """A queue of the spec. It has one ClusterQueue for pools with GPUs and one ClusterQueue for pools without GPUs."""
 
     name: str
     path: Path
@@ -64,7 +64,7 @@ class Queue(Struct, frozen=True, dict=True):
 
 
 class Cohort(Struct, frozen=True):
-    """A cohort with the queues that lend to each other."""
+    """A cohort: a group of queues that lend quota to each other."""
 
     name: str
     path: Path
@@ -74,7 +74,7 @@ class Cohort(Struct, frozen=True):
 
 
 def quota_nodes(queues: Iterable[Queue], cohorts: Iterable[Cohort]) -> dict[str, Node]:
-    """Returns the ClusterQueues by name, as nodes of the trees. Each ResourceFlavor has the name of its pool."""
+    """Returns each ClusterQueue by name, as a node of its tree of cohorts. Its quotas name pools as ResourceFlavors."""
     rows = [(queue, cluster_queue) for queue in queues for cluster_queue in queue.cluster_queues]
     nodes = connect(
         [Node(row.name, True, queue.spec.cohort or "", quotas_of(row)) for queue, row in rows],
@@ -85,7 +85,7 @@ def quota_nodes(queues: Iterable[Queue], cohorts: Iterable[Cohort]) -> dict[str,
 
 
 def ceiling(nodes: Mapping[str, Node], queue: Queue) -> Amounts:
-    """Returns the most that Kueue can admit in a queue: nominal quota plus the quota that other queues lend."""
+    """Returns the most resources that Kueue can admit in a queue: its nominal quota plus what other queues lend."""
     return total(
         {resource: nodes[cluster_queue.name].capacity((pool, resource))}
         for cluster_queue in queue.cluster_queues
@@ -94,7 +94,7 @@ def ceiling(nodes: Mapping[str, Node], queue: Queue) -> Amounts:
 
 
 def quotas_of(cluster_queue: ClusterQueue) -> dict[Key, Quota]:
-    """Returns the quotas of a ClusterQueue by pool and resource."""
+    """Returns the nominal quota, borrowing limit and lending limit of a ClusterQueue, by pool and resource."""
     return {
         (pool_quota.pool.name, name): Quota(
             nominal, *(None if limit is None else limit[name] for limit in (pool_quota.borrow, pool_quota.lend))

@@ -1,4 +1,4 @@
-"""Facts that only the substrate has about the nodes of a pool that start and end."""
+"""The interface through which a substrate describes how the nodes of a pool are created and removed."""
 
 from collections.abc import Iterator, Mapping
 from typing import Protocol
@@ -7,49 +7,46 @@ from gpuc.catalog.records import Purchase
 
 
 class Scaling(Protocol):
-    """How the substrate starts, replaces and ends the nodes of a pool. Nodes that exist already have no scaling."""
+    """How the substrate creates, replaces and removes the nodes of a pool. Nodes that exist already have no Scaling."""
 
     @property
     def node_pools(self) -> tuple[str, ...]:
-        """The names of the objects that make the nodes. The first has the name of the pool."""
+        """The names of the objects that create the nodes, such as NodePools. The first is the name of the pool."""
 
     @property
     def static_node_pool(self) -> str:
-        """The name of the object whose nodes always run; empty if there is none."""
+        """The name of the object that creates the nodes that always run; empty if no nodes always run."""
 
     @property
     def keeps_runs(self) -> bool:
-        """Whether a node of the pool never drains while a run is on the node."""
+        """Whether the nodes of the pool never drain while they have pods of a training run."""
 
     @property
     def run_annotations(self) -> Mapping[str, str]:
-        """The annotations of a pod that keep its node until the pod ends."""
+        """The annotations with which a pod prevents that its node drains before the pod ends."""
 
     @property
     def notice_seconds(self) -> int | None:
-        """The time from the notice of an interruption to the end of the node; None without interruptions."""
+        """The seconds from the notice of an interruption to the end of the node; None if nothing interrupts nodes."""
 
     @property
     def grace_seconds(self) -> int | None:
-        """The longest time for which a node drains; None without a limit."""
+        """The longest time, in seconds, that a node may take to drain; None without a limit."""
 
     @property
     def join_minutes(self) -> int:
-        """The maximum time from the launch of a node until the node joins the cluster."""
+        """The longest time, in minutes, from the launch of a node until the node joins the cluster."""
 
     @property
     def registered(self) -> tuple[str, str]:
-        """The first step of the GPU gate: its name, and the condition for `kubectl wait --for`.
+        """What the DaemonSet that removes the startup taint waits for before it changes the taints of a node.
 
-        Taints change after this step.
+        A pair: the name of its first container, and the condition for `kubectl wait --for`.
         """
 
     @property
     def choices(self) -> Mapping[str, tuple[str, ...]]:
-        """The possible values of node labels whose value the substrate chooses, by label."""
+        """The possible values of the node labels whose value the substrate chooses, such as the zone, by key."""
 
     def bought(self, nodes: int) -> Iterator[tuple[int, tuple[Purchase, ...]]]:
-        """Yields numbers of nodes, each with its possible purchase options.
-
-        The substrate uses the first available option.
-        """
+        """Divides nodes into groups. Yields the number of nodes of each group, and its purchase options, best first."""

@@ -1,4 +1,4 @@
-"""Resolved GPU sharing of a pool, and the resources that its nodes advertise."""
+"""How containers share the GPUs of a pool, and which resources the nodes advertise for the GPUs."""
 
 from collections.abc import Mapping
 from functools import cached_property
@@ -18,7 +18,7 @@ Kind = Literal["exclusive", "mig", "timeSlicing", "mps"]
 
 
 class Sharing(Struct, frozen=True, dict=True):
-    """A sharing mode with its parameters."""
+    """A mode of GPU sharing (exclusive, MIG, time-slicing or MPS) with its parameters."""
 
     kind: Kind
     replicas: int = 1
@@ -30,12 +30,12 @@ class Sharing(Struct, frozen=True, dict=True):
 
     @property
     def mode(self) -> Mode:
-        """The mode in taints and labels. Time-slicing and MPS are both `shared`."""
+        """The name of the mode in taints and labels. Time-slicing and MPS have the same name, `shared`."""
         return "shared" if self.kind == "timeSlicing" or self.kind == "mps" else self.kind
 
     @property
     def plugin_config(self) -> str:
-        """The name of the device plugin's configuration for the nodes."""
+        """The name of the configuration that NVIDIA's device plugin uses on the nodes, for example mps-8."""
         names = {
             "timeSlicing": f"time-slicing-{self.replicas}",
             "mps": f"mps-{self.replicas}",
@@ -59,26 +59,26 @@ class Sharing(Struct, frozen=True, dict=True):
         return dict(sorted(total([*slices, *whole]).items()))
 
     def slices(self) -> dict[str, int]:
-        """Returns the number of MIG instances of a node by profile."""
+        """Returns how many MIG instances of each profile a node has."""
         return dict(sorted(total(map(dict, self.layouts)).items()))
 
     def resource(self, profile: str) -> str:
-        """Returns the resource name of MIG instances of a profile."""
+        """Returns the name of the resource under which nodes advertise MIG instances of a profile."""
         return GPU if self.strategy == "single" else mig_resource(profile)
 
     @cached_property
     def gpus_by_layout(self) -> dict[Layout, list[int]]:
-        """GPU numbers by layout."""
+        """The numbers that identify the GPUs of a node with the same layout, such as [0, 1], by layout."""
         return grouped(range(len(self.layouts)), self.layouts.__getitem__)
 
     @property
     def whole_gpus(self) -> int:
-        """Number of GPUs of a MIG node that are not partitioned."""
+        """The number of GPUs without partitions on a node with MIG."""
         return sum(not layout for layout in self.layouts)
 
 
 class LayoutError(ValueError):
-    """Layouts by GPU number do not contain each GPU of a node exactly once."""
+    """The spec gives a GPU of a node no layout or several layouts."""
 
     def __init__(self, message: str, *path: str | int) -> None:
         super().__init__(message)
@@ -87,10 +87,10 @@ class LayoutError(ValueError):
 
 
 def layouts_by_gpu(mig: Mig, gpu_count: int) -> tuple[Layout, ...]:
-    """Returns the layout of each GPU of a node, by GPU number.
+    """Returns the layout of each GPU of a node. The position in the result is the GPU number.
 
     Raises:
-        LayoutError: when the layouts do not contain each GPU exactly once.
+        LayoutError: when the spec gives a GPU no layout or several layouts.
     """
     if mig.every is not None:
         return (_frozen(mig.every),) * gpu_count

@@ -1,6 +1,6 @@
-"""Substrate: the place where a cluster lives (a folder of gpuc.substrates), with the facts that the model needs.
+"""The class Substrate, which describes a place where a cluster lives (a cloud, a hall) to the model.
 
-Each folder of gpuc.substrates has a module substrate.py with the variable SUBSTRATE. There is no central list.
+Each folder of gpuc.substrates has a module substrate.py with the variable SUBSTRATE. gpuc finds these modules by name.
 """
 
 from collections.abc import Callable, Mapping
@@ -19,7 +19,7 @@ from gpuc.spec.substrate import Sections, substrate_records
 
 
 class Nodes(NamedTuple):
-    """What the substrate decides about the nodes of a pool."""
+    """What the substrate, the place where a cluster lives, decides about the nodes of a pool."""
 
     image: Image
     """Who installs driver, container toolkit, device plugin and MIG layout."""
@@ -44,7 +44,7 @@ class Nodes(NamedTuple):
 
 
 class Substrate(Struct, frozen=True, kw_only=True):
-    """The place where a cluster lives."""
+    """The functions through which the model asks a substrate, the place where a cluster lives, about the cluster."""
 
     sections: Sections
     """The sections of the spec."""
@@ -71,6 +71,6 @@ class Substrate(Struct, frozen=True, kw_only=True):
 
 
 def substrate_of(spec: Spec) -> Substrate:
-    """Returns the substrate of a cluster."""
+    """Returns the description of the substrate that the spec chooses."""
     record: Substrate = substrate_records("substrate", "SUBSTRATE")[spec.cloud.substrate.name]
     return record

@@ -1,4 +1,4 @@
-"""Resolved tenants: namespaces, queues, pools and maximum usage."""
+"""The model of tenants: namespaces, members, queues, pools and maximum usage."""
 
 from functools import cached_property
 from typing import get_args
@@ -27,7 +27,7 @@ ROLES: tuple[Role, ...] = get_args(Role)
 
 
 class Profile(Struct, frozen=True):
-    """An NCCL profile."""
+    """An NCCL profile: environment variables for NCCL, which namespaces can select."""
 
     name: str
     path: Path
@@ -35,12 +35,12 @@ class Profile(Struct, frozen=True):
 
     @property
     def config_map(self) -> str:
-        """The name of the ConfigMap in each namespace that uses the profile."""
+        """The name of the ConfigMap with the variables, in each namespace that uses the profile."""
         return f"nccl-{self.name}"
 
 
 class NamespaceQuota(Struct, frozen=True):
-    """The quota of a namespace on a pool that ResourceQuotas count."""
+    """The quota of a namespace for a pool whose resources ResourceQuotas count instead of Kueue."""
 
     pool: Pool
     path: Path
@@ -50,7 +50,7 @@ class NamespaceQuota(Struct, frozen=True):
 
 
 class Namespace(Struct, frozen=True, dict=True):
-    """A namespace of a tenant."""
+    """A namespace of a tenant, with its queues and quotas."""
 
     name: str
     path: Path
@@ -65,14 +65,14 @@ class Namespace(Struct, frozen=True, dict=True):
 
     @property
     def hard(self) -> Amounts:
-        """The limits of the ResourceQuota: the ceiling of the queues and the quotas of the namespace."""
+        """The limits (`hard`) of the ResourceQuota: the most that the queues admit, plus quotas of the namespace."""
         return total([self.ceiling, *(quota.amounts for quota in self.quotas)])
 
     @property
     def parts(self) -> dict[str, Amounts]:
-        """The limits of cpu and memory: for the pods with the PriorityClass of a pool, and under "" for all other pods.
+        """The limits of cpu and memory by PriorityClass. Under "": the limits of pods without such a class.
 
-        Empty if the namespace has no quota on a pool whose pods have a PriorityClass.
+        Empty if the namespace has no quota for a pool whose pods have a PriorityClass of the pool.
         """
         parts = {quota.pool.priority_class: quota.amounts for quota in self.quotas if quota.pool.priority_class}
         used = total(parts.values())
@@ -82,17 +82,17 @@ class Namespace(Struct, frozen=True, dict=True):
 
     @cached_property
     def local_queues(self) -> tuple[str, ...]:
-        """Names of the LocalQueues. A LocalQueue has the name of its ClusterQueue."""
+        """The names of the LocalQueues. A LocalQueue has the same name as its ClusterQueue."""
         return tuple(cluster_queue.name for cluster_queue in self.cluster_queues)
 
     @property
     def cluster_queues(self) -> tuple[ClusterQueue, ...]:
-        """The ClusterQueues of the namespace's queues."""
+        """The ClusterQueues of the queues in which the namespace may submit workloads."""
         return tuple(cluster_queue for queue in self.queues for cluster_queue in queue.cluster_queues)
 
 
 class Members(Struct, frozen=True):
-    """Groups with the same role."""
+    """Groups of users that have the same role in namespaces of the tenant."""
 
     path: Path
     spec: MembersSpec
@@ -101,7 +101,7 @@ class Members(Struct, frozen=True):
 
 
 class Run(Struct, frozen=True):
-    """A training runtime of a tenant, and the properties of runs with this runtime."""
+    """A training runtime of a tenant: the settings of all TrainJobs that name this runtime."""
 
     name: str
     path: Path
@@ -111,12 +111,12 @@ class Run(Struct, frozen=True):
 
     @property
     def queue(self) -> ClusterQueue | None:
-        """The first ClusterQueue of the namespace that has quota of the pool."""
+        """The first ClusterQueue of the namespace that has a quota for the pool; None if there is none."""
         return next((queue for queue in self.namespace.cluster_queues if self.pool in queue.pools), None)
 
     @property
     def checkpoint_seconds(self) -> int | None:
-        """The time between two checkpoints; None for runs without checkpoints."""
+        """The seconds between two checkpoints; None if the spec sets no time, or if the runs write no checkpoints."""
         if self.spec.checkpoints is None:
             return None
         of_pool = self.pool.spec.runs.checkpoint_every if self.pool.spec.runs else None
@@ -124,7 +124,7 @@ class Run(Struct, frozen=True):
 
 
 class Tenant(Struct, frozen=True, dict=True):
-    """A team with its own namespaces, quota and bill."""
+    """A team that has its own namespaces, quota and bill."""
 
     name: str
     path: Path
@@ -142,18 +142,18 @@ class Tenant(Struct, frozen=True, dict=True):
         return tuple(dict.fromkeys(group for members in self.members for group in members.spec.groups))
 
     def members_of(self, namespace: Namespace, role: Role) -> tuple[Members, ...]:
-        """Returns the members with a role in a namespace."""
+        """Returns the members that have exactly this role in the namespace."""
         return tuple(
             members for members in self.members if members.spec.role == role and namespace.name in members.namespaces
         )
 
     def role_of(self, group: str, namespace: Namespace) -> Role | None:
-        """Returns the widest role of a group in a namespace; None if the group has no role there."""
+        """Returns the strongest role of a group in a namespace; None if the group has no role there."""
         roles = [role for role in ROLES for members in self.members_of(namespace, role) if group in members.spec.groups]
         return roles[-1] if roles else None
 
     def groups_by_role(self, namespace: Namespace) -> dict[Role | None, tuple[str, ...]]:
-        """Returns the groups of the tenant by their widest role in a namespace.
+        """Returns the groups of the tenant by their strongest role in a namespace.
 
         Groups without a role have the key None.
         """
@@ -177,7 +177,7 @@ class Tenant(Struct, frozen=True, dict=True):
 
     @cached_property
     def pools(self) -> tuple[Pool, ...]:
-        """The pools of the tenant's queues and of its namespaces' quotas, without duplicates."""
+        """The pools for which the queues or the namespaces of the tenant have a quota, without duplicates."""
         queued = (pool for queue in self.queues for pool in queue.pools)
         own = (quota.pool for namespace in self.namespaces for quota in namespace.quotas)
         return tuple({pool.name: pool for pool in (*queued, *own)}.values())

@@ -1,7 +1,7 @@
-"""Kinds of objects that a tenant may not have in manifests/: with these objects it would escape its limits.
+"""The kinds of objects that a tenant may not have in manifests/, because objects of these kinds bypass its limits.
 
-Argo CD applies the manifests of a tenant with its own permissions. Objects of these kinds would therefore give a tenant
-more than the roles of its members give.
+Argo CD applies the manifests of a tenant with the permissions of Argo CD. So without this list, the manifests could
+give the tenant more rights than its members have.
 """
 
 from gpuc.catalog.annotations import traffic_kinds

@@ -1,4 +1,4 @@
-"""Time limits of workloads: to start, to load a model, and to end on a node that drains."""
+"""Time limits of workloads: for the start of pods, for loading a model, and for the end of pods on a draining node."""
 
 from gpuc.model.cluster import Cluster
 from gpuc.model.pool import Pool
@@ -13,20 +13,20 @@ to 300 s more. The limit is 1.5 times the sum, rounded up to full minutes.
 
 
 def queued_pools(cluster: Cluster) -> tuple[Pool, ...]:
-    """Returns the pools for which a queue has quota. Only these pools have a ResourceFlavor."""
+    """Returns the pools for which a queue has a quota. Only these pools have a ResourceFlavor."""
     return tuple(pool for pool in cluster.pools if cluster.queues_of(pool))
 
 
 def manages_pods(cluster: Cluster) -> bool:
-    """Returns whether Kueue manages pods that are not part of a job."""
+    """Returns whether Kueue also manages pods that do not belong to a job, for example pods of Deployments."""
     return not pod_frameworks().isdisjoint(cluster.frameworks)
 
 
 def pods_ready_minutes(cluster: Cluster) -> int:
-    """Returns the time limit for the start of admitted workloads: 1.5 times the boot time of the slowest pool.
+    """Returns how long Kueue waits until the pods of an admitted workload are ready: 1.5 times the longest boot time.
 
-    If Kueue manages Deployments, the pods are ready only after the model is loaded. Without this time, Kueue would
-    evict the pods again and again.
+    If Kueue manages Deployments, the time for loading a model is added, because the pods are ready only after that.
+    With a shorter limit, Kueue would evict the pods again and again.
 
     Source: kubernetes-sigs/kueue v0.19.2 apis/config/v1beta2/configuration_types.go
     """

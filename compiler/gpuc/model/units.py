@@ -1,4 +1,4 @@
-"""The units in which all messages count the resources of node pools: nodes, GPUs, MIG slices and GPU shares."""
+"""The units in which messages count the resources of node pools: nodes, GPUs, MIG slices or GPU shares."""
 
 from fractions import Fraction
 
@@ -29,30 +29,30 @@ class Unit(Struct, frozen=True):
     """How much of the resource one unit has."""
 
     def count(self, amount: int) -> int:
-        """Returns the number of full units in an amount of the resource."""
+        """Returns how many full units an amount of the resource contains."""
         return amount // self.size
 
     def text(self, count: int | Fraction | None) -> str:
-        """Returns a number of units with the unit; "no limit" for None."""
+        """Returns a number of units as text, for example "4 nodes"; "no limit" for None."""
         if count is None:
             return "no limit"
         return with_unit(count, self.name) if self.name else rounded(self.resource, count)
 
     def amount(self, amount: int | Fraction) -> str:
-        """Returns an amount of the resource as a number of units with the unit."""
+        """Converts an amount of the resource into units, and returns a text such as "4 nodes"."""
         return self.text(amount // self.size if self.size > 1 else amount)
 
     def number(self, amount: int | Fraction) -> str:
-        """Returns an amount of the resource as a number of units without the unit."""
+        """Converts an amount of the resource into units, and returns only the number as text."""
         return _number(self.amount(amount))
 
     def span(self, before: int | None, after: int | None) -> str:
-        """Returns two numbers with their unit: "from 10 to 6 nodes"."""
+        """Returns a text about a change, for example "from 10 to 6 nodes"."""
         first = self.text(before)
         return f"from {_number(first) if before is not None and after is not None else first} to {self.text(after)}"
 
     def instead(self, before: int | Fraction | None, after: int | Fraction | None) -> str:
-        """Returns a limit and the limit that it replaces: "at most 2 instead of 6 nodes"."""
+        """Returns a text about a changed limit, for example "at most 2 instead of 6 nodes"."""
         if before is None or after is None:
             texts = ["any amount" if count is None else f"at most {self.text(count)}" for count in (after, before)]
             return f"{texts[0]} instead of {texts[1]}"
@@ -60,15 +60,15 @@ class Unit(Struct, frozen=True):
 
 
 def quota_unit(pool: Pool, resource: str, *, in_nodes: bool = False) -> Unit:
-    """Returns the unit of quotas of a pool: nodes, or else the unit of the resource."""
+    """Returns the unit of a pool's quotas in messages: nodes if `in_nodes`, otherwise the unit of the resource."""
     return Unit(resource, "nodes", pool.node[resource]) if in_nodes else Unit(resource, unit_name(pool, resource))
 
 
 def unit_name(pool: Pool | None, resource: str) -> str:
-    """Returns the unit of a resource, or of a limit of objects, in the plural; empty for cpu and bytes.
+    """Returns the unit of a resource in the plural, for example "GPU shares"; empty for cpu and bytes.
 
     Args:
-        pool: the pool that has the resource; None if it is not known.
+        pool: the pool that has the resource; None if the pool is not known.
     """
     sharing = pool.sharing if pool else None
     if resource == SHARED_GPU or (resource == GPU and sharing and sharing.mode == "shared"):
@@ -86,7 +86,7 @@ def unit_name(pool: Pool | None, resource: str) -> str:
 
 
 def unit_amounts(pool: Pool, amount: PoolAmount) -> dict[str, int]:
-    """Returns an amount of the spec by unit, for example {"1g.10gb slices": 28, "whole GPUs": 4}."""
+    """Returns the amounts of a quota in the spec by unit, for example {"1g.10gb slices": 28, "whole GPUs": 4}."""
     counts = {"nodes": amount.nodes, unit_name(pool, GPU): amount.gpus, "GPU shares": amount.shares}
     counts |= {f"{profile} slices": count for profile, count in (amount.slices or {}).items()}
     return {unit: count for unit, count in counts.items() if count is not None}
@@ -102,7 +102,7 @@ def with_unit(count: int | Fraction, unit: str) -> str:
 
 
 def number_text(count: int | Fraction) -> str:
-    """Returns a number; a fraction with one digit after the decimal point."""
+    """Returns a number as text. A fraction has one digit after the decimal point."""
     return str(count.numerator) if count.denominator == 1 else f"{float(count):.1f}"
 
 

@@ -1,4 +1,4 @@
-"""The proof that the README of a cluster names everything that the output needs from outside of the output."""
+"""Proves that the README of a cluster names everything that must exist outside of the output, such as IAM roles."""
 
 from collections.abc import Iterator, Sequence
 
@@ -20,7 +20,7 @@ CONTRADICTION = rule_of("PRE002")
 def findings(
     cluster: Cluster, artifacts: Sequence[Artifact], records: Sequence[Prerequisite] | None = None
 ) -> list[ObjectFinding]:
-    """Returns a finding for each need that no prerequisite names. The finding is about the first object with the need.
+    """Returns a finding for each need that no prerequisite in the README names, about the first object with the need.
 
     Args:
         artifacts: the objects and Helm values, and the objects of users.
@@ -32,7 +32,7 @@ def findings(
 
 
 def contradictions(cluster: Cluster) -> Iterator[Finding]:
-    """Yields a finding for each pair of records about the same thing that state different facts."""
+    """Yields a finding for each pair of prerequisites about the same thing that contradict each other."""
     first: dict[tuple[str, str], Prerequisite] = {}
     for record in prerequisites(cluster):
         for fact, value in record.facts.items():
@@ -44,7 +44,7 @@ def contradictions(cluster: Cluster) -> Iterator[Finding]:
 
 
 def needs_of(cluster: Cluster, artifacts: Sequence[Artifact]) -> list[Need]:
-    """Returns the needs of all objects of a cluster."""
+    """Returns everything outside of the output that the objects of a cluster need."""
     values = tuple(artifact.manifest for artifact in artifacts if isinstance(artifact, Values))
     known = cluster.catalog.releases[cluster.spec.releases.set].values()
     public = frozenset(release.repo for release in known)

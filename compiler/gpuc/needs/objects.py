@@ -1,7 +1,7 @@
-"""What each object of the output needs from outside of the output.
+"""Finds what each object of the output needs from outside of the output, for example an IAM role.
 
-The functions read only objects and Helm values. They do not read the records of `gpuc.emit.prerequisites`, from which
-the README of the cluster is made. So a need without a record shows that the README does not name a prerequisite.
+The functions read only objects and Helm values. They do not read the prerequisites (`gpuc.emit.prerequisites`) from
+which the README of the cluster is made. So a need without a prerequisite shows that the README is incomplete.
 """
 
 import re
@@ -37,7 +37,7 @@ _LEVELS_OF_KUBERNETES = ("node-label/kubernetes.io/hostname", "node-label/topolo
 
 
 class Need(Struct, frozen=True):
-    """A thing outside of the output that an object needs."""
+    """Something outside of the output that an object needs, for example an IAM role."""
 
     id: str
     """The kind and the name of the thing, for example "iam-role/KarpenterNodeRole-prod-use1"."""
@@ -47,7 +47,7 @@ class Need(Struct, frozen=True):
 
 
 class Output(Struct, frozen=True, dict=True):
-    """The objects and Helm values of a cluster, and facts about the cluster that its objects do not contain."""
+    """The objects and Helm values of a cluster, and properties of the cluster that the objects do not contain."""
 
     objects: ObjectSet
     values: tuple[Manifest, ...]
@@ -63,13 +63,13 @@ class Output(Struct, frozen=True, dict=True):
 
     @cached_property
     def installed(self) -> frozenset[str]:
-        """The components whose charts an Application installs."""
+        """The components whose charts an Argo CD Application installs."""
         charts = Delivery(self.objects).charts
         return frozenset(name for name, release in self.releases.items() if release.chart in charts)
 
     @cached_property
     def node_labels(self) -> frozenset[str]:
-        """The node labels that Kubernetes or a NodeFeatureRule sets, as needs."""
+        """The needs "node-label/KEY" that Kubernetes or a NodeFeatureRule meets, because it sets the label."""
         rules = self.objects.of("nfd.k8s-sigs.io", "NodeFeatureRule")
         found = (labels for row in rules for _, labels in matching_values(row.body, pattern("spec.rules[].labels")))
         given = (f"node-label/{key}" for labels in found for key, _ in pairs(labels))
@@ -77,25 +77,26 @@ class Output(Struct, frozen=True, dict=True):
 
     @cached_property
     def tenant_namespaces(self) -> frozenset[str]:
-        """The namespaces of tenants."""
+        """The names of the namespaces that have the label of a tenant."""
         return frozenset(name for name, labels in self.objects.namespaces.items() if TENANT_KEY in labels)
 
     @cached_property
     def eks_cluster(self) -> str:
-        """The name of the EKS cluster; empty if no component needs it."""
+        """The name of the EKS cluster in the Helm values; empty if no component needs the name."""
         needs = (name.split("/", 1) for values in self.values for name, _ in _of_component(self, values))
         return next((name for kind, *rest in needs for name in rest if kind == "eks-cluster"), "")
 
     @cached_property
     def has_gateway(self) -> bool:
-        """Whether a policy admits the Gateway of Cilium, which works only if Cilium replaces kube-proxy."""
+        """Whether a policy allows Cilium's Gateway, which works only if Cilium replaces kube-proxy."""
         policies = self.objects.of("cilium.io", "CiliumNetworkPolicy")
         return any(need == "cilium-feature/gateway" for policy in policies for need, _ in _cilium_policy(self, policy))
 
     def open_namespace(self, name: object, path: Path) -> Found:
-        """Yields the need of a policy for the pods in a namespace that belongs to no tenant.
+        """Yields the need of a policy of a tenant that allows connections with pods in a namespace of no tenant.
 
-        With the VPC CNI and policies of tenants, the mode is strict: a pod without any policy has no connection.
+        If the VPC CNI enforces policies, pods without a policy have no connections. So such a namespace needs a policy
+        that allows all connections.
         """
         is_strict = self.engine == "vpc-cni" and self.objects.has("networking.k8s.io", "NetworkPolicy")
         if is_strict and isinstance(name, str) and name not in self.tenant_namespaces:
@@ -103,7 +104,7 @@ class Output(Struct, frozen=True, dict=True):
 
 
 def needs(output: Output) -> Iterator[Need]:
-    """Yields the needs of all Helm values and objects. An object can have the same need several times."""
+    """Yields what all Helm values and objects need. The same need can occur several times."""
     for values in output.values:
         for name, path in _of_values(output, values):
             yield Need(name, values, path)

@@ -1,1 +1,1 @@
-"""Sets of Kubernetes objects, with indexes, and functions that read pods, node pools, selectors and NetworkPolicies."""
+"""Sets of Kubernetes objects, with indexes, and functions that read pods, selectors and network policies in objects."""

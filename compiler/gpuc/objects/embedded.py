@@ -1,4 +1,4 @@
-"""Reads YAML documents in string values, for example in the data of a ConfigMap."""
+"""Reads YAML documents that are strings in objects, for example in the data of a ConfigMap."""
 
 from functools import lru_cache
 from typing import Any
@@ -10,7 +10,7 @@ _CACHED_DOCUMENTS = 64
 
 
 def document(objects: ObjectSet, text: Any) -> Any:
-    """Returns the YAML document in a string; None if the value is not a string or not YAML."""
+    """Parses the YAML document in a string. Returns None if the value is not a string or not YAML."""
     if not isinstance(text, str):
         return None
     return objects.documents[text] if text in objects.documents else _read(text)

@@ -1,4 +1,4 @@
-"""Converts NetworkPolicy objects to the types of gpuc.kubernetes."""
+"""Converts NetworkPolicy objects into the classes of gpuc.kubernetes.network_policy."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -16,13 +16,13 @@ GROUP = "networking.k8s.io"
 
 
 class Policy(NetworkPolicy, frozen=True):
-    """A NetworkPolicy, with the object that declares the policy."""
+    """A network policy, together with the object that contains it."""
 
     manifest: Manifest
 
 
 def read_policies(manifests: Iterable[Manifest]) -> list[Policy]:
-    """Returns the valid policies. The API server rejects invalid policies, so invalid policies have no effect."""
+    """Returns the valid policies in objects. Leaves out policies that the API server would reject."""
     policies = []
     for manifest in manifests:
         try:
@@ -75,7 +75,7 @@ def _peer(raw: dict[str, Any], path: Path) -> Peer:
 
 
 def read_block(raw: dict[str, Any]) -> Ranges:
-    """Returns the addresses of a map with cidr and except.
+    """Returns the IP addresses of an ipBlock, a map with the keys cidr and except.
 
     Raises:
         Invalid: if the API server rejects the map.
@@ -87,7 +87,7 @@ def read_block(raw: dict[str, Any]) -> Ranges:
 
 
 def map_of(raw: Any) -> dict[str, Any]:
-    """Returns a value that has to be a map.
+    """Returns the value unchanged if it is a map.
 
     Raises:
         Invalid: if the value is not a map.
@@ -98,7 +98,7 @@ def map_of(raw: Any) -> dict[str, Any]:
 
 
 def members(raw: dict[str, Any], key: str) -> list[Any]:
-    """Returns the elements of a list in a map; an empty list if the map does not have the key.
+    """Returns the list under a key of a map; an empty list if the map does not have the key.
 
     Raises:
         Invalid: if the value of the key is not a list.

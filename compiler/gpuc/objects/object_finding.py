@@ -1,4 +1,4 @@
-"""Findings of checks on Kubernetes objects: a rule, an object, a path and a message."""
+"""Findings about Kubernetes objects: a rule, an object, a path in the object and a message."""
 
 from msgspec import Struct
 
@@ -8,7 +8,7 @@ from gpuc.manifest.manifest import Manifest
 
 
 class ObjectFinding(Struct, frozen=True):
-    """A finding at a path of an object."""
+    """A finding about the value at a path of a Kubernetes object."""
 
     rule: Rule
     manifest: Manifest
@@ -26,9 +26,9 @@ class ObjectFinding(Struct, frozen=True):
     """Whether another finding about the same field replaces this finding."""
 
     def to_finding(self) -> Finding:
-        """Returns the finding at the user's value, or at the path of the spec from which gpuc emitted the object.
+        """Returns the finding at the user's value in the spec, or at the path from which gpuc emitted the object.
 
-        The finding about an object that a user wrote has the position in the user's file too.
+        If a user wrote the object, the finding also has the position in the user's file.
         """
         if self.manifest.written is not None:
             mark = self.manifest.written.locate(self.path, self.on_key)

@@ -1,4 +1,4 @@
-"""Object sets: Kubernetes objects, indexed by kind, name and namespace."""
+"""The class ObjectSet: Kubernetes objects, usually those of one cluster, indexed by kind, name and namespace."""
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from functools import cached_property
@@ -17,7 +17,7 @@ GroupKey = TypeVar("GroupKey", bound=Hashable)
 
 
 class ObjectSet:
-    """All objects of a cluster, or some of them, and the values of Helm charts."""
+    """Kubernetes objects that checks read together, usually those of one cluster, and values of Helm charts."""
 
     def __init__(
         self,
@@ -46,14 +46,14 @@ class ObjectSet:
         self._read: dict[Callable[[ObjectSet], Any], Any] = {}
 
     def once(self, reader: "Callable[[ObjectSet], T]") -> T:
-        """Returns the result of a reader, for example a class, for the set. Each reader reads the set only once."""
+        """Calls a function with this set of objects, and stores the result for later calls with the same function."""
         if reader not in self._read:
             self._read[reader] = reader(self)
         result: T = self._read[reader]
         return result
 
     def with_objects(self, manifests: Iterable[Manifest], *, is_complete: bool | None = None) -> "ObjectSet":
-        """Returns an object set with more objects.
+        """Returns a new set with the objects of this set and the given objects.
 
         Args:
             is_complete: whether the new set contains all objects of a cluster; None for the value of this set.
@@ -78,20 +78,20 @@ class ObjectSet:
         }
 
     def of(self, api_group: str, kind: str) -> list[Manifest]:
-        """Returns the objects of an API group and kind, in any version. The core API group is the empty string."""
+        """Returns the objects of a kind in all its versions. The API group of core kinds is the empty string."""
         return self._by_kind.get((api_group, kind), [])
 
     def find(self, api_group: str, kind: str, name: str, namespace: str = "") -> Manifest | None:
-        """Returns the object with a name; None if the set has no such object."""
+        """Returns the object with this kind and name; None if the set has no such object."""
         return self._by_key.get((api_group, kind, namespace, name))
 
     def has(self, api_group: str, kind: str) -> bool:
-        """Returns whether the set has an object of a kind."""
+        """Returns whether the set has at least one object of a kind."""
         return (api_group, kind) in self._by_kind
 
     @cached_property
     def namespaces(self) -> dict[str, dict[str, str]]:
-        """The labels of all Namespace objects by name, including the label that the API server adds."""
+        """The labels of each Namespace object by name, with the label kubernetes.io/metadata.name."""
         return {
             manifest.name: {NAMESPACE_NAME: manifest.name, **labels(manifest.labels)}
             for manifest in self.of("", "Namespace")
@@ -99,7 +99,7 @@ class ObjectSet:
 
 
 def emitted(artifacts: Iterable[Artifact], catalog: Catalog | None = None) -> ObjectSet:
-    """Returns the object set of all files that gpuc emits for a cluster.
+    """Returns the set of all objects and Helm values that gpuc emits for a cluster.
 
     Args:
         catalog: the catalog of the fleet; None for the catalog of gpuc.
@@ -117,7 +117,7 @@ def emitted(artifacts: Iterable[Artifact], catalog: Catalog | None = None) -> Ob
 
 
 def grouped(elements: Iterable[T], key: Callable[[T], GroupKey]) -> dict[GroupKey, list[T]]:
-    """Returns elements in groups with equal keys. The groups are in the order in which their keys first appear."""
+    """Returns lists of elements by key. The keys are in the order of their first element."""
     groups: dict[GroupKey, list[T]] = {}
     for element in elements:
         groups.setdefault(key(element), []).append(element)
@@ -125,12 +125,12 @@ def grouped(elements: Iterable[T], key: Callable[[T], GroupKey]) -> dict[GroupKe
 
 
 def by_first(pairs_of_values: Iterable[tuple[GroupKey, T]]) -> dict[GroupKey, list[T]]:
-    """Groups pairs by their first value. The result maps each first value to its second values, in their order."""
+    """Groups pairs by their first value. The result maps each first value to the list of its second values."""
     return {key: [value for _, value in found] for key, found in grouped(pairs_of_values, itemgetter(0)).items()}
 
 
 def home_namespace(manifest: Manifest) -> str:
-    """Returns the namespace in which kubectl creates a namespaced object; default if the object names no namespace."""
+    """Returns the namespace of an object in `kubectl apply`: its metadata.namespace, or default without this field."""
     return manifest.namespace or "default"
 
 
@@ -140,7 +140,7 @@ def group(manifest: Manifest) -> str:
 
 
 def dig(value: Any, *path: str | int) -> Any:
-    """Returns the value at a path of unvalidated data; None if the path does not exist."""
+    """Returns the value at a path in parsed YAML; None if the path does not exist."""
     for step in path:
         if isinstance(value, dict):
             value = value.get(step)
@@ -152,24 +152,24 @@ def dig(value: Any, *path: str | int) -> Any:
 
 
 def items(value: Any) -> Iterator[tuple[int, Any]]:
-    """Yields the indexes and items of a list; empty for any other value."""
+    """Yields the indexes and items of a list. Yields nothing for a value that is not a list."""
     return iter(enumerate(value if isinstance(value, list) else ()))
 
 
 def pairs(value: Any) -> Iterator[tuple[str, Any]]:
-    """Yields the keys and values of a map; empty for any other value. JSON has only texts as keys."""
+    """Yields the string keys and the values of a map. Yields nothing for a value that is not a map."""
     return ((key, item) for key, item in value.items() if isinstance(key, str)) if isinstance(value, dict) else iter(())
 
 
 def without_nulls(value: Any) -> Any:
-    """Returns unvalidated data without the keys of maps whose value is null."""
+    """Returns parsed YAML without the keys whose value is null."""
     if isinstance(value, dict):
         return {key: without_nulls(child) for key, child in value.items() if child is not None}
     return [without_nulls(item) for item in value] if isinstance(value, list) else value
 
 
 def labels(value: Any) -> dict[str, str]:
-    """Returns the labels of a map, without keys and values that are not strings, which the API server rejects."""
+    """Returns the labels in a map. Leaves out keys and values that are not strings, which the API server rejects."""
     return {key: text for key, text in pairs(value) if isinstance(key, str) and isinstance(text, str)}
 
 

@@ -1,4 +1,4 @@
-"""The ClusterPolicy and the ConfigMaps that the GPU operator's chart renders from the Helm values.
+"""Predicts the ClusterPolicy and the ConfigMaps that the chart of the GPU Operator renders from Helm values.
 
 Source: NVIDIA/gpu-operator v26.7.0 deployments/gpu-operator/templates: clusterpolicy.yaml, plugin_config.yaml,
 mig_config.yaml, dcgm_exporter_config.yaml
@@ -14,7 +14,7 @@ _OPERANDS = ("devicePlugin", "migManager", "dcgmExporter")
 
 
 def policy_values(objects: ObjectSet) -> Any:
-    """Returns the chart's values for the ClusterPolicy; None if the chart renders no ClusterPolicy."""
+    """Returns the Helm values from which the chart renders a ClusterPolicy; None if the chart renders none."""
     values = objects.values.get(CHART)
     if not isinstance(values, dict) or dig(values, "clusterPolicy", "deployCR") is False:
         return None
@@ -22,7 +22,7 @@ def policy_values(objects: ObjectSet) -> Any:
 
 
 def config_maps(objects: ObjectSet) -> dict[str, tuple[str, Any]]:
-    """Returns the operand and the data of every ConfigMap that the chart renders, by the name of the ConfigMap."""
+    """Returns the ConfigMaps that the chart renders, by name: the operand that reads each ConfigMap, and its data."""
     rendered: dict[str, tuple[str, Any]] = {}
     for operand in _OPERANDS:
         config = dig(objects.values, CHART, operand, "config")

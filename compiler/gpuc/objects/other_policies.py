@@ -1,4 +1,4 @@
-"""Network policies beside NetworkPolicy: those of Cilium, which gpuc reads, and those that gpuc does not evaluate.
+"""Network policies of other kinds than NetworkPolicy: gpuc reads those of Cilium, and only recognizes the others.
 
 Sources: cilium/cilium v1.20.2 pkg/policy/api (rule.go, rule_validation.go, ingress.go, egress.go, entity.go, l4.go) and
 pkg/k8s/apis/cilium.io/utils/utils.go (getEndpointSelector); kubernetes-sigs/network-policy-api
@@ -61,7 +61,7 @@ _GENERATORS = {"kyverno.io": ("ClusterPolicy", "Policy"), "policies.kyverno.io":
 
 
 def enforced_policies(objects: ObjectSet, engine: str = "") -> list[Policy]:
-    """Returns the policies that the engine enforces and that gpuc can read.
+    """Returns the network policies that the network policy engine of a cluster enforces and that gpuc can read.
 
     Args:
         engine: the network policy engine that the spec declares; an empty string if the engine is unknown.
@@ -75,7 +75,7 @@ def enforced_policies(objects: ObjectSet, engine: str = "") -> list[Policy]:
 def read_cilium_policy(manifest: Manifest) -> list[Policy] | None:
     """Returns a policy for each rule of a CiliumNetworkPolicy; None if gpuc cannot evaluate one of the rules.
 
-    gpuc ignores deny rules and rules for layer 7, which only reduce the allowed traffic.
+    gpuc ignores deny rules and rules for layer 7, because these rules only reduce the allowed traffic.
     """
     try:
         specs: list[tuple[Path, Any]] = [(("specs", i), raw) for i, raw in enumerate(members(manifest.body, "specs"))]
@@ -114,11 +114,11 @@ def _rules(spec: dict[str, Any], direction: str, path: Path) -> Iterator[Traffic
         if unknown := [key for key in fields if key.removeprefix(prefix) not in _READ_PEERS]:
             raise Invalid(f"peers {unknown}")
         peers = tuple(peer for key in fields for peer in _peers(rule, key, prefix, (*where, key)))
-        ports = _ports(rule)
+        ports, shows_dns = _ports(rule), any(dig(port, "rules", "dns") for _, port in items(rule.get("toPorts")))
         if fields:
-            yield TrafficRule(where, peers or (Peer(where, block=_NO_POD),), ports)
+            yield TrafficRule(where, peers or (Peer(where, block=_NO_POD),), ports, shows_dns)
         elif ports != ALL:
-            yield TrafficRule(where, (), ports)
+            yield TrafficRule(where, (), ports, shows_dns)
 
 
 def _peers(rule: dict[str, Any], key: str, prefix: str, path: Path) -> Iterator[Peer]:
@@ -212,7 +212,7 @@ def _spans(port: dict[str, Any]) -> Iterator[Span]:
 
 
 def other_policies(objects: ObjectSet) -> list[Manifest]:
-    """Returns the network policies that gpuc cannot evaluate."""
+    """Returns the network policies that gpuc cannot evaluate, for example the policies of Calico."""
     return [
         manifest
         for manifest in objects.manifests
@@ -239,7 +239,7 @@ def _only_denies(api_group: str, spec: dict[str, object]) -> bool:
 
 
 def policy_generators(objects: ObjectSet) -> list[Manifest]:
-    """Returns the policies of Kyverno that generate NetworkPolicies, which the input does not contain.
+    """Returns policies of Kyverno that create NetworkPolicies in the cluster. gpuc cannot see these NetworkPolicies.
 
     Source: kyverno.io/policies/other/generate-networkpolicy-existing (rules[].generate)
     """

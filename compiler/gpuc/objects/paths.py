@@ -1,4 +1,4 @@
-"""Path patterns, and the values of a document at the paths that match a pattern."""
+"""Patterns for paths such as "spec.flavors[].name", and the values of a document that match a pattern."""
 
 import re
 from collections.abc import Iterator
@@ -18,18 +18,18 @@ _STEP = re.compile(r"\{([^}]*)\}|(\[\])|([^.\[\]{}]+)")
 
 @cache
 def pattern(text: str) -> Pattern:
-    """Returns the steps of a pattern such as "spec.flavors[].name" or "spec.*.template".
+    """Splits a pattern such as "spec.flavors[].name" or "spec.*.template" into its keys.
 
-    Braces surround a key with dots: "labels.{a.b/c}".
+    [] matches every item of a list, and * every value of a map. Braces surround a key with dots: "labels.{a.b/c}".
     """
     return tuple(braced or brackets or plain for braced, brackets, plain in _STEP.findall(text))
 
 
 def matching_values(value: Any, steps: Pattern, at: Path = ()) -> Iterator[tuple[Path, Any]]:
-    """Yields the path and the value of every match of a pattern in a document.
+    """Yields the path and the value of every place in a document that matches a pattern.
 
     Args:
-        at: the path of the document, which starts the paths of the matches.
+        at: the path of the document, which is added at the start of the yielded paths.
     """
     for number, step in enumerate(steps):
         if step in (EVERY_ITEM, EVERY_VALUE):
@@ -49,7 +49,7 @@ def matching_values(value: Any, steps: Pattern, at: Path = ()) -> Iterator[tuple
 
 
 def texts(value: Any, at: Path = ()) -> Iterator[tuple[Path, str]]:
-    """Yields the path and the text of every string in a value of plain data. `at` starts the paths."""
+    """Yields the path and the text of every string in parsed YAML. `at` is added at the start of the paths."""
     if isinstance(value, str):
         yield at, value
     elif isinstance(value, dict | list):

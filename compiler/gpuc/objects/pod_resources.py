@@ -1,4 +1,4 @@
-"""Requests and limits of pods, as the API server, the scheduler and Kueue add them up.
+"""Adds up the requests and limits of pods in the same way as the API server, the scheduler and Kueue.
 
 Source: k8s.io/component-helpers v0.35.4 resource/helpers.go (PodRequests, PodLimits); k8s.io/kubernetes v1.35.4
 plugin/pkg/admission/limitranger/admission.go (podRequests, podLimits)
@@ -25,7 +25,7 @@ _POD_LEVEL_IN_LIMIT_RANGES = re.compile(r"cpu|memory")
 
 
 def quantities(value: Any) -> Resources:
-    """Returns the quantities of a map, without invalid ones, rounded up to thousandths as the API server stores them.
+    """Parses the quantities in a map, and rounds them up to thousandths as the API server does. Omits invalid values.
 
     Source: k8s.io/kubernetes v1.35.4 pkg/apis/core/v1/defaults.go (SetDefaults_ResourceList)
     """
@@ -34,18 +34,18 @@ def quantities(value: Any) -> Resources:
 
 
 def text(resource: str, value: Fraction) -> str:
-    """Returns a quantity with the resource: "4Gi memory"."""
+    """Returns a quantity with the name of its resource, for example "4Gi memory"."""
     return f"{quantity_text(resource, value)} {resource}"
 
 
 def quantity_text(resource: str, value: Fraction) -> str:
-    """Returns a quantity in the usual form of a resource: "4Gi" for memory, "1500m" for cpu."""
+    """Formats a quantity in the usual form of its resource: "4Gi" for memory, "1500m" for cpu."""
     in_bytes = re.search(r"(^|\.)(memory|storage|ephemeral-storage|hugepages-.*)$", resource) is not None
     return format_quantity(value, "binary" if in_bytes else "decimal")
 
 
 def add(left: Resources, right: Mapping[str, Fraction]) -> Resources:
-    """Returns the sum of two maps."""
+    """Returns the sums of two maps of resources."""
     return {name: left.get(name, Fraction()) + right.get(name, Fraction()) for name in {**left, **right}}
 
 
@@ -55,9 +55,9 @@ def _largest(left: Resources, right: Resources) -> Resources:
 
 
 def of_containers(spec: Any, side: Side) -> Resources:
-    """Returns the requests or limits of the containers of a pod together.
+    """Returns the requests or the limits of all containers of a pod together.
 
-    Init containers run one after another, so the largest one counts. Sidecars run beside all later containers.
+    Init containers run one after another, so only the largest counts. A sidecar also counts for all later containers.
     """
     running: Resources = {}
     peak: Resources = {}
@@ -74,14 +74,14 @@ def of_containers(spec: Any, side: Side) -> Resources:
 
 
 def pod_level(spec: Any, side: Side) -> Resources:
-    """Returns the requests or limits of a pod for all containers together; empty if the pod sets none."""
+    """Returns the requests or the limits in spec.resources of a pod; empty if the pod sets none there."""
     return {
         name: count for name, count in quantities(dig(spec, "resources", side)).items() if _POD_LEVEL.fullmatch(name)
     }
 
 
 def of_pod(spec: Any, side: Side) -> Resources:
-    """Returns the requests or limits of a pod as ResourceQuotas count them, with the overhead of its RuntimeClass."""
+    """Returns the requests or limits of a pod as ResourceQuotas count them, with the overhead of the RuntimeClass."""
     total = {**of_containers(spec, side), **pod_level(spec, side)}
     overhead = quantities(dig(spec, "overhead"))
     if side == "limits":
@@ -108,7 +108,7 @@ def of_pod_in_limit_range(spec: Any, side: Side) -> Resources:
 
 
 def is_extended(name: str) -> bool:
-    """Returns whether a resource is an extended resource, for example a GPU.
+    """Returns whether a resource is an extended resource, for example nvidia.com/gpu.
 
     Source: k8s.io/kubernetes v1.35.4 pkg/apis/core/v1/helper/helpers.go, IsExtendedResourceName
     """
@@ -117,7 +117,7 @@ def is_extended(name: str) -> bool:
 
 
 def is_best_effort(spec: Any) -> bool:
-    """Returns whether a pod has the QoS class BestEffort: no request or limit of cpu or memory above zero.
+    """Returns whether a pod has the QoS class BestEffort: it requests and limits no cpu and no memory.
 
     Source: k8s.io/kubernetes v1.35.4 pkg/apis/core/helper/qos/qos.go, ComputePodQOS
     """

@@ -1,4 +1,4 @@
-"""The pod templates of objects."""
+"""Finds the pod templates in objects, such as the template of a Job."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -29,7 +29,7 @@ CONFIG_MAPS = (
 
 
 class Pods(Struct, frozen=True):
-    """The pods of one pod template."""
+    """The pods that a controller creates from one pod template."""
 
     manifest: Manifest
     path: Path
@@ -39,7 +39,7 @@ class Pods(Struct, frozen=True):
 
     @property
     def record(self) -> WorkloadKind:
-        """The record of the kind of the object."""
+        """What gpuc knows about the kind of the object that contains the pod template."""
         return workload_kind(group(self.manifest), self.manifest.kind)
 
     @property
@@ -49,14 +49,14 @@ class Pods(Struct, frozen=True):
 
     @property
     def labels(self) -> dict[str, str]:
-        """The labels of the pods, without labels whose values are unknown before the controller creates the pods."""
+        """The labels of the pods. Labels that the controller chooses only when it creates a pod are not included."""
         document = self.manifest.document()
         added = {key: value(document, self.path) for key, value in self.record.labels.known.items()}
         return {**labels(dig(self.template, "metadata", "labels")), **labels(added)}
 
     @property
     def terms(self) -> tuple[Selector, ...]:
-        """The node selector terms of the pods. A node must match one of the terms."""
+        """The node selector terms of the pods. A node must match at least one of the terms."""
         return node_terms(self.spec)
 
     @property
@@ -65,13 +65,13 @@ class Pods(Struct, frozen=True):
         return tolerations(dig(self.spec, "tolerations"))
 
     def containers(self) -> Iterator[tuple[Path, Any]]:
-        """Yields all containers, init containers first, with their paths in the object."""
+        """Yields the path in the object and the container, for all containers. Init containers come first."""
         for field in ("initContainers", "containers"):
             for number, container in items(dig(self.spec, field)):
                 yield (*self.path, "spec", field, number), container
 
     def resources(self) -> Iterator[tuple[Path, str]]:
-        """Yields the path in the object and the name of every resource in the limits and requests of the containers."""
+        """Yields the path in the object and the name of every resource in limits and requests of the containers."""
         for path, container in self.containers():
             for field in ("limits", "requests"):
                 for name, _ in pairs(dig(container, "resources", field)):
@@ -79,7 +79,7 @@ class Pods(Struct, frozen=True):
 
     @property
     def queue(self) -> str:
-        """The LocalQueue that the pods or their object name; an empty string if Kueue does not start the pods."""
+        """The LocalQueue in a label of the pods or of their object; an empty text if the pods do not use Kueue."""
         document = self.manifest.document()
         own = (dig(document, *path) for path in self.record.queueing.labels)
         names = (labels(source).get(QUEUE_LABEL) for source in (self.labels, self.manifest.labels, *own))
@@ -92,7 +92,7 @@ class Pods(Struct, frozen=True):
 
 
 def pods_of(manifest: Manifest) -> Iterator[Pods]:
-    """Yields the pods of every pod template of an object."""
+    """Yields a Pods for every pod template in an object."""
     for text in workload_kind(group(manifest), manifest.kind).templates:
         for path, template in matching_values(manifest.document(), pattern(text)):
             if isinstance(template, dict):
@@ -100,5 +100,5 @@ def pods_of(manifest: Manifest) -> Iterator[Pods]:
 
 
 def pods(objects: ObjectSet) -> Iterator[Pods]:
-    """Yields the pods of all pod templates, in the order of the objects."""
+    """Yields a Pods for every pod template in a set of objects, in the order of the objects."""
     return (item for manifest in objects.manifests for item in pods_of(manifest))

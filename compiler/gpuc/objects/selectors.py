@@ -1,4 +1,4 @@
-"""Converts selectors, tolerations and taints of objects to the types of gpuc.kubernetes."""
+"""Converts selectors, tolerations and taints in objects into the classes of gpuc.kubernetes."""
 
 from collections.abc import Collection, Iterator
 from typing import Any
@@ -22,12 +22,12 @@ NODE_TERMS: Path = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnored
 
 
 def equal_labels(raw: Any) -> Selector:
-    """Returns the selector of a map of labels, as in Services, ResourceFlavors and nodeSelector."""
+    """Converts a map of labels, as in nodeSelector or the selector of a Service, into a selector."""
     return tuple(equals(key, value) for key, value in labels(raw).items())
 
 
 def read_selector(raw: Any) -> Selector:
-    """Returns the selector of a LabelSelector.
+    """Converts a LabelSelector into a selector.
 
     Source: k8s.io/apimachinery v0.35 pkg/apis/meta/v1/helpers.go (LabelSelectorAsSelector)
 
@@ -44,7 +44,7 @@ def read_selector(raw: Any) -> Selector:
 
 
 def selector(raw: Any) -> Selector:
-    """Returns the selector of a LabelSelector. A missing or invalid LabelSelector selects nothing."""
+    """Converts a LabelSelector into a selector. A missing or invalid LabelSelector selects nothing."""
     try:
         return read_selector(raw)
     except Invalid:
@@ -52,7 +52,7 @@ def selector(raw: Any) -> Selector:
 
 
 def read_requirements(raw: Any, operators: Collection[str]) -> Selector:
-    """Returns the selector of a list of requirements with key, operator and values.
+    """Converts a list of requirements, each with key, operator and values, into a selector.
 
     Args:
         operators: the allowed operators.
@@ -64,7 +64,7 @@ def read_requirements(raw: Any, operators: Collection[str]) -> Selector:
 
 
 def valid_requirements(raw: Any, operators: Collection[str]) -> Iterator[Requirement]:
-    """Yields the valid requirements of a list."""
+    """Yields the requirements in a list that the API server would accept."""
     for _, row in items(raw):
         try:
             yield _requirement(row, operators)
@@ -90,7 +90,7 @@ def wanted_labels(raw: Any, path: Path) -> Iterator[tuple[Path, str, list[str]]]
     """Yields the path, the key and the allowed values of every label that a LabelSelector requires.
 
     Args:
-        path: the path of the LabelSelector, which starts the paths of the labels.
+        path: the path of the LabelSelector, which is added at the start of the yielded paths.
     """
     for key, value in labels(dig(raw, "matchLabels")).items():
         yield (*path, "matchLabels", key), key, [value]
@@ -101,9 +101,9 @@ def wanted_labels(raw: Any, path: Path) -> Iterator[tuple[Path, str, list[str]]]
 
 
 def node_terms(pod: Any) -> tuple[Selector, ...]:
-    """Returns the node selector terms of a pod spec, from nodeSelector and required node affinity.
+    """Returns the node selector terms in the spec of a pod: nodeSelector, combined with required node affinity.
 
-    A node must match one of the terms. An empty or invalid term matches no node.
+    A node must match at least one of the terms. An empty or invalid term matches no node.
 
     Source: k8s.io/component-helpers v0.35 scheduling/corev1/nodeaffinity/nodeaffinity.go
     """
@@ -112,7 +112,7 @@ def node_terms(pod: Any) -> tuple[Selector, ...]:
 
 
 def node_term(raw: Any) -> Selector:
-    """Returns the selector of one term of required node affinity."""
+    """Converts one term of required node affinity into a selector. An invalid term selects nothing."""
     try:
         requirements = read_requirements(dig(raw, "matchExpressions"), NODE_OPERATORS)
     except Invalid:
@@ -121,7 +121,7 @@ def node_term(raw: Any) -> Selector:
 
 
 def tolerations(raw: Any) -> tuple[Toleration, ...]:
-    """Returns the tolerations of a list, except those with a field that is not a string."""
+    """Returns the tolerations in a list. Leaves out tolerations with a field that is not a string."""
     names = ("key", "operator", "value", "effect")
     rows = ([row.get(name) for name in names] for _, row in items(raw) if isinstance(row, dict))
     valid = (row for row in rows if all(isinstance(text, str | None) for text in row))
@@ -129,7 +129,7 @@ def tolerations(raw: Any) -> tuple[Toleration, ...]:
 
 
 def taints(raw: Any) -> tuple[Taint, ...]:
-    """Returns the taints of a list that have a key and an effect."""
+    """Returns the taints in a list. Leaves out taints without a key or an effect."""
     return tuple(
         Taint(key, str(dig(row, "value") or ""), effect, index)
         for index, row in items(raw)

@@ -11,7 +11,7 @@ from gpuc.parts.folders import table_beside
 
 
 def kind_of(text: str) -> Kind:
-    """Returns the API group and kind of a text such as "kueue.x-k8s.io/LocalQueue" or "ConfigMap"."""
+    """Splits a text such as "kueue.x-k8s.io/LocalQueue" or "ConfigMap" into API group and kind."""
     api_group, _, kind = text.rpartition("/")
     return api_group, kind
 
@@ -29,7 +29,7 @@ _CONFIG_MAP = kind_of("ConfigMap")
 
 
 class SymbolTable:
-    """The names of all objects by kind. The names of a kind are collected when they are first used."""
+    """The names of all objects by kind. The names of a kind are collected when a check first needs them."""
 
     def __init__(self, objects: ObjectSet) -> None:
         self._objects = objects
@@ -37,7 +37,8 @@ class SymbolTable:
         self._names: dict[tuple[Kind, str], list[str]] = {}
 
     def namespaces_by_name(self, kind: Kind) -> dict[str, set[str]]:
-        """Returns the namespaces in which objects of a kind exist, by the name of the objects.
+        """Returns the namespaces that contain an object of a kind, by the name of the object.
+
         The namespace is the empty string for cluster-scoped objects, and for objects whose file has no namespace.
         """
         if kind not in self._namespaces:
@@ -49,14 +50,14 @@ class SymbolTable:
         return self._namespaces[kind]
 
     def has(self, kind: Kind, name: str, namespace: str) -> bool:
-        """Returns whether an object with a name can exist in a namespace, or in any if the namespace is empty."""
+        """Returns whether an object with a name can exist in a namespace; if `namespace` is empty, in any namespace."""
         if (known := _BUILT_IN.get(kind)) and known.fullmatch(name):
             return True
         namespaces = self.namespaces_by_name(kind).get(name, ())
         return bool(namespaces) and (not namespace or namespace in namespaces or "" in namespaces)
 
     def names_in(self, kind: Kind, namespace: str) -> list[str]:
-        """Returns the names of the objects of a kind in a namespace; in all namespaces if the namespace is empty."""
+        """Returns the names of the objects of a kind in a namespace; if `namespace` is empty, in all namespaces."""
         key = (kind, namespace)
         if key not in self._names:
             by_name = self.namespaces_by_name(kind).items()
@@ -66,7 +67,7 @@ class SymbolTable:
         return self._names[key]
 
     def name_of(self, manifest: Manifest) -> str:
-        """Returns the name by which other objects reference an object."""
+        """Returns the name of an object in references: metadata.name, or the kind that a ConstraintTemplate defines."""
         path = NAMED_BY.get(f"{group(manifest)}/{manifest.kind}")
         name = dig(manifest.body, *pattern(path)) if path else manifest.name
         return name if isinstance(name, str) else manifest.name

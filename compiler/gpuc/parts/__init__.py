@@ -1,4 +1,4 @@
-"""The record types of gpuc's extension points, and their registries.
+"""Finds what the folders of components, substrates and kinds of workloads contain, and defines the class WorkloadKind.
 
-Each kind of workload, for example, has one record; the programs of gpuc read all records.
+For example, each kind of workloads is a WorkloadKind in the folder of its project. Other packages read all of them.
 """

@@ -1,7 +1,7 @@
-"""WorkloadKind: the facts of gpuc about one kind of objects with pods, for example Jobs.
+"""The class WorkloadKind: what gpuc knows about one kind of objects with pods, for example about Jobs.
 
-A module gpuc.workloads.<family>.kind has the records of a family in KINDS; there is no central list. A record has a
-value for every field, even if the value is None or empty.
+Each folder gpuc.workloads.<family> has a module kind.py, whose variable KINDS contains the kinds of one project. A
+WorkloadKind has a value for every field, even if the value is None or empty.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -20,7 +20,7 @@ RANDOM_SUFFIX = "-xxxxx"
 
 
 class FurtherPods(NamedTuple):
-    """A pod that a Job of the controller runs, in addition to the pods of the templates."""
+    """A pod that a controller creates for an object in addition to the pods of the object's templates."""
 
     pod_set: str
     template: Any
@@ -30,7 +30,7 @@ class FurtherPods(NamedTuple):
 
 
 class Made(NamedTuple):
-    """The pods that a controller makes from a template, and what Kueue counts for them."""
+    """The pods that a controller creates from a template, and the requests that Kueue counts for the pods."""
 
     pod: Any
     """The spec of a pod, with what the controller adds."""
@@ -40,7 +40,7 @@ class Made(NamedTuple):
 
 
 class Queueing(NamedTuple):
-    """How Kueue manages the objects of a kind.
+    """How Kueue manages the objects of a kind of workloads.
 
     Source: kubernetes-sigs/kueue v0.19.2 pkg/controller/jobs
     """
@@ -70,12 +70,12 @@ NOT_QUEUED = Queueing("", None, holds_pods=False, is_pod_group=False, is_per_rep
 
 
 def suspended(framework: str, place: int | None) -> Queueing:
-    """Returns how Kueue manages jobs: one workload for each object, which Kueue suspends until it is admitted."""
+    """Returns how Kueue manages a kind of jobs: Kueue suspends each job until Kueue admits the job."""
     return NOT_QUEUED._replace(framework=framework, place=place)
 
 
 class Controller(Struct, frozen=True):
-    """The program that creates the objects and pods of a workload."""
+    """The controller that creates the objects and pods of a workload."""
 
     title: str
     """The program that users install, as words in a message; empty for a controller of Kubernetes."""
@@ -86,7 +86,7 @@ class Controller(Struct, frozen=True):
 
 
 class ChildTemplate(Struct, frozen=True):
-    """The template of an object between a workload and its pods."""
+    """The template of an object that a controller creates between a workload and its pods, such as a Job."""
 
     pod_set: str
     """The name of the pod set; empty if the name of the object does not depend on it."""
@@ -101,7 +101,7 @@ class ChildTemplate(Struct, frozen=True):
 
 
 class Child(Struct, frozen=True):
-    """The objects between a workload and its pods, which own the pods."""
+    """The objects that a controller creates for a workload and that own its pods, such as the Jobs of a CronJob."""
 
     kind: Kind
     suffix: str
@@ -111,7 +111,7 @@ class Child(Struct, frozen=True):
 
 
 class PodLabels(Struct, frozen=True):
-    """The labels that controllers add to the pods of a template."""
+    """The labels that controllers add to the pods that they create from a template."""
 
     known: Mapping[str, Callable[[Body, Path], Any]]
     """The labels with values from the object. The functions take the object and the path of the template."""
@@ -123,7 +123,7 @@ NO_LABELS = PodLabels({}, ())
 
 
 class Start(NamedTuple):
-    """When the controller starts the pods of a workload."""
+    """When the controller starts the pods of a workload: at once, or by a schedule."""
 
     spec: Path
     """The path of the spec of the jobs."""
@@ -143,7 +143,7 @@ Find = Callable[[str, str, str, str], Body | None]
 
 
 class Problem(NamedTuple):
-    """Why an object does not run as its user expects."""
+    """The reason why an object does not run as its user expects, and the fix."""
 
     message: str
     fix: str
@@ -153,7 +153,7 @@ class Problem(NamedTuple):
 
 
 class Resolved(NamedTuple):
-    """The object that a controller creates from an object and from another object that it names."""
+    """The object that a controller creates from two objects, for example from a TrainJob and its runtime."""
 
     document: Body | None
     """The created object; None if the named object does not exist."""
@@ -161,7 +161,7 @@ class Resolved(NamedTuple):
 
 
 class Traits(NamedTuple):
-    """Properties that only few kinds of workloads have."""
+    """Properties that most kinds of workloads do not have. NO_TRAITS is the value for these kinds."""
 
     further_pods: Callable[[Body], Iterator[FurtherPods]]
     made: Callable[[Body, Path, Any], Made | None]
@@ -218,7 +218,7 @@ NO_TRAITS = Traits(
 
 
 class WorkloadKind(Struct, frozen=True, kw_only=True):
-    """A kind of objects with pods, or a kind from which a controller creates pods."""
+    """What gpuc knows about a kind of objects with pods, or about a kind from which a controller creates pods."""
 
     group: str
     """The API group; the empty string for the core group."""
@@ -250,12 +250,12 @@ class WorkloadKind(Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """The group and the kind: "batch/Job"; only the kind for the core group."""
+        """The API group and the kind, for example "batch/Job"; only the kind for the core group."""
         return "/".join(filter(None, (self.group, self.kind)))
 
     @property
     def api(self) -> str:
-        """The apiVersion."""
+        """The apiVersion of the objects."""
         return "/".join(filter(None, (self.group, self.version)))
 
     @property
@@ -265,7 +265,7 @@ class WorkloadKind(Struct, frozen=True, kw_only=True):
 
     @property
     def is_pod(self) -> bool:
-        """Whether the object itself is the pod."""
+        """Whether the objects of this kind are pods themselves."""
         return self.templates == ("",)
 
     @property
@@ -275,16 +275,16 @@ class WorkloadKind(Struct, frozen=True, kw_only=True):
 
     @property
     def is_runtime(self) -> bool:
-        """Whether the object only describes pods that come from other objects."""
+        """Whether the objects have pod templates, but the pods are created from objects of other kinds."""
         return bool(self.templates) and not self.creates_pods
 
     @property
     def is_traced(self) -> bool:
-        """Whether gpuc can trace the objects of the kind."""
+        """Whether `gpuc trace` works for objects of the kind."""
         return self.pod_set is not None
 
     def sample(self, queue: str) -> Body:
-        """Returns a small valid object named "sample" for a LocalQueue."""
+        """Returns a small valid object with the name "sample" that waits in a LocalQueue."""
         metadata: Body = {"name": "sample", "namespace": "default", "labels": {QUEUE_LABEL: queue}}
         document = {"apiVersion": self.api, "kind": self.kind, "metadata": metadata, **deepcopy(self.sample_fields)}
         labels = document
@@ -295,7 +295,7 @@ class WorkloadKind(Struct, frozen=True, kw_only=True):
 
 
 def unknown_kind(group: str, kind: str) -> WorkloadKind:
-    """Returns the record of a kind about which gpuc knows nothing."""
+    """Returns a WorkloadKind with empty fields, for a kind that gpuc does not know."""
     return WorkloadKind(
         group=group, kind=kind, version="v1", templates=(), pod_set=None, queueing=NOT_QUEUED, controller=None,
         child=None, labels=NO_LABELS, start=AT_ONCE, traits=NO_TRAITS, sample_fields={},
@@ -303,7 +303,7 @@ def unknown_kind(group: str, kind: str) -> WorkloadKind:
 
 
 def name_of(document: Body, _: Path = ()) -> str:
-    """Returns the name of an object; an empty string without a name."""
+    """Returns the name of an object; an empty text without a name."""
     return str(document["metadata"].get("name") or "")
 
 

@@ -1,1 +1,1 @@
-"""The compiler: its stages for one spec, the run over all specs, and the compile cache."""
+"""The compiler: the stages for one spec, the compile of all specs of a command, and the stored results."""

@@ -1,4 +1,4 @@
-"""Converts the output of `aws ec2 describe-instance-types` to rows of specs/catalog/.
+"""Converts the output of `aws ec2 describe-instance-types` into instance types for specs/catalog/.
 
 Source: boto/botocore botocore/data/ec2/2016-11-15/service-2.json, InstanceTypeInfo; aws/karpenter-provider-aws v1.14.1
 pkg/providers/instancetype/types.go (ENILimitedPods, computeRequirements)
@@ -33,7 +33,7 @@ class _Unusable(Exception):
     """The input has no row. The arguments are the rule and the message of a finding, and the line and column."""
 
     def at(self, file: str, name: str = "") -> Finding:
-        """Returns the finding. A name is the instance type that has no row."""
+        """Returns the finding about an instance type in a file, or about the file if the type has no name."""
         rule, message, *place = self.args
         line, column = place or (1, 1)
         finding: Finding = rule.at((), f"{name}: {message}" if name else message, mark=Mark(file, line, column))
@@ -41,12 +41,12 @@ class _Unusable(Exception):
 
 
 def imported_rows(data: bytes, file: str, source: str) -> tuple[Rows, list[str], list[Finding]]:
-    """Returns the rows by instance type, the instance types whose figures gpuc already has, and the findings.
+    """Returns the converted instance types, the names of types that gpuc knows already, and the findings.
 
     Args:
         data: the JSON output of the EC2 API.
         file: the name of the file for the findings.
-        source: the text of the sources of the rows.
+        source: the text that says where the data comes from.
     """
     rows: Rows = {}
     same: list[str] = []

@@ -1,4 +1,4 @@
-"""Reads the files in specs/catalog/. No file outside of the folder can be read."""
+"""Reads the files in specs/catalog/. A file name or link that leads out of the folder is refused."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,14 +25,14 @@ BAD_FILE = rule_of("CAT001")
 
 
 class FactFile(Struct, frozen=True):
-    """A file in specs/catalog/ with valid keys and values."""
+    """A file in specs/catalog/ whose keys and values are valid."""
 
     content: CatalogFile
     source: Source
 
 
 def read_fact_file(text: str, file: str, findings: list[Finding]) -> FactFile | None:
-    """Returns the content of a file; None if it has errors.
+    """Parses the text of a file in specs/catalog/; returns None if it has errors.
 
     Args:
         file: the path of the file for the findings.
@@ -62,7 +62,7 @@ def _nulls(value: Any, path: SpecPath = ()) -> Iterator[Finding]:
 
 
 def fact_files(root: Path, findings: list[Finding]) -> Iterator[FactFile]:
-    """Yields the files of a fleet that have no errors, sorted by name.
+    """Yields the files in specs/catalog/ of a fleet that have no errors, sorted by name.
 
     Args:
         root: the folder that contains specs/.

@@ -1,4 +1,4 @@
-"""What all clusters of a fleet share: policies and the catalog. gpuc reads both when the first cluster needs them."""
+"""The policies and the catalog that all clusters of a fleet share. The first cluster that needs them loads them."""
 
 from collections.abc import Callable
 from functools import cached_property
@@ -16,7 +16,7 @@ F = TypeVar("F", "FleetPolicies", "FleetCatalog")
 
 
 class Fleet:
-    """The policies and the catalog of a fleet.
+    """The policies and the catalog of a fleet, which are read when they are first used.
 
     Args:
         root: the folder that contains specs/.
@@ -32,18 +32,18 @@ class Fleet:
 
     @property
     def catalog(self) -> "Catalog | None":
-        """gpuc's catalog with the rows of the fleet; None if the rows have errors."""
+        """The catalog of gpuc with the entries of the fleet; None if these entries have errors."""
         rows = self._rows[0]
         return rows.catalog if rows else None
 
     @property
     def findings(self) -> list[Finding]:
-        """The findings about the policies and about the rows of the fleet."""
+        """The findings about the policies of the fleet and about its entries in the catalog."""
         return [*self._policies[1], *self._rows[1]]
 
     @property
     def is_good(self) -> bool:
-        """Whether neither the policies nor the rows have errors."""
+        """Whether neither the policies nor the catalog of the fleet have errors."""
         return self.policies is not None and self.catalog is not None
 
     @cached_property

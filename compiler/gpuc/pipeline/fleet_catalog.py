@@ -1,4 +1,4 @@
-"""The catalog of a fleet: gpuc's catalog with the rows of specs/catalog/. All clusters of the fleet use the catalog."""
+"""The catalog that all clusters of a fleet use: the catalog of gpuc, changed by the files in specs/catalog/."""
 
 import os
 from pathlib import Path
@@ -11,7 +11,7 @@ from gpuc.documents.fleet_files import CATALOG
 
 
 class FleetCatalog(Struct, frozen=True):
-    """The catalog of a fleet. None of its rows has an error."""
+    """The catalog of a fleet, which has no errors, and the warnings about its files."""
 
     catalog: Catalog
     findings: tuple[Finding, ...] = ()
@@ -19,13 +19,13 @@ class FleetCatalog(Struct, frozen=True):
 
 
 def fleet_catalog(root: Path) -> FleetCatalog:
-    """Returns gpuc's catalog with the rows of a fleet; gpuc's catalog if the fleet has no specs/catalog/.
+    """Returns the catalog of gpuc, with the entries of the fleet if the fleet has specs/catalog/.
 
     Args:
         root: the folder that contains specs/.
 
     Raises:
-        StageError: with all findings about the rows, if one of them is an error.
+        StageError: with all findings about the files in specs/catalog/, if one of them is an error.
     """
     if not os.path.lexists(root / "specs" / CATALOG):
         return FleetCatalog(load())

@@ -1,4 +1,4 @@
-"""Reads the policies of a fleet, and evaluates them on their examples. All clusters of the fleet use the result."""
+"""Reads the policies of a fleet, and tests them on their examples. All clusters of the fleet share the result."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -17,7 +17,7 @@ _PROPERTIES: SpecPath = ("spec", "crd", "spec", "validation", "openAPIV3Schema",
 
 
 class FleetPolicies(Struct, frozen=True):
-    """The policies of a fleet. None of them has an error."""
+    """The policies of a fleet, without errors."""
 
     own: Mapping[str, OwnPolicy]
     """The policies by name, sorted."""
@@ -26,11 +26,11 @@ class FleetPolicies(Struct, frozen=True):
 
     @property
     def policies(self) -> dict[str, Policy]:
-        """The policies by name, sorted."""
+        """The policies of the fleet by name, sorted."""
         return {name: entry.policy for name, entry in self.own.items()}
 
     def mark(self, finding: ObjectFinding) -> Mark | None:
-        """Returns the position in policy.yaml of a finding about a ConstraintTemplate or constraint of the fleet.
+        """Converts a finding about a ConstraintTemplate or constraint of the fleet into a position in policy.yaml.
 
         Returns None for a finding about any other object.
         """
@@ -43,7 +43,7 @@ class FleetPolicies(Struct, frozen=True):
 
 
 def fleet_policies(root: Path) -> FleetPolicies:
-    """Reads the policies of a fleet, and evaluates all policies without errors on their examples.
+    """Reads the policies of a fleet, and tests the policies that have no errors on their examples.
 
     Raises:
         StageError: with all findings about the policies, if one of them is an error.

@@ -1,6 +1,6 @@
-"""The findings of all stages about a spec with errors: an error of a stage does not hide errors of the next stages.
+"""Finds the mistakes of all stages in a spec with errors, so that an error of one stage does not hide later errors.
 
-The next stages get the known part of the spec (known_spec.py). A wrong value is unknown, and every value that depends
+The later stages get the known part of the spec (known_spec.py). A wrong value is unknown, and every value that depends
 on a wrong value is unknown too. A check ends when it reads an unknown value. So each finding is independent of the
 errors of earlier stages. The finding remains when the user corrects these errors. gpuc emits nothing from such a spec.
 """
@@ -35,7 +35,7 @@ _IS_NULL = " is nothing; expected "
 
 
 class Inputs(Struct, frozen=True):
-    """What the stages read in addition to the spec."""
+    """What the stages of a compile read beside the spec: for example policies, the catalog and manifests."""
 
     fleet: FleetPolicies | None
     """The policies of the fleet; None if they have errors."""
@@ -50,10 +50,10 @@ class Inputs(Struct, frozen=True):
 
 
 def independent_findings(source: Source, inputs: Inputs) -> list[Finding]:
-    """Returns the findings of the stages that read, parse, resolve and check a spec with errors.
+    """Returns the findings of all stages before the emission, for a spec with errors.
 
     Args:
-        source: the source of the spec. Its remarks may contain errors.
+        source: the spec as it was read. The findings in `source.remarks` may be errors.
     """
     mistakes = _Mistakes(source)
     shape: Sequence[Finding] = ()
@@ -143,7 +143,7 @@ class _Mistakes:
             self.have_places &= bool(paths)
 
     def may_cause(self, finding: Finding) -> bool:
-        """Returns whether one of the errors may be the cause of a finding about keys and types."""
+        """Returns whether an earlier error can be the cause of a finding about keys and types."""
         if not self.have_places and finding.id in (MISSING.id, CHOICE.id):
             return True
         path = finding.path

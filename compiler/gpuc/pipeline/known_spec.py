@@ -1,4 +1,4 @@
-"""The known part of a spec with errors: wrong and missing values are unknown, and all other values are known."""
+"""The known part of a spec with errors. Reading a wrong or missing value of this spec raises an UnknownValueError."""
 
 from collections.abc import Collection, Iterable
 from contextlib import suppress
@@ -16,7 +16,7 @@ _STRICT = ConfigDict(strict=True)
 
 
 def known_spec(tree: dict[str, Any], wrong: Collection[Path] = (), incomplete: Collection[Path] = ()) -> ClusterSpec:
-    """Returns a spec in which reading an unknown value raises an UnknownValueError.
+    """Returns the model of a spec with errors. Reading an unknown value raises an UnknownValueError.
 
     A value is unknown if it does not parse, if it is missing, or if a path in `wrong` is the value or below it. In a
     map with an unknown key, the keys without a value are also unknown, because the unknown key may be one of them.
@@ -36,10 +36,10 @@ class _Parser(Struct, frozen=True):
     incomplete: frozenset[Path]
 
     def model(self, model: type[BaseModel], tree: Any, path: Path) -> BaseModel:
-        """Returns a model without its unknown fields.
+        """Parses a map of the spec into a model. Reading an unknown field of the model raises an error.
 
         Raises:
-            UnknownValueError: when the model is wrong, and allows any key.
+            UnknownValueError: when the map has a mistake, and its model allows any key.
         """
         if not self._has_mistake(path):
             try:

@@ -1,7 +1,7 @@
-"""Compares the specs of a fleet: a second spec must not name something that belongs to one cluster.
+"""Compares the specs of a fleet: finds values that only one cluster may have but that two specs have.
 
-The claims of a spec are also stored, so that a comparison does not read the specs again. This module imports the rules
-only for a spec without stored claims.
+The claims of a spec (these values) are stored, so that a later comparison does not read the spec again. This module
+imports the rules only for a spec without stored claims.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Claim(Struct, frozen=True):
-    """Something in a spec that may belong to only one cluster, for example its cloud's name of the cluster."""
+    """A value in a spec that only one cluster may have, for example the name of the cluster in its cloud."""
 
     rule: str
     """The id of the rule."""
@@ -37,7 +37,7 @@ class Claim(Struct, frozen=True):
 
 
 class Conflict(Struct, frozen=True):
-    """A claim of a spec, if an earlier spec has the same claim."""
+    """The mistake that two specs have the same claim, which is a value that only one cluster may have."""
 
     rule: str
     path: SpecPath
@@ -46,7 +46,7 @@ class Conflict(Struct, frozen=True):
 
 
 class Owner(Struct, frozen=True):
-    """The first spec that names something."""
+    """The first spec with a value that only one cluster may have."""
 
     cluster: str
     mark: Mark
@@ -54,7 +54,7 @@ class Owner(Struct, frozen=True):
 
 
 class OtherClusters:
-    """What belongs to the clusters that were read so far, by rule id and identity."""
+    """The claims of the specs that were read so far: values that only one cluster may have, by rule id."""
 
     def __init__(self) -> None:
         self._owners: dict[tuple[str, tuple[str, ...]], dict[str, Owner]] = {}
@@ -63,7 +63,7 @@ class OtherClusters:
         """The claims and the conflicts of each cluster that `findings` has compared, by spec file."""
 
     def conflicts(self, cluster: str, claims: Iterable[Claim]) -> Iterator[Conflict]:
-        """Yields the conflicts of a spec with the specs before it, and adds the spec."""
+        """Yields the claims of a spec that earlier specs have already, and remembers the claims for later specs."""
         for claim in claims:
             owners = self._owners.setdefault((claim.rule, claim.identity), {})
             others = (other for key, other in owners.items() if not claim.environment or key != claim.environment)
@@ -78,17 +78,17 @@ class OtherClusters:
             yield Conflict(claim.rule, claim.path, message, related)
 
     def findings(self, spec: "ClusterSpec", source: "Source") -> list[Finding]:
-        """Returns the findings about a spec and the specs before it, and adds the spec."""
+        """Returns findings about values that a spec shares with earlier specs, and adds its values for later calls."""
         claims = tuple(claims_of(spec, source))
         conflicts = tuple(self.conflicts(spec.metadata.name, claims))
         self.compared[source.file] = claims, conflicts
         return [RULES[found.rule].at(found.path, found.message, related=[found.related]) for found in conflicts]
 
     def add_unnamed(self, root: Path, files: Iterable[str], named: Sequence[str], cache: "ResultCache") -> None:
-        """Adds all specs of a fleet that a command does not name.
+        """Adds the claims of all specs that the command does not name, so that the named specs are compared with them.
 
-        A spec that gpuc cannot read, and a value that its spec accepts in two clusters, are left out: a command about
-        all clusters reports them, or reports nothing.
+        The function leaves out specs that gpuc cannot read, and values that a spec accepts in two clusters. A command
+        about all clusters reports these specs.
 
         Args:
             files: the spec files of all clusters, relative to the root.
@@ -103,7 +103,7 @@ class OtherClusters:
                     owners.setdefault(claim.environment, Owner(Path(file).stem, claim.mark, claim.environment))
 
     def add_selected(self, root: Path, file: str, cache: "ResultCache") -> None:
-        """Adds a spec that another shard compiles."""
+        """Adds the claims of a spec that another CI job compiles, so that this job compares its own specs with them."""
         entry = cache.entry(file)
         list(self.conflicts(Path(file).stem, entry.claims if entry else _read_claims(root, file, cache)))
 
@@ -124,7 +124,7 @@ def _read_claims(root: Path, file: str, cache: "ResultCache") -> tuple[Claim, ..
 
 
 def claims_of(spec: "ClusterSpec", source: "Source") -> Iterator[Claim]:
-    """Yields the claims of a spec. Ends at the first value that is unknown because of an error."""
+    """Yields the claims of a spec: values that only one cluster may have. Ends at the first unknown value."""
     from gpuc.diagnostics.suppressions import accepts
     from gpuc.diagnostics.unknown import until_unknown
     from gpuc.rules import FLEET_RULES

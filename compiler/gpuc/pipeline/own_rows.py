@@ -1,4 +1,4 @@
-"""Converts the rows of specs/catalog/ to records of the catalog, and finds mistakes in the rows."""
+"""Converts the files of specs/catalog/ into entries of the catalog, and finds mistakes in the files."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeVar
@@ -42,13 +42,13 @@ class _Merge(Struct):
     """For each thing, the position of the first row about the thing."""
 
     def first(self, section: str, rows: Mapping[Any, _Row], source: Source) -> Iterator[tuple[str, _Row, Path]]:
-        """Yields name, row and path of the rows of a section, without rows whose name an earlier row already has."""
+        """Yields name, value and path of each entry in a section. For a name that was read before, adds a finding."""
         for name, row in rows.items():
             if self.is_first((section, name), (section, name), source):
                 yield name, row, (section, name)
 
     def is_first(self, thing: tuple[str, ...], path: Path, source: Source) -> bool:
-        """Returns whether no earlier row is about a thing. Adds a finding otherwise."""
+        """Returns whether the entry is the first about its subject. Adds a finding if there is an earlier entry."""
         mark = source.locate(path, on_key=True)
         if thing not in self._first:
             self._first[thing] = mark
@@ -60,7 +60,7 @@ class _Merge(Struct):
 
 
 def merge(files: Iterable[FactFile]) -> tuple[OwnRows, list[Finding]]:
-    """Returns the rows of all files, and the findings about them."""
+    """Returns the entries of all files in specs/catalog/, and the findings about the files."""
     merged = _Merge()
     for file in files:
         found = [*_instances(merged, file), *_images(merged, file), *_daemonsets(merged, file)]

@@ -1,4 +1,4 @@
-"""`gpuc compile` and `gpuc check`: run all stages for each spec, then write or compare the output files."""
+"""Runs `gpuc compile` and `gpuc check`: all stages for each spec, then writing or comparing the output files."""
 
 import gc
 import os
@@ -34,7 +34,7 @@ COLLECT_AFTER = 20
 
 
 class Compiled(Struct, frozen=True):
-    """A cluster that was compiled without errors."""
+    """A cluster whose spec was compiled without errors."""
 
     name: str
     source: "Source"
@@ -44,7 +44,7 @@ class Compiled(Struct, frozen=True):
 
 
 class Batch(Struct):
-    """The clusters that a command compiles, and their findings. The output is not rendered yet."""
+    """The clusters that a command compiles and the findings about them, before gpuc renders the output."""
 
     files: dict[str, str] = field(default_factory=dict)
     """The spec file of each cluster, by the name of the cluster."""
@@ -69,8 +69,8 @@ def compile_specs(
 
     Args:
         root: the folder that contains specs/.
-        files: spec files relative to the root; None for all clusters. With None, the first shard removes the output of
-            clusters that have no spec.
+        files: spec files relative to the root; None for all clusters. Then the output of clusters without a spec is
+            removed, by the first of several CI jobs.
         into: the folder that contains out/ and clusters/.
         progress: a function that receives the name of each step when the step starts.
     """
@@ -161,7 +161,7 @@ class _Run(Struct):
     compiled: int = 0
 
     def compile_all(self) -> Batch:
-        """Compiles the clusters of the shard, or repeats their stored results."""
+        """Compiles the clusters of this CI job. For a cluster with unchanged input, repeats the stored result."""
         batch, fleet = Batch(), Fleet(self.root)
         known = self.cache.fleet() or _read_fleet(self.root, fleet, self.cache)
         findings = [*known.findings, *(known.of_folders if self.files is None else ())]
@@ -187,7 +187,7 @@ class _Run(Struct):
         return batch
 
     def report(self, batch: Batch) -> Report:
-        """Returns the report of a run that has written no file."""
+        """Returns the report of a command that has written no file."""
         report = _report(self.root, batch.findings, batch.files)
         return replace(report, failures=tuple(batch.failures), notes=tuple(self.cache.notes))
 
@@ -247,7 +247,7 @@ def _has_same_elements(cluster: Rendered) -> bool:
 def compile_cluster(
     root: Path, file: str, into: Path, send: Send, fleet: Fleet, others: OtherClusters
 ) -> tuple[Compiled, list[Finding]]:
-    """Compiles a spec file, and sends the artifacts to the printer before they are verified.
+    """Compiles a spec file. The printer renders the artifacts at the same time as gpuc verifies them.
 
     If the present output below `into` has an element (a pool, tenant, namespace or queue) that the spec no longer has,
     the element was removed, and gpuc checks the removal.
@@ -295,7 +295,7 @@ def _read_fleet(root: Path, fleet: Fleet, cache: ResultCache) -> FleetEntry:
 
 
 def located_errors(root: Path, file: str, error: StageError) -> list[Finding]:
-    """Returns the findings about a spec that does not compile, with the cluster and the positions in its files."""
+    """Returns the findings of an exception about a spec, with the cluster and their positions in its files."""
     from gpuc.source import read_all
 
     try:
@@ -314,7 +314,7 @@ def _report(root: Path, findings: Iterable[Finding], clusters: Iterable[str]) ->
 
 
 def source_line(root: Path, mark: Mark) -> str | None:
-    """Returns a source line; None without the line.
+    """Returns the line of a file at a position; None if the line cannot be read.
 
     The result is also None for a link: a pull request could print the target of the link, such as .git/config.
     """

@@ -1,4 +1,4 @@
-"""Evaluates the policies of a fleet on the objects of their allowed.yaml and denied.yaml."""
+"""Tests the policies of a fleet on the objects in their files allowed.yaml and denied.yaml."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -24,7 +24,7 @@ _OPERATIONS = ("CREATE", "UPDATE")
 
 
 def check_examples(policy: Policy) -> Iterator[Finding]:
-    """Yields the findings about all examples of a policy of the fleet."""
+    """Yields a finding for each example of a policy that the policy does not allow or deny as expected."""
     evaluator = PolicyExamples(policy)
     for verdict in VERDICTS:
         file = policy_path(policy.name, f"{verdict}.yaml")

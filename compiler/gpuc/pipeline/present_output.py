@@ -1,4 +1,4 @@
-"""Compares the present output of a cluster with its gpuc.lock."""
+"""Compares the output files of a cluster on the disk with gpuc.lock, which has their digests."""
 
 import hashlib
 import os
@@ -20,7 +20,7 @@ File systems round the times of files, so a younger file can change again and ke
 
 
 def lock_digest(into: str, cluster: str) -> str:
-    """Returns the sha256 of the present gpuc.lock of a cluster; an empty string without a readable gpuc.lock.
+    """Returns the sha256 of the gpuc.lock of a cluster; an empty text if the file cannot be read.
 
     Args:
         into: the folder that contains out/ and clusters/.
@@ -32,7 +32,7 @@ def lock_digest(into: str, cluster: str) -> str:
 
 
 def intact_files(into: str, cluster: str) -> int:
-    """Returns the number of output files of a cluster, with gpuc.lock; 0 if one differs from gpuc.lock or is missing.
+    """Returns the number of output files of a cluster; 0 if a file is missing or differs from its digest in gpuc.lock.
 
     The bytes of the files are compared. If all files have the sizes and times of an earlier comparison, only their
     sizes and times are compared.
@@ -55,7 +55,7 @@ def intact_files(into: str, cluster: str) -> int:
 
 
 def unnamed_clusters(into: str, names: Collection[str]) -> set[str]:
-    """Returns the clusters that have a gpuc.lock below the folder, without the clusters of the argument."""
+    """Returns the names of clusters with a gpuc.lock below the folder `into` that are not in `names`."""
     try:
         folders = [entry for entry in os.scandir(f"{into}/out") if entry.name not in names]
     except OSError:

@@ -1,4 +1,4 @@
-"""Converts the output of `aws pricing get-products` to prices of specs/catalog/.
+"""Converts the output of `aws pricing get-products` into prices for specs/catalog/.
 
 Source: AWS Price List Query API, GetProducts: PriceList is a list of JSON texts; AWS Cost and Usage Reports user guide,
 product details: capacitystatus is Used, UnusedCapacityReservation or AllocatedCapacityReservation
@@ -24,15 +24,15 @@ _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 def price_rows(products: list[Any], file: str, source: str) -> tuple[list[dict[str, Any]], int, list[Finding]]:
-    """Returns the prices, the number of products that are other offers, and the findings.
+    """Returns the prices, the number of products that gpuc does not use, and the findings.
 
-    Other offers are for example Windows, dedicated hosts, Capacity Blocks, which are paid in advance, and Reserved
-    Instances, which are a discount of the account.
+    gpuc does not use the products for Windows, dedicated hosts, Capacity Blocks (which are paid in advance) and
+    Reserved Instances (which are a discount of the account).
 
     Args:
         products: the list PriceList.
         file: the name of the file for the findings.
-        source: the text of the sources of the rows.
+        source: the text that says where the data comes from.
     """
     rows: dict[tuple[str, str, str], dict[str, Any]] = {}
     others = 0

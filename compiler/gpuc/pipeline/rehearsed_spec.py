@@ -1,4 +1,4 @@
-"""The spec of a rehearsal: without `leaving` and `hold`, and with all components in their usual namespaces."""
+"""Changes a spec for a rehearsal: removes `leaving` and `hold`, and moves components to their usual namespaces."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ _MARKS = ("leaving", "hold")
 
 
 def without_leaving(merged_spec: dict[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Returns the merged spec without `leaving: true` and `hold: true`, and the elements that had one of the fields.
+    """Returns the merged spec without `leaving: true` and `hold: true`, and the elements that had one of these fields.
 
     The elements are paths such as "pools/dev-l4" or "tenants/red/namespaces/lab".
     """
@@ -25,7 +25,7 @@ def without_leaving(merged_spec: dict[str, Any]) -> tuple[dict[str, Any], tuple[
 
 
 def without_namespaces(merged_spec: dict[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Returns the merged spec without the namespaces of components, and the components that had one."""
+    """Returns the merged spec without namespaces of components, and the components whose namespace the spec had set."""
     spec = merged_spec["spec"]
     settings = spec.get("components", {})
     moved = tuple(name for name, values in settings.items() if "namespace" in values)

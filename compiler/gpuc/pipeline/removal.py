@@ -1,8 +1,8 @@
-"""Checks that a pool, tenant, namespace or queue is marked as leaving before a commit removes it from the spec.
+"""Checks that a pool, tenant, namespace or queue has `leaving: true` in one commit before the next commit removes it.
 
-Argo CD does not prune the objects of these elements, because they contain workloads or data. If an element were only
-removed from the spec, its objects would remain in the cluster. A removal therefore takes two commits: the first sets
-`leaving: true`, which stops new work, and the second removes the element.
+Argo CD does not delete the objects of these elements, because they contain workloads or data. If a commit only removed
+the element from the spec, its objects would remain in the cluster. A removal therefore takes two commits: the first
+sets `leaving: true`, which stops new work, and the second removes the element.
 """
 
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ _SINGULAR = {"pools": "node pool", "tenants": "tenant", "namespaces": "namespace
 
 
 def removals(cluster: Cluster) -> Removals:
-    """Returns the elements that the spec marks as leaving, and the elements that the spec names in `removed`."""
+    """Returns the elements with `leaving: true` in the spec, and the elements in its section `removed`."""
     leaving: set[Element] = {("pools", pool.name) for pool in cluster.pools if pool.spec.leaving}
     leaving |= {("queues", queue.name) for queue in cluster.queues if queue.spec.leaving}
     for tenant in cluster.tenants:
@@ -34,7 +34,7 @@ def removals(cluster: Cluster) -> Removals:
 
 
 def removal_findings(cluster: Cluster, before: Lock | None) -> Iterator[Finding]:
-    """Yields findings about elements that a commit removed without `leaving: true`, and unknown names in `removed`.
+    """Yields findings about elements that were removed without `leaving: true`, and wrong names in `removed`.
 
     Args:
         before: the gpuc.lock of the output that this compile replaces; None if there is no output.

@@ -1,4 +1,4 @@
-"""Renders the output files of all clusters of a command, and reuses the texts of unchanged files."""
+"""Renders the output files of all clusters of a command as YAML. Texts of unchanged files are reused."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -32,7 +32,7 @@ class _ClusterFiles(Struct):
 
 
 class RenderSession:
-    """Sends the output files of all clusters to the printer and collects the texts.
+    """Sends the output files of all clusters to the printer, a Node.js process, and collects the texts.
 
     `start` must be called before the first `send`. It starts Node.js, which loads cdk8s while Python imports the
     stages. `output` must be called for the clusters in the same order as `send`.
@@ -49,7 +49,7 @@ class RenderSession:
         self._clusters: dict[str, _ClusterFiles] = {}
 
     def start(self) -> None:
-        """Starts Node.js, unless it is started.
+        """Starts Node.js, if it is not running yet.
 
         Raises:
             PrinterError: when Node.js or cdk8s is missing or cannot be started.
@@ -59,7 +59,7 @@ class RenderSession:
         self._printer = self._printer or Printer.start()
 
     def send(self, name: str, artifacts: "Sequence[Artifact]", source: "Source") -> None:
-        """Sends the changed output files of a cluster to the printer.
+        """Sends the changed output files of a cluster to the printer, a Node.js process.
 
         All artifacts of an output file must be in the same call.
         """
@@ -110,7 +110,7 @@ class RenderSession:
 
 
 class Rendered(Struct, frozen=True):
-    """The output of a cluster that was compiled."""
+    """The output files of a compiled cluster as texts."""
 
     file: str
     """The spec file."""
@@ -120,7 +120,7 @@ class Rendered(Struct, frozen=True):
 
 
 class Renderer:
-    """Renders the output of each cluster while gpuc compiles the next cluster. So memory holds at most two clusters.
+    """Renders the output of a cluster while gpuc compiles the next cluster. So the memory holds at most two clusters.
 
     Args:
         use: receives the output of each cluster, in the order of `add`.
@@ -133,12 +133,12 @@ class Renderer:
         self._waiting: Compiled | None = None
 
     def add(self, cluster: "Compiled") -> None:
-        """Renders the cluster of the previous call, and keeps this cluster for the next call."""
+        """Renders the cluster that the previous call took, and takes this compiled cluster for the next call."""
         self.finish()
         self._waiting = cluster
 
     def finish(self) -> None:
-        """Renders the last cluster."""
+        """Renders the cluster that was passed last to `add`. Must be called after the last call of `add`."""
         if cluster := self._waiting:
             self._waiting = None
             output = self._session.output(cluster.name, cluster.source, cluster.removals)

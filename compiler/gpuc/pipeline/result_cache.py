@@ -1,8 +1,8 @@
-"""The cache of results: `gpuc compile` and `gpuc check` repeat the result of a cluster whose input is unchanged.
+"""Stores results, so that `gpuc compile` and `gpuc check` can repeat the result of a cluster with unchanged input.
 
 An entry belongs to one cluster. The name of its file is a digest of gpuc's own files, of the spec, of the manifests of
 the cluster and of what all clusters share; the entry names the layers with their digests. Nothing in an entry depends
-on a folder, a time or a machine, so the folder of entries is good for other checkouts and for CI. A compile also
+on a folder, a time or a machine, so the folder of entries can be used in other checkouts and in CI. A compile also
 requires that all output files have the digests in gpuc.lock. Results with errors are not stored.
 """
 
@@ -31,7 +31,7 @@ ENTRIES_MAX = 10_000
 
 
 class Result(Struct, frozen=True):
-    """The result of a cluster without errors."""
+    """The stored result of a cluster without errors."""
 
     conflicts: tuple[Conflict, ...]
     """The claims of this cluster that an earlier cluster also has."""
@@ -45,7 +45,7 @@ class Result(Struct, frozen=True):
 
 
 class Entry(Struct, frozen=True):
-    """The stored facts about the input of a cluster, and its result."""
+    """What gpuc stores about a cluster: digests of its input, and its result."""
 
     key: str
     layers: Mapping[str, str]
@@ -56,7 +56,7 @@ class Entry(Struct, frozen=True):
 
 
 class FleetEntry(Struct, frozen=True):
-    """The findings about what all clusters share."""
+    """The stored findings about what all clusters of a fleet share: policies and the catalog."""
 
     key: str
     findings: tuple[Finding, ...]
@@ -70,10 +70,10 @@ T = TypeVar("T", Entry, FleetEntry)
 
 
 class ResultCache:
-    """The entries for one fleet.
+    """The stored results of one fleet.
 
     Args:
-        snapshot: the files of the fleet; None if a file cannot be read. Then no entry is used.
+        snapshot: the files of the fleet; None if a file cannot be read. Then no stored result is used.
         is_read: whether stored results are used. Results are stored in any case.
     """
 
@@ -85,19 +85,19 @@ class ResultCache:
         self._entries: dict[str, Entry] = {}
 
     def fleet(self) -> FleetEntry | None:
-        """Returns the findings about what all clusters share; None if they are not stored."""
+        """Returns the stored findings about policies and the catalog; None if they are not stored."""
         if self._snapshot is None or not self._is_read:
             return None
         return self._load(self._name("fleet", self._snapshot.of_fleet()), FleetEntry)
 
     def store_fleet(self, findings: Iterable[Finding], of_folders: Iterable[Finding], clusters: Iterable[str]) -> None:
-        """Stores the findings about what all clusters share. None of them is an error."""
+        """Stores the findings about policies and the catalog. The findings must not contain errors."""
         if self._snapshot:
             name = self._name("fleet", self._snapshot.of_fleet())
             _write(name, FleetEntry(name, tuple(findings), tuple(of_folders), tuple(clusters)))
 
     def entry(self, file: str) -> Entry | None:
-        """Returns the entry of a spec file; None if there is none, or if a layer has changed."""
+        """Returns what is stored about the cluster of a spec file; None if nothing is stored or a layer has changed."""
         return self._entry(file) if self._is_read else None
 
     def _entry(self, file: str) -> Entry | None:
@@ -107,7 +107,7 @@ class ResultCache:
         return found if found and self._snapshot.has(found.layers) else None
 
     def store(self, file: str, files: Sequence[str], claims: Iterable[Claim], result: Result | None) -> None:
-        """Stores the entry of a spec file, and keeps the values of an earlier entry with the same input.
+        """Stores the result for a spec file. Values that an earlier entry has for the same input are kept.
 
         Args:
             files: the spec file and its layers.
@@ -125,7 +125,7 @@ class ResultCache:
         _write(name, self._entries[file])
 
     def complete(self, file: str, lock: str, is_same: bool) -> None:
-        """Stores that the output of a cluster is written.
+        """Stores that the output of a cluster was written.
 
         Args:
             lock: the text of gpuc.lock.
@@ -160,23 +160,23 @@ class ResultCache:
 
 
 def is_current(result: Result, conflicts: Sequence[Conflict], lock: str) -> bool:
-    """Returns whether a result is still right.
+    """Returns whether a stored result is still correct.
 
     Args:
-        conflicts: the claims of this cluster that an earlier cluster also has.
+        conflicts: values of this cluster that only one cluster may have, but that an earlier cluster has too.
         lock: the sha256 of the present gpuc.lock; empty if there is none.
     """
     return result.conflicts == tuple(conflicts) and lock in result.locks and result.day in ("", f"{today()}")
 
 
 def day_of_result() -> str:
-    """Returns the only day on which a result is current; empty if no check read the date since `dates` was emptied."""
+    """Returns the only day on which a result is correct; empty if no check has read the date since the last reset."""
     return f"{max(dates)}" if dates else ""
 
 
 @cache
 def identity() -> str:
-    """Returns the digest of everything besides the input on which a result depends; empty if the digest is unknown."""
+    """Returns a digest of gpuc and Python, on which results also depend; empty if the digest cannot be computed."""
     package = os.path.dirname(os.path.dirname(__file__))
     try:
         files = sorted(_files_below(package))
@@ -227,7 +227,7 @@ def _write(name: str, entry: Entry | FleetEntry) -> None:
 
 
 def replace_file(path: str, data: bytes) -> None:
-    """Writes a complete file of the cache, or no file. Without the file, the next run only does all the work again."""
+    """Writes a complete file of the cache, or none if that fails. Then the next command computes the result again."""
     temporary = f"{path}.{os.getpid()}"
     with suppress(OSError):
         os.makedirs(os.path.dirname(path), exist_ok=True)

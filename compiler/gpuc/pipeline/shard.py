@@ -1,4 +1,4 @@
-"""A part of the clusters of a fleet, so that several CI jobs compile the fleet together."""
+"""Divides the clusters of a fleet between several CI jobs."""
 
 import re
 
@@ -8,13 +8,13 @@ _shard = re.compile(r"([1-9][0-9]{0,3})/([1-9][0-9]{0,3})").fullmatch
 
 
 class Shard(Struct, frozen=True):
-    """Every `number`-th cluster of a command, from the one at `index`, which counts from 1."""
+    """The clusters that one of several CI jobs compiles: with number 4 and index 1, the clusters 1, 5, 9 and so on."""
 
     index: int = 1
     number: int = 1
 
     def has(self, position: int) -> bool:
-        """Returns whether the cluster at a position, which counts from 0, is in the shard."""
+        """Returns whether this job compiles the cluster at a position in the list. Positions begin at 0."""
         return position % self.number == self.index - 1
 
 
@@ -22,10 +22,10 @@ WHOLE = Shard()
 
 
 def shard_of(text: str) -> Shard:
-    """Returns the shard of a text such as "2/4".
+    """Parses a text such as "2/4", the second of four CI jobs.
 
     Raises:
-        ValueError: when the text is no shard.
+        ValueError: when the text does not have this form.
     """
     match = _shard(text)
     shard = Shard(int(match[1]), int(match[2])) if match else None

@@ -1,6 +1,6 @@
-"""The digests of all files that a compile reads, taken before it reads them.
+"""Computes the digests of all files that a compile reads before the compile reads them.
 
-So gpuc sees files that change meanwhile.
+So gpuc detects files that change during the compile.
 """
 
 import hashlib
@@ -48,25 +48,25 @@ class Snapshot:
         self._shared = shared
 
     def of_fleet(self) -> str:
-        """Returns the digest of what all clusters share, and of the names in specs/."""
+        """Returns the digest of everything that all clusters share, and of the file names in specs/."""
         unknown = (f"{file} {self.digests[file]}" for file, kind in self._kinds.items() if not kind)
         kinds = (f"{file} {kind}" for file, kind in self._kinds.items())
         return digest([*self._shared, *kinds, *unknown, *self._names])
 
     def of_cluster(self, file: str) -> str:
-        """Returns the digest of a spec file, of the manifests of its cluster, and of what all clusters share."""
+        """Returns the digest of a spec file, the manifests of its cluster, and everything that all clusters share."""
         folder = manifest_folder(file)
         # A link in place of a folder is an error, and a link to a folder has no files in the snapshot.
         own = (f"{path} {self.digests.get(path)}" for path in (file, folder, os.path.dirname(folder)))
         return digest([*self._shared, *own, *self._manifests.get(folder, ())])
 
     def has(self, files: Mapping[str, str]) -> bool:
-        """Returns whether each file has the given digest."""
+        """Returns whether all files still have these digests. `files` maps the path of a file to a digest."""
         return all(self.digests.get(file) == sha256 for file, sha256 in files.items())
 
 
 def digest(lines: Iterable[str]) -> str:
-    """Returns the sha256 of some texts."""
+    """Returns the sha256 of several texts together."""
     return hashlib.sha256("\n".join(lines).encode("utf-8", "surrogateescape")).hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""All stages that compile one spec: read, parse, resolve, check, emit and verify.
+"""The stages of the compile of one spec: read, parse, resolve, check, emit and verify.
 
 pipeline.py runs these stages for each spec, then renders and writes the output of all specs.
 """
@@ -42,7 +42,7 @@ NO_FILES = ManifestFiles()
 
 
 class CompiledSpec(Struct, frozen=True, eq=False, dict=True):
-    """The result of compiling a spec."""
+    """The result of compiling a spec: the model of the cluster, and the output before it is written."""
 
     source: Source
     cluster: Cluster
@@ -56,33 +56,33 @@ class CompiledSpec(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def synced(self) -> tuple[Manifest, ...]:
-        """The manifests that Argo CD applies, in the order of the emitters."""
+        """The objects that Argo CD applies, in the order of the emitters."""
         below = (manifest for manifest in self.objects if manifest.file.startswith(self.cluster.out("")))
         return tuple(manifest for manifest in below if not manifest.file.startswith(self.cluster.out(TEMPLATES)))
 
     @cached_property
     def workloads(self) -> tuple[Manifest, ...]:
-        """The workload templates that users copy."""
+        """The objects in workloads/ of the output: templates that users copy."""
         return tuple(manifest for manifest in self.objects if manifest.file.startswith(self.cluster.out(TEMPLATES)))
 
     @cached_property
     def objects(self) -> tuple[Manifest, ...]:
-        """All manifests, including the workload templates."""
+        """All Kubernetes objects of the output, including the templates in workloads/."""
         return tuple(artifact for artifact in self.artifacts if isinstance(artifact, Manifest))
 
     @cached_property
     def charts(self) -> Mapping[str, Mapping[str, Any]]:
-        """The Helm values of each chart in the release set, by component."""
+        """The Helm values of each chart that gpuc configures, by component."""
         return {artifact.component: artifact.body for artifact in self.artifacts if isinstance(artifact, Values)}
 
     def values(self, component: str) -> Mapping[str, Any]:
-        """Returns the Helm values of a component of the release set."""
+        """Returns the Helm values of a component."""
         return self.charts[component]
 
     def locate(self, manifest: Manifest, path: SpecPath = ()) -> Mark:
-        """Returns the position in the spec from which gpuc emitted an object.
+        """Returns the position in the spec that caused gpuc to emit an object.
 
-        For an object that a user wrote: the position of a path of the object in the user's file.
+        For an object that a user wrote, returns the position of a path of the object in the user's file.
         """
         if manifest.written is not None:
             return manifest.written.locate(path, False)
@@ -90,14 +90,14 @@ class CompiledSpec(Struct, frozen=True, eq=False, dict=True):
 
 
 def compiled_spec(root: Path, file: str, *, for_rehearsal: bool = False) -> CompiledSpec:
-    """Compiles a spec file in memory, without writing a file.
+    """Compiles a spec file in memory. No file is written.
 
     Args:
         for_rehearsal: whether to ignore `leaving: true` and `hold: true`, so that the elements get new nodes and
-            workloads, and the namespaces of components, because a rehearsal runs them in their usual namespaces.
+            workloads. Also ignores the namespaces of components: a rehearsal uses their usual namespaces.
 
     Raises:
-        StageError: when the spec, a policy or a fact of the fleet has errors.
+        StageError: when the spec, or a policy or the catalog of the fleet, has errors.
         OutputError: when a bug of gpuc makes the output wrong.
     """
     source = read(root, file)
@@ -119,7 +119,7 @@ def compile_source(
     other_clusters: OtherClusters | None = None,
     catalog: Catalog | None = None,
 ) -> CompiledSpec:
-    """Runs all stages for the source of a spec. Each stage reports all of its findings.
+    """Runs all stages of the compile for a spec that was read. Each stage reports all of its findings.
 
     Args:
         fleet: the policies of the fleet.
@@ -127,7 +127,7 @@ def compile_source(
         send: receives the artifacts of one emitter at a time, so that Node.js renders YAML while Python verifies.
         files: the manifests that users wrote.
         other_clusters: the clusters to compare the spec with; None to compare with no cluster.
-        catalog: the catalog of the fleet; None if the fleet has no rows of its own.
+        catalog: the catalog of the fleet; None if the fleet has no catalog of its own.
 
     Raises:
         StageError: when a stage finds errors. The stages before emission report all independent findings.

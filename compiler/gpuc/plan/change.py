@@ -36,7 +36,7 @@ Key = tuple[str, str, str, str]
 
 
 class Pair(Struct, frozen=True, eq=False, dict=True):
-    """An object before and after the change: `before` is None for an added object, `after` for a removed one."""
+    """An object before and after a change. `before` is None for an added object, `after` for a removed object."""
 
     before: Manifest | None
     after: Manifest | None
@@ -58,7 +58,7 @@ class Pair(Struct, frozen=True, eq=False, dict=True):
 
     @property
     def element(self) -> str:
-        """The name that the spec gives to the queue of a ClusterQueue or LocalQueue; the object's name otherwise."""
+        """The name of the queue in the spec for a ClusterQueue or LocalQueue; for other objects, the object's name."""
         match self.manifest.origin:
             case ("spec", "queues", str(name)):
                 return name
@@ -66,10 +66,10 @@ class Pair(Struct, frozen=True, eq=False, dict=True):
 
     @property
     def subject(self) -> str:
-        """The object in the words of the spec: "queue research". If the spec has no word for the kind, the kind itself.
+        """The object in the words of the spec: "queue research". If the spec has no word for the kind, "KIND NAME".
 
-        A ResourceFlavor has the name of the node pool whose nodes it selects. If gpuc did not emit the ResourceFlavor,
-        the result is the flavor.
+        A ResourceFlavor that gpuc emitted is called by its node pool: "node pool train-h100". Another ResourceFlavor is
+        called "flavor NAME".
         """
         kind = self.manifest.kind
         if kind == "ResourceFlavor":
@@ -80,7 +80,7 @@ class Pair(Struct, frozen=True, eq=False, dict=True):
     def raised(
         self, message: str, path: Path = (), details: Iterable[str] = (), predicts: Iterable[Prediction] = ()
     ) -> Raised:
-        """Returns an impact at a path of the object."""
+        """Returns an impact that is caused by the value at a path of this object."""
         return Raised(self.subject, message, self.manifest, path, tuple(details), tuple(predicts))
 
     @property
@@ -93,14 +93,14 @@ class Pair(Struct, frozen=True, eq=False, dict=True):
 
     @property
     def is_changed(self) -> bool:
-        """Whether both states have the object, and a field differs."""
+        """Whether the object exists before and after the change, and at least one field differs."""
         return not self.is_added and not self.is_removed and bool(self.fields)
 
     @cached_property
     def fields(self) -> tuple[FieldChange, ...]:
         """The fields that differ. For an added or removed object, the result is one field with an empty path.
 
-        The values of a Secret are not shown, because comments and logs contain the reports.
+        The values of a Secret are replaced by "not shown", because reports are published in comments and logs.
         """
         if self.before is self.after:
             return ()
@@ -111,11 +111,11 @@ class Pair(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def leaves(self) -> tuple[FieldChange, ...]:
-        """The fields that differ. A map that is added or removed is replaced by the scalars and lists in the map."""
+        """The fields that differ. For an added or removed map, the result has each scalar and each list in the map."""
         return tuple(leaf for field in self.fields for leaf in leaves(field))
 
     def holder(self, field: FieldChange) -> Manifest:
-        """Returns the object that has the path of a field: the object before the change if the field is removed."""
+        """Returns the object with a changed field: the object before the change if the change removes the field."""
         return self.before if field.after is MISSING and self.before else self.manifest
 
     def changes(self, *prefix: str | int) -> bool:
@@ -129,20 +129,20 @@ class Pair(Struct, frozen=True, eq=False, dict=True):
 
 
 class PoolPair(Pair, frozen=True, eq=False):
-    """A NodePool before and after the change."""
+    """A NodePool object before and after the change."""
 
     old: Pool | None
     new: Pool | None
 
     @property
     def element(self) -> str:
-        """The node pool of the NodePool: the label of its nodes, else the name of the object."""
+        """The name of the node pool in the spec, from a label of the nodes; without the label, the NodePool's name."""
         names = (pool.of_spec for pool in (self.new, self.old) if pool)
         return next(filter(None, names), self.name)
 
     @property
     def requirements(self) -> tuple[dict[str, PoolRequirement], dict[str, PoolRequirement]]:
-        """The requirements for the labels of the nodes before and after the change, by label."""
+        """The requirements of the NodePool for labels of nodes, before and after the change: two maps by label."""
         rows = (pool.requirements if pool else () for pool in (self.old, self.new))
         before, after = ({row.key: row for row in requirements} for requirements in rows)
         return before, after
@@ -154,12 +154,12 @@ class PoolPair(Pair, frozen=True, eq=False):
 
     @property
     def is_static(self) -> bool:
-        """Whether the NodePool has a fixed number of nodes, which no consolidation removes."""
+        """Whether the NodePool has a fixed number of nodes after the change, so that no consolidation removes nodes."""
         return self.new is not None and self.new.is_static
 
 
 class Change(Struct, frozen=True, eq=False, dict=True):
-    """Everything that impacts are computed from."""
+    """The change of one cluster: the states before and after. The functions that find impacts get this object."""
 
     before: State
     after: State
@@ -169,7 +169,7 @@ class Change(Struct, frozen=True, eq=False, dict=True):
     """The name of the same Kubernetes cluster in the other state, if the change renames the cluster."""
 
     def pairs(self, api_group: str, kind: str) -> Iterator[Pair]:
-        """Yields a pair for each object of a kind, also for an object that does not change.
+        """Yields each object of a kind as a pair (object before, object after), also if the object does not change.
 
         The objects of the state after come first. Then the removed objects follow.
 
@@ -181,25 +181,25 @@ class Change(Struct, frozen=True, eq=False, dict=True):
                 yield pair
 
     def pair(self, api_group: str, kind: str, name: str, namespace: str = "") -> Pair | None:
-        """Returns the pair of an object; None if neither state has the object."""
+        """Returns an object before and after the change; None if neither state has the object."""
         return self._pairs.get(_key(api_group, kind, namespace, name))
 
     @property
     def all_pairs(self) -> Iterator[Pair]:
-        """All objects of both states in pairs (before and after the change), and the Helm values of the charts."""
+        """Every object of the states before and after the change, and the Helm values of every chart, as pairs."""
         return iter(self._pairs.values())
 
     def kept(self, api_group: str, kind: str) -> Iterator[Pair]:
-        """Yields the objects of a kind that both states have, in pairs."""
+        """Yields the objects of a kind that exist before and after the change, as pairs."""
         return (pair for pair in self.pairs(api_group, kind) if pair.before and pair.after)
 
     def values_of(self, component: str) -> Pair | None:
-        """Returns the Helm values of a component; None if neither state has them."""
+        """Returns the Helm values of a component before and after the change; None if neither state has Helm values."""
         return self.pair("", HELM_VALUES, component)
 
     @cached_property
     def pools(self) -> tuple[PoolPair, ...]:
-        """The NodePools in pairs."""
+        """The NodePools of the states before and after the change, as pairs."""
         old, new = (
             {pool.name: pool for pool in state.objects.once(Pools).pools} for state in (self.before, self.after)
         )
@@ -207,12 +207,12 @@ class Change(Struct, frozen=True, eq=False, dict=True):
         return tuple(PoolPair(pair.before, pair.after, old.get(pair.name), new.get(pair.name)) for pair in pairs)
 
     def helm_values(self) -> Iterator[Pair]:
-        """Yields the Helm values of each chart in pairs."""
+        """Yields the Helm values of each chart, as a pair (values before, values after)."""
         return self.pairs("", HELM_VALUES)
 
     @cached_property
     def spec_changes(self) -> tuple[FieldChange, ...]:
-        """The values of the merged spec that differ."""
+        """The values of the spec, layers included, that the change adds, changes or removes; empty without a spec."""
         if self.before.source is None or self.after.source is None:
             return ()
         return tuple(
@@ -220,7 +220,7 @@ class Change(Struct, frozen=True, eq=False, dict=True):
         )
 
     def changed_paths(self, *prefix: str | int) -> list[Path]:
-        """Returns the paths of the values of the spec that differ, at a path or below the path."""
+        """Returns the paths of all changed values of the spec that are at a path or below this path."""
         return [changed.path for changed in self.spec_changes if changed.is_below(*prefix)]
 
     @property
@@ -240,7 +240,7 @@ class Change(Struct, frozen=True, eq=False, dict=True):
 
 
 class ChangedValue(NamedTuple):
-    """A value that differs, at a path of an object of both states. None means that the path does not exist."""
+    """A value at a path of an object that a change sets, changes or removes; None where the path does not exist."""
 
     pair: Pair
     path: Path
@@ -248,12 +248,12 @@ class ChangedValue(NamedTuple):
     after: Any
 
     def raised(self, message: str, details: Iterable[str] = (), predicts: Iterable[Prediction] = ()) -> Raised:
-        """Returns an impact at the value."""
+        """Returns an impact that is caused by this value."""
         return self.pair.raised(message, self.path, details, predicts)
 
 
 def changed(pairs: Iterable[Pair], path: Path, default: Any = None) -> Iterator[ChangedValue]:
-    """Yields the value at a path of each object of both states whose value differs.
+    """Yields each object that exists before and after the change and whose value at a path differs.
 
     Args:
         default: the value for an object without the path.

@@ -1,4 +1,4 @@
-"""Finds the clusters whose files differ from the files of the state before."""
+"""Finds the clusters of a fleet whose files differ from the files of an earlier state, for example of a Git commit."""
 
 import os
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ _TOPS = ("specs", "policies", "out")
 
 
 class ClusterFiles(Struct, frozen=True):
-    """A cluster of a fleet, and its files that differ from the state before."""
+    """A cluster of a fleet, and the files of the cluster that differ from the state before."""
 
     name: str
     file: str
@@ -28,16 +28,16 @@ class ClusterFiles(Struct, frozen=True):
 
     @property
     def change(self) -> str:
-        """The change in one word: added, changed or unchanged."""
+        """The change of the cluster in one word: added, changed or unchanged."""
         return "added" if self.is_new else "changed" if self.different else "unchanged"
 
 
 def compared_clusters(root: Path, before: Path) -> Iterator[ClusterFiles]:
-    """Yields the clusters of a fleet, sorted by spec file, with their files that differ.
+    """Yields the clusters of a fleet, sorted by spec file, with the files that differ.
 
-    A policy, and a row of specs/catalog/, belong to all clusters. The output in out/ belongs to its cluster. A new
-    version of gpuc therefore counts as a change of the clusters whose objects it changes. The file gpuc.lock does not
-    count, because it contains no object.
+    A changed policy and a changed file in specs/catalog/ count for all clusters. A changed file in out/ counts only for
+    the cluster of its folder. So a new version of gpuc counts as a change of those clusters whose objects differ. The
+    file gpuc.lock does not count, because it contains no object.
 
     Args:
         root: the root of the fleet.

@@ -20,7 +20,7 @@ from gpuc.plan.impact import Raised
 
 
 def restarting_values(pair: Pair) -> list[FieldChange]:
-    """Returns the changed Helm values with which the programs of a component restart."""
+    """Returns the changed Helm values of a component that make its programs restart."""
     component = component_named(pair.name)
     if not pair.is_changed or component is None or component.restarts is None:
         return list(pair.leaves) if pair.is_changed else []
@@ -31,7 +31,7 @@ def restarting_values(pair: Pair) -> list[FieldChange]:
 
 
 def restart(change: Change, component: str, fields: Sequence[FieldChange]) -> tuple[str, str]:
-    """Returns the programs that restart with changed values (subject and verb), and what happens meanwhile."""
+    """Returns two texts about changed Helm values: which programs restart, as in "programs restart", and the effect."""
     facts = component_named(component)
     for part in facts.restarts.partial if facts and facts.restarts else ():
         if all(_is_one_of(field, part.values) for field in fields):
@@ -40,7 +40,7 @@ def restart(change: Change, component: str, fields: Sequence[FieldChange]) -> tu
 
 
 def restart_effect(change: Change, component: str) -> str:
-    """Returns what happens while all programs of a component restart; an empty string for an unknown component."""
+    """Returns what happens while all programs of a component restart; an empty string if the effect is unknown."""
     facts, pair = component_named(component), change.values_of(component)
     return facts.restarts.effect(pair.after.body if pair and pair.after else {}) if facts and facts.restarts else ""
 
@@ -53,7 +53,7 @@ _RELEASES = ("spec", "releases")
 
 
 class ChartChange(Struct, frozen=True):
-    """A chart with another version."""
+    """A chart that a change upgrades or downgrades."""
 
     application: Manifest
     """The Application after the change."""
@@ -70,18 +70,18 @@ class ChartChange(Struct, frozen=True):
 
     @property
     def is_older(self) -> bool:
-        """Whether the new version is older."""
+        """Whether the version after the change is older than the version before the change."""
         return numbers(self.after) < numbers(self.before)
 
     def raised(self, version: str, effect: str) -> Raised:
-        """Returns an impact of the other version."""
+        """Returns an impact whose message begins with `version` (for example "chart kueue") and ends with `effect`."""
         message = f"{version} {self.after} instead of {self.before}; {effect}"
         manifest, path = (None, self.cause) if self.cause else (self.application, self.path)
         return Raised(f"component {self.component}", message, manifest, path, self.details)
 
 
 def chart_changes(change: Change) -> Iterator[ChartChange]:
-    """Yields the charts of both states whose version differs."""
+    """Yields each chart that is installed before and after the change, in different versions."""
     for before, after in kept_applications(change):
         old, new = before.chart, after.chart
         if old and new and old.chart == new.chart and old.revision != new.revision:
@@ -121,7 +121,7 @@ def _demands(change: Change, component: str) -> Iterator[str]:
 
 
 def numbers(version: str) -> tuple[int, ...]:
-    """Returns the first three numbers of a version."""
+    """Returns the first three numbers of a version, for example (1, 14, 1) for "v1.14.1"."""
     return tuple(int(number) for number in re.findall(r"\d+", version)[:3])
 
 
@@ -129,7 +129,7 @@ Installer = Literal["Argo CD", "another team", ""]
 
 
 class Installation(NamedTuple):
-    """The chart of a component whose installer changes."""
+    """The chart of a component whose installer changes, for example from Argo CD to another team or to no installer."""
 
     component: str
     pair: Pair
@@ -140,13 +140,13 @@ class Installation(NamedTuple):
 
     @property
     def chart(self) -> str:
-        """The chart and its version."""
+        """The name and the version of the chart, for example "kueue 0.19.2"."""
         source = chart_of(self.pair.manifest)
         return f"{source.chart} {source.revision}" if source else ""
 
     @property
     def namespace(self) -> str:
-        """The namespace of the chart."""
+        """The namespace in which Argo CD installs the chart."""
         return application_in(self.pair.manifest).destination.namespace or "(none)"
 
     def raised(self, change: Change, message: str, details: tuple[str, ...]) -> Raised:
@@ -157,12 +157,12 @@ class Installation(NamedTuple):
 
 
 def values_of_other_team(manifest: Manifest | None) -> bool:
-    """Returns whether Helm values are for a chart that another team installs: they are in clusters/."""
+    """Returns whether gpuc wrote Helm values to clusters/, for another team that installs the chart."""
     return manifest is not None and manifest.file.startswith("clusters/")
 
 
 def changed_installations(change: Change) -> Iterator[Installation]:
-    """Yields the charts whose Application is added or removed, in clusters that stay."""
+    """Yields the charts whose Application is added or removed, if the cluster exists before and after the change."""
     if not (change.before.exists and change.after.exists):
         return
     for pair in change.pairs(ARGO, "Application"):

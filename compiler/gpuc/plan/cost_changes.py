@@ -1,9 +1,10 @@
 """The costs of instances before and after a change, from the prices in the catalog.
 
-gpuc computes the costs of a node pool at its maximum number of nodes, and the costs of a tenant at its quota. The costs
-of a pool at its maximum are divided evenly over its nodes. A tenant has the costs of the nodes in its quotas. So all
-tenants of a pool together never cost more than the pool. If several tenants use a queue, each of them has an equal part
-of its quota. If all quotas for a pool together are more nodes than its maximum, the quotas share the costs of the pool.
+gpuc computes the costs of a node pool at its maximum number of nodes, and the costs of a tenant at its quota. A tenant
+pays for the nodes in its quotas, and each node of a pool costs the same. If several tenants use a queue, each of these
+tenants pays an equal part of the quota. The quotas for a pool can contain more nodes together than the maximum of the
+pool. The tenants then share the costs of the pool in proportion to their quotas. So all tenants of a pool together
+never pay more than the costs of the pool.
 
 Volumes, traffic and the control plane are not included. Reserved capacity counts only for the nodes that use it,
 although the complete reservation costs money.
@@ -36,7 +37,7 @@ HOURS = 730
 
 
 class Part(Struct, frozen=True):
-    """Nodes of one purchase option, and the highest price of one of them."""
+    """A number of nodes with the same purchase option, and the price of the most expensive instance type among them."""
 
     nodes: Fraction
     price: "Price | None"
@@ -46,52 +47,52 @@ class Part(Struct, frozen=True):
 
     @property
     def monthly_usd(self) -> float:
-        """The costs of a month, without nodes whose price is missing."""
+        """The costs in USD a month; 0 if the price is missing."""
         return float(self.nodes) * self.price.hourly_usd * HOURS if self.price else 0.0
 
 
 class Cost(Struct, frozen=True):
-    """The costs of a month."""
+    """The costs of a group of nodes. Each Part has the nodes of one purchase option, for example of spot."""
 
     parts: tuple[Part, ...] = ()
 
     @property
     def monthly_usd(self) -> float:
-        """The costs of a month, without nodes whose price is missing."""
+        """The costs in USD a month. Nodes whose price is missing count as 0."""
         return sum(part.monthly_usd for part in self.parts)
 
     @property
     def unpriced(self) -> tuple[tuple[Fraction, tuple[str, ...]], ...]:
-        """The nodes without a price, with the missing prices, sorted."""
+        """The nodes without a price, sorted: pairs of a number of nodes and the prices that these nodes lack."""
         return tuple(sorted((part.nodes, part.missing) for part in self.parts if part.price is None))
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """The missing prices, sorted."""
+        """The missing prices in words, sorted, for example "p5.48xlarge, reserved, us-east-1"."""
         return tuple(sorted({name for part in self.parts if part.price is None for name in part.missing}))
 
     @property
     def prices(self) -> "tuple[Price, ...]":
-        """The prices of the nodes, without duplicates."""
+        """The prices of all nodes, each price only once."""
         return tuple(dict.fromkeys(part.price for part in self.parts if part.price is not None))
 
     def __add__(self, other: "Cost") -> "Cost":
         return Cost((*self.parts, *other.parts))
 
     def share(self, share: Fraction) -> "Cost":
-        """Returns a share of the costs."""
+        """Returns the costs of a fraction of these nodes, for example of one half."""
         return Cost(tuple(replace(part, nodes=part.nodes * share) for part in self.parts))
 
 
 def pool_costs(cluster: Cluster, *, always: bool = False) -> dict[str, Cost]:
-    """Returns the costs of each node pool at its maximum number of nodes, or of its nodes that always run, by name."""
+    """Returns the costs by node pool: of its maximum number of nodes, or with `always` of its nodes that always run."""
     return {
         pool.name: _cost(cluster, pool, pool.always_running if always else pool.nodes_max) for pool in cluster.pools
     }
 
 
 def tenant_costs(cluster: Cluster) -> dict[str, Cost]:
-    """Returns the costs of the nodes in the quotas of each tenant, by name."""
+    """Returns the costs of each tenant by its name, if the tenant uses its complete quotas."""
     costs = {tenant.name: Cost() for tenant in cluster.tenants}
     for pool in cluster.pools:
         quotas = list(_quotas(cluster, pool))
@@ -108,7 +109,7 @@ def usd(amount: float) -> str:
 
 
 def difference_text(amount: float) -> str:
-    """Returns a difference of the costs of a month in words, for example "1,240 USD a month less for instances"."""
+    """Returns a difference of monthly costs in words, for example "1,240 USD a month less for instances"."""
     return f"{usd(abs(amount))} a month {'more' if amount > 0 else 'less'} for instances"
 
 
@@ -165,7 +166,10 @@ def _quotas(cluster: Cluster, pool: "Pool") -> Iterator[tuple[str, Fraction]]:
 
 
 class CostChange(Struct, frozen=True):
-    """The costs of a node pool at its maximum or of its nodes that always run, or of a tenant at its quota."""
+    """The costs of a node pool or of a tenant's quota, before and after a change.
+
+    A node pool has two such changes: for its maximum number of nodes, and for its nodes that always run.
+    """
 
     name: str
     path: Path
@@ -175,22 +179,22 @@ class CostChange(Struct, frozen=True):
 
     @property
     def is_priced(self) -> bool:
-        """Whether the difference is known: the nodes without a price are the same in both states."""
+        """Whether the difference is known. It is known if the same nodes lack a price before and after the change."""
         return self.before.unpriced == self.after.unpriced
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """The missing prices because of which the difference is not known. Something that is removed needs no price."""
+        """The missing prices that make the difference unknown; empty for a removed node pool or tenant."""
         return () if self.is_priced or not self.after.parts else self.after.missing or self.before.missing
 
     @property
     def monthly_usd(self) -> float:
-        """The difference of the costs of a month."""
+        """The difference of the costs in USD a month."""
         return self.after.monthly_usd - self.before.monthly_usd
 
     @property
     def figures(self) -> str:
-        """The difference and the costs of both states in words."""
+        """The difference and the costs in words: "20 USD a month less for instances: from 60 USD to 40 USD (...)"."""
         unpriced = ", without the nodes whose price is missing" if self.after.missing else ""
         return (
             f"{difference_text(self.monthly_usd)}: from {usd(self.before.monthly_usd)} to "
@@ -199,7 +203,7 @@ class CostChange(Struct, frozen=True):
 
     @property
     def is_reserved(self) -> bool:
-        """Whether one of the states has reserved capacity."""
+        """Whether the costs before or the costs after the change contain reserved capacity."""
         return any(price.purchase == "reserved" for cost in (self.before, self.after) for price in cost.prices)
 
 
@@ -207,19 +211,19 @@ AT_MAXIMUM, ALWAYS = "at the maximum", "nodes that always run cost"
 
 
 def pool_changes(change: Change) -> Iterator[CostChange]:
-    """Yields the node pools whose costs at the maximum change, also new and removed pools."""
+    """Yields the node pools for which the costs of the maximum number of nodes change, also added and removed pools."""
     yield from _changes(change, "pools", pool_costs, "max")
 
 
 def always_changes(change: Change) -> Iterator[CostChange]:
-    """Yields the node pools whose nodes that always run change their costs, also new and removed pools."""
+    """Yields the node pools for which the costs of the nodes that always run change, also added and removed pools."""
     yield from _changes(change, "pools", partial(pool_costs, always=True), "min")
 
 
 def described_changes(change: Change) -> Iterator[tuple[str, CostChange]]:
-    """Yields the changes of both kinds, each with a text about what costs.
+    """Yields each change of a node pool's costs, with the text "at the maximum" or "nodes that always run cost".
 
-    For a static pool, both kinds have the same change, which counts once.
+    In a static pool all nodes always run, so its change is yielded once, with the second text.
     """
     always = list(always_changes(change))
     yield from ((AT_MAXIMUM, cost) for cost in pool_changes(change) if cost not in always)
@@ -227,7 +231,7 @@ def described_changes(change: Change) -> Iterator[tuple[str, CostChange]]:
 
 
 def cost_impacts(change: Change, section: Literal["pools", "tenants"], sign: int) -> Iterator[Raised]:
-    """Yields an impact for each node pool, or each tenant at its quota, that costs more (1) or less (-1)."""
+    """Yields an impact for each pool, or each tenant at its quota, whose costs rise (`sign` 1) or fall (`sign` -1)."""
     costs = described_changes(change)
     if section == "tenants":
         costs = (("the quota costs", cost) for cost in _changes(change, "tenants", tenant_costs))
@@ -239,7 +243,7 @@ def cost_impacts(change: Change, section: Literal["pools", "tenants"], sign: int
 
 
 def newly_priced(change: Change) -> Iterator[tuple[str, Cost]]:
-    """Yields the node pools of both states that have a price only in the catalog of the state after: name, costs."""
+    """Yields the name and costs of each node pool that had no price before the change and has a price after it."""
     before, after = change.before.cluster, change.after.cluster
     if before is None or after is None:
         return

@@ -1,4 +1,4 @@
-"""The fields in which two documents differ."""
+"""Finds the fields in which two versions of a document differ."""
 
 from collections.abc import Iterator
 from typing import Any, Final
@@ -9,7 +9,7 @@ from gpuc.diagnostics.finding import Path
 
 
 class Missing:
-    """The type of MISSING."""
+    """The type of the constant MISSING, which replaces the value of a field that a document does not have."""
 
     def __repr__(self) -> str:
         return "MISSING"
@@ -32,20 +32,20 @@ class FieldChange(Struct, frozen=True):
     """The value after the change, or MISSING."""
 
     def is_below(self, *prefix: str | int) -> bool:
-        """Returns whether the field is at a path or below the path."""
+        """Returns whether the changed field is at this path or below this path."""
         return self.path[: len(prefix)] == prefix
 
 
 def differences(before: Any, after: Any) -> Iterator[FieldChange]:
     """Yields the fields that differ, in the order of the document after the change, then the removed fields.
 
-    A map that only one document has is one field.
+    A map that exists in only one of the documents is one field.
     """
     yield from _differences(before, after, (), ())
 
 
 def leaves(change: FieldChange) -> Iterator[FieldChange]:
-    """Yields a change for each scalar or list of an added or removed map; any other change as it is."""
+    """Yields a change for each scalar and list in an added or removed map. Any other change is yielded as it is."""
     present = change.after if change.before is MISSING else change.before
     if isinstance(present, dict) and present and MISSING in (change.before, change.after):
         for key, value in present.items():

@@ -1,4 +1,4 @@
-"""The fields that the API server and webhooks do not allow to change."""
+"""Finds the changed fields of an object that the API server or a webhook refuses to change."""
 
 from gpuc.admission.validation.changes import Refusals, refused_changes
 from gpuc.admission.validation.kueue_changes import Refused, refused_by_kueue
@@ -11,17 +11,17 @@ from gpuc.trace.kueue_scope import manages
 
 
 def refused_fields(pair: Pair) -> Refusals:
-    """Yields the changed fields of an object that the API server refuses, with the reason.
+    """Yields the changed fields of an object that the API server refuses to change, with the reason.
 
-    Argo CD deletes hooks, and objects with the sync options Force=true and Replace=true, and creates them again. The
-    fields of these objects may change.
+    Argo CD deletes some objects and creates them again instead of changing them. So all fields of these objects may
+    change. These objects are hooks, and objects with the sync options Force=true and Replace=true.
     """
     if pair.is_changed and not _is_created_again(pair):
         yield from refused_changes(f"{group(pair.manifest)}/{pair.manifest.kind}", pair)
 
 
 def refused_by_webhooks(change: Change, pair: Pair) -> list[Refused]:
-    """Returns the changed fields of an object that Kueue's webhooks refuse, if Kueue manages its kind."""
+    """Returns the changed fields that Kueue's webhooks refuse to change, if Kueue manages the kind of the object."""
     if not pair.is_changed or _is_created_again(pair):
         return []
     api_group, kind = group(pair.manifest), pair.manifest.kind

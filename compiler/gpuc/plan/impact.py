@@ -1,6 +1,6 @@
 """Impacts: the effects of a change on nodes, running work, tenants, money and isolation.
 
-A function yields the impacts with one id.
+Every impact has an id, for example IMP301. One function finds all impacts with this id.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Level(Enum):
-    """What an impact costs. The order is the order of reports, and of --fail-on: the first is the most dangerous."""
+    """How dangerous an impact is. The first level is the most dangerous, in reports and for the option --fail-on."""
 
     DESTROYS = "destroys"
     """Data, running work or capacity is lost."""
@@ -38,7 +38,7 @@ class Level(Enum):
 
 
 class Prediction(NamedTuple):
-    """A result that the control plane shows if the impact is correct. `gpuc rehearse --from` checks for this result."""
+    """An outcome in the cluster that confirms an impact. `gpuc rehearse --from` checks whether this outcome occurs."""
 
     subject: str
     """One of "nodes of pool NAME", "workloads of queue NAME", "workloads of namespace NAME", "queue NAME",
@@ -51,7 +51,7 @@ class Prediction(NamedTuple):
 
 
 class Raised(NamedTuple):
-    """An impact as its function yields it."""
+    """An impact whose line in the spec is not known yet. The functions with the decorator `impact` yield this class."""
 
     subject: str
     """The kind and the name in the words of the spec: "node pool train-h100", "queue research", "tenant nlp"."""
@@ -68,7 +68,7 @@ class Raised(NamedTuple):
 
 
 class Impact(Struct, frozen=True):
-    """An impact at a line of the spec."""
+    """An impact, which is an effect of a change, with the line of the spec that causes it."""
 
     id: str
     level: Level
@@ -87,12 +87,12 @@ class Impact(Struct, frozen=True):
 
     @property
     def order(self) -> tuple[int, str, str, str]:
-        """The position in reports: the most dangerous first."""
+        """The key by which reports sort impacts: the most dangerous impact is the first."""
         return self.level.rank, self.id, self.subject, self.message
 
 
 def workloads_of(kind: str, names: Iterable[str], outcome: str) -> tuple[Prediction, ...]:
-    """Returns the same prediction for the workloads of several queues or namespaces.
+    """Returns one prediction for each queue or namespace: its workloads have the given outcome, for example "evicted".
 
     Args:
         kind: "queue" or "namespace".
@@ -105,9 +105,10 @@ IMPACTS: "Checks[Change, Raised]" = Checks("gpuc.plan.impacts")
 
 
 def impact(id: str, level: Level) -> "Callable[[Callable[[Change], Impacts]], Check[Change, Raised]]":  # noqa: A002
-    """Returns a decorator that declares a function as an impact.
+    """Returns a decorator for a function that finds the impacts with an id.
 
-    The function's docstring is the title of the impact; rules.toml in its folder has the reason and the source.
+    The docstring of the function is the title of the impact. The file rules.toml in the folder of the function has the
+    reason and the source.
 
     Args:
         id: IMP and three digits. The hundreds are the topic: 1 nodes, 2 queues, 3 admission, 4 network and access,

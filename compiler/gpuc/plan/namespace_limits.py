@@ -1,4 +1,4 @@
-"""Changes of the limits in the ResourceQuotas of namespaces, by tenant."""
+"""Finds the limits of ResourceQuotas that a change raises or lowers, grouped by tenant."""
 
 from collections.abc import Iterator
 
@@ -25,7 +25,7 @@ _DERIVED = (*_CPU_AND_MEMORY, *(f"{_REQUESTS}{name}" for name in (EPHEMERAL_STOR
 
 
 class LimitChange(Struct, frozen=True):
-    """Limits that differ in the same way in several namespaces of a tenant."""
+    """Limits of ResourceQuotas that change in the same way in one or more namespaces of a tenant."""
 
     owner: str
     """The tenant, or the namespace of no tenant."""
@@ -37,24 +37,24 @@ class LimitChange(Struct, frozen=True):
     """The keys of spec.hard."""
 
     def raised(self, details: tuple[str, ...] = (), predicts: tuple[Prediction, ...] = ()) -> Raised:
-        """Returns an impact of the limits."""
+        """Returns an impact that is caused by these changed limits."""
         where = where_text(self.owner, (pair.namespace for pair in self.pairs))
         message = f"the ResourceQuota allows {', '.join(self.texts)}{where}"
         return Raised(self.owner, message, self.pairs[0].after, self.path, details, predicts)
 
     @property
     def has_gpus(self) -> bool:
-        """Whether a limit of GPUs, slices or shares is among the limits that differ."""
+        """Whether GPUs, MIG slices or GPU shares are among the changed limits."""
         return any(key.removeprefix(_REQUESTS).startswith(GPU_PREFIXES) for key in self.keys)
 
     @property
     def path(self) -> Path:
-        """The path of a changed limit: the limit of cpu, if it is among the changed limits; else the first one."""
+        """The path of a changed limit in the ResourceQuota: the limit of cpu, or else the first changed limit."""
         return ("spec", "hard", next((key for key in self.keys if key == "requests.cpu"), self.keys[0]))
 
 
 def limit_changes(change: Change, *, smaller: bool) -> list[LimitChange]:
-    """Returns the limits of ResourceQuotas that exist before and after the change, and that shrink or grow."""
+    """Returns the limits that shrink (`smaller`) or grow, in ResourceQuotas that exist before and after the change."""
     before, after = change.before.cluster, change.after.cluster
     changes_quota = any("quota" in changed.path for changed in change.spec_changes) or quota_changes(change)
     # A node has other resources: the impact node_resources_shrink reports the limits of the namespaces of queues.
@@ -74,7 +74,7 @@ def limit_changes(change: Change, *, smaller: bool) -> list[LimitChange]:
 
 
 def requested(change: Change, namespace: str) -> Amounts:
-    """Returns the requests of all objects of --workloads in a namespace."""
+    """Returns the resources that all objects from --workloads request together in a namespace."""
     workloads = [workload_of(manifest) for manifest in change.workloads if manifest.namespace == namespace]
     return total(
         {name: count * pods.count * workload.copies for name, count in pod_requests(pods.pod).items()}

@@ -1,4 +1,4 @@
-"""The objects that change, field by field, and the value of the spec that caused each change, with its line."""
+"""Finds the changed fields of objects and, for each field, the value of the spec that caused the change."""
 
 from collections.abc import Callable
 from fnmatch import fnmatchcase
@@ -23,16 +23,18 @@ _COMPONENTS = ("spec", "components")
 def cause(change: Change, manifest: Manifest, path: Path = ()) -> Path:
     """Returns the path in the spec that caused the change of a field of an object.
 
-    gpuc looks at the changed values of the spec. The first of these rules that finds a value applies: a customization
-    of the user sets the field; the value is below the element from which gpuc emitted the object, and has a measured
-    effect on the field (spec/effects.json); the value has a measured effect on the field; the value is below the
-    element; the value has a measured effect on the kind. If no rule finds a value, the result is the element from which
-    gpuc emitted the object.
+    gpuc tries these rules for the changed values of the spec, and uses the first rule with a result. The element is the
+    pool, tenant or queue from which gpuc emitted the object. The file spec/effects.json lists the measured effects.
 
-    A value of another element of the same section, for example of another node pool, is never the cause. Several values
-    can fit a rule. The result is then the value whose path contains the most names that also occur in the object. These
-    are the name and namespace of the object, and the names of the list items on the path of the field, for example the
-    flavor of a quota.
+    - the value is a customization that sets the field
+    - the value is below the element, and has a measured effect on the field
+    - the value has a measured effect on the field
+    - the value is below the element
+    - the value has a measured effect on the kind of the object
+
+    If no rule has a result, the element is the cause. A value of another element of the same section, for example of
+    another node pool, is never the cause. If several values fulfil a rule, the cause is the value whose path contains
+    the most names of the object: its name, its namespace, and the names of list items on the path of the field.
     """
     if own := manifest.override(path):
         return own
@@ -66,9 +68,9 @@ def _candidates(change: Change, element: Path) -> tuple[Path, ...]:
 
 
 def mark_of(change: Change, path: Path) -> tuple[Mark | None, bool]:
-    """Returns the position of a path of the spec, and whether it is in the state before.
+    """Returns the position of a path of the spec, and whether the position is in the spec before the change.
 
-    A value that the change removes has a position only in the state before.
+    A value that the change removes has a position only in the spec before the change.
     """
     before, after = change.before.source, change.after.source
     if after is not None and (path in after.marks or before is None or path not in before.marks):
@@ -77,9 +79,9 @@ def mark_of(change: Change, path: Path) -> tuple[Mark | None, bool]:
 
 
 def place_of(change: Change, manifest: Manifest, path: Path) -> tuple[Path, Mark | None, bool]:
-    """Returns the path in the spec that caused the change of a field of an object, its position, and `is_before`.
+    """Returns the cause of a changed field: a path in the spec, its position, and whether only the old spec has it.
 
-    A field of an object that people wrote has its position in the file of the object. The path is empty without a spec.
+    If people wrote the object by hand, the position is in the file of the object. The path is empty without a spec.
     """
     has_spec = change.before.source is not None or change.after.source is not None
     caused_by = cause(change, manifest, path) if has_spec else ()
@@ -157,7 +159,7 @@ def _effect_place(path: Path) -> str:
 
 
 class ChangedField(Struct, frozen=True):
-    """A field of an object that changes, with the value of the spec that caused the change."""
+    """A changed field of an object, together with the path in the spec of the value that caused the change."""
 
     pair: Pair
     field: FieldChange
@@ -170,12 +172,12 @@ class ChangedField(Struct, frozen=True):
 
     @property
     def place(self) -> str:
-        """The path of the field in words. Items of lists have their name in the path instead of their number."""
+        """The path of the field as text. An item of a list has its name in the path, as in "containers[main].image"."""
         return _place(self.pair.holder(self.field).document(), self.field.path)
 
 
 class CauseGroup(Struct, frozen=True):
-    """The fields that a value of the spec changes."""
+    """All fields of objects that change because of the same value of the spec."""
 
     cause: Path
     mark: Mark | None
@@ -186,20 +188,20 @@ class CauseGroup(Struct, frozen=True):
 
     @property
     def order(self) -> tuple[bool, str, int, int, str]:
-        """The position in reports."""
+        """The key by which reports sort the groups: file, line, column and path of the cause."""
         mark = self.mark or Mark("", 0, 0)
         return (self.mark is None, mark.file, mark.line, mark.column, str(self.cause))
 
     @property
     def objects(self) -> tuple[tuple[Pair, tuple[ChangedField, ...]], ...]:
-        """The fields by object, in the order of the objects."""
+        """The fields of each object, in the order of the objects."""
         groups = grouped(self.fields, lambda changed: id(changed.pair))
         return tuple((group[0].pair, tuple(group)) for group in groups.values())
 
 
 @lru_cache(maxsize=8)
 def changed_fields(change: Change, pairs: tuple[Pair, ...]) -> tuple[ChangedField, ...]:
-    """Returns the fields that differ, in the order of the objects."""
+    """Returns the changed fields of some objects, in the order of the objects, each with its cause."""
     return tuple(
         ChangedField(pair, field, *place_of(change, pair.holder(field), field.path))
         for pair in pairs
@@ -208,7 +210,7 @@ def changed_fields(change: Change, pairs: tuple[Pair, ...]) -> tuple[ChangedFiel
 
 
 def groups_by_cause(change: Change, pairs: tuple[Pair, ...]) -> list[CauseGroup]:
-    """Returns the changed fields by the value of the spec, in the order of the files and lines."""
+    """Returns the changed fields in groups with the same cause, sorted by the cause's file and line in the spec."""
     fields = changed_fields(change, pairs)
     groups = grouped(fields, lambda changed: (changed.cause, changed.mark.file if changed.mark else ""))
     by_path = {changed.path: changed for changed in change.spec_changes}

@@ -1,6 +1,7 @@
 """The network paths of tenants that a change opens or closes.
 
-These are paths to and from everything except the pods of tenants.
+A network path is an allowed connection between pods of a tenant and anything but the pods of tenants, for example an
+address range, a host name or a namespace of the platform.
 """
 
 from collections.abc import Iterable, Iterator
@@ -32,7 +33,7 @@ _KINDS = ((GROUP, "NetworkPolicy"), (CILIUM, CILIUM_POLICY), ("", "Namespace"))
 
 
 def changes_network(change: Change) -> bool:
-    """Returns whether a NetworkPolicy or a namespace differs, so that paths can open or close."""
+    """Returns whether a network policy, a namespace or the cluster network differs, so that paths can open or close."""
     return any(pair.fields for kind in _KINDS for pair in change.pairs(*kind)) or (
         network(change.before.cluster) != network(change.after.cluster)
     )
@@ -40,17 +41,17 @@ def changes_network(change: Change) -> bool:
 
 @lru_cache(maxsize=4)
 def network_after(change: Change) -> State:
-    """Returns the state after, with the policies that Argo CD leaves in the cluster.
+    """Returns the state after the change, plus the removed network policies that Argo CD leaves in the cluster.
 
-    Argo CD can prune the policies that allow connections, and leave a policy that isolates the pods. This policy then
-    cuts off its pods.
+    Argo CD can prune the policies that allow connections, and leave a policy that isolates the pods. Then the pods
+    cannot connect to anything.
     """
     return with_left(change, _KINDS[:2])
 
 
 @lru_cache(maxsize=4)
 def reachability(state: State) -> Reachability:
-    """Returns the possible connections between tenants in a state."""
+    """Returns which connections between tenants the network policies of a state allow."""
     facts, objects = network(state.cluster), state.objects
     policies = enforced_policies(objects, facts.engine)
     is_complete = objects.is_complete
@@ -58,11 +59,10 @@ def reachability(state: State) -> Reachability:
 
 
 def isolation_that_stays(change: Change) -> Iterator[tuple[str, tuple[str, ...], Manifest]]:
-    """Yields the policies that stay in the cluster and cut pods off, each as tenant, namespaces and policy.
+    """Yields the policies that stay in the cluster and cut off pods, each as (tenant, namespaces, policy).
 
-    Argo CD leaves the policy that isolates the pods, and prunes all policies that allow connections. If the policies
-    that allow connections stay too, the pods keep their connections. Argo CD can also leave the namespaces, if the
-    namespaces or their tenant are removed.
+    Argo CD leaves the policy, which isolates the pods, but prunes all policies that allow connections of these pods.
+    The namespaces of the pods can also be removed from the spec, if Argo CD leaves them in the cluster.
     """
     state, intended = network_after(change), _isolating(change.after)
     owners = labelled_tenancy(with_left(change, _KINDS[2:]).objects).tenants
@@ -79,7 +79,7 @@ def isolation_that_stays(change: Change) -> Iterator[tuple[str, tuple[str, ...],
 
 
 def unisolated(state: State) -> dict[str, frozenset[str]]:
-    """Returns the namespaces of tenants without a policy that isolates all pods, by direction."""
+    """Returns the tenants' namespaces in which no policy isolates all pods, by direction: ingress and egress."""
     isolating, names = _isolating(state), reachability(state).tenancy.tenants
     return {
         direction: frozenset(name for name in names if (direction, name) not in isolating)
@@ -105,7 +105,7 @@ _ALL = "all addresses"
 
 
 class OutsidePath(NamedTuple):
-    """Connections of the pods of a namespace with a peer that is no pod of a tenant."""
+    """Connections that a policy allows between pods of a namespace and a peer, which is not a pod of a tenant."""
 
     tenant: str
     namespace: str
@@ -127,20 +127,20 @@ class OutsidePath(NamedTuple):
 
     @property
     def peers(self) -> tuple[str, ...]:
-        """The peer in words; several ranges of addresses."""
+        """The texts that name the peer: one text, or a text for each range of addresses."""
         return tuple(peer_text(Peer(self.path, block=self.block))) if self.block else (self.peer,)
 
 
 @lru_cache(maxsize=4)
 def outside_paths(state: State) -> tuple[OutsidePath, ...]:
-    """Returns the connections that policies of tenants allow with everything but pods of tenants."""
+    """Returns the allowed connections between tenants and peers that are no pods of tenants, for example host names."""
     proof = reachability(state)
     owners = proof.tenancy.tenants
     return tuple(path for policy in proof.tenant_policies for path in _paths(policy, owners[policy.namespace]))
 
 
 def remainder(path: OutsidePath, others: Iterable[OutsidePath]) -> Iterator[OutsidePath]:
-    """Yields the parts of a path that other paths of the same namespace do not include."""
+    """Yields the addresses and ports of a network path that no other network path of the same namespace includes."""
     boxes = [(path.block, path.ports)]
     for other in others:
         if other.direction == path.direction and other.pods in ("", path.pods):
@@ -213,10 +213,10 @@ _PEERS = 4
 
 
 def opened(change: Change) -> Iterator[Raised]:
-    """Yields the paths that only the state after has.
+    """Yields an impact for the network paths that namespaces have only after the change.
 
-    A path of a new namespace counts only if a namespace of the state before lacks the path: the platform opens some
-    paths for all namespaces, for example to the name servers.
+    A path of a new namespace counts only if an existing namespace lacks this path. The reason: the platform opens some
+    paths for all namespaces, for example to the DNS servers.
     """
     if not change.before.exists or not changes_network(change):
         return
@@ -228,9 +228,9 @@ def opened(change: Change) -> Iterator[Raised]:
 
 
 def closed(change: Change) -> Iterator[Raised]:
-    """Yields the paths that only the state before has, of namespaces that both states have.
+    """Yields an impact for the network paths that namespaces lose, if the namespaces stay.
 
-    Namespaces that lose all connections have an impact of their own.
+    Namespaces that lose all connections are left out, because the impact `policies_stay` reports them.
     """
     if change.after.exists and changes_network(change):
         cut = {name for _, names, _ in isolation_that_stays(change) for name in names}

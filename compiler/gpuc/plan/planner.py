@@ -1,6 +1,6 @@
 """Computes the plans of clusters: the impacts of a change with their lines, a summary, and the objects that change.
 
-If several impacts have the same id, the summary first names the impacts on the node pools with the most nodes.
+If several impacts have the same id, the summary begins with the impacts on the node pools that have the most nodes.
 """
 
 from collections.abc import Iterable, Iterator
@@ -79,7 +79,7 @@ def _impacts(change: Change) -> Iterator[Impact]:
 
 
 def located(change: Change, id: str, level: Level, raised: Raised) -> Impact:  # noqa: A002
-    """Returns the impact with the path and the line of the spec that caused it."""
+    """Returns the impact with the path in the spec that caused it, and the line of this path."""
     path = raised.path
     if raised.manifest is None:
         mark, is_before = mark_of(change, path)
@@ -107,7 +107,7 @@ def _accepted(change: Change, impacts: Iterable[Impact]) -> tuple[list[Impact], 
     findings = []
     for path in reasons:
         if path not in used:
-            message = f"accept names {path[-1]}, but the change has no impact {path[-1]} at this path or below"
+            message = f"accept contains {path[-1]}, but the change has no impact {path[-1]} at this path or below"
             finding = NOT_NEEDED.at(path, message, fix=f"remove {path[-1]} from accept", on_key=True)
             findings.append(replace(change.after.source.located(finding), cluster=change.after.name))
     return found, findings
@@ -150,7 +150,7 @@ _DANGEROUS = (Level.DESTROYS, Level.DISRUPTS)
 
 
 def summary(plan: ClusterPlan) -> Iterator[str]:
-    """Yields the sentences of the summary: what is added and removed, quantities, costs, then dangerous impacts."""
+    """Yields the sentences of the summary: added and removed elements, quantities, costs, then dangerous impacts."""
     change = plan.change
     before, after = change.before.cluster, change.after.cluster
     if change.other_name:
@@ -214,28 +214,29 @@ class Plans(Struct, frozen=True):
 
     @property
     def changed(self) -> tuple[ClusterPlan, ...]:
-        """The clusters with changes, impacts, findings or notes; those with the most dangerous impacts first."""
+        """The plans with changed objects, impacts, findings or notes; the most dangerous impacts come first."""
         found = [plan for plan in self.clusters if plan.objects or plan.impacts or plan.findings or plan.notes]
         ranks = {plan.name: min((impact.level.rank for impact in plan.impacts), default=len(Level)) for plan in found}
         return tuple(sorted(found, key=lambda plan: (ranks[plan.name], plan.name)))
 
     def impacts(self) -> Iterator[tuple[str, Impact]]:
-        """Yields the name of the cluster and the impact, the most dangerous first."""
+        """Yields the impacts of all clusters with the name of the cluster. The most dangerous impacts come first."""
         found = [(plan.name, impact) for plan in self.clusters for impact in plan.impacts]
         yield from sorted(found, key=lambda row: (row[1].level.rank, row[0], row[1].order))
 
     def fails(self, level: Level | None) -> bool:
-        """Returns whether an impact that the spec does not accept has the level, or a more dangerous level."""
+        """Returns whether an impact that the spec does not accept has this level or a more dangerous level."""
         if level is None:
             return False
         return any(impact.level.rank <= level.rank and not impact.accepted for _, impact in self.impacts())
 
 
 def with_other_names(changes: Iterable[Change]) -> list[Change]:
-    """Returns the changes, with the other name of each renamed cluster.
+    """Returns the changes. If a cluster is renamed, `other_name` in its two changes is the name of the other change.
 
-    Two names can belong to the same cluster. The substrate (the place where the cluster lives) knows what
-    identifies a cluster. Specs do not contain the account of the cloud.
+    A removed cluster and a new cluster are the same cluster if their substrate (the place where the cluster lives) and
+    the destination of Argo CD identify the same cluster. Accounts of a cloud are not compared, because specs do not
+    contain them.
     """
     found = list(changes)
     states = (

@@ -1,6 +1,6 @@
-"""The policies before and after a change: their stages, their expressions and their settings.
+"""Finds the admission policies whose stage, expressions or settings change.
 
-The settings of a policy decide what the policy refuses and allows.
+The stage is dryrun, warn or deny. The settings, for example a list of registries, decide what a policy refuses.
 """
 
 from collections import defaultdict
@@ -26,7 +26,7 @@ _STAGES = ("", "dryrun", "warn", "deny")
 
 
 class PolicyChange(Struct, frozen=True):
-    """The change of a constraint of Gatekeeper, or of a ValidatingAdmissionPolicy."""
+    """The change of a Gatekeeper constraint, or of the binding of a ValidatingAdmissionPolicy."""
 
     pair: Pair
     before: str
@@ -35,52 +35,52 @@ class PolicyChange(Struct, frozen=True):
 
     @property
     def tenant(self) -> str:
-        """The tenant whose objects the policy checks; empty for the objects of all tenants."""
+        """The tenant whose objects the policy checks; an empty string if it checks the objects of all tenants."""
         labels = dig(self.pair.manifest.body, "spec", "match", "namespaceSelector", "matchLabels")
         return str(dig(labels, TENANT_LABEL) or "")
 
     @property
     def name(self) -> str:
-        """The name of the policy. Its constraints have this name and the name of a tenant."""
+        """The name of the policy. The name of a constraint for one tenant is POLICY-TENANT; the tenant is left out."""
         policy = dig(self.pair.manifest.body, "spec", "policyName")
         return str(policy or self.pair.name.removesuffix(f"-{self.tenant}"))
 
     @property
     def stages(self) -> str:
-        """The stages in words: "deny instead of no policy"."""
+        """The stages after and before the change (dryrun, warn or deny) in words: "deny instead of no policy"."""
         return f"{self.after or 'no policy'} instead of {self.before or 'no policy'}"
 
     def raised(self, message: str, details: Iterable[str] = (), predicts: tuple[Prediction, ...] = ()) -> Raised:
-        """Returns an impact of the change of the stage."""
+        """Returns an impact that is caused by the field that contains the stage: dryrun, warn or deny."""
         return Raised(f"policy {self.name}", message, self.pair.manifest, self.path, tuple(details), predicts)
 
     @property
     def is_stricter(self) -> bool:
-        """Whether the stage rises."""
+        """Whether the policy gets a stricter stage. The order is: no policy, dryrun, warn, deny."""
         return _STAGES.index(self.after) > _STAGES.index(self.before)
 
     @property
     def is_weaker(self) -> bool:
-        """Whether the stage falls from deny or warn."""
+        """Whether the policy had the stage deny or warn, and gets a less strict stage or is removed."""
         return _STAGES.index(self.after) < _STAGES.index(self.before) and self.before != "dryrun"
 
     @property
     def path(self) -> Path:
-        """The path of the stage."""
+        """The path of the field with the policy's stage (dryrun, warn or deny), such as spec.enforcementAction."""
         return ("spec", "validationActions" if self.pair.manifest.kind == _BINDING[1] else "enforcementAction")
 
     @property
     def scope(self) -> Path:
-        """The path of the first field that selects other objects; an empty path without such a field."""
+        """The path of the first changed field that selects objects for the policy; empty if no such field changes."""
         keys = ("match", "matchResources", "paramRef")
         fields = self.pair.fields if self.pair.is_changed else ()
         return next((field.path for field in fields if any(field.is_below("spec", key) for key in keys)), ())
 
 
 def policy_changes(change: Change) -> Iterator[PolicyChange]:
-    """Yields the constraints and bindings that are added, removed or changed, of a cluster that both states have.
+    """Yields the changed Gatekeeper constraints and policy bindings, if the cluster exists before and after the change.
 
-    The constraints of new and removed tenants do not count.
+    The constraints of new and removed tenants are left out.
     """
     if not (change.before.exists and change.after.exists):
         return
@@ -96,17 +96,18 @@ def policy_changes(change: Change) -> Iterator[PolicyChange]:
 
 
 def by_policy(changes: Iterable[PolicyChange]) -> Iterator[list[PolicyChange]]:
-    """Yields the changes of the constraints of one policy with the same stages together.
+    """Yields the constraints in groups. In a group, the policy, the stage before and the stage after are the same.
 
-    A policy can have a constraint for each tenant: nccl-profile-research is of the policy nccl-profile.
+    A policy can have a constraint for each tenant. For example, nccl-profile-research is a constraint of the policy
+    nccl-profile for the tenant research.
     """
     yield from grouped(changes, lambda policy: (policy.name, policy.before, policy.after)).values()
 
 
 def policy_data_changes(change: Change) -> Iterator[Pair]:
-    """Yields the ValidatingAdmissionPolicies of which only data changes, such as limits by tenant.
+    """Yields the ValidatingAdmissionPolicies of which only the data changes, for example the limits for each tenant.
 
-    The data of new and removed tenants does not count.
+    If the change adds or removes a tenant, the result is empty, because the data then changes for this reason.
     """
     is_known = not _new_and_removed_tenants(change)
     return (pair for pair in change.pairs(*_NATIVE) if is_known and pair.changes("spec") and not _has_other_rules(pair))
@@ -128,9 +129,7 @@ def _new_and_removed_tenants(change: Change) -> set[str]:
 
 
 def perhaps_refused(change: Change, tenants: Collection[str]) -> tuple[Prediction, ...]:
-    """Returns the predictions of a policy that refuses more than before.
-
-    The prediction is that workloads that violate the policy cannot start again.
+    """Returns predictions that workloads are perhaps refused, for a policy that refuses more than before.
 
     Args:
         tenants: the tenants whose objects the policy checks; empty for all tenants.
@@ -183,7 +182,7 @@ _ENTRIES = 4
 
 
 class SettingChange(Struct, frozen=True):
-    """What a policy refuses or allows because one of its settings changes."""
+    """What a policy newly refuses, or newly allows, because one of its settings changes."""
 
     words: str
     """For example "no longer allows registries nvcr.io/"."""
@@ -193,12 +192,12 @@ class SettingChange(Struct, frozen=True):
 
 
 def policy_settings(change: Change, stage: str, *, refuses_more: bool, effect: str = "") -> Iterator[Raised]:
-    """Yields an impact for what the settings of a policy refuse, or allow.
+    """Yields an impact for each policy whose changed settings refuse more (`refuses_more`), or allow more.
 
-    Equal changes of several tenants are in one impact.
+    If the settings change in the same way for several tenants, the function yields one impact.
 
     Args:
-        stage: the stage of the policies: warn or deny.
+        stage: only policies with this stage: warn or deny.
         effect: what happens to violations, for the end of the message.
     """
     groups: dict[tuple[str, tuple[str, ...]], list[tuple[PolicyChange, Path]]] = defaultdict(list)
@@ -221,10 +220,10 @@ def policy_settings(change: Change, stage: str, *, refuses_more: bool, effect: s
 
 
 def setting_changes(pair: Pair, namespaces: set[str]) -> Iterator[SettingChange]:
-    """Yields the changes of the settings of a constraint of Gatekeeper.
+    """Yields what a Gatekeeper constraint newly refuses or allows because of its settings (`spec.parameters`).
 
     Args:
-        namespaces: the namespaces that both states have. Entries of other namespaces refuse and allow nothing.
+        namespaces: the namespaces that exist before and after the change. Entries for other namespaces are ignored.
     """
     kind = pair.manifest.kind
     for name, value in _parameters(pair):

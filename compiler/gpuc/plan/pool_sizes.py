@@ -1,4 +1,4 @@
-"""The numbers of nodes of pools before and after a change."""
+"""The numbers of nodes of node pools before and after a change."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ from gpuc.plan.impact import Prediction, Raised
 
 
 class PoolSize(Struct, frozen=True):
-    """A node pool that is in both states, and whose NodePools have numbers of nodes."""
+    """The numbers of nodes of a node pool that exists before and after the change."""
 
     name: str
     pairs: tuple[PoolPair, ...]
@@ -26,13 +26,13 @@ class PoolSize(Struct, frozen=True):
 
     @property
     def is_static(self) -> bool:
-        """Whether all nodes always run."""
+        """Whether the number of nodes is fixed after the change, so that all nodes always run."""
         return self.running_after == self.after > 0
 
     def raised(
         self, message: str, *fields: Path, details: tuple[str, ...] = (), predicts: tuple[Prediction, ...] = ()
     ) -> Raised:
-        """Returns an impact at the first of the fields that differ, or at an added or removed NodePool as a whole."""
+        """Returns an impact at the first given field that differs, or at a whole NodePool that is added or removed."""
         pair, path = self._changed(fields)
         return Raised(f"node pool {self.name}", message, pair.manifest, path, details, predicts)
 
@@ -47,7 +47,7 @@ class PoolSize(Struct, frozen=True):
 
 
 def pool_sizes(change: Change) -> list[PoolSize]:
-    """Returns the node pools of both states whose numbers of nodes are known."""
+    """Returns the node pools that exist before and after the change and whose numbers of nodes are known."""
     found = []
     for name, pairs in grouped(change.pools, lambda pair: pair.element).items():
         sides = [[pair.old for pair in pairs if pair.old], [pair.new for pair in pairs if pair.new]]
@@ -60,18 +60,18 @@ def pool_sizes(change: Change) -> list[PoolSize]:
 
 
 def pool_of(cluster: Cluster | None, name: str) -> Pool | None:
-    """Returns a pool of the spec; None without the pool."""
+    """Returns the node pool with a name in the model of a spec; None if there is no such pool."""
     return next((pool for pool in cluster.pools if pool.name == name), None) if cluster else None
 
 
 def nodes_text(count: int | None) -> str:
-    """Returns the maximum number of nodes in words. If the limit is 0, nodes that started before can still run."""
+    """Returns the maximum number of nodes in words: "up to 4 nodes". For 0: "the nodes that still run"."""
     if count is None:
         return "all nodes"
     return f"up to {count} {'node' if count == 1 else 'nodes'}" if count else "the nodes that still run"
 
 
 def nodes_of(pairs: Sequence[PoolPair]) -> int | None:
-    """Returns the largest number of nodes of NodePools before the change; None without a number."""
+    """Returns the maximum number of nodes of all given NodePools together before the change; None for no maximum."""
     counts = [pair.old.most_nodes for pair in pairs if pair.old]
     return None if None in counts else sum(count or 0 for count in counts)

@@ -30,12 +30,12 @@ def is_definition(manifest: Manifest) -> bool:
 
 
 def is_left(change: Change, manifest: Manifest) -> bool:
-    """Returns whether Argo CD leaves a removed object in the cluster, and does not delete it."""
+    """Returns whether Argo CD leaves an object in the cluster that is removed from Git."""
     return bool(reason_to_leave(change, manifest))
 
 
 def reason_to_leave(change: Change, manifest: Manifest) -> str:
-    """Returns why Argo CD leaves a removed object in the cluster; an empty string if Argo CD deletes the object.
+    """Returns why Argo CD leaves an object that is removed from Git; an empty string if Argo CD deletes the object.
 
     Without Applications, for example in a folder of manifests, only the annotations of the object decide.
 
@@ -57,7 +57,7 @@ def reason_to_leave(change: Change, manifest: Manifest) -> str:
 
 
 def with_left(change: Change, kinds: Iterable[tuple[str, str]]) -> State:
-    """Returns the state after, with the removed objects of some kinds that Argo CD leaves in the cluster.
+    """Returns the state after the change, plus the removed objects of some kinds that Argo CD leaves in the cluster.
 
     Args:
         kinds: the API group and the kind of the objects.
@@ -82,7 +82,7 @@ CLAIM: Kind = ("", "PersistentVolumeClaim")
 
 
 class RemovedObject(Struct, frozen=True):
-    """An object that only the state before has."""
+    """An object that the change removes from Git, and its fate: Argo CD leaves or deletes the object."""
 
     manifest: Manifest
     application: str
@@ -97,16 +97,16 @@ class RemovedObject(Struct, frozen=True):
 
     @property
     def has_data(self) -> bool:
-        """Whether a deletion of the object deletes data."""
+        """Whether data is lost if Argo CD deletes the object."""
         kind = group(self.manifest), self.manifest.kind
         return kind == CLAIM or workload_kind(*kind).traits.keeps_data
 
 
 def removed_objects(change: Change, of_fate: Fate | None = None) -> Iterator[RemovedObject]:
-    """Yields the removed objects that no other impact describes. Without Applications, nothing prunes objects.
+    """Yields the removed objects that no other impact describes. Objects that no Application applied are left out.
 
     Args:
-        of_fate: only objects with this fate; None for all objects.
+        of_fate: only objects that are "left", "pruned" or "confirmed" (deleted after a confirmation); None for all.
     """
     if change.is_removed:
         return
@@ -129,7 +129,7 @@ def removed_objects(change: Change, of_fate: Fate | None = None) -> Iterator[Rem
 
 
 def kinds_text(manifests: Iterable[Manifest]) -> str:
-    """Returns the kinds of objects in words, with the names of up to three objects: "2 ConfigMap, 1 Role"."""
+    """Returns objects in words: up to three objects with their names, more objects as "3 ConfigMap, 1 Role"."""
     found = list(manifests)
     if len(found) <= _NAMED:
         return ", ".join(map(str, found))
@@ -140,7 +140,7 @@ def kinds_text(manifests: Iterable[Manifest]) -> str:
 
 
 class MovedObject(Struct, frozen=True):
-    """An object of both states that moves to another Application."""
+    """An object that moves from one Application to another Application."""
 
     manifest: Manifest
     """The object after the change."""
@@ -153,9 +153,9 @@ class MovedObject(Struct, frozen=True):
 
 
 def moved_objects(change: Change) -> Iterator[MovedObject]:
-    """Yields the objects that another Application applies after the change.
+    """Yields the objects that a different Application applies after the change than before.
 
-    A CustomResourceDefinition belongs to no Application, so its move changes nothing in the cluster.
+    CustomResourceDefinitions are left out. They belong to no Application, so a move changes nothing in the cluster.
     """
     for pair in change.all_pairs:
         if pair.before is None or pair.after is None or not pair.manifest.api or is_definition(pair.manifest):

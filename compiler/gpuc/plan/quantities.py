@@ -46,7 +46,7 @@ def quota_sentences(before: Cluster, after: Cluster) -> Iterator[str]:
 
 
 def tenant_sentences(before: Cluster, after: Cluster) -> Iterator[str]:
-    """Yields a sentence for each tenant that is added, removed, or has another number of GPUs at quota."""
+    """Yields a sentence for each tenant that is added, is removed, or has quota for another number of GPUs."""
     old, new = ({tenant.name: gpus_at_quota(cluster, tenant.name) for tenant in cluster.tenants}
                 for cluster in (before, after))  # fmt: skip
     for name in dict.fromkeys((*new, *old)):
@@ -61,7 +61,7 @@ def tenant_sentences(before: Cluster, after: Cluster) -> Iterator[str]:
 
 
 def gpus_at_quota(cluster: Cluster, tenant: str) -> Fraction:
-    """Returns the number of GPUs in the quotas of a tenant, in whole GPUs. Tenants of one queue share its quota."""
+    """Returns the number of whole GPUs in the quotas of a tenant. The quota of a shared queue counts completely."""
     found = next(element for element in cluster.tenants if element.name == tenant)
     amounts = [(quota.pool, quota.nominal) for queue in found.queues for quota in queue.pool_quotas]
     amounts += [(limit.pool, limit.amounts) for namespace in found.namespaces for limit in namespace.quotas]
@@ -69,7 +69,7 @@ def gpus_at_quota(cluster: Cluster, tenant: str) -> Fraction:
 
 
 def node_share(pool: Pool, amounts: Mapping[str, int]) -> Fraction:
-    """Returns how many nodes of a pool amounts of resources need, as a fraction: by GPUs, else by every resource."""
+    """Returns how many nodes of a pool offer these amounts, for example 5/2. In a pool with GPUs, only GPUs count."""
     if pool.is_gpu:
         node = pool.advertised(pool.instances[0])
         names = [name for name in pool.gpu_resource_names if node.get(name)]
@@ -119,7 +119,7 @@ def _gains(
 
 
 class AdvertisedChange(Struct, frozen=True):
-    """A node pool whose nodes offer other resources."""
+    """A node pool whose nodes offer other GPU resources after the change."""
 
     name: str
     less: bool
@@ -129,7 +129,7 @@ class AdvertisedChange(Struct, frozen=True):
 
 
 def advertised_changes(change: Change) -> Iterator[AdvertisedChange]:
-    """Yields the node pools whose nodes offer other GPU resources. Needs the specs of both states."""
+    """Yields the node pools whose nodes offer other GPU resources after the change; none if a state has no spec."""
     before, after = change.before.cluster, change.after.cluster
     if before is None or after is None:
         return
@@ -146,7 +146,7 @@ def advertised_changes(change: Change) -> Iterator[AdvertisedChange]:
 
 
 def sharing_path(change: Change, pool: Pool) -> Path:
-    """Returns the path in the spec of the first changed value below a pool, if possible below `sharing`."""
+    """Returns the path in the spec of the first changed value of a pool; a value below `sharing` comes first."""
     below = change.changed_paths(*pool.path)
     return next(iter((*(path for path in below if "sharing" in path), *below)), pool.path)
 

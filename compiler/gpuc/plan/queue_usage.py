@@ -1,4 +1,4 @@
-"""The quota that the objects of --workloads use in the ClusterQueues of the state before."""
+"""Computes how much quota the objects from --workloads use in the ClusterQueues of the state before."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from gpuc.trace.workload import queued_pods, workload_of
 
 
 class Use(NamedTuple):
-    """What one object uses."""
+    """The quota that one object from --workloads uses."""
 
     manifest: Manifest
     local_queue: str
@@ -27,10 +27,11 @@ class Use(NamedTuple):
 
 
 def uses(change: Change) -> list[Use]:
-    """Returns what each object of --workloads uses, if Kueue manages the object and its LocalQueue exists.
+    """Returns the quota that each object from --workloads uses, if Kueue manages the object and its LocalQueue exists.
 
-    Kueue places the objects one after another, in the order of the files: an object uses the first flavor that still
-    has room. Quota that an object borrows has no room for the objects of other queues.
+    gpuc admits the objects one after another, in the order of the files, as Kueue does: an object uses the first
+    ResourceFlavor with enough free quota. If an object borrows quota, the queue that lends the quota has less free
+    quota.
     """
     if not change.workloads:
         return []
@@ -56,7 +57,7 @@ def uses(change: Change) -> list[Use]:
 
 
 def total_use(found: list[Use], cluster_queue: str, key: Key) -> int:
-    """Returns how much of a resource of a flavor the objects use in a ClusterQueue."""
+    """Returns how much of one resource of a ResourceFlavor the objects use together in a ClusterQueue."""
     return sum(use.usage.get(key, 0) for use in found if use.cluster_queue == cluster_queue)
 
 
@@ -66,5 +67,5 @@ def named(manifests: Sequence[Manifest]) -> str:
 
 
 def users_text(what: str, manifests: Sequence[Manifest]) -> tuple[str, ...]:
-    """Returns a sentence about objects of --workloads, for example "in the queue"; none without such objects."""
+    """Returns the sentence "objects of --workloads {what}: NAMES" with what="in the queue"; none without objects."""
     return (f"objects of --workloads {what}: {named(manifests)}",) if manifests else ()

@@ -1,4 +1,4 @@
-"""The quotas of ClusterQueues before and after a change, in the units of the spec."""
+"""The quotas of ClusterQueues before and after a change, in the units of the spec, for example nodes."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
@@ -23,7 +23,7 @@ GPU_PREFIXES = ("nvidia.com/", "amd.com/", "gpu.intel.com/")
 
 
 class Limits(NamedTuple):
-    """The quota of a ClusterQueue on one flavor, in one unit."""
+    """The quota of a ClusterQueue on one ResourceFlavor. All amounts are in one unit, for example in nodes."""
 
     nominal: int
     borrow: int | None
@@ -35,7 +35,7 @@ class Limits(NamedTuple):
 
 
 class QuotaChange(Struct, frozen=True, eq=False):
-    """A quota that a ClusterQueue has before and after the change, in one unit."""
+    """The quota of a ClusterQueue on one ResourceFlavor, before and after a change, counted in one unit."""
 
     pair: Pair
     """The ClusterQueue."""
@@ -57,13 +57,13 @@ class QuotaChange(Struct, frozen=True, eq=False):
 
     @property
     def key(self) -> Key:
-        """The flavor and the resource."""
+        """The ResourceFlavor and the resource that the quota limits."""
         return self.flavor, self.unit.resource
 
     def limit(self, field: Literal["borrow", "lend"], *, grows: bool) -> str:
-        """Returns the new limit in words, and the limit before, for a limit that grows or shrinks; else an empty text.
+        """Returns the limits after and before in words, if the limit grows (`grows`) or shrinks (not `grows`); else "".
 
-        The limits can be compared only if the queue has a cohort in both states and keeps some quota.
+        The limits can be compared only if the queue has a cohort and quota before and after the change.
         """
         before, after = getattr(self.before, field), getattr(self.after, field)
         less, more = (before, after) if grows else (after, before)
@@ -74,22 +74,22 @@ class QuotaChange(Struct, frozen=True, eq=False):
 
     @property
     def most_text(self) -> str:
-        """A sentence with the most that the queue can use after the change instead of before."""
+        """A sentence with the most quota that the queue can use, nominal and borrowed, after and before the change."""
         instead = self.unit.instead(self.before.most, self.after.most)
         return f"queue {self.queue} can use {instead} on {self.place}"
 
     def raised(
         self, message: str, field: str, details: Iterable[str] = (), predicts: tuple[Prediction, ...] = ()
     ) -> Raised:
-        """Returns an impact of the change of a field of the quota."""
+        """Returns an impact that is caused by one field of the quota, for example by nominalQuota."""
         return Raised(f"queue {self.queue}", message, self.pair.after, (*self.path, field), tuple(details), predicts)
 
 
 @lru_cache(maxsize=2)
 def quota_changes(change: Change) -> tuple[QuotaChange, ...]:
-    """Returns the quotas that differ, of ClusterQueues and flavors that exist before and after the change.
+    """Returns the quotas that differ, if the ClusterQueue and the ResourceFlavor exist before and after the change.
 
-    A quota also differs if another queue changes what the queue can borrow.
+    A quota also differs if the queue can borrow another amount, because another queue of the cohort changes.
     """
     if not any(pair.fields for kind in ("ClusterQueue", "Cohort") for pair in change.pairs(GROUP, kind)):
         return ()
@@ -102,17 +102,17 @@ def quota_changes(change: Change) -> tuple[QuotaChange, ...]:
 
 
 def common_flavors(change: Change) -> Iterator[tuple[Pair, str]]:
-    """Yields each ClusterQueue and flavor that exist before and after the change."""
+    """Yields each ClusterQueue with each ResourceFlavor for which it has quota before and after the change."""
     for pair in change.kept(GROUP, "ClusterQueue"):
         old = flavors(change.before, pair.name)
         yield from ((pair, flavor) for flavor in flavors(change.after, pair.name) if flavor in old)
 
 
 def loses(changes: Iterable[QuotaChange], flavor: str = "", other_than: str = "") -> tuple[str, ...]:
-    """Returns a sentence for each queue that can use less quota at most.
+    """Returns a sentence for each queue whose maximum usage, with borrowed quota, becomes smaller.
 
     Args:
-        flavor: only this flavor; an empty string for all flavors.
+        flavor: only this ResourceFlavor; an empty string for all of them.
         other_than: the name of a ClusterQueue to leave out.
     """
     return tuple(
@@ -126,48 +126,49 @@ def loses(changes: Iterable[QuotaChange], flavor: str = "", other_than: str = ""
 
 
 def tree(state: State) -> dict[str, Member]:
-    """Returns the ClusterQueues of a state by name, in the tree of their cohorts."""
+    """Returns the ClusterQueues of a state by name. Each ClusterQueue knows its place in the tree of cohorts."""
     return from_objects(state.objects).by_name
 
 
 def cohort_of(state: State, name: str) -> list[Member]:
-    """Returns the ClusterQueues in the same tree of cohorts as a ClusterQueue; none without the ClusterQueue."""
+    """Returns all ClusterQueues in the same tree of cohorts as a ClusterQueue; none if the ClusterQueue is missing."""
     queues = tree(state)
     return [queue for queue in queues.values() if queue.root is queues[name].root] if name in queues else []
 
 
 def flavors(state: State, name: str) -> dict[str, Flavor]:
-    """Returns the flavors of a ClusterQueue in their order; none without the ClusterQueue."""
+    """Returns the ResourceFlavors of a ClusterQueue by name, in their order; empty if there is no such ClusterQueue."""
     queues = tree(state)
     return queues[name].flavors if name in queues else {}
 
 
 def queues(change: Change) -> dict[str, list[Pair]]:
-    """Returns the ClusterQueues by the name of the queue in the spec."""
+    """Returns the ClusterQueues before and after the change, by the name of the queue in the spec."""
     return grouped(change.pairs(GROUP, "ClusterQueue"), lambda pair: pair.element)
 
 
 def parents(pair: Pair) -> tuple[str, str]:
-    """Returns the cohort of a ClusterQueue, or the parent of a Cohort, before and after the change; "" for none."""
+    """Returns the cohort of a ClusterQueue, or the parent of a Cohort, before and after the change; "" without one."""
     before, after = (parent(manifest)[1] if manifest else "" for manifest in (pair.before, pair.after))
     return before, after
 
 
 def parent_path(pair: Pair) -> Path:
-    """Returns the path of the cohort of a ClusterQueue, or of the parent of a Cohort."""
+    """Returns the path of the field with the cohort of a ClusterQueue, or with the parent of a Cohort."""
     return ("spec", parent(pair.manifest)[0])
 
 
 def flavor_text(change: Change, flavor: str) -> str:
-    """Returns a flavor in words: "node pool train-h100", or "flavor x" for a flavor that gpuc did not emit."""
+    """Returns a ResourceFlavor in words: "node pool train-h100", or "flavor x" if gpuc did not emit the object."""
     pair = change.pair(GROUP, "ResourceFlavor", flavor)
     return pair.subject if pair else f"flavor {flavor}"
 
 
 def pool_cause(change: Change, flavor: str, *keys: str) -> Path:
-    """Returns the first changed value of a node pool in the spec; an empty path if the change is elsewhere.
+    """Returns the path of the first changed value of a node pool in the spec; empty if no value of the pool changes.
 
     Args:
+        flavor: the ResourceFlavor, which has the name of the node pool.
         keys: only these fields of the pool; without keys, all fields except the number of nodes.
     """
     below = [path for path in change.changed_paths("spec", "pools", flavor) if len(path) > 3]
@@ -175,7 +176,7 @@ def pool_cause(change: Change, flavor: str, *keys: str) -> Path:
 
 
 def quota_text(state: State, name: str, flavor: str) -> str:
-    """Returns the nominal quota of a ClusterQueue: "10 nodes", or "56 1g.10gb slices and 4 GPUs"."""
+    """Returns the nominal quota of a ClusterQueue in words: "10 nodes", or "56 1g.10gb slices and 4 GPUs"."""
     node, pool = tree(state)[name], pool_of(state.cluster, flavor)
     size = _node(state, node, flavor)
     resources = _counted([node], flavor, is_one=bool(size))
@@ -185,7 +186,7 @@ def quota_text(state: State, name: str, flavor: str) -> str:
 
 
 def quotas_text(change: Change, pairs: Iterable[Pair], *, after: bool) -> str:
-    """Returns the nominal quotas of ClusterQueues with their flavors, of the state after or before."""
+    """Returns nominal quotas in words, "10 nodes on node pool train-h100", of the state after (`after`) or before."""
     state = change.after if after else change.before
     return "; ".join(
         f"{quota_text(state, pair.name, flavor)} on {flavor_text(change, flavor)}"

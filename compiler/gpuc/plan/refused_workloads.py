@@ -1,4 +1,4 @@
-"""Workloads and other objects that the cluster accepts before a change and refuses afterwards."""
+"""Finds the workloads and other objects that the cluster accepts before a change and refuses after it."""
 
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
@@ -34,7 +34,7 @@ _SEVERITY = {"pending": 1, "refused": 2}
 
 
 class RefusedWorkload(Struct, frozen=True):
-    """A workload that the state before accepts, and the state after does not."""
+    """A workload that starts before the change, but is refused or finds no node after it."""
 
     manifest: Manifest
     step: Step
@@ -44,39 +44,39 @@ class RefusedWorkload(Struct, frozen=True):
 
     @property
     def outcome(self) -> str:
-        """ "suspended" if Kueue keeps the workload suspended because of a queue; else the verdict."""
+        """The effect: "suspended" if a queue keeps the workload suspended; else "refused" or "pending"."""
         is_queue = self.step.manifest is not None and self.step.manifest.kind in ("ClusterQueue", "LocalQueue")
         return "suspended" if is_queue else self.verdict
 
     @property
     def reason(self) -> str:
-        """The object that decides, and its message, in one line."""
+        """Why the workload does not start, in one line: the object that refuses or delays it, and the message."""
         is_named = self.step.manifest is None or self.step.manifest.name in self.step.message
         by = "" if is_named else f"{self.step.manifest}: "
         return " ".join(f"{by}{self.step.message}".split())
 
 
 def named(found: list[RefusedWorkload]) -> tuple[str, tuple[str, ...]]:
-    """Returns the names of the first workloads in words, and a sentence with the other names if there are more."""
+    """Returns the names of the first five workloads, and a sentence with the remaining names if there are more."""
     names = [str(workload.manifest) for workload in found]
     others = (f"the others: {', '.join(names[_NAMES:])}",) if len(names) > _NAMES else ()
     return first_names(names, _NAMES), others
 
 
 def by_decision(found: Iterable[RefusedWorkload]) -> Iterator[list[RefusedWorkload]]:
-    """Yields the workloads together for which the same object gives the same verdict."""
+    """Yields groups of workloads that are refused or stay pending because of the same object, for example a policy."""
     yield from grouped(found, lambda workload: (workload.verdict, str(workload.step.manifest))).values()
 
 
 @lru_cache(maxsize=2)
 def refused_workloads(change: Change) -> tuple[RefusedWorkload, ...]:
-    """Returns the objects of --workloads that would not start again. Without a change, no workload is traced."""
+    """Returns the objects from --workloads that would not start again. If no object changes, the result is empty."""
     return tuple(_refused(change, change.workloads)) if change.workloads and _has_changes(change) else ()
 
 
 @lru_cache(maxsize=2)
 def refused_templates(change: Change) -> tuple[RefusedWorkload, ...]:
-    """Returns the workload templates of the state before that the state after does not accept."""
+    """Returns the workload templates, which users copy, that work before the change and do not work after it."""
     return tuple(_refused(change, change.before.templates)) if _has_changes(change) else ()
 
 
@@ -115,6 +115,6 @@ def _refusal(state: State, manifest: Manifest) -> Step | None:
 
 @lru_cache(maxsize=4)
 def cluster_index(state: State) -> ClusterIndex:
-    """Returns the objects of a state for traces, as `gpuc trace` reads them."""
+    """Returns an index of the objects of a state, which `gpuc trace` reads."""
     cluster, objects = state.cluster, state.objects
     return index_of(cluster, objects.manifests, objects.values) if cluster else ClusterIndex(objects)

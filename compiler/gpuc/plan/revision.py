@@ -1,7 +1,7 @@
 """Reads the files of the state before: a revision of the Git repository, or a folder.
 
-Git writes nothing into the work tree. The files of the revision are copied into a temporary folder. Only regular files
-are copied, because a link could lead to files outside of the repository.
+git does not change the work tree: gpuc copies the files of the revision to a temporary folder. gpuc copies only regular
+files, because a link could lead to files outside of the repository.
 """
 
 import os
@@ -57,7 +57,7 @@ def commit_of(root: Path, revision: str) -> str:
 
 
 def revision_name(root: Path, against: str | None) -> str:
-    """Returns the state before in words: the folder, or the short id of the commit and how the user named it."""
+    """Returns the state before in words: the folder, or a commit as "1234567890ab (REVISION)"."""
     if against and Path(against).is_dir():
         return against
     commit = merge_base(root) if against is None else commit_of(root, against)

@@ -23,7 +23,7 @@ from gpuc.plan.state import State
 
 
 class Right(NamedTuple):
-    """A verb on a resource. The verb, the API group and the resource can be *."""
+    """The permission for one verb on one resource, for example "get" on "pods". The value "*" means all."""
 
     verb: str
     group: str
@@ -32,7 +32,7 @@ class Right(NamedTuple):
     """The name of the object; empty for all objects."""
 
     def is_in(self, rights: "set[Right]") -> bool:
-        """Returns whether a set of rights contains this right, or a right that includes it."""
+        """Returns whether a set of rights includes this right, for example because of a right with the verb "*"."""
         wider = product((self.verb, "*"), (self.group, "*"), (self.resource, "*"), (self.name, ""))
         return any(Right(*right) in rights for right in wider)
 
@@ -50,7 +50,7 @@ _SHOWN = 4
 
 
 class Rights(Struct):
-    """What a subject may do in a namespace."""
+    """The roles and rights that a subject (user, group or ServiceAccount) has in a namespace."""
 
     roles: set[str] = field(default_factory=set)
     rights: set[Right] = field(default_factory=set)
@@ -61,7 +61,7 @@ class Rights(Struct):
 
 
 class RightsChange(Struct, frozen=True):
-    """Rights that a subject gains or loses in some namespaces."""
+    """The rights that a subject gains or loses in one or more namespaces."""
 
     subject: str
     """For example "group oidc:nlp"."""
@@ -75,17 +75,17 @@ class RightsChange(Struct, frozen=True):
 
     @property
     def where(self) -> str:
-        """The namespaces in words."""
+        """The namespaces in words, for example "namespace nlp"; "the complete cluster" for rights in all namespaces."""
         if self.namespaces == (EVERYWHERE,):
             return "the complete cluster"
         return kind_of(self.namespaces, "namespace")
 
     def action(self, new: str, same: str) -> str:
-        """Returns what happens to the roles of the subject.
+        """Returns a sentence without a subject about the role, for example "gets role edit in namespace nlp".
 
         Args:
-            new: the action without roles in one of the states.
-            same: the action if the roles are the same, and their rights differ.
+            new: the verb if the subject has no role before or after the change, for example "gets" or "loses".
+            same: the verb if the role stays, and only its rights differ, for example "can do more".
         """
         before, after = ", ".join(self.roles_before), ", ".join(self.roles_after)
         if not before or not after:
@@ -96,13 +96,13 @@ class RightsChange(Struct, frozen=True):
 
 
 def gained(change: Change) -> Iterator[RightsChange]:
-    """Yields the rights that exist only in the state after. Equal rights of several namespaces are together."""
+    """Yields the rights that subjects gain. One RightsChange has all namespaces where a subject gains equal rights."""
     if _changes_rights(change):
         yield from _grouped(_rights(change.before), _rights(state_with_roles(change)), is_gain=True)
 
 
 def lost(change: Change) -> Iterator[RightsChange]:
-    """Yields the rights that only the state before gives, of subjects and namespaces that both states have."""
+    """Yields the rights that subjects lose in namespaces that exist before and after the change."""
     if not _changes_rights(change):
         return
     kept = {EVERYWHERE, *change.after.objects.namespaces}
@@ -140,7 +140,7 @@ def _changes_rights(change: Change) -> bool:
 
 @lru_cache(maxsize=4)
 def state_with_roles(change: Change) -> State:
-    """Returns the state after, with the roles and bindings that Argo CD does not delete: they still grant rights."""
+    """Returns the state after, plus the removed roles and bindings that Argo CD leaves: these objects grant rights."""
     return with_left(change, _KINDS)
 
 

@@ -1,6 +1,6 @@
 """The state of a cluster before or after a change: its objects, Helm values and spec.
 
-A state comes from Git, from a spec or from manifests.
+gpuc reads a state from the output in Git, from a compiled spec, or from a folder of manifests.
 """
 
 import hashlib
@@ -38,7 +38,7 @@ HELM_VALUES = "Helm values"
 
 
 class State(Struct, frozen=True, eq=False, dict=True):
-    """What Git describes of a cluster at one time."""
+    """All objects, Helm values and files of a cluster, before or after a change."""
 
     name: str
     """The name of the cluster; empty for manifests without a spec."""
@@ -61,7 +61,7 @@ class State(Struct, frozen=True, eq=False, dict=True):
 
     @property
     def exists(self) -> bool:
-        """Whether Git has the cluster at this time."""
+        """Whether the cluster exists in this state, that is, whether it has objects."""
         return bool(self.objects.manifests)
 
     @cached_property
@@ -93,12 +93,12 @@ class State(Struct, frozen=True, eq=False, dict=True):
 
 
 def no_state(name: str) -> State:
-    """Returns the state of a cluster that does not exist."""
+    """Returns the empty state of a cluster that does not exist before or after the change."""
     return State(name, ObjectSet((), is_complete=True))
 
 
 def state_of(name: str, artifacts: Iterable[Artifact], cluster: "Cluster | None", source: "Source | None") -> State:
-    """Returns the state of a cluster with these artifacts."""
+    """Returns the state of a cluster from the objects, Helm values and texts that gpuc emitted for it."""
     found = list(artifacts)
     values = tuple(
         Manifest(chart.file, chart.origin, "", HELM_VALUES, chart.component, chart.body, overrides=chart.overrides)
@@ -126,9 +126,9 @@ def state_of(name: str, artifacts: Iterable[Artifact], cluster: "Cluster | None"
 def resolved_spec(
     root: Path, file: str, fleet: "FleetPolicies | None", catalog: "Catalog | None"
 ) -> "tuple[Cluster | None, Source | None]":
-    """Returns the model and the files of a committed spec; None for what this gpuc cannot read.
+    """Returns the model and the source text of a spec in Git; None for each of the two that this gpuc cannot read.
 
-    The spec may be written for another version of gpuc, or may have errors.
+    The reason can be an error in the spec, or a spec for another version of gpuc.
     """
     from gpuc.model import resolve
     from gpuc.source import read
@@ -155,16 +155,16 @@ def state_after(compiled: "CompiledSpec") -> State:
 
 
 def state_before(root: Path, name: str, file: str, after: "CompiledSpec | None") -> State:
-    """Returns the committed state of a cluster. A cluster without a gpuc.lock does not exist.
+    """Returns the state of a cluster that is in Git. Without the file gpuc.lock, the cluster does not exist.
 
     Args:
         root: the folder with the files of the state before.
         file: the spec file of the cluster.
-        after: the compiled spec of the state after, whose objects are used for the files that have not changed.
+        after: the compiled spec after the change. Its objects are used for files that have not changed.
 
     Raises:
-        UsageError: when gpuc.lock or a file that it lists cannot be read: without its objects, the plan would be wrong.
-            As a new cluster, which has no dangerous impacts, it would pass --fail-on.
+        UsageError: when gpuc.lock or a file that it lists cannot be read. Without these objects, the cluster would seem
+            to be new, so the plan would have no dangerous impacts, and --fail-on would pass.
     """
     known: dict[str, OutputFile] = {}
     if after is not None:
@@ -304,10 +304,10 @@ def _manifest(file: str, origin: SpecPath, document: dict[str, Any]) -> Manifest
 
 
 def manifest_state(path: str) -> tuple[State, list[str]]:
-    """Returns the state that a file or folder of manifests describes, and sentences about what could not be read.
+    """Returns the state that a file or folder of manifests describes, and sentences about files that could not be read.
 
     Raises:
-        UsageError: when the path does not exist, or has no objects: the plan would be that of a removed cluster.
+        UsageError: when the path does not exist or has no objects, because the plan would report a removed cluster.
     """
     loaded = load_objects([path])
     unread = [*loaded.unread_summary]

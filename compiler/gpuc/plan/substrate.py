@@ -1,7 +1,7 @@
-"""The facts about changes of a complete cluster that depend on its substrate.
+"""What happens to a cluster that is removed, or that gets another version of Kubernetes, by its substrate.
 
-A substrate is the place where a cluster lives. Each folder of gpuc.substrates has a module plan.py
-with the variable PLAN. There is no central list.
+A substrate is the place where a cluster lives, for example a cloud. Each folder of gpuc.substrates has a module plan.py
+with the constant PLAN, which is a SubstratePlan.
 """
 
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from gpuc.spec.substrate import Sections, substrate_records
 
 
 class SubstratePlan(Struct, frozen=True, kw_only=True):
-    """The facts of a substrate about changes of a complete cluster."""
+    """The texts of `gpuc plan` for clusters of one substrate: their removal, and another version of Kubernetes."""
 
     sections: Sections
     """The sections of the spec."""
@@ -30,7 +30,7 @@ class SubstratePlan(Struct, frozen=True, kw_only=True):
 
 
 def substrate_plan(state: State) -> SubstratePlan:
-    """Returns the facts of a cluster's substrate. If the spec is not resolved, the node pools show the substrate."""
+    """Returns the texts for the substrate of a cluster. Without a readable spec, the kinds of the node pools decide."""
     records: dict[str, SubstratePlan] = substrate_records("plan", "PLAN")
     if state.cluster:
         return records[state.cluster.spec.cloud.substrate.name]

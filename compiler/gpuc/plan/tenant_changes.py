@@ -13,7 +13,7 @@ from gpuc.plan.queue_usage import users_text
 
 
 class TenantNamespaces(NamedTuple):
-    """The namespaces of a tenant."""
+    """A tenant, and its namespaces before and after a change."""
 
     tenant: str
     pairs: tuple[Pair, ...]
@@ -21,22 +21,22 @@ class TenantNamespaces(NamedTuple):
 
     @property
     def names(self) -> str:
-        """The names of the namespaces, sorted."""
+        """The names of the namespaces, sorted and joined by commas."""
         return ", ".join(sorted(pair.name for pair in self.pairs))
 
     @property
     def is_added(self) -> bool:
-        """Whether the tenant has no namespace before the change."""
+        """Whether the tenant has no namespace before the change, so that the tenant is new."""
         return not any(tenant_of(pair, 0) == self.tenant for pair in self.pairs)
 
     @property
     def is_removed(self) -> bool:
-        """Whether the tenant has no namespace after the change."""
+        """Whether the tenant has no namespace after the change, so that the tenant is removed."""
         return not any(tenant_of(pair, 1) == self.tenant for pair in self.pairs)
 
 
 def tenants(change: Change) -> Iterator[TenantNamespaces]:
-    """Yields each tenant with its namespaces, in the order of the objects. Namespaces of no tenant are left out."""
+    """Yields each tenant with its namespaces, in the order of the objects. Namespaces without a tenant are left out."""
     owned = (
         (tenant, pair)
         for pair in change.pairs("", "Namespace")
@@ -48,35 +48,35 @@ def tenants(change: Change) -> Iterator[TenantNamespaces]:
 
 
 def tenant_of(pair: Pair, state: int) -> str:
-    """Returns the tenant of a Namespace before (0) or after (1) the change; an empty string without a tenant."""
+    """Returns the tenant of a Namespace before (`state` 0) or after (`state` 1) the change; "" without a tenant."""
     manifest = pair.after if state else pair.before
     return str(manifest.labels.get(TENANT_KEY, "")) if manifest else ""
 
 
 def where_text(owner: str, namespaces: Iterable[str]) -> str:
-    """Returns the namespaces of a tenant in words: " in a, b"; empty if the owner is a namespace."""
+    """Returns the namespaces of a tenant as " in a, b"; an empty string if the owner is itself a namespace."""
     return f" in {', '.join(dict.fromkeys(namespaces))}" if owner.startswith("tenant") else ""
 
 
 def owner_and_queue(change: Change, local: Pair) -> tuple[str, str]:
-    """Returns the tenant or namespace of a LocalQueue in words, and the name of its queue in the spec."""
+    """Returns the owner of a LocalQueue in words, "tenant red" or else "namespace x", and its queue in the spec."""
     return owner_of(change, local.namespace), local.element
 
 
 def owner_of(change: Change, namespace: str) -> str:
-    """Returns the tenant of a namespace in words, "tenant red", or "namespace x" for a namespace of no tenant."""
+    """Returns the tenant of a namespace in words, "tenant red", or "namespace x" if the namespace has no tenant."""
     pair = change.pair("", "Namespace", namespace)
     tenant = pair and (tenant_of(pair, 1) or tenant_of(pair, 0))
     return f"tenant {tenant}" if tenant else f"namespace {namespace}"
 
 
 def left(change: Change) -> list[Pair]:
-    """Returns the removed Namespaces that Argo CD leaves in the cluster. Argo CD deletes all others."""
+    """Returns the removed Namespaces that Argo CD leaves in the cluster. Argo CD deletes other removed Namespaces."""
     return [pair for pair in change.pairs("", "Namespace") if pair.is_removed and is_left(change, pair.manifest)]
 
 
 def has_left(change: Change, removed: Sequence[Pair]) -> bool:
-    """Returns whether the removed namespaces, or their tenant, were marked as leaving in an earlier change."""
+    """Returns whether the removed namespaces, or their tenant, had `leaving: true` before the change."""
     spec = change.before.cluster
     leaving = {
         namespace.name
@@ -87,7 +87,7 @@ def has_left(change: Change, removed: Sequence[Pair]) -> bool:
 
 
 def pruned_in_namespaces(change: Change, kind: str) -> Iterator[Pair]:
-    """Yields the objects of a core kind that Argo CD deletes in namespaces that stay."""
+    """Yields the objects of a kind in the core API group that Argo CD deletes from namespaces that stay."""
     for pair in change.pairs("", kind):
         namespace = change.pair("", "Namespace", pair.namespace)
         if pair.is_removed and not (namespace and namespace.is_removed) and not is_left(change, pair.manifest):
@@ -95,7 +95,7 @@ def pruned_in_namespaces(change: Change, kind: str) -> Iterator[Pair]:
 
 
 def removal(change: Change, removed: Sequence[Pair], subject: str, message: str) -> Raised:
-    """Returns an impact of the removal of namespaces that Argo CD leaves in the cluster."""
+    """Returns an impact about removed namespaces that Argo CD leaves in the cluster."""
     names = [pair.name for pair in removed]
     bindings = (pair for pair in change.pairs(RBAC, "RoleBinding") if pair.is_removed)
     # Without their RoleBindings, members cannot create workloads.
@@ -114,7 +114,7 @@ def removal(change: Change, removed: Sequence[Pair], subject: str, message: str)
 
 
 def workloads_in(change: Change, removed: Sequence[Pair]) -> Iterator[str]:
-    """Yields a sentence about the objects of --workloads in removed namespaces."""
+    """Yields a sentence about the objects from --workloads in removed namespaces; nothing without such objects."""
     names = {pair.name for pair in removed}
     found = [manifest for manifest in change.workloads if manifest.namespace in names]
     yield from users_text("in the namespaces", found)

@@ -1,4 +1,4 @@
-"""Admission policies: the policies of the library of gpuc, and the policies of a fleet."""
+"""Admission policies: the policies that come with gpuc (its library), and the policies of a fleet."""
 
 from gpuc.diagnostics.finding import rule_table
 

@@ -1,4 +1,4 @@
-"""The examples of a policy: the documents of allowed.yaml and denied.yaml."""
+"""Reads the examples of a policy: the objects in allowed.yaml and denied.yaml."""
 
 import re
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ _CONTENT = re.compile(r"^[ \t]*[^#\s]", re.MULTILINE)
 
 
 class ExampleText(NamedTuple):
-    """A document of allowed.yaml or denied.yaml."""
+    """An example in allowed.yaml or denied.yaml: its name and its text."""
 
     title: str
     """The comment above the document, without a period; empty without a comment."""
@@ -19,7 +19,7 @@ class ExampleText(NamedTuple):
 
 
 def example_texts(text: str) -> Iterator[ExampleText]:
-    """Yields the documents of a file of examples. Documents without content are left out."""
+    """Yields the examples in the text of a file. Empty YAML documents are left out."""
     start = 0
     ends = [*_SEPARATOR.finditer(text), None]
     for end in ends:
@@ -32,7 +32,7 @@ def example_texts(text: str) -> Iterator[ExampleText]:
 
 
 def created_titles(text: str) -> list[str]:
-    """Returns the titles of the examples that create an object.
+    """Returns the names of the examples that create an object instead of updating an object.
 
     Args:
         text: the text of allowed.yaml or denied.yaml.

@@ -1,6 +1,6 @@
-"""The names of the facts of a cluster, each with a description of its value.
+"""The values of a cluster that parameters of policies can have, by name, each with a description.
 
-A parameter of a policy names a fact in its key `from` in policy.yaml. gpuc.emit.policy_facts contains the functions
+A parameter of a policy names a value in its key `from` in policy.yaml. gpuc.emit.policy_facts contains the functions
 that return the values.
 """
 

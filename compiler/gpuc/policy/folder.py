@@ -1,4 +1,4 @@
-"""Reads the policy.yaml of a policy, and reports all mistakes in the file."""
+"""Reads the file policy.yaml of a policy, and reports all mistakes in the file."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -15,13 +15,13 @@ from gpuc.spec.parse import parse_as
 def check_policy_file(
     text: str, file: str, subjects: dict[str, Any], denied: Iterable[str]
 ) -> tuple[Source | None, list[Finding]]:
-    """Returns the content of a policy.yaml, or None if it has an error; and all findings about it.
+    """Returns the content of a policy.yaml, and all findings about it. If it has an error, the content is None.
 
     Args:
         text: the text of policy.yaml.
         file: the path of policy.yaml for the findings.
         subjects: the subjects of subjects.yaml by name.
-        denied: the titles of the denied examples that create an object.
+        denied: the names of the denied examples that create an object.
     """
     node, remarks = compose(text, file)
     if node is None:

@@ -1,4 +1,4 @@
-"""Builds parts of the Gatekeeper objects of a policy: the CEL source of a ConstraintTemplate, ExpansionTemplates."""
+"""Creates parts of Gatekeeper's objects for policies: CEL sources of ConstraintTemplates, and ExpansionTemplates."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -8,7 +8,7 @@ from gpuc.policy.library import Policy
 
 
 def template_source(policy: Policy) -> dict[str, Any]:
-    """Returns the variables and validations in the form of a ConstraintTemplate."""
+    """Returns the key `source` of a ConstraintTemplate, with the variables and validations of a policy."""
     variables = [{"name": name, "expression": text} for name, text in policy.variables.items()]
     return {
         "failurePolicy": "Fail",
@@ -18,9 +18,9 @@ def template_source(policy: Policy) -> dict[str, Any]:
 
 
 def expansion_templates() -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yields the name and the spec of each ExpansionTemplate.
+    """Yields the name and the spec of an ExpansionTemplate for each kind of workloads that needs one.
 
-    With them, Gatekeeper rejects a Deployment or Job whose pods a policy would deny.
+    With an ExpansionTemplate, Gatekeeper rejects a Deployment or Job whose pods a policy would deny.
     """
     for kind in workload_kinds():
         if kind.traits.is_expanded:

@@ -1,4 +1,4 @@
-"""The policy library: admission policies for the pods and workloads of tenants, as data.
+"""The policy library: the admission policies that come with gpuc, for the pods and workloads of tenants.
 
 The folder `<name>/` of a policy contains policy.yaml, allowed.yaml and denied.yaml. The files allowed.yaml and
 denied.yaml contain examples: objects that the policy must allow or deny. The comment above an object is the name of the
@@ -9,7 +9,7 @@ example. policy.yaml has these keys:
     kinds           [{apiGroups, kinds}], which replace the kinds of the subject
     variables       CEL expressions by name, in order
     validations     [{expression, message | messageExpression}]
-    parameters      {name: {from: a fact of the model, schema: OpenAPI v3, structural}}
+    parameters      {name: {from: a value of the cluster, see facts.py, schema: OpenAPI v3, structural}}
     settings        OpenAPI v3 schemas of the keys that a spec can set under spec.policies.<name>
     sample          the parameters for the examples
     violations      [{example, podSecurity}]: examples of denied.yaml, by name, that violate this policy with all values
@@ -17,7 +17,7 @@ example. policy.yaml has these keys:
                     namespaces. podSecurity is baseline if the baseline level of Pod Security also denies the example
 
 Policies are in CEL only, not in Rego: if an expression fails, the API server refuses the request, and both the API
-server and gpuc can evaluate it. No policy reads other objects than that of the request, for which CEL is enough.
+server and gpuc can evaluate it. A policy reads only the object of the request and no other objects, so CEL is enough.
 
 The folders of the library are in policies/ of this repository. The Python package contains their content as
 library.json and examples.json, because an installed gpuc has no folder policies/, and because JSON is faster to read
@@ -48,7 +48,7 @@ Schema = dict[str, Any]
 
 
 class Parameter(Struct, frozen=True):
-    """A parameter of the constraints of a policy."""
+    """A parameter of a policy: its name, and the value of the cluster that it gets."""
 
     name: str
     fact: str
@@ -57,7 +57,7 @@ class Parameter(Struct, frozen=True):
 
 
 class Policy(Struct, frozen=True):
-    """A policy, as policy.yaml defines it."""
+    """An admission policy, as its policy.yaml defines it."""
 
     name: str
     title: str
@@ -80,30 +80,30 @@ class Policy(Struct, frozen=True):
 
     @property
     def kind(self) -> str:
-        """The kind of the constraints, for example GpucGpuLimits for gpu-limits."""
+        """The kind of the policy's constraints, for example GpucGpuLimits for the policy gpu-limits."""
         return "Gpuc" + "".join(word.capitalize() for word in self.name.split("-"))
 
     @property
     def is_per_tenant(self) -> bool:
-        """Whether the parameters depend on the tenant."""
+        """Whether the values of the parameters differ between tenants."""
         return any(parameter.fact.startswith("tenant.") for parameter in self.parameters)
 
     @property
     def reads_user(self) -> bool:
-        """Whether the verdict depends on the user who makes the request."""
+        """Whether the policy reads the name or groups of the user who makes a request."""
         expressions = [*self.variables.values(), *(row["expression"] for row in self.validations)]
         return any("request.userInfo" in expression for expression in expressions)
 
     def example_text(self, verdict: str) -> str:
-        """Returns the text of allowed.yaml or denied.yaml.
+        """Returns the text of the policy's file allowed.yaml or denied.yaml.
 
         Args:
-            verdict: an element of VERDICTS.
+            verdict: "allowed" or "denied".
         """
         return _read(EXAMPLES)[self.name][verdict] if self.own_examples is None else self.own_examples[verdict]
 
     def match(self, namespaces: dict[str, Any]) -> dict[str, Any]:
-        """Returns the match block of a constraint.
+        """Returns the key `match` of the policy's constraints: the objects that the policy checks.
 
         Args:
             namespaces: a label selector of namespaces.
@@ -122,7 +122,7 @@ class Policy(Struct, frozen=True):
 
 @cache
 def policies() -> dict[str, Policy]:
-    """Returns the library policies by name, sorted."""
+    """Returns the policies that come with gpuc, by name, sorted."""
     return {name: policy_of(name, content) for name, content in _read(TABLE)["policies"].items()}
 
 
@@ -133,18 +133,18 @@ def _read(file: Path) -> dict[str, Any]:
 
 
 def subjects() -> dict[str, Any]:
-    """Returns the subjects of subjects.yaml by name. A subject has kinds, and CEL variables for these kinds."""
+    """Returns the content of subjects.yaml by name: kinds that policies check, with CEL variables for these kinds."""
     rows: dict[str, Any] = _read(TABLE)["subjects"]
     return rows
 
 
 def is_shipped(name: str, data: bytes) -> bool:
-    """Returns whether the bytes of a policy.yaml are those of the library policy with this name."""
+    """Returns whether a policy.yaml is an unchanged copy of the policy with this name that comes with gpuc."""
     return bool(_read(TABLE)["digests"].get(name) == hashlib.sha256(data).hexdigest())
 
 
 def policy_of(name: str, content: dict[str, Any], own_examples: Mapping[str, str] | None = None) -> Policy:
-    """Returns the policy that the content of a policy.yaml defines.
+    """Creates a Policy from the content of a policy.yaml.
 
     Args:
         own_examples: the texts of the examples of a policy of the fleet, by verdict.

@@ -1,6 +1,6 @@
-"""Reads the policies of a fleet in the folders of policies/. gpuc uses them in addition to the policies of its library.
+"""Reads the policies of a fleet from the folders in policies/. They apply in addition to the policies of gpuc.
 
-If a folder has the name of a library policy, the policy of the fleet replaces the library policy.
+If a folder has the name of a policy of gpuc, the policy of the fleet replaces the policy of gpuc.
 """
 
 import os
@@ -28,17 +28,17 @@ _RESERVED = "default"
 
 
 class OwnPolicy(Struct, frozen=True):
-    """A policy of the fleet without errors, with the positions in its policy.yaml."""
+    """A policy of the fleet that has no errors, with the positions of the values in its policy.yaml."""
 
     policy: Policy
     source: Source
 
 
 def own_policies(root: Path) -> tuple[dict[str, OwnPolicy], list[Finding]]:
-    """Reads the policies of a fleet. There are none if the fleet has no folder policies/.
+    """Reads the policies of a fleet. The result is empty if the fleet has no folder policies/.
 
     Returns:
-        The policies without errors and without identical copies of library policies, sorted by name; and all findings.
+        The policies without errors, sorted by name, without identical copies of policies of gpuc; and all findings.
     """
     own: dict[str, OwnPolicy] = {}
     findings: list[Finding] = []
@@ -55,7 +55,7 @@ def own_policies(root: Path) -> tuple[dict[str, OwnPolicy], list[Finding]]:
 
 
 def policy_path(name: str, file: str = "policy.yaml") -> str:
-    """Returns the path of a file of a policy, relative to the root of the fleet."""
+    """Returns the path of a file in the folder of a policy, relative to the root of the fleet."""
     return f"{FOLDER}/{name}/{file}"
 
 

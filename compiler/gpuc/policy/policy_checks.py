@@ -1,4 +1,4 @@
-"""Checks of a policy.yaml whose keys and types are right: names, facts, schemas, sample, and unused definitions."""
+"""Checks a policy.yaml whose keys and types are correct: names, schemas, the sample, and unused definitions."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -22,7 +22,7 @@ PARAMETER = re.compile(r"\bvariables\s*\.\s*params\s*\.\s*(\w+)")
 
 
 def validation_expressions(policy: PolicyFile) -> Iterator[tuple[Path, str]]:
-    """Yields the expressions of the validations of a policy, with their paths."""
+    """Yields the path and the text of each CEL expression in the validations of a policy."""
     for index, entry in enumerate(policy.validations):
         yield ("validations", index, "expression"), entry.expression
         if entry.message_expression is not None:
@@ -32,7 +32,7 @@ def validation_expressions(policy: PolicyFile) -> Iterator[tuple[Path, str]]:
 def check_definitions(
     policy: PolicyFile, source: Source, subjects: dict[str, Any], denied: Iterable[str]
 ) -> Iterator[Finding]:
-    """Yields the findings about the definitions in a policy.yaml.
+    """Yields findings about mistakes in the definitions of a policy.yaml, for example unknown names.
 
     Args:
         subjects: the subjects of subjects.yaml by name.
@@ -51,7 +51,7 @@ def check_definitions(
 
 
 def check_use(policy: PolicyFile, shared: Mapping[str, str]) -> Iterator[Finding]:
-    """Yields the findings about definitions that have no effect.
+    """Yields findings about definitions in a policy.yaml that nothing uses.
 
     Args:
         shared: the variables of the subject: expressions by name.
@@ -76,7 +76,7 @@ def _unused(path: Path, message: str) -> Finding:
 
 
 def unknown_name(rule: Rule, path: Path, message: str, name: str, known: Collection[str]) -> Finding:
-    """Returns the finding about an unknown name, with the known names and the most similar one."""
+    """Returns the finding about an unknown name, with the known names and the most similar known name."""
     suggestion = nearest(name, known)
     fix = f"replace {name} by {suggestion}" if suggestion else ""
     return rule.at(path, f"{message} {name}; {_expected(known)}", fix=fix)
@@ -131,7 +131,7 @@ def _violations(schema: dict[str, Any], policy: PolicyFile, name: str) -> Iterat
 
 
 def schema_error(schema: dict[str, Any]) -> str:
-    """Returns the reason why a schema cannot be used; an empty string if it can."""
+    """Returns why a JSON Schema is invalid; an empty text for a valid schema."""
     import jsonschema_rs
 
     try:

@@ -23,7 +23,7 @@ _FIXES = {
 
 
 def check_expressions(policy: PolicyFile, source: Source, text: str, shared: Mapping[str, str]) -> Iterator[Finding]:
-    """Yields the findings about the expressions of a policy.
+    """Yields findings about the CEL expressions of a policy.
 
     Args:
         text: the text of policy.yaml.

@@ -1,4 +1,4 @@
-"""The keys of policy.yaml, as models. The module docstring of library.py describes the keys."""
+"""Pydantic models of the keys of policy.yaml. The module docstring of library.py describes the keys."""
 
 import re
 from typing import Annotated, Any, Literal
@@ -76,7 +76,7 @@ Expression = Annotated[str, Field(min_length=1)]
 
 
 class Schema(SpecModel):
-    """A structural OpenAPI v3 schema, with the keys that parameters and settings need.
+    """A structural OpenAPI v3 schema for the value of a parameter or setting of a policy.
 
     Source: k8s.io/apiextensions-apiserver v0.35 pkg/apiserver/schema/validation.go,
     pkg/apis/apiextensions/validation/validation.go
@@ -115,14 +115,14 @@ class Schema(SpecModel):
 
 
 class Kinds(SpecModel):
-    """Kinds of objects that a policy checks."""
+    """The kinds of objects that a policy checks."""
 
     api_groups: Annotated[list[Annotated[str, AfterValidator(_group)]], Field(min_length=1)]
     kinds: Annotated[list[Annotated[str, AfterValidator(_kind)]], Field(min_length=1)]
 
 
 class ValidationEntry(SpecModel):
-    """An expression that is true for allowed objects, and the message for other objects."""
+    """A CEL expression that is true for allowed objects, and the message about objects for which it is false."""
 
     expression: Expression
     message: Text | None = None
@@ -136,14 +136,14 @@ class ValidationEntry(SpecModel):
 
 
 class ParameterEntry(SpecModel):
-    """A parameter of the constraints."""
+    """A parameter of the constraints of a policy: the source of its value, and its schema."""
 
     fact: Annotated[str, Field(alias="from")]
     value_schema: Annotated[Schema, Field(alias="schema")]
 
 
 class Violation(SpecModel):
-    """The name of a denied example, for `gpuc rehearse`."""
+    """An example of denied.yaml that `gpuc rehearse` creates to test the policy."""
 
     example: str
     pod_security: Literal["baseline"] | None = None

@@ -1,6 +1,7 @@
-"""Rules that check a resolved cluster. A folder is a topic, and the functions of its modules are the rules.
+"""Rules that check a resolved cluster for mistakes in its spec. A folder is a topic; its modules contain the rules.
 
-gpuc discovers the modules, so no list names them. The rules of the topic `fleet` compare the specs of a fleet.
+A rule is a function with a decorator such as `pool_rule`. gpuc finds the modules in the folders, so no list names them.
+The rules of the topic `fleet` compare all specs of a repository.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -21,7 +22,7 @@ Element = TypeVar("Element")
 
 
 class Found(NamedTuple):
-    """A finding of a rule."""
+    """What a rule yields for one mistake: the path of the wrong value, the message and the fix."""
 
     path: Path
     message: str
@@ -36,11 +37,11 @@ class Found(NamedTuple):
     """The object with the path; None for a path in the spec. Some rules judge a spec and objects with one function."""
 
     def in_spec(self, rule: Rule) -> Finding:
-        """Returns the finding of a rule in a spec."""
+        """Returns a finding of the rule with this path, message and fix, for a path in a spec."""
         return rule.at(self.path, self.message, fix=self.fix, related=self.related, on_key=self.on_key)
 
     def on_object(self, rule: Rule) -> ObjectFinding:
-        """Returns the finding of a rule in an object."""
+        """Returns a finding of the rule with this path, message and fix, for a path in the object `manifest`."""
         assert self.manifest is not None, "the place is in an object"
         return ObjectFinding(rule, self.manifest, self.path, self.message, self.fix, self.on_key)
 
@@ -83,7 +84,7 @@ tenant_rule: "_ElementRule[Tenant]" = _ElementRule(lambda cluster: cluster.tenan
 
 
 class Owned(NamedTuple):
-    """Something that belongs to one cluster, for example a reservation, or to one environment."""
+    """Something that only one cluster or environment may use, for example a capacity reservation."""
 
     path: Path
     """The path in the spec that names the owned thing."""
@@ -104,9 +105,9 @@ The function yields what belongs to the cluster of a spec. A finding is at the s
 
 
 def check(cluster: "Cluster") -> list[Finding]:
-    """Runs all rules on the cluster and returns the findings, sorted by rule id.
+    """Runs all rules on a cluster and returns the findings, sorted by rule id.
 
-    A rule ends where it reads a value that is unknown because of an error in the spec.
+    If a value of the spec is unknown because of another error, each rule that reads the value ends without a finding.
     """
     of_substrate = none_if_unknown(lambda: cluster.spec.cloud.substrate.folder)()
     checks = [item for item in RULES.discover() if item.substrate in ("", of_substrate)]

@@ -1,8 +1,8 @@
-"""Reads the spec file of a cluster, merges it with its layers, and records the line and column of every value.
+"""Reads the spec of a cluster, merges it with its layers, and remembers the line and column of every value.
 
-A value of the spec file replaces the value of a layer. A value of a layer replaces the value of a layer that the layer
+A value of the spec replaces the value of a layer. A value of a layer replaces the value of a layer that the layer
 extends. It also replaces the value of a layer that is earlier in the same `extends`. If several files extend the same
-layer, only the lowest position of the layer counts.
+layer, the layer counts only at its lowest position in this order.
 
 Maps are merged by key; lists and scalars are replaced. A merged map first has the keys of the higher file, in their
 order. Then the keys follow that only lower files have. `null` in a higher file removes the key of a lower file. Any
@@ -25,7 +25,7 @@ from gpuc.source.layers import OUTSIDE, Layers, is_within
 
 
 class Source(Struct, frozen=True):
-    """The merged spec files of one cluster."""
+    """The spec of one cluster, merged with its layers, with the position of each value."""
 
     file: str
     """The spec file of the cluster, relative to the root, with forward slashes."""
@@ -43,7 +43,7 @@ class Source(Struct, frozen=True):
     """The findings of this stage. None of them is an error, except in the result of `read_all`."""
 
     def locate(self, path: Path, on_key: bool = False) -> Mark:
-        """Returns the position of a value or of its key. A value that is in no file has the position of an ancestor."""
+        """Returns the position of a value or its key. A value that is in no file has the position of its map."""
         if on_key and path in self.keys:
             return self.keys[path]
         while path not in self.marks:
@@ -51,7 +51,7 @@ class Source(Struct, frozen=True):
         return self.marks[path]
 
     def located(self, finding: Finding) -> Finding:
-        """Returns the finding with the file, line and column of its path and of its related paths."""
+        """Returns the finding with its position in the file, and with the positions of its related values."""
         related = tuple(
             replace(place, mark=place.mark or self.locate(place.path, place.on_key)) for place in finding.related
         )
@@ -59,7 +59,7 @@ class Source(Struct, frozen=True):
 
 
 def read(root: pathlib.Path, file: str) -> Source:
-    """Reads and merges the spec files of a cluster.
+    """Reads the spec of a cluster and its layers, and merges them.
 
     Raises:
         StageError: with all findings about the files, if one of them is an error.
@@ -71,7 +71,7 @@ def read(root: pathlib.Path, file: str) -> Source:
 
 
 def read_all(root: pathlib.Path, file: str) -> Source:
-    """Reads and merges the spec files of a cluster, even if some keys and values have findings.
+    """Reads the spec of a cluster and its layers, and merges them, even if the files have findings.
 
     Raises:
         StageError: with all findings about the files, if gpuc cannot read and parse all of them.
@@ -87,7 +87,7 @@ def read_all(root: pathlib.Path, file: str) -> Source:
 
 
 def source_of(node: Node, file: str) -> Source:
-    """Returns the content of a file without layers."""
+    """Returns the content of a single file. Layers are not merged."""
     source = Source(file, {}, {}, {}, {}, (file,))
     return replace(source, tree=_plain(node, (), source))
 
@@ -107,7 +107,7 @@ def _plain(node: Node, path: Path, source: Source) -> Any:
 
 
 def cluster_files(root: pathlib.Path) -> list[str]:
-    """Returns the files in specs/ that describe a cluster or that gpuc cannot parse, sorted."""
+    """Returns the sorted files in specs/ that describe a cluster. Files that gpuc cannot parse count as clusters."""
     return [file for file in yaml_files(root) if _is_cluster(root, file)]
 
 

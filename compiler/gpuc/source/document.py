@@ -1,4 +1,4 @@
-"""Parses one YAML document into nodes and reports ambiguous or forbidden YAML."""
+"""Parses a YAML document, and finds forbidden YAML and values that YAML parsers read in different ways."""
 
 import re
 from functools import lru_cache
@@ -38,7 +38,7 @@ _end_of_document = re.compile(rf"^(?:\.\.\.|%)[^\r\n]*[\r\n]{_NO_VALUES} *\Z", r
 
 @lru_cache(maxsize=64)
 def compose(text: str, file: str) -> tuple[Node | None, tuple[Finding, ...]]:
-    """Parses a YAML text. Returns the root node and all findings about the text.
+    """Parses a YAML text. Returns its root node and all findings about the text.
 
     The root node is None if the text cannot be parsed, is empty or is not a map. Other clusters that extend the same
     layer get the same node from the cache, so callers must not change nodes.
@@ -101,7 +101,7 @@ class _Composer(Composer):
         super().__init__(events(text, is_fast), NODE_LIMIT, DEPTH_LIMIT)
 
     def document(self) -> Node | None:
-        """Returns the root node, or None if the document is empty or not a map."""
+        """Returns the root node of the document; None if the document is empty or is not a map."""
         next(self._events)
         if type(next(self._events)).__name__ == "StreamEndEvent":
             self._add(EMPTY, Mark(self._file, 1, 1), "the file is empty")
@@ -160,8 +160,9 @@ class _Composer(Composer):
         if match := _key_without_colon(text):
             self._add(UNPAIRED, mark, f"the colon after {match[1]} is missing", f"add a colon after {match[1]}")
         if text == "<<":  # the position of a merged value would be lost; `extends` keeps it
-            message = "<< is a merge key; put shared content into a layer"
-            self._add(MERGE_KEY, mark, message, "list the layer under extends and remove <<")
+            message = "gpuc does not support the merge key << of YAML; expected a layer with the shared content"
+            fix = "move the shared content into a layer, list the layer under extends, and remove <<"
+            self._add(MERGE_KEY, mark, message, fix)
         value, ambiguity = scalar.resolve(text)
         quoted = f'put the key in quotes: "{text}"'
         if ambiguity:
@@ -178,7 +179,7 @@ class _Composer(Composer):
         self._check_typography(event, mark)
         value, ambiguity = scalar.resolve(text)
         if ambiguity:
-            message = f"{text} has different values in different YAML parsers"
+            message = f"YAML parsers read {text} without quotes as different values"
             self._add(ambiguity, mark, message, scalar.fix_of(ambiguity, text))
         return Node(mark, value, raw="" if isinstance(value, str | bool) else text)
 

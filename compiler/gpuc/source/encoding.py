@@ -1,4 +1,4 @@
-"""Reads the text of a file: checks size, UTF-8 and invisible characters."""
+"""Reads the text of a file. Checks its size, and that it is UTF-8 without invisible characters."""
 
 import pathlib
 import re
@@ -34,9 +34,10 @@ _MARKERS = {
 
 
 def text_of(path: pathlib.Path, file: str) -> tuple[str, list[Finding]]:
-    """Reads the file at the path. Returns the text without a byte order mark, and findings that are not errors.
+    """Reads a file. Returns its text without a byte order mark, and findings that are not errors.
 
-    Findings name the file `file`.
+    Args:
+        file: the name of the file in findings.
 
     Raises:
         StageError: when the file cannot be read, is too large, is not UTF-8 or contains invisible characters.

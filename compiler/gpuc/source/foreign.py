@@ -1,4 +1,4 @@
-"""Finds Kubernetes objects in specs/ that no cluster gets, because they are not in a folder manifests/."""
+"""Finds Kubernetes objects in specs/ that gpuc ignores because they are not in a folder manifests/."""
 
 import pathlib
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Explains wrong indentation in a text that is not YAML: finds the columns at which a key or a list entry can begin."""
+"""Explains wrong indentation in a text that is not YAML. Finds the columns where a key or a list entry can begin."""
 
 import re
 from collections.abc import Iterator
@@ -20,14 +20,14 @@ _PROBLEMS = (
 
 
 def wrong_indentation(lines: list[str], stop: Mark, problem: str) -> Finding | None:
-    """Returns a finding if a key or a list entry begins at a column where no open map or list has its keys or entries.
+    """Returns a finding if a key or a list entry begins at a column that no map or list around it uses.
 
     The function checks only the line where the parser stopped.
 
     Args:
         lines: the lines of the file.
         stop: the position where the parser stopped.
-        problem: the words of the parser.
+        problem: the message of the parser.
     """
     if "<block sequence start>" in problem:
         return _entry(lines, stop)

@@ -1,4 +1,4 @@
-"""Reads the files of a cluster and merges them into one document."""
+"""Reads the spec of a cluster and the layers that it extends, and merges them into one document."""
 
 import pathlib
 import re
@@ -42,7 +42,7 @@ _OTHER_FILES = (EXTENDS, OUTSIDE, MISSING, CYCLE, KIND, VERSION, TOO_MANY)
 
 
 class Layers:
-    """The files of one cluster, each read once, and the findings about them."""
+    """The spec of one cluster and its layers, each read once, and the findings about these files."""
 
     def __init__(self, root: pathlib.Path) -> None:
         self.findings: list[Finding] = []
@@ -57,7 +57,8 @@ class Layers:
     def read(self, file: str, chain: tuple[str, ...] = ()) -> None:
         """Reads a file and all layers that the file extends. Appends the layers and then the file to `order`.
 
-        `chain` contains the files through which the cluster extends the file; empty for the cluster itself.
+        Args:
+            chain: the files through which the cluster extends the file; empty for the spec of the cluster.
         """
         document = self._load(file)
         if document is None:
@@ -76,7 +77,7 @@ class Layers:
         self.order.append(file)
 
     def merged(self) -> Node:
-        """Returns the merged document. A value of a later file replaces the earlier value; maps are merged by key."""
+        """Returns the merged document. Maps are merged by key; other values replace values of earlier files."""
         top = self.order[-1]
         merged = Node(Mark(top, 1, 1), {})
         for file in self.order:
@@ -229,7 +230,7 @@ def _problem_with_null(node: Node, path: Path) -> str:
 
 
 def object_kind(document: Node) -> str:
-    """Returns the kind of a Kubernetes object; an empty string for other documents, and for files of Kustomize."""
+    """Returns the kind of a Kubernetes object; an empty text for other documents and for a kustomization.yaml."""
     version, kind = (getattr(document.value.get(key), "value", None) for key in ("apiVersion", "kind"))
     if not isinstance(version, str) or not isinstance(kind, str) or kind in ("Cluster", "Layer"):
         return ""
@@ -253,7 +254,7 @@ def is_within(path: pathlib.Path, folder: pathlib.Path) -> bool:
 
 
 def exists(path: pathlib.Path) -> bool:
-    """Returns whether a file or folder exists. Names that the file system does not allow do not exist."""
+    """Returns whether a file or folder exists; False for a name that the file system does not allow."""
     try:
         return path.exists()
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""Fields of the spec that have moved. One release reads both places; `gpuc fix` writes the new place."""
+"""Fields of the spec language that have a new path. One release reads both paths; `gpuc fix` writes the new path."""
 
 from collections.abc import Iterator
 
@@ -33,7 +33,7 @@ MOVES: dict[tuple[str, ...], tuple[str, ...]] = {
 
 
 class Move(Struct, frozen=True):
-    """A field of a file that is at its old place."""
+    """A field in a file that is still at its old path."""
 
     old: Path
     new: Path
@@ -46,7 +46,7 @@ class Move(Struct, frozen=True):
 
 
 def moves(document: Node) -> list[Move]:
-    """Returns the fields of a file that are at their old places, in the order of the file."""
+    """Returns the fields of a file that are still at their old paths, in the order of the file."""
     found = [
         Move(path, place, pattern, _key_mark(document, path), _obstacle(document, place))
         for pattern, new in MOVES.items()
@@ -57,7 +57,7 @@ def moves(document: Node) -> list[Move]:
 
 
 def moved(document: Node) -> tuple[Node, list[Finding]]:
-    """Returns the document with all fields at their new places, and the findings about fields at their old places.
+    """Returns the document with all fields at their new paths, and findings about the fields at old paths.
 
     Values and keys keep their positions in the file. If all fields of a map move, the map is removed.
     """
@@ -70,7 +70,7 @@ def moved(document: Node) -> tuple[Node, list[Finding]]:
 
 
 def value_at(node: Node, path: Path) -> Node | None:
-    """Returns the value at a path of keys of maps; None if there is no such value."""
+    """Returns the value at a path of keys; None if the path does not exist."""
     for step in map(str, path):
         below = node.value.get(step) if isinstance(node.value, dict) else None
         if below is None:

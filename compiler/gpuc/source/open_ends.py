@@ -1,8 +1,8 @@
-"""Finds a quotation mark or a bracket without its counterpart in a text that is not YAML.
+"""Finds a quotation mark or a bracket that is never closed or never opened, in a text that is not YAML.
 
 A parser reports a forgotten quotation mark at the next quotation mark or at the end of the file, and a forgotten
-bracket in the next line. The scan reads the text like a parser, and ends a quoted text and a bracket where a line
-looks like a key or an entry outside of them.
+bracket in the next line. The scan reads the text like a parser. But it ends a quoted text and a bracket at a line that
+looks like a key or a list entry after them.
 """
 
 import re
@@ -27,7 +27,7 @@ _ends = {'"': re.compile(r'(?:[^"\\]|\\.)*?"'), "'": re.compile(r"(?:[^']|'')*?'
 
 
 class OpenEnd(Struct, frozen=True):
-    """A quotation mark or a bracket that breaks the text. Line and column are from 1."""
+    """A quotation mark or a bracket without its counterpart. Line and column begin at 1."""
 
     sign: str
     line: int
@@ -50,7 +50,7 @@ class _Scan(Struct):
 
 
 def first_open_end(lines: list[str]) -> OpenEnd | None:
-    """Returns the first sign without its counterpart; None if each sign has its counterpart."""
+    """Returns the first quotation mark or bracket without its counterpart; None if there is none."""
     scan = _Scan()
     for number, line in enumerate(lines, 1):
         if found := _read_line(scan, number, line):

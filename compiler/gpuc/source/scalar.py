@@ -1,4 +1,4 @@
-"""Values of plain scalars in the YAML 1.2 core schema, and scalars that other YAML parsers read differently."""
+"""Reads YAML values without quotes, and finds values that other YAML parsers read differently, such as `no`."""
 
 import re
 from math import isfinite
@@ -32,10 +32,10 @@ _TRUE_WORDS = ("y", "yes", "on")
 
 
 def resolve(text: str) -> tuple[Any, Rule | None]:
-    """Returns the value of a scalar without quotes, and the rule that the scalar violates or None.
+    """Returns the value of a scalar without quotes, and the rule that it violates; None if it violates no rule.
 
-    The value of a scalar that violates a rule is its text. gpuc reads specs as YAML 1.2; kubectl, Helm and Argo CD read
-    the output as YAML 1.1, so a form that means something else there is refused.
+    If a scalar violates a rule, its value is its text. gpuc reads specs as YAML 1.2; kubectl, Helm and Argo CD read the
+    output as YAML 1.1. So gpuc refuses a scalar that has another meaning in YAML 1.1.
 
     Source: YAML 1.2.2, section 10.3. The forms that parsers read differently are from the YAML 1.1 type repository.
     """
@@ -58,7 +58,7 @@ def resolve(text: str) -> tuple[Any, Rule | None]:
 
 
 def fix_of(rule: Rule, text: str) -> str:
-    """Returns the fix for a scalar that violates a rule: a text that all parsers read as the same value."""
+    """Returns the fix for a scalar that violates a rule: a text that all YAML parsers read in the same way."""
     if rule is NORWAY:
         return f'replace {text} by {"true" if text.lower() in _TRUE_WORDS else "false"}, or by "{text}" for a string'
     if rule is NUMBER_FORM:

@@ -1,4 +1,4 @@
-"""Explains why a text is not YAML: the place of the mistake, which is often before the place where the parser stops."""
+"""Explains why a text is not YAML. The mistake is often before the position where the parser stops."""
 
 import re
 
@@ -16,7 +16,7 @@ _EXPLANATIONS = {
     "expected <block end>, but found '-'": "an entry of a list is not allowed in a map; expected a key",
     "expected <block end>": "a key is expected here: check the indentation and the line before",
     "could not find expected ':'": "the colon after a key is missing, or text of several lines has no quotes",
-    "',' or ": "a comma is missing, or the quotes around text with brackets",
+    "',' or ": "a comma is missing, or a text with brackets has no quotation marks",
     "expected the node content": "a value is expected here",
     "unknown escape character": "a backslash begins an escape in double quotes; use single quotes",
 }
@@ -32,7 +32,7 @@ _one_value = re.compile(r"[^\s\"'\[\]{}:]+|\[[^\[\]]*\]|\{[^{}]*\}|\"[^\"]*\"|'[
 
 
 class ParserStop(Struct, frozen=True):
-    """The place where the parser stopped, and the words of the parser."""
+    """The position where the YAML parser stopped, and the message of the parser."""
 
     mark: Mark
     problem: str
@@ -41,7 +41,7 @@ class ParserStop(Struct, frozen=True):
 
 
 def explain(text: str, stop: ParserStop) -> list[Finding]:
-    """Returns the findings about a text that is not YAML: the first mistake, or all lines with the same mistake."""
+    """Returns findings about a text that is not YAML: the first mistake, or all lines with the same mistake."""
     lines, mark = _line_break.split(text), stop.mark
     tabs = [number for number, line in enumerate(lines, 1) if _tabbed.match(line)]
     if {mark.line, mark.line - 1} & set(tabs):

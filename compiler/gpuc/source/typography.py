@@ -1,4 +1,4 @@
-"""Spaces and quotation marks of word processors and web pages, which YAML reads as letters."""
+"""Finds spaces and quotation marks from word processors and web pages. YAML reads these characters as letters."""
 
 import re
 
@@ -14,7 +14,7 @@ _space_in_plain = re.compile(rf"^[{_SPACES}]|[{_SPACES}]$|(?<=:)[{_SPACES}]|(?<=
 
 
 def spaces_that_are_letters(lines: list[str], file: str) -> list[Finding]:
-    """Returns findings for lines of a text that is not YAML: a space that is not U+0020 indents or precedes a value."""
+    """Returns findings for lines in which another space than U+0020 is the indentation or is before a value."""
     found = ((number, _structural_space.search(line)) for number, line in enumerate(lines, 1) if not line.isascii())
     marks = [(match[match.lastindex or 0], Mark(file, number, match.end())) for number, match in found if match]
     return [_space(character, mark) for character, mark in marks[:_MAX_FINDINGS]]
@@ -35,7 +35,7 @@ def space_in_plain(text: str, mark: Mark, is_one_line: bool) -> Finding | None:
 
 
 def curly_quotes(text: str, mark: Mark) -> Finding | None:
-    """Returns a finding if typographic quotation marks are around a text without quotes, or at one end.
+    """Returns a finding if a text without YAML quotes begins or ends with a typographic quotation mark.
 
     A text with a quotation in it, such as `see “limits”`, has no finding.
     """
@@ -46,17 +46,17 @@ def curly_quotes(text: str, mark: Mark) -> Finding | None:
         return None
     inner = inner.strip("\"'")
     sign = text[0] if begins else text[-1]
-    message = f"the quotation mark {sign} is a letter of the text {text}; expected straight quotation marks"
+    message = f"YAML reads the quotation mark {sign} of {text} as a letter; expected straight quotation marks"
     return INVISIBLE.at((), message, fix=f"replace {text} by {quoted(inner)}", mark=mark)
 
 
 def quoted(text: str) -> str:
-    """Returns the text in YAML quotes."""
+    """Returns the text in double quotes, or in single quotes if it contains a double quote or a backslash."""
     return f"'{text}'" if '"' in text or "\\" in text else f'"{text}"'
 
 
 def name_of(character: str) -> str:
-    """Returns the code point and the Unicode name of a character, such as "U+00A0 (no-break space)"."""
+    """Returns the code point and the Unicode name of a character, for example "U+00A0 (no-break space)"."""
     from unicodedata import name  # imported here, because a correct spec has no such character
 
     words = name(character, "").lower()
@@ -64,5 +64,5 @@ def name_of(character: str) -> str:
 
 
 def _space(character: str, mark: Mark) -> Finding:
-    message = f"the character {name_of(character)} is a letter for YAML; expected a space"
+    message = f"YAML reads the character {name_of(character)} as a letter; expected a space"
     return INVISIBLE.at((), message, fix=f"replace U+{ord(character):04X} by a space", mark=mark)

@@ -14,10 +14,10 @@ _NEEDS = {
 
 
 def explain_annotation(key: str) -> str:
-    """Returns what a tenant needs for an annotation, or the list of the annotations that start with a text.
+    """Returns what a tenant needs so that it may use an annotation, or a list of annotations with the same prefix.
 
     Args:
-        key: the key of an annotation, or its first letters up to at least "/".
+        key: the complete key of an annotation, or a prefix that ends at "/" or later, for example "external-dns.io/".
 
     Raises:
         UsageError: when the policies allow all annotations with this key.

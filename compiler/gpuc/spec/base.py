@@ -1,4 +1,4 @@
-"""The base class of all spec models, and their shared scalar types."""
+"""The base class of all spec models, and types of values that many fields have, such as names."""
 
 import os
 import re
@@ -29,7 +29,7 @@ os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 
 
 class SpecModel(BaseModel):
-    """Base class of all maps in the spec. Refuses unknown keys. Its values do not change after parsing."""
+    """Base class of all maps in the spec. A map with an unknown key is invalid. Parsed values do not change."""
 
     in_messages: ClassVar[str] = ""
     """A short valid map for messages; an empty string if there is none."""
@@ -56,7 +56,7 @@ class SpecModel(BaseModel):
 
 
 class OneOf(SpecModel):
-    """A map that has exactly one of two or more optional fields."""
+    """A map of the spec that has exactly one of several optional keys, for example `max` or `static` in `nodes`."""
 
     one_of: ClassVar[tuple[str, ...]]
     """The names of the fields, as in Python."""
@@ -73,7 +73,7 @@ class OneOf(SpecModel):
 
 
 class Shorthand(SpecModel):
-    """A map with a short form: a word instead of the map is the value of the key `short_for`."""
+    """A map that users may write as a single value: `secret: gpu-slack` is short for `secret: {name: gpu-slack}`."""
 
     short_for: ClassVar[str]
     """The key that has the word as its value."""

@@ -1,4 +1,4 @@
-"""Further charts: Helm charts that a spec adds to the components of gpuc."""
+"""Further charts: Helm charts that a spec adds to the charts that gpuc configures by itself."""
 
 import re
 from typing import Annotated, Any, ClassVar, Self
@@ -46,7 +46,7 @@ ChartRepository = Annotated[
 
 
 class ChartKinds(SpecModel):
-    """The kinds of the objects that a chart contains, hooks and custom resources included."""
+    """The kinds of all objects that a chart creates. Kinds of Helm hooks and of custom resources are included."""
 
     in_messages: ClassVar[str] = "{namespaced: [apps/Deployment]}"
 
@@ -64,7 +64,7 @@ class ChartKinds(SpecModel):
 
 
 class Chart(SpecModel):
-    """A Helm chart that Argo CD installs with an AppProject of its own."""
+    """A Helm chart that Argo CD installs. The chart has its own AppProject."""
 
     repository: ChartRepository
     """The URL of the Helm repository or of the OCI registry, without the name of the chart."""

@@ -1,4 +1,4 @@
-"""The place where the cluster lives: one of the substrates."""
+"""The section `cloud` of the spec, which chooses the substrate: the place where the cluster lives, such as a cloud."""
 
 from typing import TYPE_CHECKING, ClassVar, Self
 
@@ -25,12 +25,12 @@ class AnyCloud(SpecModel):
 
     @property
     def substrate(self) -> Sections:
-        """The substrate of the cluster."""
+        """The substrate that the spec has chosen."""
         return next(part for part in substrates() if getattr(self, part.name) is not None)
 
     @property
     def section(self) -> BaseModel:
-        """The section of the substrate."""
+        """The settings of the cluster for its substrate, for example the value of `cloud.onPremises`."""
         section: BaseModel = getattr(self, self.substrate.name)
         return section
 

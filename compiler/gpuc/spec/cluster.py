@@ -31,7 +31,7 @@ class Metadata(SpecModel):
 
 
 class Removed(SpecModel):
-    """Reasons for removals in one commit instead of two, by name. Has no effect unless `delivery.prune` is confirm."""
+    """Elements that are removed in one commit instead of two, with the reasons. Needs `delivery.prune: confirm`."""
 
     pools: dict[Name, Reason] = {}
     """Reasons by name for node pools that were removed in one commit."""

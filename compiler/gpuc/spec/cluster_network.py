@@ -1,4 +1,4 @@
-"""Facts about the network of the cluster. The spec declares them because gpuc has no access to the cluster."""
+"""The section `network` of a spec. Users declare the network there because gpuc has no access to the cluster."""
 
 import re
 from typing import Annotated, Literal
@@ -21,7 +21,7 @@ def _ipv4_range(text: str) -> str:
     elif re.fullmatch(_CIDR.partition("/")[0] + "$", text):
         expected = f"an IPv4 range with its prefix length, such as {text}/32 for one address"
     elif re.search("[a-z]", text):
-        expected = f"{_RANGE}; for host names, an entry of network.egress has names instead of cidr (with Cilium)"
+        expected = f"{_RANGE}; for host names, write the key names instead of cidr (requires policyEngine: cilium)"
     raise text_error(expected)
 
 
@@ -32,7 +32,7 @@ Cidrs = Annotated[list[Cidr], Field(min_length=1)]
 
 
 class ClusterNetwork(SpecModel):
-    """Facts about the network of the cluster: address ranges, and the program that enforces NetworkPolicies."""
+    """The network of the cluster: address ranges, and the program that enforces NetworkPolicies."""
 
     policy_engine: Literal["vpc-cni", "cilium", "cilium-on-vpc-cni", "calico", "none"] = "none"
     """The program that enforces NetworkPolicies, or none. gpuc does not install the program.

@@ -8,7 +8,7 @@ from gpuc.spec.platform import NamespaceName
 
 
 class ComponentSettings(SpecModel):
-    """Settings of one component, a Helm chart of the release set."""
+    """Settings of one component. A component is a Helm chart that gpuc installs."""
 
     managed: bool = True
     """Whether gpuc installs the chart. With false, another team installs the chart, and gpuc emits only the objects."""

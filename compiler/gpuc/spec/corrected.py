@@ -1,4 +1,4 @@
-"""The value that the author of a wrong value certainly meant."""
+"""Finds the value that an author certainly meant when the spec has a wrong value. Findings show it as the fix."""
 
 import json
 import re
@@ -18,7 +18,7 @@ _PREFIX_MIN = 3
 
 
 def corrected(kind: Any, value: Any) -> str:
-    """Returns the value of a type that a wrong value certainly means, as YAML; an empty string if it is not certain."""
+    """Returns the only value of a type that a wrong value can mean, as YAML; empty if there are none or several."""
     found = {in_flow_style(candidate, yaml_text) for candidate in _candidates(kind, value) if fits(kind, candidate)}
     text = found.pop() if len(found) == 1 else ""
     return text if len(text) <= _LENGTH_MAX else ""
@@ -93,7 +93,7 @@ def _scalars(kind: type, value: Any) -> Iterator[Any]:
 
 
 def in_flow_style(value: Any, of_text: Callable[[str], str]) -> str:
-    """Returns a value as YAML in flow style. `of_text` returns a text as a scalar, in quotes where it needs them."""
+    """Returns a value as YAML in flow style, such as {max: 8}. `of_text` adds quotes to a string that needs them."""
     if isinstance(value, dict):
         entries = (f"{of_text(str(key))}: {in_flow_style(entry, of_text)}" for key, entry in value.items())
         return f"{{{', '.join(entries)}}}"
@@ -103,6 +103,6 @@ def in_flow_style(value: Any, of_text: Callable[[str], str]) -> str:
 
 
 def yaml_text(text: str) -> str:
-    """Returns a text as a scalar in flow style, in quotes where YAML needs quotes."""
+    """Returns a string as YAML in flow style. Adds quotes if YAML would read another value without quotes."""
     is_plain = re.fullmatch(r"[\w/.*@+:-]*[\w/.*@+-]", text) and text[0] not in "*@-:" and resolve(text) == (text, None)
     return text if is_plain else json.dumps(text, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""The files in specs/catalog/: facts of a fleet about instance types, images, DaemonSets and prices."""
+"""The models of the files in specs/catalog/, where users add data about instance types, images and prices."""
 
 from datetime import date
 from typing import Annotated, ClassVar, Literal
@@ -46,10 +46,10 @@ Day = Annotated[
 
 
 class InstanceRow(SpecModel):
-    """The figures of an EC2 instance type. `gpuc catalog import` writes such rows from the EC2 API.
+    """The properties of an EC2 instance type. `gpuc catalog import` writes such entries from the EC2 API.
 
-    A row of an instance type that gpuc knows corrects the keys that the row has. Any other row needs arch, vcpu,
-    memoryMib and pods, and with GPUs gpu and gpuCount.
+    If gpuc knows the instance type, the entry replaces only the values of its own keys. An entry of an unknown type
+    needs arch, vcpu, memoryMib and pods. If an unknown type has GPUs, the entry also needs gpu and gpuCount.
     """
 
     source: TextLine
@@ -97,7 +97,7 @@ class InstanceRow(SpecModel):
 
 
 class ImageRow(SpecModel):
-    """Corrections of what gpuc knows about a family of node images."""
+    """Corrections of the properties of a family of node images, for example of the driver version that gpuc assumes."""
 
     source: TextLine
     """Where the facts come from, for example the release notes of the image."""
@@ -125,9 +125,9 @@ class ImageRow(SpecModel):
 
 
 class DaemonSetRow(NodeAgent):
-    """What a pod of a DaemonSet requests on each node, in all clusters of the fleet.
+    """The resources that one pod of a DaemonSet requests on each node, in all clusters of the fleet.
 
-    A row with the name of a DaemonSet that gpuc knows, such as aws-node, replaces the requests of gpuc.
+    If gpuc knows the DaemonSet, for example aws-node, the entry replaces the requests that gpuc assumes.
     """
 
     in_messages: ClassVar[str] = "{cpu: 100m, memory: 200Mi, source: values of the chart}"
@@ -159,7 +159,7 @@ class PriceRow(SpecModel):
 
 
 class CatalogFile(SpecModel):
-    """Facts of a fleet: rows that gpuc's catalog does not have, and corrections of its rows."""
+    """A file in specs/catalog/. It adds entries to the catalog of gpuc, and corrects entries of the catalog."""
 
     api_version: Literal["gpuc.dev/v1alpha1"]
     """The version of the spec language."""

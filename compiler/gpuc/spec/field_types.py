@@ -1,4 +1,4 @@
-"""The types of the fields of the spec in words: choices, form and limits."""
+"""Describes the type of each spec field in words: allowed values, the form of texts, and limits of numbers."""
 
 from collections.abc import Iterable
 from types import NoneType, UnionType
@@ -40,7 +40,7 @@ _WORDS: tuple[tuple[Any, str, str], ...] = (
 
 
 class FieldType(Struct, frozen=True):
-    """The type of a field."""
+    """The description of a field's type for `gpuc explain` and the reference of the spec language."""
 
     words: str
     unit: str = ""
@@ -53,10 +53,10 @@ class FieldType(Struct, frozen=True):
 
 
 def field_type(annotation: Any, constraints: Iterable[Any] = ()) -> FieldType:
-    """Returns the type of an annotation.
+    """Returns the description of a type annotation of Python, such as int | None.
 
     Args:
-        constraints: limits and validators that Pydantic has separated from the annotation.
+        constraints: limits and validators of the field that pydantic keeps outside of the annotation.
     """
     given = list(flat(constraints))
     while get_origin(annotation) is Annotated:

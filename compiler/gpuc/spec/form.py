@@ -1,4 +1,4 @@
-"""The form of a text: a pattern for the JSON Schema, and words for messages."""
+"""The form of a text, for example of a name: a pattern for the JSON Schema, and a description for messages."""
 
 import re
 from collections.abc import Callable
@@ -13,18 +13,18 @@ TEXT = "text"
 
 
 def text_error(expected: str, suggestion: str = "", actual: str = "") -> PydanticCustomError:
-    """Returns the error for a value that does not have the form of its field.
+    """Returns pydantic's error for a value that does not have the form of its field.
 
     Args:
-        expected: the form in words.
-        suggestion: the value in this form, if it is certain.
-        actual: the value in words. Default: the value.
+        expected: a description of the form, with an example.
+        suggestion: the corrected value; empty if gpuc knows none.
+        actual: a description of the wrong value. Default: the value itself.
     """
     return PydanticCustomError(TEXT, "{expected}", {"expected": expected, "suggestion": suggestion, "actual": actual})
 
 
 class Form(Struct, frozen=True):
-    """The form of a text, as an annotation of str."""
+    """The form that a text must have. Fields have it in their annotation: Annotated[str, Form(pattern, words)]."""
 
     pattern: str
     """A regular expression that the complete text has to match, from ^ to $."""
@@ -40,7 +40,7 @@ class Form(Struct, frozen=True):
         return handler(core) | {"pattern": self.pattern, "errorMessage": f"expected {self.words}"}
 
     def check(self, text: str | None) -> str | None:
-        """Returns the text; None, which an optional field allows, stays None.
+        """Returns the text if it has the form. Returns None for None, which an optional field allows.
 
         Raises:
             PydanticCustomError: when the text does not have the form.
@@ -55,7 +55,7 @@ class Form(Struct, frozen=True):
 
 
 class Words(Struct, frozen=True):
-    """The words of a type for messages, as an annotation of a type that has no form."""
+    """The description of a type in messages. Fields have it in their annotation if the type has no Form."""
 
     words: str
     """The expected value in words, with an example."""
@@ -66,14 +66,14 @@ class Words(Struct, frozen=True):
 
 
 class Synonyms(Struct, frozen=True):
-    """Words of other programs for the choices of a field, as an annotation."""
+    """The words that other programs use for the allowed values of a field. gpuc suggests the allowed value instead."""
 
     choices: tuple[tuple[str, str], ...]
     """Synonyms in lower case, each with its choice."""
 
 
 def hyphenated(text: str) -> str:
-    """Returns the text in lower case without accents, with hyphens in place of other characters than a to z and digits.
+    """Returns a text as a name: lower case, no accents, and a hyphen for all other characters than a to z and digits.
 
     The result is empty if the text has letters that are not Latin.
     """

@@ -1,4 +1,4 @@
-"""Findings about keys of a spec: unknown keys, missing keys, and keys without the form of a name."""
+"""Findings about keys of a spec: unknown keys, missing keys, and names with forbidden characters as keys."""
 
 from collections.abc import Iterator
 from typing import Any, Literal, get_args, get_origin
@@ -17,7 +17,7 @@ from gpuc.spec.words import expected, name_of, show
 
 
 def unknown_and_missing(mistakes: list[Mistake], source: Source, model: type[BaseModel]) -> Iterator[Finding]:
-    """Yields the findings about unknown and missing keys: one for a missing key that has a similar unknown key."""
+    """Yields the findings about unknown and missing keys: one finding for a missing key and a similar unknown key."""
     missing: dict[Path, list[str]] = {}
     for mistake in mistakes:
         if mistake.kind == "missing":
@@ -30,15 +30,16 @@ def unknown_and_missing(mistakes: list[Mistake], source: Source, model: type[Bas
         instead = _instead(type_at(parent, model), key)
         meant = nearest(key, missing.get(parent, [])) or misspelt(key, unused)
         if instead:
-            message = f"{name_of(parent)} has no key {key}; expected {instead}"
+            message = f"{name_of(parent)} has the unknown key {key}; expected {instead}"
             yield UNKNOWN.at(path, message, fix=f"write {instead} instead of {key}", on_key=True)
             meant = instead
         elif meant and _excludes(parent, key, meant, source, model):
-            message = f"{name_of(parent)} has no key {key}, and {meant} and another key of the map exclude each other"
+            reason = f"{meant} is also wrong here, because {meant} excludes another key of the map"
+            message = f"{name_of(parent)} has the unknown key {key}; {reason}"
             yield UNKNOWN.at(path, message, fix=f"remove key {key}", on_key=True)
         elif meant:
             present.add((*parent, meant))
-            yield UNKNOWN.at(path, f"{name_of(parent)} has no key {key}; expected {meant}",
+            yield UNKNOWN.at(path, f"{name_of(parent)} has the unknown key {key}; expected {meant}",
                              fix=f"rename key {key} to {meant}", on_key=True)  # fmt: skip
         else:
             yield _unknown(path, known, source)
@@ -53,7 +54,7 @@ def _instead(kind: Any, key: str) -> str:
 
 
 def wrong_key(path: Path, mistake: Mistake, source: Source, model: type[BaseModel]) -> Finding:
-    """Returns the finding about a key of a map with free keys, such as the name of a pool."""
+    """Returns the finding about a wrong key that the user has chosen, for example the name of a pool."""
     if mistake.kind == "value_error":
         return VALUE.at(path, f"{name_of(path)}: {mistake.context['error']}", on_key=True)
     kind, parent = key_type(type_at(path[:-1], model)), name_of(path[:-1])
@@ -74,7 +75,7 @@ def wrong_key(path: Path, mistake: Mistake, source: Source, model: type[BaseMode
 def _unknown(path: Path, known: list[str], source: Source) -> Finding:
     """Returns the finding about an unknown key that is not certainly the misspelled name of a known key."""
     parent, key = path[:-1], str(path[-1])
-    message = f"{name_of(parent)} has no key {key}"
+    message = f"{name_of(parent)} has the unknown key {key}"
     used = [name for name in known if (*parent, name) in source.keys]
     if twin := misspelt(key, used):
         related = [Related(f"the key {twin}", (*parent, twin), on_key=True)]
@@ -96,5 +97,5 @@ def _excludes(parent: Path, key: str, meant: str, source: Source, model: type[Ba
 
 def _missing(parent: Path, key: str, kind: Any) -> Finding:
     choices = get_args(plain(kind)) if get_origin(plain(kind)) is Literal else ()
-    message = f"{key} is missing in {name_of(parent)}; expected {expected(kind)}"
+    message = f"the key {key} is missing in {name_of(parent)}; expected {expected(kind)}"
     return MISSING.at(parent, message, fix=f"add {key}: {choices[0]}" if len(choices) == 1 else "", on_key=True)

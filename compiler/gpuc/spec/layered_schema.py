@@ -1,11 +1,11 @@
-"""The JSON Schema of files that are merged: a layer, and a cluster that extends layers, may contain any part of a spec.
+"""The JSON Schema of specs that are merged. A layer, and a cluster that extends layers, may omit required keys.
 
-Every shape of the language has two definitions:
+Each model has two definitions in the schema. For the model of a node pool, the definitions are:
 
-- `Pool` is a part of a node pool. No key is required, and every key of a map may be null, which removes the key of a
-  layer. These definitions have the descriptions and the types.
-- `CompletePool` has only the required keys. It applies in addition to `Pool` where no layer can have the other keys: in
-  a cluster without `extends`, and in lists, because a list replaces the list of a layer.
+- `Pool` has the descriptions and types of all keys, but requires no key. Every key may be null, because null removes
+  the key of a layer.
+- `CompletePool` has only the list of required keys. The schema applies it in addition to `Pool` where no layer can add
+  keys: in a cluster without `extends`, and in lists, because a list replaces the list of a layer.
 """
 
 from collections.abc import Collection
@@ -25,10 +25,10 @@ _FREE_FORM = {"else": ("values", "patch"), "then": ("value",)}
 
 
 def layered(schema: dict[str, Any]) -> dict[str, Any]:
-    """Returns the schema of all files of a fleet for the schema of a complete cluster.
+    """Converts the schema of a complete cluster into the schema of all specs of a fleet, layers included.
 
     Raises:
-        DeclarationError: when two maps are alternatives, so that the required keys depend on the alternative.
+        DeclarationError: when a key can have one of two maps, so that the required keys depend on the map.
     """
     complete = _complete_definitions(schema["$defs"])
     parts = {name: _nullable(_part(shape, complete)) for name, shape in schema["$defs"].items()}

@@ -1,4 +1,4 @@
-"""The places of Pydantic's errors in a spec."""
+"""Finds the path in a spec that each error of pydantic is about."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ _NO_DEFAULT = "default_factory_not_called"
 
 
 class Mistake(Struct, frozen=True):
-    """An error of Pydantic at a path of the spec."""
+    """An error that pydantic reports, with the path of the wrong value in the spec."""
 
     path: Path
     kind: str
@@ -27,10 +27,10 @@ class Mistake(Struct, frozen=True):
 
 
 def mistakes_by_place(error: ValidationError, tree: Any) -> dict[tuple[Path, bool], list[Mistake]]:
-    """Returns the errors of Pydantic by their path, and by whether the key at the path is wrong instead of the value.
+    """Returns the errors of pydantic by their path, and by whether the key at the path is wrong instead of the value.
 
-    Pydantic reports an error for each member of a union. If one member accepts the map or list and refuses a value in
-    it, the errors of the other members are left out.
+    Pydantic reports errors for each member of a union. If one member accepts a map or list apart from a value in it,
+    the function leaves out the errors of the other members.
     """
     by_place: dict[tuple[Path, bool], list[Mistake]] = {}
     for details in error.errors(include_url=False):

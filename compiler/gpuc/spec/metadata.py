@@ -1,4 +1,4 @@
-"""Labels and annotations: maps whose keys and values have a syntax."""
+"""Labels and annotations: maps with the syntax that Kubernetes requires of their keys and values."""
 
 import re
 from typing import Annotated
@@ -60,10 +60,10 @@ def _small(annotations: dict[str, str]) -> dict[str, str]:
 
 
 def printable(text: str) -> str:
-    """Returns a text that gpuc can write as YAML.
+    """Returns the text unchanged if YAML can represent all its characters.
 
     Raises:
-        PydanticCustomError: for another text.
+        PydanticCustomError: when the text has a character that YAML cannot represent.
     """
     if reason := text_problem(text):
         raise text_error(f"another text: {reason}")

@@ -1,4 +1,4 @@
-"""Findings about the mistakes that Pydantic found in a spec: one finding for each mistake, in the words of the spec."""
+"""Converts the errors of pydantic about a spec into findings: one finding for each mistake."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -25,7 +25,7 @@ _TOO_SHORT = ("too_short", "string_too_short")
 
 
 def findings(error: ValidationError, source: Source, model: type[BaseModel]) -> Iterator[Finding]:
-    """Yields the findings about the errors of Pydantic in a source that is no valid model."""
+    """Yields the findings about a spec that does not match its model."""
     by_place = mistakes_by_place(error, source.tree)
     yield from unknown_and_missing([mistake for found in by_place.values() for mistake in found], source, model)
     for (path, on_key), found in by_place.items():
@@ -74,7 +74,7 @@ def _as_keys(path: Path, value: Any, kind: Any) -> str:
     names = [entry.get("name") if isinstance(entry, dict) else None for entry in value]
     if not names or not all(fits(key_type(kind), name) for name in names):
         return ""
-    return f"write {names[0]}: in place of - name: {names[0]}, and so on for all entries of {name_of(path)}"
+    return f"write {names[0]}: instead of - name: {names[0]}, and change all entries of {name_of(path)} in this way"
 
 
 def _set(path: Path, value: str) -> str:

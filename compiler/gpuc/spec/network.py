@@ -35,7 +35,7 @@ Host = Annotated[
 
 
 class Port(SpecModel):
-    """A port with its protocol. A number is a TCP port."""
+    """A port with its protocol. In the spec, a number alone means a TCP port."""
 
     port: Annotated[int, Field(ge=1, le=65535)]
     """The number of the port that the server listens on: the port of the pod, not of its Service."""
@@ -64,7 +64,7 @@ Ports = Annotated[list[PortOrNumber], Field(min_length=1)]
 
 
 class Allowed(SpecModel):
-    """The ports and the namespaces of an exception, and its reason."""
+    """The keys that every exception for network traffic has: ports and namespaces, and the reason of the exception."""
 
     ports: Ports
     """The ports of the server to which clients may connect."""
@@ -82,10 +82,10 @@ class Allowed(SpecModel):
 
 
 class Internet(Allowed):
-    """The internet, to which pods of the tenant may connect: all public IPv4 addresses.
+    """Access of a tenant's pods to the internet: to all public IPv4 addresses.
 
-    Excluded are private and other special addresses (such as the instance metadata service), and the ranges in
-    `network` of pods, Services, endpoints and the API server.
+    Pods get no access to private and other special addresses, such as the instance metadata service. Pods also get no
+    access to the address ranges of pods, Services, endpoints and the API server in the section `network` of the spec.
     """
 
     in_messages: ClassVar[str] = "{ports: [443], why: data sets}"
@@ -117,12 +117,12 @@ class Egress(Allowed):
 
     @property
     def ranges(self) -> list[Cidr]:
-        """The address ranges; empty for names."""
+        """The address ranges of the destination; empty for a destination with DNS names."""
         return list(self.range_paths.values())
 
     @property
     def range_paths(self) -> dict[tuple[str | int, ...], Cidr]:
-        """The address ranges by their path in the entry; empty for names."""
+        """The address ranges by path in the entry, such as ("cidrs", 0); empty for a destination with DNS names."""
         if self.cidr is not None:
             return {("cidr",): self.cidr}
         return {("cidrs", index): cidr for index, cidr in enumerate(self.cidrs or ())}

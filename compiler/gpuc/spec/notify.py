@@ -31,7 +31,7 @@ Mailbox = Annotated[str, Form(r"^[^@\s<>,;]+@[A-Za-z0-9.-]+$", "one address such
 
 
 class SecretKey(Shorthand):
-    """A key of a Secret in the namespace of Prometheus. You create the Secret."""
+    """One key of a Secret in the namespace of Prometheus. gpuc does not create the Secret."""
 
     in_messages: ClassVar[str] = "gpu-slack"
     short_for: ClassVar[str] = "name"
@@ -44,7 +44,7 @@ class SecretKey(Shorthand):
 
 
 class Integration(SpecModel):
-    """A way to send notifications, with the Secret of its credentials."""
+    """Base class of the ways to send a notification, such as Slack or e-mail. A Secret has the credentials."""
 
     in_messages: ClassVar[str] = "{secret: gpu-alerts}"
     default_key: ClassVar[str] = "url"
@@ -55,7 +55,7 @@ class Integration(SpecModel):
 
 
 class Slack(Integration):
-    """A channel of Slack. The Secret has the URL of an incoming webhook."""
+    """A channel of Slack. The value in the Secret is the URL of an incoming webhook."""
 
     in_messages: ClassVar[str] = '{channel: "#gpu-platform", secret: gpu-slack}'
 
@@ -64,17 +64,17 @@ class Slack(Integration):
 
 
 class Webhook(Integration):
-    """A service that takes the JSON of Alertmanager. The Secret has its URL."""
+    """An HTTP service that accepts the JSON of Alertmanager. The value in the Secret is the URL of the service."""
 
 
 class PagerDuty(Integration):
-    """A service of PagerDuty. The Secret has the integration key of the Events API v2."""
+    """A service of PagerDuty. The value in the Secret is the integration key of the Events API v2."""
 
     default_key: ClassVar[str] = "routingKey"
 
 
 class Email(Integration):
-    """An e-mail address. The Secret has the password for the server."""
+    """An e-mail address. The value in the Secret is the password for the mail server."""
 
     in_messages: ClassVar[str] = (
         "{to: gpu@example.com, sender: alerts@example.com, server: smtp.example.com:587, secret: gpu-mail}"
@@ -111,13 +111,13 @@ class Receiver(OneOf):
 
     @property
     def integration(self) -> Integration:
-        """The one integration."""
+        """The slack, webhook, pagerduty or email of the receiver: whichever the spec sets."""
         present = (self.slack, self.webhook, self.pagerduty, self.email)
         return next(integration for integration in present if integration is not None)
 
 
 class Route(SpecModel):
-    """Which alerts a receiver gets. An alert goes to one receiver at most."""
+    """Selects the alerts that a receiver gets. An alert goes to at most one receiver."""
 
     in_messages: ClassVar[str] = "{to: on-call, severities: [critical]}"
 

@@ -1,4 +1,4 @@
-"""Parses a Source into a model, and reports all wrong types, values and unknown keys together."""
+"""Parses a spec into pydantic models, and reports all unknown keys and wrong types and values together."""
 
 from typing import TypeVar
 
@@ -13,7 +13,7 @@ _Model = TypeVar("_Model", bound=BaseModel)
 
 
 def parse(source: Source) -> ClusterSpec:
-    """Parses a source into a typed spec.
+    """Parses the YAML of a cluster into a ClusterSpec.
 
     Raises:
         StageError: with one finding for each wrong value or key.
@@ -22,7 +22,7 @@ def parse(source: Source) -> ClusterSpec:
 
 
 def parse_as(model: type[_Model], source: Source) -> _Model:
-    """Parses a source into a model of a YAML file.
+    """Parses the YAML of a file into a model, for example CatalogFile.
 
     Raises:
         StageError: with one finding for each wrong value or key.

@@ -1,4 +1,4 @@
-"""Patches of the objects that gpuc emits."""
+"""Patches, with which a spec changes objects that gpuc emits."""
 
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -82,7 +82,7 @@ class Operation(SpecModel):
 
 
 class Patch(SpecModel):
-    """A change of objects that gpuc emits."""
+    """A change of objects that gpuc emits: a merge patch or a JSON patch."""
 
     target: PatchTarget
     """The objects that the patch changes."""

@@ -37,7 +37,7 @@ NamespaceName = Annotated[
 
 
 class Releases(Shorthand):
-    """The versions of components: a tested set, and versions that replace versions of the set."""
+    """The versions of the Helm charts: a release set, tested as a whole, and other versions of single charts."""
 
     short_for: ClassVar[str] = "set"
 
@@ -120,7 +120,7 @@ class Delivery(SpecModel):
 
     prune: Annotated[
         Literal["never", "confirm", "automatic"],
-        Words("never, confirm (with a commit before the removal) or automatic (at the next sync)"),
+        Words("never, confirm (deletes after a second commit) or automatic (deletes at the next sync)"),
     ] = "confirm"
     """How the objects of removed pools, queues and tenants are deleted. Argo CD always prunes stateless components.
     Default: confirm.
@@ -185,7 +185,7 @@ Millicores = Annotated[str, BeforeValidator(_millicores), WithJsonSchema({"type"
 
 
 class NodeAgent(SpecModel):
-    """A DaemonSet that gpuc does not install, and what a pod of the DaemonSet requests."""
+    """The resource requests of a DaemonSet that runs on nodes but that gpuc does not install."""
 
     in_messages: ClassVar[str] = "{cpu: 100m, memory: 200Mi}"
 
@@ -200,7 +200,7 @@ class NodeAgent(SpecModel):
 
 
 class Policy(Shorthand):
-    """The stage and the settings of an admission policy."""
+    """The rollout stage (dryrun, warn or deny) and the parameters of an admission policy."""
 
     model_config = ConfigDict(extra="allow")  # rule POL003 checks the settings
 
@@ -211,7 +211,7 @@ class Policy(Shorthand):
 
 
 class NcclProfile(SpecModel):
-    """Environment variables for NCCL on one fabric."""
+    """Environment variables for NCCL on one network fabric."""
 
     in_messages: ClassVar[str] = "{fabric: efa}"
 
@@ -229,7 +229,7 @@ class NcclProfile(SpecModel):
 
 
 class Nccl(SpecModel):
-    """Environment variables for NCCL."""
+    """Named sets of environment variables for NCCL, which namespaces select."""
 
     profiles: dict[Name, NcclProfile] = {}
     """Profiles by name. A namespace of a tenant selects a profile with `nccl`."""
@@ -264,7 +264,7 @@ class Prometheus(SpecModel):
 
 
 class Alerts(SpecModel):
-    """Labels of alerts."""
+    """The labels that gpuc adds to every alert."""
 
     in_messages: ClassVar[str] = "{team: gpu-platform}"
 

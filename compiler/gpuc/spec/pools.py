@@ -1,4 +1,4 @@
-"""Node pools: hardware, capacity, GPU sharing, fabric and the length of runs."""
+"""Node pools: hardware, number of nodes, GPU sharing, network fabric, and how long runs on the pool take."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
@@ -17,13 +17,13 @@ Level = Literal["zone", "block", "rack", "host"]
 
 
 class Nodes(OneOf):
-    """The number of nodes: nodes for pending pods up to a maximum, or a static number."""
+    """The number of nodes: up to a maximum, created for pending pods, or a constant number."""
 
     one_of = ("max", "static")
 
     in_messages: ClassVar[str] = "{max: 8}"
 
-    instead: ClassVar[Mapping[str, str]] = {key: f"{key} in machines" for key in ("names", "excluded", "spares")}
+    instead: ClassVar[Mapping[str, str]] = {key: f"machines.{key}" for key in ("names", "excluded", "spares")}
 
     max: Count | None = None
     """The maximum number of nodes, instead of `static`. The autoscaler starts a node only for pending pods.
@@ -54,7 +54,7 @@ class Nodes(OneOf):
 
 
 class Runs(SpecModel):
-    """The length of runs, and the time between checkpoints."""
+    """How long the runs of workloads on the pool take, and the time between their checkpoints."""
 
     in_messages: ClassVar[str] = "{longest: 72h, checkpointEvery: 30m}"
 
@@ -74,7 +74,7 @@ class AnyPool(SpecModel):
 
     in_messages: ClassVar[str] = "{purpose: general, instances: [m7i.2xlarge], nodes: {max: 4}}"
 
-    instead: ClassVar[Mapping[str, str]] = {"servers": "instances", "racks": "racks in cloud.onPremises"}
+    instead: ClassVar[Mapping[str, str]] = {"servers": "instances", "racks": "cloud.onPremises.racks"}
 
     purpose: Purpose
     """The use of the pool. general is for nodes without GPUs. The other uses set defaults of disruption and alerts."""
@@ -165,7 +165,7 @@ class AnyPool(SpecModel):
     def _has_number_of_nodes(self) -> Self:
         names = [part.pool_key for part in substrates() if part.names_nodes]
         if not self.model_fields_set.intersection(("nodes", *names)):
-            raise ValueError(f"nodes is missing; expected nodes such as {{max: 4}}, or {' or '.join(names)}")
+            raise ValueError(f"the key nodes is missing; expected nodes such as {{max: 4}}, or {' or '.join(names)}")
         return self
 
 

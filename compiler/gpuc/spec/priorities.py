@@ -8,7 +8,7 @@ from gpuc.spec.base import Name, Shorthand
 
 
 class Priority(Shorthand):
-    """A priority, or only its number."""
+    """A priority. In the spec, a number alone sets only the value of the priority."""
 
     in_messages: ClassVar[str] = "{value: 1000, pods: true, tenants: [research]}"
     short_for: ClassVar[str] = "value"

@@ -1,4 +1,4 @@
-"""Queues: quota of node pools by tenant, borrowing and preemption."""
+"""Queues: which tenants get how much quota of the node pools, and what they can borrow and preempt."""
 
 from typing import Annotated, ClassVar, Literal, Self
 
@@ -21,7 +21,7 @@ One number for all profiles would not say which slices a queue can borrow.
 
 
 class PoolAmount(SpecModel):
-    """A part of a pool: in nodes, GPUs, MIG slices or GPU shares."""
+    """An amount of a pool's capacity, in nodes, GPUs, MIG slices or GPU shares."""
 
     in_messages: ClassVar[str] = "{nodes: 4}"
 
@@ -62,7 +62,7 @@ class Quota(PoolAmount):
 
 
 class Preempt(SpecModel):
-    """Which workloads Kueue may preempt for workloads of the queue."""
+    """Which running workloads Kueue may preempt to admit workloads of the queue."""
 
     in_messages: ClassVar[str] = "{withinQueue: lower-priority}"
 
@@ -77,7 +77,7 @@ class Preempt(SpecModel):
 
 
 class Queue(SpecModel):
-    """A ClusterQueue for the GPU pools of the quota, and a second ClusterQueue for the general pools of the quota."""
+    """A queue. It has a ClusterQueue for node pools with GPUs, and another ClusterQueue for other node pools."""
 
     in_messages: ClassVar[str] = "{tenants: [research], quota: {train: {nodes: 4}}}"
 
@@ -87,7 +87,7 @@ class Queue(SpecModel):
     cohort: Name | None = None
     """The cohort in which the queue lends and borrows quota. A queue without a cohort does neither."""
 
-    quota: Annotated[dict[Name, Quota], Field(min_length=1), Words("quotas by node pool such as {train: {nodes: 4}}")]
+    quota: Annotated[dict[Name, Quota], Field(min_length=1), Words("quotas of node pools such as {train: {nodes: 4}}")]
     """The quota by pool. Kueue tries the pools in this order."""
 
     strategy: Literal["best-effort", "strict"] = "best-effort"

@@ -1,8 +1,8 @@
 """The reference of the spec language: every field with its type, unit, default and effect in out/.
 
-The fields are the fields of the models, and the descriptions are the docstrings of the models. effects.json contains
-an example of each field, and the fields of the output that a change of the example changes. `make generate` measures
-the effects, see tests/pipeline/effects.py.
+The fields are the attributes of the spec models, and their descriptions are the docstrings of the attributes. The file
+effects.json has an example value of each field. The file also lists what changes in out/ when the example value
+changes. `make generate` measures these effects with tests/pipeline/effects.py.
 """
 
 import json
@@ -24,7 +24,7 @@ EFFECTS = Path(__file__).parent / "effects.json"
 
 
 class Field(Struct, frozen=True):
-    """A field of the spec."""
+    """A field of the spec: its path, its type and its unit."""
 
     steps: Steps
     """The keys from the root of the file, for example spec, pools, *, nodes, max."""
@@ -42,22 +42,22 @@ class Field(Struct, frozen=True):
 
     @property
     def description(self) -> str:
-        """The docstring of the field."""
+        """The docstring of the attribute that defines the field in a spec model."""
         return docstrings_of(self.model)[self.name]
 
     @property
     def default(self) -> str:
-        """The default in words, or "required"."""
+        """The default value as text, or "required"."""
         return _default(self.model.model_fields[self.name], self.description)
 
     @property
     def path(self) -> str:
-        """The path without `spec`, for example pools.*.nodes.max."""
+        """The path of the field without `spec`. A star is a name that users choose, for example pools.*.nodes.max."""
         return path_text(self.steps)
 
 
 def path_text(steps: Steps) -> str:
-    """Returns the steps as one text, without `spec` at the start."""
+    """Joins the keys of a path with dots. Omits `spec` at the start."""
     return ".".join(steps[1:] if steps[0] == "spec" and len(steps) > 1 else steps).replace(f".{ELEMENT}", ELEMENT)
 
 
@@ -66,7 +66,7 @@ IRREGULAR = {"policies": "policy", "quota": "pool", "serviceAccounts": "account"
 
 
 def named(path: str) -> str:
-    """Returns a path with the kind of each name, for example pools.<pool>.nodes.max for pools.*.nodes.max."""
+    """Replaces each star of a path by what the user names there: pools.*.nodes.max becomes pools.<pool>.nodes.max."""
     steps = path.split(".")
     before = ["", *steps]
     return ".".join(
@@ -77,19 +77,19 @@ def named(path: str) -> str:
 
 @cache
 def fields() -> dict[Steps, Field]:
-    """Returns all fields of the spec by steps, in the order of the models."""
+    """Returns all fields of the spec, in the order of the models. The keys are the paths of the fields."""
     return {field.steps: field for field in _fields((), ClusterSpec)}
 
 
 @cache
 def effects() -> dict[str, dict[str, Any]]:
-    """Returns the content of effects.json by path."""
+    """Returns the content of effects.json, which has an entry for the path of each field."""
     table: dict[str, dict[str, Any]] = json.loads(EFFECTS.read_text(encoding="utf-8"))
     return table
 
 
 def children(steps: Steps) -> list[Field]:
-    """Returns the fields of a section, without the fields of sections in the section."""
+    """Returns the fields directly in a section, without the fields of its subsections."""
     return [field for field in fields().values() if _parent(field.steps) == steps]
 
 
@@ -139,10 +139,10 @@ def _unit(steps: Steps, form: FieldType) -> str:
 
 
 def field_at(path: Sequence[str | int]) -> tuple[Steps, int] | None:
-    """Returns the field that a path of a spec is in, and the length of the path of the field; None if no field is.
+    """Returns the field at a path, and how many keys of the path lead to the field; None if there is no field.
 
-    The path can have names of the user, the steps NAME and ELEMENT, and indexes. Indexes can be absent. A path below a
-    field that is a map or list of texts is in the field.
+    The path may contain names and list indexes of a spec, or the placeholders NAME and ELEMENT for them. A list index
+    may be absent. If a field contains a free map or a list of texts, a path into the map or list leads to the field.
     """
     known = fields()
     prefixes = {steps[:length] for steps in known for length in range(len(steps) + 1)}

@@ -1,4 +1,4 @@
-"""The text of `gpuc explain PATH`: a field of the spec, or a section with its fields."""
+"""The text of `gpuc explain PATH`: describes a field of the spec, or a section with its fields."""
 
 import json
 import re
@@ -18,10 +18,10 @@ _EXAMPLE_MAX = 90
 
 
 def explain_field(text: str) -> str:
-    """Returns the description of a field or a section.
+    """Returns the description of a field or a section of the spec.
 
     Args:
-        text: a path such as pools.nodes.max, pools.*.nodes.max, or with a name of the user pools.train.nodes.max.
+        text: a path such as pools.nodes.max, pools.*.nodes.max or, with the name of a pool, pools.train.nodes.max.
 
     Raises:
         UsageError: when the spec has no field at the path.
@@ -41,7 +41,7 @@ def explain_field(text: str) -> str:
 
 
 def find(text: str) -> Steps | None:
-    """Returns the steps of the field or section at a path with or without `spec` at the start; None if none is."""
+    """Returns the keys that lead to a field or section, given its path; None if the spec has no such path."""
     for steps, field in fields().items():
         if _plain(field.path) == _plain(text):
             return steps
@@ -96,7 +96,7 @@ def _facts(field: Field) -> str:
 
 
 def effect_lines(entry: dict[str, Any]) -> list[str]:
-    """Returns the effect in out/ as lines."""
+    """Returns the lines about what changes in out/ when a field changes, from the field's entry in effects.json."""
     if "effects" not in entry:
         return [f"Effect:   {reason(entry)}"]
     rows = [(described(kind, file), ", ".join(names)) for kind, file, *names in entry["effects"]]
@@ -109,17 +109,17 @@ def effect_lines(entry: dict[str, Any]) -> list[str]:
 
 
 def reason(entry: dict[str, Any]) -> str:
-    """Returns why an entry lists no effects."""
+    """Returns why an entry of effects.json has no effects."""
     return str(entry.get("why", "not measured: no example spec sets this field"))
 
 
 def described(kind: str, file: str) -> str:
-    """Returns the words for the objects of a kind in a file."""
+    """Returns a text such as "NodePool in nodes.yaml"; only the name of the file if the kind is empty."""
     return f"{kind} in {file}" if kind else file
 
 
 def example(field: Field, entry: dict[str, Any]) -> str:
-    """Returns the example of a field in the form of YAML, with the file that contains it."""
+    """Returns the example in an entry of effects.json as YAML, followed by the name of the spec that contains it."""
     file = f"   ({entry['file']})" if "file" in entry else ""
     key = [step for step in field.steps if step.isidentifier()][-1]
     return shortened(f"{key}: {in_flow_style(entry['example'], _quoted)}", _EXAMPLE_MAX) + file
@@ -132,7 +132,7 @@ def _quoted(text: str) -> str:
 
 
 def first_sentence(field: Field) -> str:
-    """Returns the first sentence of the description."""
+    """Returns the first sentence of the field's description, without the period."""
     text = " ".join(field.description.split("\n\n")[0].split())
     return text.split(". ")[0].removesuffix(".")
 

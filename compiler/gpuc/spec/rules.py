@@ -1,4 +1,4 @@
-"""The rules about keys, types and values of a spec."""
+"""The rules about the keys and the types of values in a spec."""
 
 from gpuc.diagnostics.finding import rule_table
 

@@ -1,4 +1,4 @@
-"""The JSON Schema of the spec language, for editors. Its descriptions are the docstrings of the fields."""
+"""The JSON Schema of the spec language, which editors use. The docstrings of fields are its descriptions."""
 
 import ast
 import sys
@@ -21,9 +21,9 @@ _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def json_schema() -> dict[str, Any]:
-    """Returns the JSON Schema (draft 2020-12) of spec files: clusters, clusters that extend layers, and layers.
+    """Returns the JSON Schema (draft 2020-12) of all spec files: clusters and layers.
 
-    The schema requires the keys of the spec only in a cluster that extends no layers, see gpuc.spec.layered_schema.
+    The schema requires keys only in a cluster that extends no layers. The module layered_schema explains the reason.
     """
     schema = ClusterSpec.model_json_schema(schema_generator=_WithDocstrings)
     for old, new in MOVES.items():
@@ -84,7 +84,7 @@ class _WithDocstrings(GenerateJsonSchema):
 
 
 def docstrings_of(model: type[BaseModel]) -> dict[str, str]:
-    """Returns the docstrings of the attributes of a model and of its base classes, by attribute."""
+    """Returns the docstrings of the attributes of a model and of its base classes, by the name of the attribute."""
     fields = model.model_fields.items()
     docstrings = {name: field.description for name, field in fields if field.description is not None}
     for owner in reversed(model.__mro__):

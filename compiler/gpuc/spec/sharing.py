@@ -23,7 +23,7 @@ Layout = Annotated[dict[Profile, Count], Words("a map such as {1g.10gb: 7}")]
 
 
 class GpuLayout(OneOf):
-    """The MIG layout of some GPUs of a node."""
+    """The MIG layout of some GPUs of each node."""
 
     one_of = ("layout", "whole")
 
@@ -40,7 +40,7 @@ class GpuLayout(OneOf):
 
 
 class Mig(OneOf):
-    """MIG partitions of GPUs: one layout for every GPU, or layouts by GPU number."""
+    """MIG partitions of GPUs: one layout for every GPU of a node, or a layout for each GPU number."""
 
     one_of = ("every", "gpus")
 
@@ -57,7 +57,7 @@ class Mig(OneOf):
 
 
 class TimeSlicing(SpecModel):
-    """Containers use a GPU in turn. Neither memory nor errors are isolated."""
+    """Containers use a GPU in turn. Containers on a GPU are not isolated from each other: neither memory nor errors."""
 
     in_messages: ClassVar[str] = "{replicas: 4}"
 
@@ -78,7 +78,7 @@ class Mps(SpecModel):
 
 
 class Sharing(Shorthand):
-    """How containers share a GPU: exclusive, mig, timeSlicing or mps."""
+    """How containers share a GPU. Exactly one of exclusive, mig, timeSlicing and mps."""
 
     short_for: ClassVar[str] = "exclusive"
 

@@ -1,6 +1,6 @@
-"""The sections of the spec that belong to one substrate: the place where a cluster lives.
+"""The sections of the spec that belong to one substrate. A substrate is a place where a cluster lives, such as a cloud.
 
-Each folder of gpuc.substrates has a module section.py with the variable SECTIONS. There is no central list.
+Each folder of gpuc.substrates has a module section.py with the variable SECTIONS, which gpuc finds by its name.
 """
 
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ _Model = TypeVar("_Model", bound=BaseModel)
 
 
 class Sections(Struct, frozen=True, kw_only=True):
-    """The sections of a substrate: one of the cluster, and one of each node pool."""
+    """The sections of the spec that a substrate adds: `cloud.NAME` of the cluster, and a section of each node pool."""
 
     folder: str
     """The folder of the substrate in gpuc.substrates."""
@@ -47,12 +47,12 @@ class Sections(Struct, frozen=True, kw_only=True):
 
 @cache
 def substrates() -> tuple[Sections, ...]:
-    """Returns the sections of all substrates, in the order of the names of their folders."""
+    """Returns the variable SECTIONS of each substrate, sorted by the name of the substrate's folder."""
     return tuple(module.SECTIONS for module in substrate_modules("section"))
 
 
 def substrate_modules(name: str) -> list[ModuleType]:
-    """Imports and returns the modules with a name of all substrates, in the order of the names of their folders."""
+    """Imports and returns the modules with a name, such as section, in the folders of all substrates."""
     package = find_spec(_SUBSTRATES)
     assert package is not None and package.submodule_search_locations, "gpuc.substrates is a package"
     files = sorted(Path(package.submodule_search_locations[0]).glob(f"*/{name}.py"))
@@ -61,13 +61,13 @@ def substrate_modules(name: str) -> list[ModuleType]:
 
 @cache
 def substrate_records(name: str, variable: str) -> dict[str, Any]:
-    """Returns the records that the modules with a name have in a variable, by the key below `cloud`."""
+    """Returns a variable of each substrate, such as OUTPUT in output.py, by its key in `cloud`, such as onPremises."""
     records = [getattr(module, variable) for module in substrate_modules(name)]
     return {record.sections.name: record for record in records}
 
 
 def with_pool_sections(model: type[_Model]) -> type[_Model]:
-    """Returns the model of a node pool with the sections of all substrates."""
+    """Returns the model of a node pool with a further field for the section of each substrate."""
     fields: dict[str, Any] = {
         part.pool_key: (part.pool, Field(default_factory=part.pool.model_construct, description=part.pool_text))
         for part in substrates()
@@ -76,7 +76,7 @@ def with_pool_sections(model: type[_Model]) -> type[_Model]:
 
 
 def with_fields(model: type[_Model]) -> type[_Model]:
-    """Returns a model with the fields whose form only substrates know; a decorator."""
+    """Replaces fields of a model by the fields that the substrates define for this model. Used as a decorator."""
     name = model.__name__
     bases: Any = (*(part.fields[name] for part in substrates() if name in part.fields), model)
     made = create_model(name, __base__=bases, __doc__=model.__doc__, __module__=model.__module__)
@@ -84,7 +84,7 @@ def with_fields(model: type[_Model]) -> type[_Model]:
 
 
 def with_cloud_sections(model: type[_Model]) -> type[_Model]:
-    """Returns the model of the section `cloud` with a key for each substrate."""
+    """Returns the model of the section `cloud` with a field for each substrate."""
     fields: dict[str, Any] = {
         part.name: (part.cloud | None, Field(default=None, description=part.cloud_text)) for part in substrates()
     }

@@ -1,4 +1,4 @@
-"""Tenants: members and namespaces."""
+"""The section `tenants` of a spec: teams with their members, namespaces and network access."""
 
 import re
 from typing import Annotated, Any, ClassVar, Literal
@@ -28,7 +28,7 @@ Role = Literal["view", "edit", "admin"]
 
 
 class Members(SpecModel):
-    """Groups with the same role in a tenant."""
+    """Groups of users that have the same role in a tenant."""
 
     in_messages: ClassVar[str] = "{groups: [oidc:research], role: edit}"
 
@@ -52,11 +52,11 @@ AnyMembers = Annotated[
 
 
 class Auditors(SpecModel):
-    """Groups that read the objects of the platform and of all tenants.
+    """Groups that may read the objects of the platform and of all tenants.
 
-    Auditors can get, list and watch objects. Auditors cannot read Secrets and the logs of pods, execute commands in
-    pods, or write objects. Auditors read ConfigMaps and the environment variables of pods, which should therefore
-    contain no passwords. For the auditors of one tenant, use members with the role view.
+    Auditors can get, list and watch objects. Auditors cannot read Secrets or the logs of pods, execute commands in
+    pods, or write objects. Auditors can read ConfigMaps and environment variables, so do not write passwords there. If
+    auditors may read the objects of only one tenant, write their groups in `members` with the role view.
     """
 
     in_messages: ClassVar[str] = "{groups: [oidc:audit]}"
@@ -79,13 +79,13 @@ AnnotationKey = Annotated[
 
 
 class Exposed(SpecModel):
-    """What Services, Ingresses, Gateways, routes and Certificates of a namespace may use to be reachable from outside
-    of the cluster. Default: nothing.
+    """What may make a namespace reachable from outside of the cluster. Default: nothing.
 
-    The policy `exposure` refuses other fields of these objects, and the policy `exposure-annotations` other annotations
-    of load balancer controllers, ingress-nginx, Cilium, external-dns and cert-manager, if the policies have stage deny.
-    `gpuc explain KEY` says what an annotation needs. That no packet passes is not proven: the policies check objects
-    when they are written, and do not know what a controller does with them.
+    Two policies refuse everything else if their stage is deny. The policy `exposure` checks fields of Services,
+    Ingresses, Gateways, routes and Certificates. The policy `exposure-annotations` checks annotations of load balancer
+    controllers, ingress-nginx, Cilium, external-dns and cert-manager. `gpuc explain KEY` says what an annotation needs.
+    The policies check objects when they are written. The policies do not prove that no packet reaches the namespace,
+    because they do not know what a controller does with an object.
     """
 
     in_messages: ClassVar[str] = "{loadBalancers: 1}"
@@ -161,10 +161,10 @@ AccountName = Annotated[
 
 @with_fields
 class ServiceAccount(SpecModel):
-    """A ServiceAccount whose pods get the permissions of a role in the cloud.
+    """A ServiceAccount whose pods get the permissions of a role of the cloud, for example of an IAM role.
 
-    Every member with the role edit or admin can start pods with every ServiceAccount of the namespace, and so use the
-    role. Pods get a token for the API server only if `network.apiServer` of the tenant is true.
+    Every member with the role edit or admin can start pods with every ServiceAccount of the namespace. So these members
+    can use the role. Pods get a token for the API server only if `network.apiServer` of the tenant is true.
     """
 
     role: str

@@ -1,4 +1,4 @@
-"""Training runtimes of a tenant: what every TrainJob of a name gets."""
+"""Training runtimes of a tenant: settings that TrainJobs get from the runtime that they name."""
 
 from typing import Annotated, ClassVar
 
@@ -23,8 +23,8 @@ class Checkpoints(SpecModel):
 class Trains(SpecModel):
     """A training runtime: TrainJobs that name it in `runtimeRef` get nodes, network, volumes and restarts from it.
 
-    gpuc derives all other fields from the pool: requests of a complete node, EFA, huge pages, shared memory, the NCCL
-    variables of the namespace, the time limit of the rendezvous, the grace period and the longest run.
+    gpuc computes all other fields of the runtime from the pool: requests of a complete node, EFA, huge pages, shared
+    memory, NCCL variables, the time limit of the rendezvous, the grace period, and the duration of the longest run.
     """
 
     in_messages: ClassVar[str] = "{namespace: research-train, pool: train-h100, nodes: 16}"

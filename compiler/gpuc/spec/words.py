@@ -1,4 +1,4 @@
-"""The words of messages: the value that a type expects, the path of a value, and a wrong value."""
+"""The texts in messages about a spec: the expected value, the path of a value, and the wrong value."""
 
 import re
 from collections.abc import Iterable
@@ -18,10 +18,10 @@ _SCALARS = {str: "a string", bool: "true or false", int: "a whole number", float
 
 
 def expected(kind: Any, value: Any = None) -> str:
-    """Returns the value that a type expects, in words.
+    """Returns a description of the values that a type allows, as messages show it after "expected".
 
     Args:
-        value: the wrong value, which can decide about the example in the words.
+        value: the wrong value, on which the example in the description can depend.
     """
     if words := _own_words(kind):
         return words
@@ -29,7 +29,7 @@ def expected(kind: Any, value: Any = None) -> str:
 
 
 def join(words: list[str], separator: str, last: str) -> str:
-    """Returns the words with a separator between them, and another separator before the last of them."""
+    """Joins words, with a special separator before the last word, as in "a, b or c"."""
     return separator.join(words[:-1]) + last + words[-1] if len(words) > 1 else "".join(words)
 
 
@@ -80,10 +80,10 @@ def _map(entry: Any, value: Any) -> str:
     """Returns the words about a map with free keys."""
     example = _example(entry)
     if not example:
-        return "a map by name" if is_model(plain(entry)) else "a map"
+        return "a map with names as keys" if is_model(plain(entry)) else "a map"
     first = value[0] if isinstance(value, list) and value else None
     name = first if isinstance(first, str) and _NAME.fullmatch(first) else "my-name"
-    return f"a map by name such as {{{name}: {example}}}"
+    return f"a map with names as keys, such as {{{name}: {example}}}"
 
 
 def _model(model: Any, value: Any) -> str:
@@ -121,12 +121,12 @@ def _example(kind: Any) -> str:
 
 
 def name_of(path: Path) -> str:
-    """Returns the path as messages show it, for example pools.train-h100.instances[0]."""
+    """Returns a path in the notation of messages, for example pools.train-h100.instances[0]."""
     return dotted(path[1:] if path[:1] == ("spec",) and len(path) > 1 else path) or "the file"
 
 
 def show(value: Any) -> str:
-    """Returns the value as messages show it: strings in quotes and shortened, maps and lists only by kind."""
+    """Returns a value as messages show it: strings in quotes and shortened; "a map" or "a list" for maps and lists."""
     if isinstance(value, str):
         line = value.replace("\n", "\\n")
         return "empty" if not line else f'"{shortened(line, 60)}"'

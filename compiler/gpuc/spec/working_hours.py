@@ -1,4 +1,4 @@
-"""Working hours of the users of a cluster, in their time zone."""
+"""The working hours of the users of a cluster, in the time zone of the users."""
 
 import re
 from typing import Annotated, ClassVar, Literal, Self
@@ -37,7 +37,7 @@ Hours = Annotated[str, Form(rf"^{_TIME}-{_TIME}$", "two times such as 08:00-18:0
 
 
 class WorkingHours(SpecModel):
-    """The hours in which the autoscaler replaces no GPU node with running pods, for example for a new image."""
+    """The hours in which the autoscaler does not replace GPU nodes with running pods, for example for a new image."""
 
     in_messages: ClassVar[str] = "{timeZone: America/New_York, hours: 08:00-18:00}"
 
@@ -62,12 +62,12 @@ class WorkingHours(SpecModel):
 
     @property
     def start_minute(self) -> int:
-        """The start in minutes after midnight."""
+        """The start of the working hours, in minutes after midnight."""
         return _minutes(self.hours.split("-")[0])
 
     @property
     def end_minute(self) -> int:
-        """The end in minutes after midnight."""
+        """The end of the working hours, in minutes after midnight."""
         return _minutes(self.hours.split("-")[1])
 
 

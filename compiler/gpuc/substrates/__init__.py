@@ -1,4 +1,5 @@
-"""The places where clusters live.
+"""Substrates: the kinds of places where a cluster can live, for example EKS, or machines that exist already.
 
-Each folder is a substrate, with its part of the spec, its nodes, checks and objects.
+Each folder is one substrate. The folder contains the sections of the spec, the nodes, the rules and the output that
+only clusters of this substrate have.
 """

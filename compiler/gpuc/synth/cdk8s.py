@@ -2,7 +2,7 @@
 
 The files are unpacked once, into a folder in the user's cache whose name contains the versions of cdk8s and constructs.
 This module runs at the start of each compile. To start fast, the module uses os.path, and imports tarfile, shutil and
-tempfile only to unpack the files.
+tempfile only if it has to unpack the files.
 """
 
 import os
@@ -17,7 +17,7 @@ unpacked file has another size, the folder is incomplete or damaged."""
 
 
 class PackageMissingError(Exception):
-    """A Python package that the printer needs is missing. The message names the package."""
+    """A Python package that gpuc needs to render YAML is missing. The message names the package."""
 
 
 def package_folder(name: str) -> str:
@@ -33,7 +33,7 @@ def package_folder(name: str) -> str:
 
 
 def archives() -> dict[str, str]:
-    """Returns the archives with the JavaScript of the packages, by the name of the package.
+    """Returns the paths of the archives with the JavaScript of cdk8s and constructs, by the name of the package.
 
     Raises:
         PackageMissingError: when a package or its archive is missing.
@@ -50,7 +50,7 @@ def archives() -> dict[str, str]:
 
 
 def version(archive: str) -> str:
-    """Returns the version in the name of an archive: "2.70.115" for "cdk8s@2.70.115.jsii.tgz"."""
+    """Returns the version in the file name of an archive: "2.70.115" for "cdk8s@2.70.115.jsii.tgz"."""
     return os.path.basename(archive).partition("@")[2].removesuffix(".jsii.tgz")
 
 
@@ -64,7 +64,7 @@ def cdk8s_version() -> str:
 
 
 def modules() -> tuple[str, bool]:
-    """Returns the folder with the node_modules of cdk8s, and whether the folder is temporary.
+    """Returns the folder with the JavaScript of cdk8s, and whether the folder is temporary.
 
     The caller must remove a temporary folder.
 
@@ -80,7 +80,7 @@ def modules() -> tuple[str, bool]:
 
 
 def is_complete(folder: str) -> bool:
-    """Returns whether all files that the list of a folder names exist and have the size in the list."""
+    """Returns whether a folder was unpacked completely: all files in its list exist and have the listed sizes."""
     try:
         with open(os.path.join(folder, INDEX), encoding="utf-8") as index:
             lines = index.read().splitlines()

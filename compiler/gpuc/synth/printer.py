@@ -1,4 +1,4 @@
-"""Renders output files as YAML with cdk8s, in a Node.js process that runs while Python continues.
+"""Renders output files as YAML with cdk8s, in a Node.js process that runs at the same time as Python.
 
 A compile calls `Printer.start()` first, so this module imports as little as possible.
 """
@@ -29,11 +29,11 @@ PIPE_BYTES = 1 << 20
 
 
 class PrinterError(Exception):
-    """Node.js is missing, has ended, does not respond, or gave an invalid answer. The message is one line."""
+    """Node.js is missing, has ended, does not respond, or sent an invalid response. The message is one line."""
 
 
 class Printer:
-    """The Node.js process and its pending requests. Each call of `texts` returns the answer to one `send`, in order."""
+    """A Node.js process that renders files. The first call of `texts` returns the result of the first `send`, etc."""
 
     def __init__(self) -> None:
         self._pid = 0
@@ -49,7 +49,7 @@ class Printer:
 
     @classmethod
     def start(cls) -> "Printer":
-        """Returns a printer whose Node.js process is started. `Printer()` starts Node.js at the first request.
+        """Returns a printer and starts its Node.js process. `Printer()` alone starts Node.js at the first `send`.
 
         Raises:
             PrinterError: when Node.js or cdk8s is missing or cannot be started.
@@ -59,7 +59,7 @@ class Printer:
         return printer
 
     def send(self, output_files: "Iterable[OutputFile]") -> None:
-        """Sends output files to Node.js, without waiting for the rendered texts.
+        """Sends output files to Node.js, and does not wait for their texts.
 
         Raises:
             PrinterError: when Node.js cannot be started or has ended.
@@ -86,10 +86,10 @@ class Printer:
             pass
 
     def texts(self) -> dict[str, str]:
-        """Returns the texts for the oldest pending `send`, by file, in the order of its output files.
+        """Returns the rendered texts of the oldest `send` whose texts were not returned yet, by file.
 
         Raises:
-            PrinterError: when Node.js has ended, does not respond or gave an invalid answer.
+            PrinterError: when Node.js has ended, does not respond or sent an invalid response.
         """
         files, is_requested = self._pending.pop(0), self._requested.pop(0)
         rendered = self._answer() if is_requested else {}
@@ -106,7 +106,7 @@ class Printer:
         return texts
 
     def abandon(self) -> None:
-        """Kills Node.js, closes the pipes and discards all pending requests."""
+        """Kills Node.js, and discards all files that were sent but not rendered."""
         if self._pid:
             self._kill()
         for pipe in (self._stdin, self._stdout, self._stderr):

@@ -1,7 +1,7 @@
-"""Traces a workload from its queue to its nodes, with Kubernetes objects and without a cluster.
+"""Traces a workload from its queue to its nodes: evaluates Kubernetes objects, without a running cluster.
 
-A trace evaluates the objects as Kueue, the scheduler and Karpenter do. The module `tracer` runs all steps. Other
-modules contain single steps, such as policies, local_queue and limits.
+A trace evaluates the objects as Kueue, the scheduler and Karpenter do. The module `tracer` runs all checks. Other
+modules contain single checks, such as admission_steps and kueue_steps. The result of each check is a Step.
 """
 
 from gpuc.trace.cluster_index import ClusterIndex

@@ -1,4 +1,4 @@
-"""Checks whether the API server creates a workload, its jobs and its pods, before and after the admission by Kueue."""
+"""Checks whether the API server creates a workload, its jobs and its pods, before and after Kueue admits them."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache, partial
@@ -36,12 +36,12 @@ _FIELD: Path = ("metadata", "namespace")
 
 
 def object_steps(cluster: ClusterIndex, workload: Workload, *, validates: bool = True) -> Steps:
-    """Yields the steps of the creation of a workload and of the objects between the workload and its pods.
+    """Yields the results of creating a workload, and of creating the objects between the workload and its pods.
 
-    For a Pod, these are all steps of the creation of the pod.
+    For a Pod, these are all results of the creation of the pod.
 
     Args:
-        validates: whether to yield what the API server itself decides about the objects.
+        validates: whether to include the validation of the objects' fields by the API server.
     """
     groups = member_groups(cluster.objects, workload.namespace)
     creations = list(object_creations(workload, groups, cluster.accounts))
@@ -62,13 +62,13 @@ def pod_steps(
     *,
     validates: bool = True,
 ) -> Steps:
-    """Yields the steps in which a controller creates one pod of a pod set and the claims of its volumes.
+    """Yields the results of creating one pod of a pod set, and of creating the claims of the pod's volumes.
 
-    For a Pod, these are only the steps of the claims.
+    For a Pod, these are only the results about the claims.
 
     Args:
         flavors: the ResourceFlavors with which Kueue starts the pod set.
-        validates: whether to yield what the API server itself decides about the pod.
+        validates: whether to include the validation of the pod's fields by the API server.
     """
     for claim in template_claims(workload, pods):
         yield from _claim_steps(cluster, claim, pods.name)
@@ -87,7 +87,7 @@ def _claim_steps(cluster: ClusterIndex, claim: Creation, pods: str) -> Steps:
 
 
 def limit_steps(cluster: ClusterIndex, workload: Workload) -> Steps:
-    """Yields the steps of the LimitRanges for each pod, and of the ResourceQuotas for all objects and pods together.
+    """Yields what the LimitRanges decide about each pod, and the ResourceQuotas about all objects and pods together.
 
     gpuc assumes that the namespace is empty.
     """
@@ -165,7 +165,8 @@ def _steps(stage: Stage, decisions: Iterable[Decision], path: Path = (), pods: s
         path: the path in the workload of the object that the decisions are about, or of a part of the object.
         part: this part; empty for the complete object.
     """
-    made = [replace(decision, field=_in_part(decision.field, part)) for decision in decisions]
+    places = ((decision, decision.field) for decision in decisions)
+    made = [replace(row, field=field[len(part) :] if field[: len(part)] == part else ()) for row, field in places]
     if denied := [decision for decision in made if decision.outcome == "denied"]:
         yield from all_failures(_step(stage, decision, path, pods) for decision in denied)
         return
@@ -202,13 +203,8 @@ def _place(path: Path, field: Path) -> Path:
     return (*path, *field) if field else ()
 
 
-def _in_part(field: Path, part: Path) -> Path:
-    """Returns the path of a field in a part of an object; empty for a field outside of the part."""
-    return field[len(part) :] if field[: len(part)] == part else ()
-
-
 def namespace_steps(cluster: ClusterIndex, workload: Workload) -> Steps:
-    """Yields a step for a namespace that does not exist, or that may not exist; no step for a namespace that exists.
+    """Yields a result if the namespace of the workload does not exist, or perhaps does not exist; otherwise nothing.
 
     If the input does not have all objects of the cluster, gpuc assumes that every namespace exists.
     """

@@ -1,4 +1,4 @@
-"""Fixes for failed steps: changes of the workload, if the objects show a value that works."""
+"""Fixes for failed checks of a trace: changes of the workload, if the objects show a value that works."""
 
 from collections.abc import Iterable, Sequence
 
@@ -17,9 +17,9 @@ _MAX_NAMES = 10
 
 
 def for_local_queue(cluster: ClusterIndex, workload: Workload) -> str:
-    """Returns a fix with the LocalQueues of the namespace, or with other namespaces that have LocalQueues.
+    """Returns a fix for a wrong queue name: the LocalQueues of the namespace, or else namespaces with LocalQueues.
 
-    If other namespaces have the LocalQueue of the workload, the fix names only these namespaces.
+    If other namespaces have a LocalQueue with the name, the fix names only these namespaces.
     """
     known = cluster.objects.of(GROUP, "LocalQueue")
     in_namespace = sorted(queue.name for queue in known if queue.namespace == workload.namespace)
@@ -34,7 +34,7 @@ def for_local_queue(cluster: ClusterIndex, workload: Workload) -> str:
 
 
 def for_name(field: str, name: str, known: Iterable[str]) -> str:
-    """Returns a fix for a field with the name of an object that does not exist; empty if no object is known.
+    """Returns a fix for a name of an object that does not exist; empty if no object of the kind is known.
 
     Args:
         known: the names of existing objects.
@@ -49,7 +49,7 @@ def _suggestion(name: str, known: Sequence[str]) -> str:
 
 
 def for_resources(cluster: ClusterIndex, queue: Member, names: Iterable[str]) -> str:
-    """Returns a fix for resources that a queue does not cover, with the ClusterQueues that have quota of them."""
+    """Returns a fix for resources that a ClusterQueue does not cover: the ClusterQueues that have quota for them."""
     elsewhere, rows = [], [other for other in cluster.quotas.values() if other is not queue]
     for name in names:
         others = sorted({row.name for row in rows for key in row.quotas if key[1] == name and row.capacity(key) > 0})
@@ -62,7 +62,7 @@ def for_resources(cluster: ClusterIndex, queue: Member, names: Iterable[str]) ->
 
 
 def for_flavor(cluster: ClusterIndex, queue: Member, pods: PodSet, attempts: Sequence[Attempt]) -> str:
-    """Returns the change of the pods with which one flavor accepts them; an empty string if no change is known."""
+    """Returns a fix for pods that no flavor accepts: a change after which one flavor accepts them; empty if unknown."""
     reasons = [reason for attempt in attempts for reason in attempt.reasons]
     known = [flavor for name in queue.by_flavor if (flavor := cluster.flavors.get(name)) is not None]
     if any("TopologyAwareScheduling" in reason or "requested level" in reason for reason in reasons):
@@ -83,7 +83,7 @@ def for_flavor(cluster: ClusterIndex, queue: Member, pods: PodSet, attempts: Seq
 
 
 def for_quota(queue: Member, requests: Amounts, attempts: Sequence[Attempt]) -> str:
-    """Returns a fix for missing quota: a number of pods that the quota allows, or flavors with quota for one pod."""
+    """Returns a fix for too little quota: fewer pods at the same time, or flavors with enough quota for one pod."""
     exceeded = [attempt.flavor for attempt in attempts if attempt.refused_by == "quota"]
     for flavor in exceeded:
         if most := _max_pods(queue, flavor, requests):

@@ -1,4 +1,4 @@
-"""An index of the objects that admission and scheduling use: queues, flavors, node pools and namespaces."""
+"""An index of the objects that a trace needs: queues, flavors, node pools and namespaces."""
 
 from collections.abc import Mapping
 from functools import cached_property
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class ClusterIndex:
-    """An object set with cached lookups. All traces in a cluster share one index."""
+    """The objects of a cluster with cached lookups. All traces in a cluster share one index."""
 
     def __init__(
         self,
@@ -45,22 +45,22 @@ class ClusterIndex:
 
     @cached_property
     def queues(self) -> Queues:
-        """The ClusterQueues and Cohorts."""
+        """The ClusterQueues and Cohorts of the objects."""
         return from_objects(self.objects)
 
     @property
     def quotas(self) -> dict[str, Member]:
-        """The quota of every ClusterQueue, by name."""
+        """The ClusterQueues by name, each with its quota for every flavor and resource."""
         return self.queues.by_name
 
     @property
     def nodes(self) -> Pools:
-        """The Karpenter NodePools, indexed by the labels of their nodes."""
+        """The node pools, for example NodePools of Karpenter, indexed by the labels of their nodes."""
         return self.objects.once(Pools)
 
     @cached_property
     def rooms(self) -> "dict[Pool, Room]":
-        """The resources for pods on the nodes of each pool."""
+        """For each node pool, the resources that its nodes have for pods."""
         return {pool: Room(pool, self) for pool in self.nodes.pools}
 
     @cached_property
@@ -87,7 +87,7 @@ def _installed_accounts(objects: ObjectSet) -> dict[str, str]:
 
 
 class Room:
-    """The room for pods on the nodes of a pool, by instance type."""
+    """The resources that the nodes of a pool have for pods, by instance type, after the requests of DaemonSets."""
 
     def __init__(self, pool: Pool, cluster: ClusterIndex) -> None:
         self._pool = pool
@@ -110,11 +110,11 @@ class Room:
         return total({**self.requests_of(pods), PODS: 1} for pods in self.daemonset_pods)
 
     def requests_of(self, pods: Pods) -> Amounts:
-        """Returns the requests of one pod, with the defaults of the cluster and of the namespace."""
+        """Returns the requests of one pod, with the defaults of the API server and of LimitRanges."""
         return pod_requests(admitted_pod(self._cluster.objects, pods.manifest.namespace, pods.spec))
 
     def of(self, instance: "InstanceType") -> Amounts:
-        """Returns the resources for pods on one node of an instance type."""
+        """Returns the resources that one node of an instance type has for pods."""
         if instance.type not in self._by_type:
             resources = self._pool.allocatable(instance)
             used = total([self._requests, self._agent_requests(instance)])

@@ -1,4 +1,4 @@
-"""The requests that create a workload: the user creates the object, and controllers create its jobs and pods."""
+"""The requests with which a workload is created: the user creates the object, and controllers create jobs and pods."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -24,7 +24,7 @@ Source: k8s.io/kubernetes v1.35.4 plugin/pkg/auth/authorizer/rbac/bootstrappolic
 
 
 class Creation(NamedTuple):
-    """The creation of one object of a workload."""
+    """The request that creates one object of a workload, and where the workload describes this object."""
 
     request: Request
     path: Path = ()
@@ -34,12 +34,12 @@ class Creation(NamedTuple):
 
 
 def creator(kind: WorkloadKind, accounts: Mapping[str, str]) -> str:
-    """Returns the user name of the controller that creates the dependents of an object.
+    """Returns the user name of the controller that creates jobs or pods for an object.
 
     Args:
         kind: the kind of the workload, or of an object between the workload and its pods.
-        accounts: ServiceAccounts of controllers as namespace/name by framework of Kueue, which replace the upstream
-            ServiceAccounts.
+        accounts: ServiceAccounts of controllers (namespace/name) that replace the usual ServiceAccounts, by the name of
+            the kind in Kueue's `frameworks`.
     """
     if kind.controller is None:
         return user("kube-system/unknown")
@@ -48,9 +48,9 @@ def creator(kind: WorkloadKind, accounts: Mapping[str, str]) -> str:
 
 
 def object_creations(workload: Workload, groups: Sequence[str], accounts: Mapping[str, str]) -> Iterator[Creation]:
-    """Yields the creation of the object by the user, then of the objects between the object and its pods.
+    """Yields the creation of the workload by the user, and of the objects that controllers create before the pods.
 
-    The objects of replicas are equal except for their names; the first one represents all of them.
+    The objects of replicas are equal except for their names; the first object represents all of them.
 
     Args:
         groups: the groups of the user.
@@ -72,7 +72,7 @@ def object_creations(workload: Workload, groups: Sequence[str], accounts: Mappin
 def pod_creation(
     workload: Workload, pods: PodSet, flavors: Sequence[ResourceFlavor], *, gated: bool, accounts: Mapping[str, str]
 ) -> Creation:
-    """Returns the creation of one pod of a pod set.
+    """Returns the creation of one pod of a pod set by its controller.
 
     Args:
         flavors: the ResourceFlavors with which Kueue starts the pod set; empty without Kueue, and for pods that exist
@@ -106,7 +106,7 @@ def pod_creation(
 
 
 def template_claims(workload: Workload, pods: PodSet) -> Iterator[Creation]:
-    """Yields the creations of the PersistentVolumeClaims that a StatefulSet has templates for, for one pod.
+    """Yields the creations of the PersistentVolumeClaims for one pod from the templates of a StatefulSet.
 
     The StatefulSet controller creates the claims before the pod.
 

@@ -1,4 +1,4 @@
-"""Makes a Job from command-line options. The policies of the namespace set what the options do not set."""
+"""Makes a Job from command-line options. The other fields of the Job have values that the policies of gpuc allow."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -26,8 +26,8 @@ def described_workload(
 ) -> Workload:
     """Returns a Job with equal pods of one container.
 
-    The image, the security context and the NCCL profile are those that policies of gpuc and the restricted level of Pod
-    Security allow, because the options describe only the size and the place of the pods.
+    The options describe only the size and the queue of the pods. So the image, the security context and the NCCL
+    profile are values that policies of gpuc and the level restricted of Pod Security allow.
 
     Args:
         requests: the requests and limits of the container.

@@ -1,4 +1,4 @@
-"""Domains: the values of a node label. Rules between pods spread pods over domains, or keep pods in one domain.
+"""Domains: the values of a node label, for example zones. Rules between pods spread pods over several domains.
 
 Source: sigs.k8s.io/karpenter v1.14.1 pkg/controllers/provisioning/scheduling: topology.go (buildDomainGroups),
 topologygroup.go (domainMinCount, nextDomainTopologySpread); provisioning/provisioner.go (NewScheduler);
@@ -18,7 +18,7 @@ _UNLISTED = "the values of "
 
 
 class Domains(NamedTuple):
-    """The values of a label of the nodes that pods can get."""
+    """The domains of a node label: its values on nodes that the pods can use, and its values on other nodes."""
 
     usable: dict[str, list[MatchingPool]]
     """The node pools with nodes for the pods, by value. A pool that lists no values has one value for all its nodes."""
@@ -27,27 +27,27 @@ class Domains(NamedTuple):
 
     @property
     def number(self) -> int | None:
-        """The number of usable values; None if a pool does not list them."""
+        """The number of domains that the pods can use; None if a node pool does not list the values of the label."""
         return None if any(value.startswith(_UNLISTED) for value in self.usable) else len(self.usable)
 
     @property
     def are_all_known(self) -> bool:
-        """Whether all usable and other values are known."""
+        """Whether the node pools list all values of the label."""
         return self.number is not None and not any(value.startswith(_UNLISTED) for value in self.others)
 
     @property
     def may_be_uneven(self) -> bool:
-        """Whether the nodes exist already, with several values, so that their number for each value is unknown."""
+        """Whether the nodes exist already, in several domains, so that their number in each domain is unknown."""
         return len(self.usable) > 1 and any(match.pool.is_static for row in self.usable.values() for match in row)
 
 
 def domains(
     cluster: ClusterIndex, demand: PodDemand, found: Sequence[MatchingPool], key: str, *, honors_taints: bool = False
 ) -> Domains | None:
-    """Returns the values of a label; None if the input does not show the values.
+    """Returns the domains of a node label; None if the input does not show its values.
 
-    Karpenter counts the values of all node pools, except values that the pods exclude. So a value without a node for
-    the pods stays empty, and limits a spread over the values.
+    Karpenter counts the values of all node pools, except values that the pods exclude. So a domain without nodes for
+    the pods stays empty, and an empty domain limits how many pods may be in the other domains.
 
     Args:
         found: the node pools that accept the pods.
@@ -85,7 +85,7 @@ def _values(pool: Pool, key: str, demand: PodDemand) -> list[str]:
 
 
 def fits_evenly(known: Domains, demand: PodDemand) -> bool:
-    """Returns whether the limits of the node pools certainly allow equally many pods for each value."""
+    """Returns whether the limits of the node pools certainly allow the same number of pods in each domain."""
     number = len(known.usable)
     matches = {match.pool: match for row in known.usable.values() for match in row}
     parts = [demand.count // number + (index < demand.count % number) for index in range(number)]
@@ -104,5 +104,5 @@ def fits_evenly(known: Domains, demand: PodDemand) -> bool:
 
 
 def most_per_node(found: Sequence[MatchingPool], demand: PodDemand) -> int:
-    """Returns the largest number of pods on one node of some node pools."""
+    """Returns the largest number of pods that fit on one node of the given node pools."""
     return max((count for match in found for count in pods_per_node(match, demand).values()), default=0)

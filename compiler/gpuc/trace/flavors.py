@@ -1,4 +1,4 @@
-"""The flavors that Kueue chooses for a workload."""
+"""Computes the flavors that Kueue chooses for a workload."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -26,9 +26,9 @@ _FIELDS = {"topology": "topologyName", "labels": "nodeLabels", "taint": "nodeTai
 
 
 def topology_level(annotations: Any) -> str | None:
-    """Returns the node label of the topology level that the annotations of pods request.
+    """Returns the node label of the topology level that pods request with annotations.
 
-    Returns an empty string for a request of any level, and None without a topology annotation.
+    The result is an empty string if the pods accept any level, and None if they have no topology annotation.
     """
     for key in (REQUIRED_TOPOLOGY, PREFERRED_TOPOLOGY):
         level = dig(annotations, key)
@@ -42,13 +42,12 @@ def topology_level(annotations: Any) -> str | None:
 def choose(
     cluster: ClusterIndex, queue: Member, pods: PodSet, requests: Amounts, used: dict[Key, int], usage: Usage = NOTHING
 ) -> Choice:
-    """Returns the flavors that Kueue chooses for one pod set in a ClusterQueue.
+    """Returns the flavors that Kueue chooses in a ClusterQueue for one pod set.
 
     Args:
         requests: the requests of one pod.
-        used: the usage of earlier pod sets of the workload, by flavor and resource. The function adds the usage of this
-            pod set.
-        usage: the usage of other workloads.
+        used: the quota of earlier pod sets of the workload, by flavor and resource. The function adds this pod set.
+        usage: the quota that other workloads use.
     """
     groups = [Group(frozenset(group.covered), tuple(flavor.name for flavor in group.flavors)) for group in queue.groups]
     total = {name: count * pods.count for name, count in requests.items()}
@@ -66,12 +65,12 @@ def choose(
 def admit(
     cluster: ClusterIndex, queue: Member, pod_sets: Iterable[PodSet], usage: dict[tuple[Node, Key], int]
 ) -> tuple[dict[str, Choice], dict[Key, int]]:
-    """Returns the flavors of one workload by pod set, and what the workload uses: nothing if Kueue refuses a pod set.
+    """Returns the flavors of a workload by pod set, and the quota that it uses; no quota if Kueue refuses a pod set.
 
-    Preemption is not considered.
+    The function assumes that the workload preempts no other workload.
 
     Args:
-        usage: the usage of other workloads. The function adds the usage of the workload, also to the cohorts above.
+        usage: the quota that other workloads use. The function adds this workload, also to the cohorts above.
     """
     used: dict[Key, int] = {}
     choices = {pods.name: choose(cluster, queue, pods, pod_requests(pods.pod), used, usage) for pods in pod_sets}
@@ -85,7 +84,7 @@ def admit(
 def refusal_location(
     cluster: ClusterIndex, queue: Member, pods: PodSet, attempt: Attempt
 ) -> tuple[Manifest | None, Path]:
-    """Returns the object and the path that cause a refusal. For a chosen flavor: its path in the ClusterQueue."""
+    """Returns the object and the path because of which Kueue refuses a flavor, or the path of an accepted flavor."""
     in_queue = queue.flavors.get(attempt.flavor)
     path = in_queue.path if in_queue else GROUPS
     flavor = cluster.flavors.get(attempt.flavor)

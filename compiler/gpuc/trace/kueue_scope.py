@@ -1,4 +1,4 @@
-"""Decides whether Kueue manages a workload. Kueue's configuration names the kinds and namespaces that Kueue manages."""
+"""Decides from Kueue's configuration whether Kueue manages a workload: by the kind and the namespace."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -40,7 +40,7 @@ _GPU_PREFIXES = ("nvidia.com/", "amd.com/")
 
 
 def how_to_manage(cluster: ClusterIndex, reason: str, workload: Workload) -> str:
-    """Returns the change after which Kueue manages the workload.
+    """Returns a fix: the change after which Kueue manages the workload.
 
     Args:
         reason: the result of why_unmanaged.
@@ -63,15 +63,15 @@ def how_to_manage(cluster: ClusterIndex, reason: str, workload: Workload) -> str
 
 
 def queue_of(cluster: ClusterIndex, workload: Workload) -> str:
-    """Returns the name of the LocalQueue of a workload; an empty string if the workload has no LocalQueue."""
+    """Returns the name of a workload's LocalQueue; an empty string if the workload has no LocalQueue."""
     has_default = cluster.objects.find(GROUP, "LocalQueue", _DEFAULT_QUEUE, workload.namespace) is not None
     return workload.queue or (_DEFAULT_QUEUE if has_default else "")
 
 
 def manages(cluster: ClusterIndex, api_group: str, kind: str) -> bool:
-    """Returns whether Kueue manages a kind. Without a configuration of Kueue, the result is True.
+    """Returns whether Kueue manages a kind. If the input has no configuration of Kueue, the result is True.
 
-    externalFrameworks lists kinds as Kind.version.group.
+    The list externalFrameworks of the configuration has kinds in the form Kind.version.group.
     """
     configuration, own = _configuration(cluster), workload_kind(api_group, kind).queueing.framework
     external = (str(name) for _, name in items(dig(configuration, "integrations", "externalFrameworks")))
@@ -80,7 +80,7 @@ def manages(cluster: ClusterIndex, api_group: str, kind: str) -> bool:
 
 
 def has_elastic_jobs(cluster: ClusterIndex) -> bool:
-    """Returns whether Kueue reads the annotation of elastic jobs, which is the default of Kueue.
+    """Returns whether Kueue supports elastic jobs: jobs that change their number of pods. The default is True.
 
     Source: kubernetes-sigs/kueue v0.19.2 pkg/features/kube_features.go, pkg/workloadslicing/workloadslicing.go
     """
@@ -88,7 +88,7 @@ def has_elastic_jobs(cluster: ClusterIndex) -> bool:
 
 
 def why_gated(cluster: ClusterIndex, workload: Workload) -> tuple[str, str]:
-    """Returns the reason why Kueue never admits the plain pods of a workload, and a fix; otherwise empty strings.
+    """Returns the reason why Kueue's scheduling gate holds the pods of a workload forever, and a fix; otherwise empty.
 
     Kueue's integration of pods gates all pods with a queue name. With manageJobsWithoutQueueName, Kueue also gates the
     pods without a queue name, and never removes the gates.
@@ -119,8 +119,8 @@ def why_gated(cluster: ClusterIndex, workload: Workload) -> tuple[str, str]:
 def is_gated(cluster: ClusterIndex, workload: Workload) -> bool:
     """Returns whether Kueue's webhook adds its scheduling gate to the pods of a workload when they are created.
 
-    Kueue holds the pods of plain Pods and services with the gate. It holds jobs with spec.suspend, so that their pods
-    are created after the admission.
+    Kueue uses the gate for pods of Pods and servers. For jobs, Kueue uses spec.suspend instead, so the pods are created
+    after Kueue admits the job.
     """
     is_held = workload.record.queueing.holds_pods and not why_unmanaged(cluster, workload)
     return is_held or bool(why_gated(cluster, workload)[0])
@@ -131,9 +131,8 @@ def why_unmanaged(cluster: ClusterIndex, workload: Workload) -> str:
 
     If Kueue does not manage a workload, its pods go directly to the scheduler.
 
-    The input may have no configuration of Kueue. gpuc then assumes that Kueue manages every workload with a queue name,
-    whatever the kind of the workload. This is different if the input is a complete cluster without Kueue: Kueue then
-    manages no workload.
+    If the input has no configuration of Kueue, gpuc assumes that Kueue manages workloads of all kinds that have a queue
+    name. If the input is a complete cluster without Kueue, nothing manages workloads.
 
     The selector managedJobsNamespaceSelector can exclude a namespace. Kueue then manages no workload in this namespace,
     not even a workload with a queue name.
@@ -162,7 +161,7 @@ def why_unmanaged(cluster: ClusterIndex, workload: Workload) -> str:
 def is_perhaps_suspended(cluster: ClusterIndex, workload: Workload) -> bool:
     """Returns whether Kueue's webhook may suspend a workload in a namespace that Kueue does not manage.
 
-    The webhooks for jobs and services hold every object with a queue name. The Helm chart limits these webhooks to the
+    The webhooks for jobs and servers hold every object with a queue name. The Helm chart limits these webhooks to the
     namespaces of managedJobsNamespaceSelector. Other installations have the webhooks in all namespaces. There the
     webhook holds the workload, and nothing starts the workload again. Only the webhook for pods reads
     managedJobsNamespaceSelector.
@@ -209,11 +208,11 @@ def _configuration(cluster: ClusterIndex) -> Any:
 def counting_quota(
     cluster: ClusterIndex, workload: Workload, demands: Sequence[PodDemand]
 ) -> tuple[str, Manifest | None]:
-    """Returns the ResourceQuota that counts pods outside of Kueue: as text, and as an object.
+    """Returns the ResourceQuota that limits a workload without Kueue: a text, and the object.
 
-    The ResourceQuota counts the GPUs of the pods. Otherwise, it counts the pods on a node pool without GPUs by their
-    PriorityClass. The text is empty if no ResourceQuota counts the pods. The text is also empty if Kueue counts a node
-    pool of the pods, because Kueue then gives the same GPUs to queued workloads.
+    The ResourceQuota counts the GPUs of the pods. For pods without GPUs, it counts pods with the PriorityClass of their
+    node pool. The text is empty if no ResourceQuota counts the pods. It is also empty if Kueue counts a node pool of
+    the pods, because Kueue then gives the same GPUs to queued workloads.
     """
     gpus, queued = set[str](), cluster.objects.once(FlavorCapacity).queued
     for demand in demands:

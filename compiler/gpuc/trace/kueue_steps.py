@@ -1,4 +1,4 @@
-"""The steps of Kueue: the LocalQueue, the priority class, the ClusterQueue, the flavors, the quota and the start."""
+"""Checks of Kueue: the LocalQueue, the priority class, the ClusterQueue, the flavors, the quota and the start."""
 
 from functools import partial
 
@@ -27,12 +27,12 @@ _WORKLOAD_ANNOTATION = "kueue.x-k8s.io/workload"
 
 
 def local_queue(cluster: ClusterIndex, workload: Workload) -> Manifest | None:
-    """Returns the LocalQueue of a workload; None if it does not exist."""
+    """Returns the LocalQueue of a workload; None if the input does not have the LocalQueue."""
     return cluster.objects.find(GROUP, "LocalQueue", queue_of(cluster, workload), workload.namespace)
 
 
 def local_queue_step(cluster: ClusterIndex, workload: Workload, local: Manifest | None) -> Step:
-    """Checks that the LocalQueue exists and that no stopPolicy stops it."""
+    """Checks that the LocalQueue exists, and that its stopPolicy does not stop it."""
     fix = advice.for_local_queue(cluster, workload)
     if not queue_of(cluster, workload):
         message = f"the workload has no label {QUEUE_LABEL}, so Kueue suspends the workload forever"
@@ -48,7 +48,7 @@ def local_queue_step(cluster: ClusterIndex, workload: Workload, local: Manifest 
 
 
 def priority_steps(cluster: ClusterIndex, workload: Workload) -> Steps:
-    """Checks that the priority class of a workload exists; yields no step for a workload without a priority class.
+    """Checks that the priority class of a workload exists; yields nothing for a workload without a priority class.
 
     Source: kubernetes-sigs/kueue v0.19.2 pkg/controller/jobframework/reconciler.go, prepareWorkload
     """
@@ -71,7 +71,7 @@ def priority_steps(cluster: ClusterIndex, workload: Workload) -> Steps:
 
 
 def cluster_queue_step(cluster: ClusterIndex, workload: Workload, queue: Member) -> Step:
-    """Checks that the ClusterQueue is active and accepts workloads of the namespace.
+    """Checks that the ClusterQueue is active, and that it accepts workloads of the namespace.
 
     Source: kubernetes-sigs/kueue v0.19.2 pkg/cache/scheduler/clusterqueue.go, inactiveReason
     """
@@ -93,7 +93,7 @@ def cluster_queue_step(cluster: ClusterIndex, workload: Workload, queue: Member)
 
 
 def request_steps(pods: PodSet) -> Steps:
-    """Yields a failed step for each container of which Kueue counts more than its limits.
+    """Yields a failed check for each container whose requests, as Kueue counts them, exceed its limits.
 
     Kueue sets missing requests to the defaults of a LimitRange, also if the container has smaller limits. The API
     server would set them to the limits.
@@ -112,7 +112,7 @@ def request_steps(pods: PodSet) -> Steps:
 
 
 def quota_steps(cluster: ClusterIndex, queue: Member, pods: PodSet, requests: Amounts, choice: Choice) -> Steps:
-    """Checks that the queue covers the resources, that a flavor fits the pods, and that the quota is large enough.
+    """Checks that the ClusterQueue covers the resources, that a flavor fits the pods, and that the quota is enough.
 
     Args:
         requests: the requests of one pod.
@@ -154,9 +154,9 @@ def quota_steps(cluster: ClusterIndex, queue: Member, pods: PodSet, requests: Am
 
 
 def start_steps(workload: Workload, local: Manifest, queue: Member) -> Steps:
-    """Yields a failed step for each label or annotation that Kueue sets, if a pod template has another value.
+    """Yields a failed check for each label or annotation that Kueue sets, but that has another value in a pod template.
 
-    Kueue ends a workload with such a conflict when Kueue starts the workload (reason FailedToStart).
+    When Kueue starts a workload with such a conflict, Kueue ends the workload (reason FailedToStart).
 
     Source: kubernetes-sigs/kueue v0.19.2 pkg/controller/jobframework/reconciler.go (getPodSetsInfoFromStatus,
     startJob), pkg/podset/podset.go (Merge, IsPermanent)

@@ -1,6 +1,6 @@
-"""Returns the DaemonSets of the key `nodeAgents` as objects.
+"""Makes DaemonSet objects from the key `nodeAgents` of a spec, which lists DaemonSets that other teams install.
 
-gpuc does not emit these DaemonSets. But their pods need resources of the nodes.
+gpuc does not emit these DaemonSets, but their pods need resources of the nodes.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -19,7 +19,7 @@ from gpuc.trace.cluster_index import ClusterIndex
 
 
 def node_agents(cluster: Cluster) -> Iterator[Manifest]:
-    """Yields a DaemonSet for each node agent and each pool on which the agent runs.
+    """Yields a DaemonSet for each entry of `nodeAgents` and each pool on which the agent runs.
 
     The pods tolerate the taints of the pool, but no startup taints: a trace treats a DaemonSet that tolerates a startup
     taint as the agent that removes the taint.
@@ -45,7 +45,7 @@ def index_of(
     values: Mapping[str, Any],
     domain_nodes: Mapping[str, int] | None = None,
 ) -> ClusterIndex:
-    """Returns all objects of a cluster for traces, in which the requests of `nodeAgents` count once.
+    """Returns an index of all objects of a cluster for traces. The index includes the DaemonSets of `nodeAgents`.
 
     Args:
         values: the Helm values by chart.
@@ -57,10 +57,10 @@ def index_of(
 
 
 def without_agent_requests(cluster: Cluster, synced: Iterable[Manifest]) -> list[Manifest]:
-    """Returns the objects of a cluster, and removes the requests of DaemonSets that `nodeAgents` names.
+    """Returns the objects of a cluster. DaemonSets that `nodeAgents` also names have no resource requests.
 
-    The manifests of a spec can contain such a DaemonSet. The model already subtracts the requests in `nodeAgents` from
-    the resources of a node, and they must not count twice.
+    The manifests of a spec can contain such a DaemonSet. The requests in `nodeAgents` already count, and the requests
+    of the DaemonSet must not count in addition.
     """
     agents = cluster.spec.node_agents
     return [

@@ -1,4 +1,4 @@
-"""Checks whether the nodes of some node pools are enough for all pods of a pod set."""
+"""Checks whether the nodes of some node pools are enough for all pods of a pod set, a set of equal pods."""
 
 import re
 from collections.abc import Sequence
@@ -53,7 +53,7 @@ _PLUGINS = {
 def capacity_step(
     cluster: ClusterIndex, found: list[MatchingPool], demand: PodDemand, pods: PodSet, spreading: Spread
 ) -> Step | None:
-    """Returns the step for pods that do not certainly get nodes of the pools; None if the pods get their nodes."""
+    """Returns a failed or unknown check for pods that do not certainly get nodes; None if all pods get nodes."""
     if sum(max_pods(match, demand) for match in found) < demand.count:
         return _shortage(cluster, found, demand, pods)
     pool = found[0].pool.manifest
@@ -106,7 +106,7 @@ def _shortage(cluster: ClusterIndex, found: list[MatchingPool], demand: PodDeman
 
 
 def unknown_resources_message(cluster: ClusterIndex, found: list[MatchingPool], requests: Amounts) -> str:
-    """Returns a message about the requested resources whose capacity the input does not show."""
+    """Returns a message about requested resources whose capacity the input does not show; otherwise empty."""
     if cluster.objects.is_complete or not found or any(not match.pool.is_static for match in found):
         return ""
     known = {name for match in found for instance in match.types for name in match.room.of(instance)}
@@ -125,7 +125,7 @@ def _unsure_types_message(found: list[MatchingPool], demand: PodDemand) -> str:
 
 
 def other_nodes_message(cluster: ClusterIndex, demand: PodDemand, flavors: Sequence[str] = ()) -> str:
-    """Returns why nodes that no NodePool makes may run the pods; an empty string if no such nodes can run the pods.
+    """Returns why the pods may run on nodes of no NodePool of the input; an empty string if they cannot.
 
     In a complete object set, all nodes except the system nodes come from NodePools.
 
@@ -158,7 +158,7 @@ def _of_other_nodes(cluster: ClusterIndex, demand: PodDemand) -> Requirement | N
 
 
 def other_devices_message(cluster: ClusterIndex, found: Sequence[MatchingPool], demand: PodDemand) -> str:
-    """Returns a message about a requested device for which Karpenter starts no nodes, but that nodes may have.
+    """Returns a message about a requested device that Karpenter does not know but nodes may have; otherwise empty.
 
     Karpenter knows the devices of the provider and of NodeOverlays. In a complete object set, no other device exists.
     """
@@ -172,7 +172,7 @@ def other_devices_message(cluster: ClusterIndex, found: Sequence[MatchingPool], 
 
 
 def missing_device_plugin(cluster: ClusterIndex, pod: Amounts) -> str:
-    """Returns a message about a requested device without a device plugin in the input; an empty string otherwise."""
+    """Returns a message about a requested device whose device plugin the input does not have; otherwise empty."""
     texts = [*cluster.objects.once(Delivery).charts, *(pods.manifest.name for pods in cluster.daemonsets)]
     containers = (row for pods in cluster.daemonsets for _, row in items(dig(pods.spec, "containers")))
     texts += [str(dig(container, "image")) for container in containers]

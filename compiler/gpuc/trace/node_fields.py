@@ -1,4 +1,4 @@
-"""The fields and volumes of a workload that select nodes, and the terms of node affinity that match no node."""
+"""The fields and volumes with which a workload selects nodes, and wrong terms of node affinity."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
@@ -27,9 +27,9 @@ class _Fault(NamedTuple):
 
 
 def field_of(pods: PodSet, wanted: Requirement) -> Path:
-    """Returns the path in the workload of a requirement on nodes.
+    """Returns the path in the workload of a requirement on node labels.
 
-    Returns an empty path if the pods do not contain the requirement, for example a node label of a flavor.
+    The path is empty if the pods do not contain the requirement, for example because it comes from a flavor.
     """
     spec: Path = (*pods.path, "spec")
     value = labels(dig(pods.pod, "nodeSelector")).get(wanted.key)
@@ -43,14 +43,14 @@ def field_of(pods: PodSet, wanted: Requirement) -> Path:
 
 
 def reason_step(stage: Stage, reason: UnschedulableReason, pods: PodSet) -> Step:
-    """Returns the failed step for pods that no node accepts."""
+    """Returns a failed check for pods that no node accepts. Its message is the reason."""
     field = field_of(pods, reason.wanted) if reason.wanted else ()
     manifest, path = reason.manifest, reason.path
     return Step(stage, "failed", reason.message, manifest, path, pods.name, reason.fix, field, reason.summary)
 
 
 def selection_step(pods: PodSet, found: Sequence[MatchingPool], *, is_complete: bool) -> Step | None:
-    """Returns the step for node selection that the scheduler or Karpenter does not accept; None without such a fault.
+    """Returns a failed or unknown check for a node selection that the scheduler or Karpenter does not accept, or None.
 
     The API server accepts a comparison with a value that is not an integer. The scheduler then ignores the term, and
     Karpenter starts no node for the pods, also if another term is valid. If the preferred node affinity has such a
@@ -115,29 +115,28 @@ def _step(pods: PodSet, fault: _Fault, verdict: Judgement, consequence: str) -> 
 
 
 class VolumeTerms(NamedTuple):
-    """The node selector terms of a pod, together with the requirements of its volumes."""
+    """The node selector terms of a pod, combined with the node requirements of its volumes."""
 
     terms: tuple[Selector, ...]
     unknown: str = ""
     """A text about a volume whose zone the input does not show; or an empty string."""
-    holder: tuple[Manifest, Path] | None = None
-    """The last object with such requirements, and their path; None without requirements."""
+    holders: tuple[tuple[Manifest, Path, str], ...] = ()
+    """The objects with such requirements, with their path and the requirements as text."""
 
     def step(self, step: Step) -> Step:
-        """Returns the step for pods that no node pool accepts because of a volume."""
-        if self.holder is None:
+        """Returns the failed check `step`. If a volume restricts the nodes of the pods, the check names the volume."""
+        if not self.holders:
             return step
-        manifest, path = self.holder
-        message, fix = (
-            f"{manifest} decides where the pods run: {step.message}",
-            "use a volume that nodes of the pool reach",
-        )
+        named = (holder for holder in self.holders if any(text in step.message for text in holder[2].splitlines()))
+        manifest, path, _ = next(named, self.holders[-1])
+        message = f"{manifest} decides where the pods run: {step.message}"
+        fix = "use a volume that nodes of the pool reach"
         return step._replace(message=message, manifest=manifest, path=path, fix=fix, field=())
 
 
 def with_volume_terms(objects: ObjectSet, pods: PodSet, namespace: str, terms: tuple[Selector, ...]) -> VolumeTerms:
-    """Returns the node selector terms of a pod with the requirements of its volumes."""
-    holder: tuple[Manifest, Path] | None = None
+    """Returns the node selector terms of a pod, combined with the node requirements of its volumes."""
+    holders: list[tuple[Manifest, Path, str]] = []
     for claim in _claims(objects, pods, namespace):
         volume, name = dig(claim, "volumeName"), dig(claim, "storageClassName")
         alternatives: tuple[Selector, ...] = ()
@@ -146,20 +145,18 @@ def with_volume_terms(objects: ObjectSet, pods: PodSet, namespace: str, terms: t
             if manifest is None:
                 return VolumeTerms(terms, f"the input does not show the zone of PersistentVolume {volume}")
             path: Path = ("spec", "nodeAffinity", "required", "nodeSelectorTerms")
-            rows = items(dig(manifest.body, *path))
-            holder = manifest, path
-            alternatives = tuple(node_term(row) for _, row in rows)
+            alternatives = tuple(node_term(row) for _, row in items(dig(manifest.body, *path)))
         elif isinstance(name, str) and (manifest := objects.find(STORAGE, "StorageClass", name)) is not None:
-            holder = manifest, ("allowedTopologies",)
-            allowed = [
-                items(dig(row, "matchLabelExpressions")) for _, row in items(dig(manifest.body, "allowedTopologies"))
-            ]
+            path = ("allowedTopologies",)
+            allowed = [items(dig(row, "matchLabelExpressions")) for _, row in items(dig(manifest.body, *path))]
             alternatives = tuple(
                 node_term({"matchExpressions": [{**row, "operator": "In"} for _, row in rows if isinstance(row, dict)]})
                 for rows in allowed
             )
-        terms = tuple((*term, *more) for term in terms for more in alternatives or ((),))
-    return VolumeTerms(terms, holder=holder)
+        if alternatives and manifest:
+            holders.append((manifest, path, "\n".join(str(row) for term in alternatives for row in term)))
+            terms = tuple((*term, *more) for term in terms for more in alternatives)
+    return VolumeTerms(terms, holders=tuple(holders))
 
 
 def _claims(objects: ObjectSet, pods: PodSet, namespace: str) -> Iterator[Any]:

@@ -1,4 +1,4 @@
-"""The steps of a pod set after its admission by Kueue: the topology, the node pool, the nodes and their taints."""
+"""Checks of a pod set after Kueue admits it: the topology, the node pools, their nodes, and the taints of the nodes."""
 
 from functools import partial
 from typing import TYPE_CHECKING
@@ -39,7 +39,7 @@ _MAX_TYPES = 6
 def topology_steps(
     cluster: ClusterIndex, pods: PodSet, requests: Amounts, flavors: list[ResourceFlavor], queue: Member
 ) -> Steps:
-    """Checks that existing nodes have enough resources for the pods, if a flavor has a topology.
+    """Checks that existing nodes have enough resources for the pods, if a flavor of the pods has a topology.
 
     Source: kubernetes-sigs/kueue v0.19.2 pkg/cache/scheduler/tas_flavor_snapshot.go
     """
@@ -87,7 +87,7 @@ def topology_steps(
 def workload_node_steps(
     cluster: ClusterIndex, workload: Workload, sets: list[tuple[PodSet, PodDemand]], result: TraceResult, copies: int
 ) -> Steps:
-    """Checks the nodes of every pod set, then whether all pods of all replicas together fit into the node pools.
+    """Checks the nodes of every pod set, and then whether all pods of all replicas together fit into the node pools.
 
     Args:
         sets: the pod sets of one replica, with their demands.
@@ -118,8 +118,8 @@ def node_steps(
 ) -> Steps:
     """Checks that a node pool accepts the pods, that its nodes have enough resources, and that agents remove taints.
 
-    Adds the nodes of all replicas to the placement of the pod set, or yields a step with verdict "unknown" if they are
-    not certain.
+    The function adds the nodes of all replicas to the placement in `result`. If the nodes are not certain, the function
+    yields a check with verdict "unknown" instead.
 
     Args:
         copies: the number of replicas of the workload.
@@ -202,7 +202,7 @@ def _newest_and_smallest(catalog: "Catalog", name: str) -> tuple[int, int, str]:
 
 
 def startup_step(cluster: ClusterIndex, pool: Pool, pods: str) -> Steps:
-    """Checks that agents remove the startup taints of a pool; yields no step for a pool without startup taints.
+    """Checks that agents remove the startup taints of a pool; yields nothing for a pool without startup taints.
 
     Args:
         pods: the name of the pod set.

@@ -1,4 +1,4 @@
-"""Nodes for admitted pods: node pools that accept the pods, and instance types with enough resources for the pods."""
+"""Finds nodes for pods: the node pools that accept the pods, and instance types with enough resources for the pods."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
@@ -17,6 +17,7 @@ from gpuc.kubernetes.node_pool import AWS
 from gpuc.kubernetes.selector import Requirement, Selector
 from gpuc.kubernetes.toleration import Toleration, toleration_fix, untolerated
 from gpuc.manifest.manifest import Manifest
+from gpuc.model.names import EFA
 from gpuc.objects.object_set import dig
 from gpuc.objects.selectors import equal_labels, node_terms, tolerations
 from gpuc.trace.cluster_index import ClusterIndex, Room
@@ -29,7 +30,7 @@ UNLIMITED_NODES = 10**9
 
 
 class PodDemand(Struct, frozen=True):
-    """Equal pods with their requirements on nodes, including the node labels and tolerations of their flavors."""
+    """Equal pods and what they need of nodes, with the node labels and tolerations that Kueue adds from flavors."""
 
     count: int
     pod: Amounts
@@ -42,7 +43,7 @@ class PodDemand(Struct, frozen=True):
 
 
 class MatchingPool(NamedTuple):
-    """A node pool that accepts some pods."""
+    """A node pool that accepts some pods, with the instance types on which the pods may run."""
 
     pool: Pool
     room: Room
@@ -57,7 +58,7 @@ class MatchingPool(NamedTuple):
 
 
 class UnschedulableReason(NamedTuple):
-    """The reason why no node accepts the pods, and the object that causes it."""
+    """Why no node accepts some pods, with the object that is the cause."""
 
     message: str
     manifest: Manifest | None
@@ -71,7 +72,7 @@ class UnschedulableReason(NamedTuple):
 
 
 def pod_demand(pod: Any, count: int, requests: Amounts, flavors: Sequence[ResourceFlavor]) -> PodDemand:
-    """Returns the requirements of admitted pods, to which Kueue adds the node labels and tolerations of the flavors.
+    """Returns what pods need of nodes, with the node labels and tolerations that Kueue adds from their flavors.
 
     Args:
         pod: the spec of the pods, unvalidated.
@@ -84,7 +85,7 @@ def pod_demand(pod: Any, count: int, requests: Amounts, flavors: Sequence[Resour
 
 
 def matching_pools(cluster: ClusterIndex, pods: PodDemand) -> tuple[list[MatchingPool], list[UnschedulableReason]]:
-    """Returns the node pools that accept the pods; if no pool does, the reasons of the pools that are closest."""
+    """Returns the node pools that accept the pods; if none does, the reasons why the most similar node pools do not."""
     key = pods.terms, pods.tolerations
     if key not in cluster.pool_matches:
         cluster.pool_matches[key] = _matching_pools(cluster, pods)
@@ -140,17 +141,19 @@ def _label_mismatches(cluster: ClusterIndex, pods: PodDemand) -> Iterator[Unsche
     A pool that has a label with a different value is less close than a pool without the label.
     """
     terms = [dict.fromkeys(term) for term in pods.terms]
-    unmet = {
-        pool: min(([row for row in term if pool.mismatch((row,))] for term in terms), key=len, default=[])
-        for pool in cluster.nodes.pools
-    }
+    unmet: dict[Pool, list[Requirement]] = {}
+    for pool in cluster.nodes.pools:
+        alone = ([row for row in term if pool.mismatch((row,))] for term in terms)
+        together = (filter(None, [pool.mismatch(term)]) for term in terms)  # rows that contradict each other
+        unmet[pool] = min((rows or [*both] for rows, both in zip(alone, together, strict=True)), key=len, default=[])
     distances = {
         pool: (sum(requirement.key in pool.labels for requirement in requirements), len(requirements))
         for pool, requirements in unmet.items()
     }
     for pool, requirements in unmet.items():
         if distances[pool] == min(distances.values()):
-            labels = " and ".join(map(str, requirements))
+            several_values = (f"the same {row.key} for all requirements" for row in requirements if row.domain.is_empty)
+            labels = next(several_values, " and ".join(map(str, requirements)))
             fix = "; ".join(_change(wanted, pool.possible_values(wanted.key)) for wanted in requirements)
             message = f"node pool {pool.name} has no node with {labels}"
             manifest, path = pool.holder(requirements[0])
@@ -170,7 +173,7 @@ _MAX_TYPES = 8
 
 
 def pods_per_node(match: MatchingPool, pods: PodDemand) -> dict[str, int]:
-    """Returns the number of pods that fit on an empty node, by instance type; only types on which a pod fits."""
+    """Returns how many of the pods fit on an empty node, by instance type. Types on which no pod fits are left out."""
     counts = {instance.type: pods_that_fit(match.room.of(instance), pods.pod) for instance in match.types}
     if pods.per_node is not None:
         counts = {name: min(count, pods.per_node) for name, count in counts.items()}
@@ -178,7 +181,7 @@ def pods_per_node(match: MatchingPool, pods: PodDemand) -> dict[str, int]:
 
 
 def types_with_room(match: MatchingPool, pods: PodDemand) -> list[str]:
-    """Returns the instance types that may have room for a pod, but have no known figures or do not certainly start."""
+    """Returns the instance types on which a pod perhaps fits: their resources or their start are not certain."""
     return [name for name in match.unsure_types if _may_fit(match.pool, name, pods.pod)]
 
 
@@ -215,7 +218,7 @@ def max_pods(match: MatchingPool, pods: PodDemand, nodes: int | None = None) -> 
 
 
 def insufficient_resources(found: Sequence[MatchingPool], pods: PodDemand) -> UnschedulableReason:
-    """Returns the resources of which a pod requests more than the largest instance type of the pools has."""
+    """Returns the reason why no node is large enough: the resources of which a pod requests more than any node has."""
     match = next((match for match in found if match.types), found[0])
     pool, names = match.pool, ", ".join(match.pool.name for match in found)
     unsure = {name for match in found for name in match.unsure_types}
@@ -231,10 +234,15 @@ def insufficient_resources(found: Sequence[MatchingPool], pods: PodDemand) -> Un
         for name, count in pods.pod.items()
         if count and (rooms or _is_device(name) or name in (CPU, MEMORY))
     ]
-    missing = [name for name, _, most in largest if most == 0 and _is_device(name)]
+    empty = [match.pool.allocatable(instance) for match in found for instance in match.types]
+    none = [name for name, _, most in largest if most == 0 and name not in (CPU, MEMORY, PODS)]
+    none = [name for name in none if not any(node.get(name) for node in empty)]
+    missing = [name for name in none if _is_device(name)]
     if missing:
         message = f"no {pool.type_in_messages} that node pool {names} allows has {' or '.join(missing)}"
-        return UnschedulableReason(message, pool.manifest, TEMPLATE, _remove(missing, pool))
+        field = pool.class_field("spec", "networkInterfaces") if EFA in missing else None
+        message += f": networkInterfaces of {field[0]} has none" if field else ""
+        return UnschedulableReason(message, *(field or (pool.manifest, TEMPLATE)), _remove(missing))
     exceeded = [
         f"the pod requests {counted(name, count)}, and a node has {quantity_text(name, most)} for pods"
         for name, count, most in largest
@@ -243,11 +251,15 @@ def insufficient_resources(found: Sequence[MatchingPool], pods: PodDemand) -> Un
     types = several([*(instance.type for match in found for instance in match.types), *sorted(unsure)])
     reason = "; ".join(exceeded) or f"the pod requests {described(pods.pod)} together"
     limits = [counted(name, most) for name, count, most in largest if count > most > 0]
-    none = [name for name, _, most in largest if most == 0 and name not in (CPU, MEMORY, PODS)]
     fix = f"request at most {', '.join(limits)} in one pod" if limits else "request less in one pod"
-    fix = _remove(none, pool) if none else fix
-    if agent := _largest_agent(found, pods, [name for name, count, most in largest if count > most]):
-        reason, fix = f"{reason}; without {agent}, the pod fits", f"{fix}, or reduce the requests of {agent}"
+    fix = _remove(none) if none else fix
+    too_much = [name for name, count, most in largest if count > most]
+    volumes = pool.class_field("spec") if "ephemeral-storage" in too_much else None
+    if volumes and not pool.class_field("spec", "instanceStorePolicy"):
+        fix += f", or raise volumeSize in blockDeviceMappings of {volumes[0]}"
+    if agent := _largest_agent(found, pods, too_much):
+        reason, change = f"{reason}; without {agent}, the pod fits", f"reduce the requests of {agent}"
+        fix = f"{fix}, or {change}" if limits or "ephemeral-storage" in too_much else change
     message = f"no {pool.type_in_messages} of node pool {names} ({types}) has enough resources for one pod: {reason}"
     return UnschedulableReason(message, pool.manifest, (), fix)
 
@@ -259,7 +271,7 @@ def _full_of_pods(found: Sequence[MatchingPool], pods: PodDemand) -> Unschedulab
         return None
     match, instance, room = rooms[0]
     most = match.pool.allocatable(instance)[PODS]
-    field = match.pool.max_pods_field
+    field = match.pool.class_field("spec", "kubelet", "maxPods")
     limit = f"maxPods of {field[0]}" if field else f"the kubelet of {instance.type}"
     message = f"{limit} allows {most} pods on a node, and {most - room[PODS]} pods of DaemonSets run on every node"
     larger = "raise maxPods" if field else f"allow {match.pool.type_in_messages}s with more pods"
@@ -296,11 +308,10 @@ def _no_type(pool: Pool, pods: PodDemand) -> UnschedulableReason:
     return UnschedulableReason(message, pool.manifest, pool.place(REQUIREMENTS), fix, wanted, summary)
 
 
-def _remove(names: Sequence[str], pool: Pool) -> str:
-    others = "" if pool.is_static else f", or allow {pool.type_in_messages}s that have it"
-    return f"remove the request of {' and '.join(names)} from the pods{others}"
+def _remove(names: Sequence[str]) -> str:
+    return f"remove the request of {' and '.join(names)} from the pods, or use nodes that have it"
 
 
 def several(names: Sequence[str], separator: str = ", ") -> str:
-    """Returns a list of names for a message: all names, or the first names and the number of the others."""
+    """Returns a list of names for a message: all names, or the first names and the number of other names."""
     return first_names(list(dict.fromkeys(names)), _MAX_TYPES, separator)

@@ -1,4 +1,4 @@
-"""Checks that all pods of a workload together fit into the limits of their node pools."""
+"""Checks whether all pods of a workload together fit into the limits of their node pools."""
 
 from collections.abc import Sequence
 from math import inf
@@ -21,7 +21,7 @@ _RESERVED = "reserved nodes"
 
 
 class Load(Struct, frozen=True):
-    """Equal pods of a workload with the node pools that accept them."""
+    """The input of the check: equal pods of a workload, and the node pools that accept these pods."""
 
     demand: PodDemand
     found: Sequence[MatchingPool]
@@ -39,7 +39,7 @@ class _Nodes(Struct):
 
 
 def packing_steps(loads: Sequence[Load], copies: int) -> Steps:
-    """Yields a step if all pods of a workload do not certainly fit into the limits of the node pools together.
+    """Yields a check if the pods of a workload perhaps do not fit into the limits of their node pools together.
 
     Args:
         loads: the pods of one replica of the workload.

@@ -1,4 +1,4 @@
-"""Writes the report of a trace: every step with its message and the object that decides, then the result."""
+"""Writes the report of a trace: every check with its message and the object that decides, then the result."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -36,12 +36,12 @@ class Traced(Struct, frozen=True):
 
 
 def document(traced: Sequence[Traced], locate: Locate) -> str:
-    """Returns the report as JSON."""
+    """Returns the report about several traces as JSON."""
     return json_text({"traces": [_data(trace, locate) for trace in traced]}, VERSION)
 
 
 def blocks(traced: Sequence[Traced], locate: Locate) -> Iterator[Block]:
-    """Yields the report for people."""
+    """Yields the blocks of text of the report for people."""
     for number, trace in enumerate(traced):
         yield from ("", *_trace(trace, locate)) if number else _trace(trace, locate)
 

@@ -1,4 +1,4 @@
-"""Slices of a pod set: numbers of pods that Kueue places together in one domain of a topology.
+"""Slices of a pod set: groups of a fixed number of pods. Kueue places each slice in one domain of a topology.
 
 Source: kubernetes-sigs/kueue v0.19.2 pkg/cache/scheduler/tas_flavor_snapshot.go (findTopologyAssignment,
 updateCountsToMinimumGeneric: only complete slices get nodes); pkg/controller/jobframework/tas.go (Build)
@@ -15,14 +15,14 @@ from gpuc.trace.workload import PodSet
 
 
 class Slices(NamedTuple):
-    """The slices of a pod set; without annotations, every pod is a slice."""
+    """The slices of a pod set. Without annotations about slices, every pod is a slice."""
 
     level: str
     """The node label of the topology level of which a slice needs one domain; empty for single pods."""
     size: int
 
     def problem(self, pods: PodSet, levels: Sequence[str]) -> str:
-        """Returns why Kueue cannot place all slices, even on very large nodes; an empty string if Kueue can place them.
+        """Returns why Kueue refuses the topology of the slices, whatever nodes there are; otherwise an empty string.
 
         Args:
             levels: the node labels of the levels of the topology, the widest first; empty if they are unknown.
@@ -35,10 +35,10 @@ class Slices(NamedTuple):
         return ""
 
     def unknown(self, pods: PodSet) -> str:
-        """Returns what a trace cannot predict about slices; an empty string otherwise.
+        """Returns what gpuc cannot predict about the slices; an empty string if gpuc can predict everything.
 
-        Either the result of Kueue can differ from run to run, or the trace does not evaluate a rule. Kueue assigns
-        nodes only to complete slices. In runs of Kueue, the pods outside of complete slices sometimes got nodes too.
+        Either the result of Kueue differs from run to run, or the trace does not evaluate a rule. Kueue assigns nodes
+        only to complete slices. In runs of Kueue, the pods outside of complete slices sometimes got nodes too.
         """
         if SLICE_CONSTRAINTS in pods.annotations:
             return "the trace does not evaluate slices in slices"
@@ -48,7 +48,7 @@ class Slices(NamedTuple):
         return ""
 
     def room(self, match: MatchingPool, demand: PodDemand, nodes: int | None, domains: Mapping[str, int]) -> int:
-        """Returns the number of pods in complete slices that fit on the nodes of a static pool.
+        """Returns how many pods fit on the nodes of a static pool, if only complete slices count.
 
         Args:
             nodes: the maximum number of nodes; None if only the pool limits it.
@@ -63,6 +63,6 @@ class Slices(NamedTuple):
 
 
 def slices_of(pods: PodSet) -> Slices:
-    """Returns the slices of a pod set."""
+    """Returns the slices of a pod set, which its annotations describe."""
     level, size = pods.annotations.get(SLICE_TOPOLOGY), pods.annotations.get(SLICE_SIZE)
     return Slices(level, int(str(size))) if isinstance(level, str) and is_count(size) else Slices("", 1)

@@ -1,4 +1,4 @@
-"""Rules of a pod about nodes and zones that depend on other pods: affinity, spreading over domains, and host ports.
+"""Rules of pods that depend on other pods: affinity, spreading over zones or nodes, and host ports.
 
 Source: k8s.io/kubernetes v1.35.4 pkg/scheduler/framework/plugins: interpodaffinity/filtering.go,
 podtopologyspread/filtering.go, nodeports/node_ports.go
@@ -36,7 +36,7 @@ _UNJUDGED = {
 
 
 class Refusal(NamedTuple):
-    """A rule between pods that refuses some of them."""
+    """Why a rule between pods, such as podAntiAffinity, keeps some pods from all nodes: a message and a fix."""
 
     message: str
     fix: str
@@ -45,7 +45,7 @@ class Refusal(NamedTuple):
 
 
 class Spread(Struct, frozen=True):
-    """What the rules between equal pods allow."""
+    """The effect of rules between pods, such as podAntiAffinity: at most N pods per node, or why some do not run."""
 
     per_node: int | None = None
     """The maximum number of pods on one node, apart from resources; None without a maximum."""
@@ -69,11 +69,11 @@ class _Rule(NamedTuple):
     """Whether the rule selects the pods themselves; None if that is unknown."""
 
     def unknown(self, reason: str) -> Spread:
-        """Returns that the trace does not evaluate the rule."""
+        """Returns a result without a decision, because the trace does not evaluate this rule for the given reason."""
         return Spread(unknown=f"the trace does not evaluate {self.name} of the pods: {reason}")
 
     def refuses(self, count: int, most: int, why: str, fix: str = "") -> Spread:
-        """Returns the refusal of the pods above a number, if there are more."""
+        """Returns a result with a refusal if `count` pods are more than the allowed `most`; otherwise without one."""
         if count <= most:
             return Spread()
         message = f"{self.name} over {self.key} allows at most {most} of {count} pods: {why}"
@@ -81,7 +81,7 @@ class _Rule(NamedTuple):
 
 
 def unjudged_field(pods: PodSet) -> str:
-    """Returns a field about nodes that the trace does not evaluate, with the reason; an empty string without one."""
+    """Returns a field that selects nodes but that the trace does not evaluate, with the reason; otherwise empty."""
     for key, reason in _UNJUDGED.items():
         if dig(pods.pod, key):
             return f"{key} of the pods: {reason}"
@@ -93,9 +93,9 @@ def unjudged_field(pods: PodSet) -> str:
 
 
 def spread(cluster: ClusterIndex, pods: PodSet, demand: PodDemand, found: Sequence[MatchingPool]) -> Spread:
-    """Returns the limits of pods on their nodes and on the values of node labels.
+    """Returns the effect of rules between pods, such as podAntiAffinity, on the pods of a workload.
 
-    Other workloads do not run yet, so the pods are only near to or away from each other.
+    The trace assumes that no other workload runs, so the rules concern only the pods themselves.
 
     Args:
         demand: the pods of all replicas of the workload.
@@ -244,7 +244,7 @@ def _selects(row: Any, pods: PodSet) -> bool | None:
 
 
 def host_ports(pod: Any) -> frozenset[tuple[str, int]]:
-    """Returns the protocols and ports of the node that a pod uses. Two pods with the same port need different nodes."""
+    """Returns the protocols and host ports that a pod uses. Two pods with the same host port need different nodes."""
     containers = [row for _, row in items(dig(pod, "containers"))]
     containers += [row for _, row in items(dig(pod, "initContainers")) if dig(row, "restartPolicy") == "Always"]
     ports = [port for container in containers for _, port in items(dig(container, "ports"))]
@@ -254,7 +254,7 @@ def host_ports(pod: Any) -> frozenset[tuple[str, int]]:
 
 
 def used_port(match: MatchingPool, pod: Any) -> str:
-    """Returns the DaemonSet that uses a port of the pod on all nodes of a pool, in words; or an empty string."""
+    """Returns the DaemonSet that uses a host port of the pod on all nodes of a pool, as text; otherwise empty."""
     wanted = host_ports(pod)
     for pods in match.room.daemonset_pods if wanted else ():
         for protocol, number in sorted(wanted & host_ports(pods.spec)):
@@ -263,7 +263,7 @@ def used_port(match: MatchingPool, pod: Any) -> str:
 
 
 def placement_step(workload: Workload, pods: PodSet) -> Step | None:
-    """Returns a step with verdict "unknown" for a rule of the kind that the trace does not evaluate; else None."""
+    """Returns a check with verdict "unknown" if the workload's kind has a rule for placing pods; otherwise None."""
     if (rule := workload.record.traits.placement(workload.document, pods.path, pods.count)) is None:
         return None
     field, reason = rule

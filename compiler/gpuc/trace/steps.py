@@ -1,4 +1,4 @@
-"""The steps of a trace and its result."""
+"""The classes for the result of a trace: a Step is the result of one check, a Stage is a kind of check."""
 
 from collections.abc import Iterable, Iterator
 from enum import Enum
@@ -18,7 +18,7 @@ Component = Literal[
 
 
 class Stage(Enum):
-    """The checks that a pod has to pass, in the order of the cluster."""
+    """The kinds of checks that a pod has to pass, in their order, from the rights of the user to the node."""
 
     by: Component
     """The component that refuses a workload in the stage."""
@@ -60,7 +60,7 @@ Judgement = Literal["passed", "failed", "bypassed", "assumed", "unknown"]
 
 
 class Step(NamedTuple):
-    """The result of one stage for one pod set."""
+    """The result of one check of a trace, for example of the quota, for one pod set or for the complete workload."""
 
     stage: Stage
     verdict: Judgement
@@ -83,7 +83,7 @@ class Step(NamedTuple):
 
     @property
     def failed(self) -> bool:
-        """Whether the workload does not pass the stage."""
+        """Whether the workload does not pass the check."""
         return self.verdict == "failed"
 
 
@@ -91,18 +91,18 @@ Steps = Iterator[Step]
 
 
 def failed_if(is_sure: bool) -> Judgement:
-    """Returns the verdict about a failure: failed, or unknown if other objects can prevent the failure."""
+    """Returns the verdict of a failed check: "failed" if the failure is sure, otherwise "unknown"."""
     return "failed" if is_sure else "unknown"
 
 
 def all_failures(steps: Iterable[Step]) -> list[Step]:
-    """Returns all failed steps of one stage. The trace shows all of them before it ends."""
+    """Returns failed checks of one stage, marked so that the trace shows all these checks and not only the first."""
     failed = list(steps)
     return [*(step._replace(has_next=True) for step in failed[:-1]), *failed[-1:]]
 
 
 class Placement(Struct):
-    """The flavors and nodes of one pod set."""
+    """The flavors and nodes that a trace finds for one pod set."""
 
     flavors: tuple[str, ...] = ()
     borrowed: Amounts = field(default_factory=dict)
@@ -114,7 +114,7 @@ class Placement(Struct):
 
 
 class TraceResult(Struct):
-    """All steps up to the first stage that fails, and the placement of the pods."""
+    """The result of a trace: all checks up to the first stage with a failed check, and the nodes of the pods."""
 
     steps: list[Step] = field(default_factory=list)
     placements: dict[str, Placement] = field(default_factory=dict)
@@ -132,26 +132,26 @@ class TraceResult(Struct):
 
     @property
     def failure(self) -> Step | None:
-        """The first failed step; None if no step fails."""
+        """The first failed check; None if no check fails."""
         return next((step for step in self.steps if step.failed), None)
 
     @property
     def unknown(self) -> list[Step]:
-        """The steps that gpuc could not judge."""
+        """The checks whose outcome gpuc could not decide."""
         return [step for step in self.steps if step.verdict == "unknown"]
 
     @property
     def assumed(self) -> list[Step]:
-        """The steps about objects that the pods need and the input lacks, because users create such objects."""
+        """The checks about objects that pods need but the input does not have, because users create such objects."""
         return [step for step in self.steps if step.verdict == "assumed"]
 
     @property
     def verdict(self) -> Literal["admitted", "refused", "pending", "not judged"]:
-        """The outcome for the workload.
+        """The outcome of the trace for the workload.
 
         admitted: the pods get nodes. refused: the API server refuses the workload or its pods, or Kueue does not admit
-        the workload. pending: the pods are pending forever, or the workload starts no pods. not judged: no step fails,
-        but gpuc could not judge all steps.
+        the workload. pending: the pods are pending forever, or the workload starts no pods. not judged: no check fails,
+        but gpuc could not decide all checks.
         """
         failure = self.failure
         if failure is None:
@@ -160,7 +160,7 @@ class TraceResult(Struct):
 
     @property
     def by(self) -> Component | Literal[""]:
-        """The component that refuses the workload or finds no node for the pods; empty if no step fails."""
+        """The program that refuses the workload or finds no node for the pods; empty if no check fails."""
         failure = self.failure
         if failure is None:
             return ""

@@ -1,7 +1,7 @@
-"""Traces a workload through admission, Kueue, the scheduler and Karpenter, without a cluster.
+"""Traces a workload through admission, Kueue, the scheduler and Karpenter, without a running cluster.
 
-The trace assumes an empty cluster: no other workload uses quota or nodes. A caller can change this with the quota that
-other workloads use. So if a workload fails in a trace, it also fails in the cluster.
+The trace assumes that no other workload uses quota or nodes. So if a workload fails in a trace, it also fails in the
+cluster. A caller can instead give the quota that other workloads use.
 """
 
 from functools import partial
@@ -45,7 +45,7 @@ def trace_workload(
     creation: bool = True,
     usage: Usage = NOTHING,
 ) -> TraceResult:
-    """Returns the steps of a workload from its creation to its nodes. The steps end with the first stage that fails.
+    """Returns the result of all checks of a workload, from its creation to its nodes, up to the first that fails.
 
     Args:
         admission: whether to check the creation of the object, its jobs and its pods, and the quota of all replicas of
@@ -179,17 +179,17 @@ def _copies(
 
 
 def problem_steps(workload: Workload, *, is_refused: bool) -> Steps:
-    """Yields a failed step for each reason for which a workload does not run as its user expects, such as a refusal."""
+    """Yields a failed check for each problem because of which a workload does not run as its user expects."""
     stage = Stage.API if is_refused else Stage.SUSPENDED
     for problem in (problem for problem in workload.problems if problem.is_refused == is_refused):
         yield Step(stage, "failed", problem.message, fix=problem.fix, field=problem.field)
 
 
 def stopped_steps(workload: Workload, *, is_queued: bool) -> Steps:
-    """Yields a failed step for a workload that starts no pods, although the API server accepts it.
+    """Yields a failed check for a workload that starts no pods, although the API server accepts the workload.
 
-    Such a workload has one of four reasons: it requests 0 pods, it is suspended and Kueue does not start it, its
-    schedule has no day, or its deadline is 0.
+    There are four reasons: the workload requests 0 pods, it is suspended and Kueue does not start it, its schedule has
+    no day, or its deadline is 0.
 
     Args:
         is_queued: whether Kueue manages the workload, and so sets and removes spec.suspend.

@@ -1,4 +1,4 @@
-"""Finds objects in a file that are meant as workloads, but whose pods gpuc cannot read."""
+"""Finds objects in the files of users that are meant as workloads, but whose pods gpuc cannot read."""
 
 from collections.abc import Iterable, Mapping
 from functools import cache
@@ -33,7 +33,7 @@ def _builtin_kinds() -> Mapping[str, WorkloadKind]:
 
 
 def unserved(manifest: Manifest) -> Step | None:
-    """Returns the failed step for a built-in kind of workloads in an apiVersion that the API server does not serve.
+    """Returns a failed check for a built-in workload with an apiVersion that the API server does not serve.
 
     Returns None for a served apiVersion, and for kinds of CustomResourceDefinitions.
     """
@@ -47,7 +47,7 @@ def unserved(manifest: Manifest) -> Step | None:
 def workload_without_pods(manifest: Manifest, document: Body) -> Workload | None:
     """Returns a workload without pod sets for an object of a built-in kind of workloads; None for other kinds.
 
-    The API server refuses such an object, because its apiVersion is wrong or because it has no pod template.
+    The API server refuses the object, because its apiVersion is wrong or because it has no pod template.
     """
     if manifest.kind not in _builtin_kinds() or "." in group(manifest):
         return None
@@ -56,7 +56,7 @@ def workload_without_pods(manifest: Manifest, document: Body) -> Workload | None
 
 
 def why_not_traced(manifest: Manifest) -> str:
-    """Returns why an object is not traced although it has pods, or may have pods; an empty text for other objects."""
+    """Returns why gpuc does not trace an object that has, or may have, pods; an empty string for other objects."""
     record = workload_kind(group(manifest), manifest.kind)
     if record.traits.why_not_traced:
         return record.traits.why_not_traced
@@ -73,7 +73,7 @@ def why_not_traced(manifest: Manifest) -> str:
 def with_replicas_of_autoscalers(
     manifest: Manifest, namespaces: Iterable[str], objects: Iterable[Manifest]
 ) -> tuple[Manifest, str]:
-    """Returns a workload with at least as many replicas as its autoscalers run, and a sentence about the autoscaler.
+    """Returns a workload with at least as many replicas as its autoscalers run, and a sentence about an autoscaler.
 
     If no autoscaler runs more replicas than the workload requests, the workload is unchanged and the sentence is empty.
     Because of metrics, an autoscaler can run still more replicas, up to its maximum.
@@ -97,13 +97,13 @@ def with_replicas_of_autoscalers(
 
 
 def scales(scaler: Manifest, manifest: Manifest) -> bool:
-    """Returns whether an object is an autoscaler whose scaleTargetRef names a workload."""
+    """Returns whether an object is an autoscaler of a workload: its scaleTargetRef names the workload."""
     is_scaler = (group(scaler), scaler.kind) in (HPA, KEDA)
     return is_scaler and scaled(scaler) == (group(manifest), manifest.kind, manifest.name)
 
 
 def scaled(scaler: Manifest) -> tuple[Any, Any, Any]:
-    """Returns the API group, the kind and the name that the scaleTargetRef of an autoscaler names, unvalidated."""
+    """Returns the API group, the kind and the name in the scaleTargetRef of an autoscaler, unvalidated."""
     defaults = {"apiVersion": "apps/v1", "kind": "Deployment"} if (group(scaler), scaler.kind) == KEDA else {}
     target: dict[str, Any] = {**defaults, **dict(pairs(dig(scaler.body, "spec", "scaleTargetRef")))}
     return str(target.get("apiVersion")).rpartition("/")[0], target.get("kind"), target.get("name")

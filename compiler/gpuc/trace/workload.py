@@ -1,4 +1,4 @@
-"""Workloads: sets of equal pods that Kueue admits together."""
+"""The class Workload: an object with pods that Kueue admits together, as sets of equal pods."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -21,7 +21,7 @@ from gpuc.trace.steps import Step
 
 
 class PodSet(Struct, frozen=True):
-    """A number of equal pods of a workload."""
+    """A set of equal pods of a workload: their spec and their number."""
 
     pod: Any
     """The spec of the pods, unvalidated."""
@@ -43,7 +43,7 @@ class PodSet(Struct, frozen=True):
 
     @property
     def seen_by_kueue(self) -> "PodSet":
-        """The pods that Kueue counts."""
+        """The pods and the number of pods that Kueue counts for this set. The pods that really run can differ."""
         return replace(self, pod=self.queued[0], count=self.queued[1]) if self.queued else self
 
     @property
@@ -53,7 +53,7 @@ class PodSet(Struct, frozen=True):
 
 
 class Workload(NamedTuple):
-    """Pod sets that Kueue admits together."""
+    """An object with pods, for example a Job, as sets of equal pods that Kueue admits together."""
 
     pod_sets: tuple[PodSet, ...]
     """The pod sets with pods; empty for a workload whose number of pods is 0."""
@@ -82,24 +82,24 @@ class Workload(NamedTuple):
 
     @property
     def record(self) -> WorkloadKind:
-        """What gpuc knows about the kind."""
+        """What gpuc knows about the kind of the workload."""
         return workload_kind(self.api_group, self.kind)
 
     @property
     def source(self) -> tuple[WorkloadKind, Body]:
-        """The object whose controller creates the pods, and what gpuc knows about its kind."""
+        """The object whose controller creates the pods, and before it in the tuple, the facts about its kind."""
         made = self.made
         return (workload_kind(group(made), made.kind), made.document()) if made else (self.record, self.document)
 
     @property
     def document(self) -> Body:
-        """The object with the namespace, the queue and the priority class of the workload."""
+        """The object of the workload, with its namespace, queue and priority class."""
         document = self.object if self.object is not None else self._job()
         metadata = {**dict(pairs(dig(document, "metadata"))), "namespace": self.namespace}
         return {**document, "metadata": metadata}
 
     def with_labels(self, namespace: str, queue: str, priority: str) -> "Workload":
-        """Returns the workload in a namespace, with the labels of a queue and of a WorkloadPriorityClass."""
+        """Returns a copy of the workload in this namespace, with this queue name and this WorkloadPriorityClass."""
         chosen = {QUEUE_LABEL: queue, PRIORITY_LABEL: priority}
         labels = {key: value for key, value in chosen.items() if value}
         renamed = self._replace(namespace=namespace, queue=queue, priority=priority)
@@ -135,13 +135,13 @@ def _merged(document: Any, path: Path, labels: dict[str, str]) -> Any:
 
 
 def created_pods(objects: ObjectSet, workload: Workload) -> list[PodSet]:
-    """Returns the pod sets with the specs that the API server stores for their pods."""
+    """Returns the pod sets of a workload with the pod specs that the API server stores, which have all defaults."""
     spec = partial(admitted_pod, objects, workload.namespace)
     return [replace(pods, pod=spec(pods.pod)) for pods in workload.pod_sets]
 
 
 def queued_pods(objects: ObjectSet, workload: Workload) -> list[PodSet]:
-    """Returns the pod sets with the specs whose requests Kueue counts: of a Pod itself, else of the pod templates."""
+    """Returns the pod sets with the pod specs whose requests Kueue counts: of the Pod, or else of the pod templates."""
     if workload.record.is_pod:
         return created_pods(objects, workload)
     spec = partial(queued_pod, objects, workload.namespace)
@@ -150,7 +150,7 @@ def queued_pods(objects: ObjectSet, workload: Workload) -> list[PodSet]:
 
 
 def workload_of(manifest: Manifest, document: Body | None = None, objects: ObjectSet | None = None) -> Workload | None:
-    """Returns the workload of an object; None if the object has no pods that Kueue can manage.
+    """Returns the Workload for an object; None if the object has no pods that Kueue can manage.
 
     Args:
         document: the object as the user wrote it, with all metadata; by default the document of the manifest.

@@ -1,8 +1,8 @@
 """Checks the emitted objects before gpuc writes the files: fields, values, metadata, references, and tenant isolation.
 
 The checks read only the objects and share no code with the emitters. Every check is a function, and a case file with
-the same name contains examples. gpuc discovers the modules. `gpuc lint` has more checks. The tests run the checks of
-`gpuc lint` on the output of the example clusters too.
+the same name contains examples. gpuc finds the modules by itself. `gpuc lint` has more checks. The tests run the checks
+of `gpuc lint` on the output of the example clusters too.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,7 +30,7 @@ def verify(artifacts: "Sequence[Artifact]", kubernetes: str, releases: Mapping[s
 
     Args:
         kubernetes: the cluster's minor version, for example "1.35".
-        releases: the cluster's releases by component.
+        releases: the version and chart of each component of the cluster, by component.
     """
     from gpuc.manifest.manifest import Values
     from gpuc.objects.object_set import emitted
@@ -41,5 +41,5 @@ def verify(artifacts: "Sequence[Artifact]", kubernetes: str, releases: Mapping[s
 
 
 def findings(subject: "Subject") -> list[ObjectFinding]:
-    """Returns the findings of all checks."""
+    """Runs all checks of the output and returns their findings."""
     return [finding for check in CHECKS.discover() for finding in check(subject)]

@@ -1,6 +1,6 @@
-"""Finds the nodes that take pods, by labels and taints.
+"""Finds the nodes that accept pods, by labels and taints.
 
-The nodes are the system nodes, as the README of a cluster describes them, and the nodes of node pools.
+The nodes are the nodes of node pools, and the system nodes, which the README of a cluster describes.
 """
 
 from collections.abc import Callable, Sequence
@@ -26,7 +26,7 @@ _MAX_NODES = 4
 
 
 class NodeGroup(Struct, frozen=True):
-    """Nodes with the same labels and taints."""
+    """Nodes that have the same labels and taints, for example the nodes of a node pool."""
 
     title: str
     mismatch: Callable[[Selector], Requirement | None]
@@ -37,7 +37,7 @@ class NodeGroup(Struct, frozen=True):
 
 
 class Refusal(Struct, frozen=True):
-    """Why no node takes some pods."""
+    """Why no node accepts some pods."""
 
     message: str
     fix: str
@@ -46,7 +46,7 @@ class Refusal(Struct, frozen=True):
     """A requirement that no node meets; None if nodes with the labels exist, and taints keep the pods off."""
 
     def field(self, pod: Any) -> str:
-        """Returns the field of the pod spec that causes the refusal."""
+        """Returns the field in the spec of the pod because of which no node accepts the pod."""
         if self.wanted is None:
             return "tolerations"
         return "nodeSelector" if self.wanted.key in dict(pairs(dig(pod, "nodeSelector"))) else "affinity"
@@ -69,7 +69,7 @@ SYSTEM_NODES = NodeGroup(
 
 
 def pool_nodes(pool: Pool, *, after_boot: bool = False, at_start: bool = False) -> NodeGroup:
-    """Returns the nodes of a node pool.
+    """Returns the nodes of a node pool as a NodeGroup.
 
     Args:
         after_boot: whether the nodes exist before the pods, and can have labels that nodes get after their start.
@@ -81,7 +81,7 @@ def pool_nodes(pool: Pool, *, after_boot: bool = False, at_start: bool = False) 
 
 
 def needed_nodes(index: Index, runs_on: RunsOn) -> list[NodeGroup]:
-    """Returns the node groups that all must take the pods of a component."""
+    """Returns the groups of nodes that must all accept the pods of a component."""
     if runs_on == "system nodes":
         return [SYSTEM_NODES]
     if runs_on == "pool nodes":
@@ -96,7 +96,7 @@ def needed_nodes(index: Index, runs_on: RunsOn) -> list[NodeGroup]:
 def refusal(
     groups: Sequence[NodeGroup], terms: Sequence[Selector], tolerations: Sequence[Toleration]
 ) -> Refusal | None:
-    """Returns why none of the node groups takes some pods; None if a group takes them.
+    """Returns why none of the node groups accepts some pods; None if a group accepts them.
 
     Args:
         groups: the nodes. If the system nodes are the first group, the fix is for them.

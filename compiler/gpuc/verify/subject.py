@@ -1,4 +1,4 @@
-"""The input of the checks: the objects and Helm values of one cluster, and results that several checks use."""
+"""The class Subject: what the checks of the output read, and results that several checks use."""
 
 from collections.abc import Iterator, Mapping
 from functools import cache, cached_property
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Subject(Struct, frozen=True, dict=True):
-    """The objects and Helm values that gpuc checks together."""
+    """The objects and Helm values that the checks read together, usually the output for one cluster."""
 
     objects: ObjectSet
     kubernetes: str
@@ -37,29 +37,29 @@ class Subject(Struct, frozen=True, dict=True):
 
     @classmethod
     def of(cls, objects: ObjectSet) -> "Subject":
-        """Returns the objects as the input of checks that read neither schemas nor Helm values."""
+        """Returns a Subject with only these objects, for checks that need neither schemas nor Helm values."""
         return objects.once(_without_schemas)
 
     @property
     def index(self) -> "Index":
-        """The index of the objects."""
+        """The pods, node pools, namespaces and references in the objects."""
         from gpuc.cluster.index import Index  # imported here, because an explanation of a check loads no model
 
         return self.objects.once(Index)
 
     @cached_property
     def tables(self) -> tuple[tuple[Manifest, Table | None], ...]:
-        """All objects, with the tables that contain the schemas of their kinds; None for an unknown kind."""
+        """Each object, with the schema and names of its kind; None for an unknown kind."""
         return tuple((manifest, self._table(manifest)) for manifest in self.objects.manifests)
 
     @property
     def schema_errors(self) -> Iterator[tuple[Manifest, SchemaError]]:
-        """The errors of all objects of known kinds in the schemas of their kinds."""
+        """Each object that violates the schema of its kind, with the violation."""
         known = ((manifest, table) for manifest, table in self.tables if table is not None)
         return ((manifest, error) for manifest, table in known for error in self._errors_of(manifest, table))
 
     def value_errors(self, *kinds: ErrorKind) -> Iterator[tuple[Values, SchemaError]]:
-        """Yields the schema errors of some kinds in all Helm values, with the values."""
+        """Yields Helm values and how they violate the schema of their chart, for the violations of these kinds."""
         return ((values, item) for values, item in self._value_errors if item.kind in kinds)
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Checks the fields of ConstraintTemplates and constraints that the CRDs of Gatekeeper do not validate."""
+"""Checks fields of ConstraintTemplates and constraints for which the CRDs of Gatekeeper have no schema."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ _PARAMETERS = ("spec", "crd", "spec", "validation", "openAPIV3Schema")
 
 
 def declared_parameters(manifests: Sequence[Manifest]) -> dict[str, str]:
-    """Returns the schemas of the parameters that ConstraintTemplates declare, as JSON text, by the kind of constraint.
+    """Returns the schema (JSON text) that ConstraintTemplates declare for parameters, by the kind of constraint.
 
     The result has no invalid schemas, which `template_errors` reports. If several ConstraintTemplates of a kind declare
     different schemas, for example templates of several clusters in one folder, the schema accepts any parameters.
@@ -33,7 +33,7 @@ def declared_parameters(manifests: Sequence[Manifest]) -> dict[str, str]:
 
 
 def parameter_errors(constraint: Manifest, declared: str) -> Iterator[SchemaError]:
-    """Yields the errors of the parameters of a constraint, for the schema that the ConstraintTemplate declares."""
+    """Yields the errors in the parameters of a constraint. The schema is in its ConstraintTemplate."""
     compiled, schema = _parameters(declared)
     for item in schema_errors(compiled, dig(constraint.body, "spec", "parameters") or {}, schema):
         yield item.under("spec", "parameters")
@@ -42,7 +42,7 @@ def parameter_errors(constraint: Manifest, declared: str) -> Iterator[SchemaErro
 def template_errors(manifest: Manifest) -> Iterator[SchemaError]:
     """Yields the errors in the name, the schema and the CEL source of a ConstraintTemplate.
 
-    The CRD of ConstraintTemplates does not validate these fields. A policy with a misspelled key in the CEL source
+    The CustomResourceDefinition does not validate these fields. With a misspelled key in its CEL source, a policy
     admits everything.
     """
     if (fix := _kind(manifest).lower()) != manifest.name:

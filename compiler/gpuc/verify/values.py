@@ -1,4 +1,4 @@
-"""Checks the keys and types of Helm values against the schemas of the pinned charts."""
+"""Checks the keys and types of Helm values with the schemas of the charts."""
 
 from collections.abc import Iterator
 from functools import cache
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 def value_errors(values: Values) -> Iterator[SchemaError]:
-    """Yields the errors of Helm values: keys and values that the chart does not accept.
+    """Yields the keys and values in Helm values that the chart does not accept.
 
-    The values of a chart without a schema have no errors. A null is correct for every key: Helm removes the key.
+    For a chart without a schema, nothing is checked. A null is correct for every key: Helm removes the key.
 
     Source: helm/helm v4.2.1 pkg/chart/common/util/coalesce.go (coalesceValues)
     """
@@ -48,11 +48,11 @@ def _document_errors(values: Values, row: EmbeddedDocument) -> Iterator[SchemaEr
 
 @cache
 def chart_validator(component: str) -> "Draft202012Validator":
-    """Returns the validator of the values of a chart that has a schema."""
+    """Returns the validator for the Helm values of a component."""
     return validator(chart(component) or {})
 
 
 @cache
 def document_validator(row: EmbeddedDocument) -> "Draft202012Validator":
-    """Returns the validator of a document in Helm values."""
+    """Returns the validator for a YAML document that is a string in Helm values."""
     return validator(embedded(row))

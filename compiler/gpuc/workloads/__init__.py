@@ -1,1 +1,1 @@
-"""The kinds of workloads: a folder for each family of kinds, with their records and their validation."""
+"""The kinds of workloads: a folder for each project, with what gpuc knows about its kinds and how it validates them."""

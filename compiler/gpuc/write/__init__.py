@@ -1,1 +1,1 @@
-"""Writes the changed files of out/ and clusters/ in one transaction, and finds files that are out of date."""
+"""Writes the changed files of out/ and clusters/, either all or none, and finds files that are out of date."""

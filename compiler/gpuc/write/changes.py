@@ -1,4 +1,4 @@
-"""Groups the files that a compile wrote and removed by cluster and subject, with the origins in gpuc.lock."""
+"""Groups the files that a compile wrote or removed by cluster and by subject, for example by node pool."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,7 +28,7 @@ _ORDER = (*_SECTIONS.values(), *_FOLDERS.values())
 
 
 def changes(plan: "Plan", outputs: "Sequence[Output]") -> tuple[ClusterChange, ...]:
-    """Returns the changes of a write by cluster, sorted; the subjects are in the order of the spec's sections.
+    """Returns what a compile changed in each cluster. The subjects are in the order of the sections of the spec.
 
     The gpuc.lock of the old output and that of the new output contain the spec paths of each file. So the function
     reads no objects.

@@ -1,7 +1,7 @@
-"""Reads and changes files below a root folder without following symbolic links.
+"""Reads and changes files below a root folder. Symbolic links are never followed.
 
-Each folder of a path is opened relative to its parent folder. A symbolic link that another process creates in the
-meantime therefore has no effect. Only the path of the root itself may contain links, because the user gave this path.
+Each folder of a path is opened relative to its parent folder. So a symbolic link that another process creates during
+the operation has no effect. Only the path of the root itself may contain links, because the user gave this path.
 """
 
 import contextlib
@@ -35,11 +35,11 @@ class BusyError(Exception):
 
 
 def before_change(verb: str, path: str) -> None:
-    """Does nothing. SafeDir calls this function before each change; tests replace the function to cause errors."""
+    """Does nothing. SafeDir calls this function before each change, so that tests can replace it and cause errors."""
 
 
 class SafeDir:
-    """The files below a root folder, as a context manager. All paths are relative to the root and use slashes."""
+    """Access to the files below a root folder, as a context manager. Paths are relative to the root and use slashes."""
 
     def __init__(self, root: str | os.PathLike[str]) -> None:
         self._root = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -78,7 +78,7 @@ class SafeDir:
                 yield f"{folder}/{name}"
 
     def entries(self, folder: str) -> list[tuple[str, bool]]:
-        """Returns the names in a folder, sorted, each with whether it is a folder and not a link.
+        """Returns the names in a folder, sorted, and for each name whether it is a folder. A link is no folder.
 
         The list is empty if the folder does not exist.
 
@@ -105,9 +105,9 @@ class SafeDir:
                 os.close(file)
 
     def sync(self, paths: Iterable[str]) -> None:
-        """Waits until files are on the disk.
+        """Waits until the content of files is on the disk.
 
-        Many files are synced from several threads: a file system writes its journal once for all threads that wait.
+        Several threads wait for different files, because a file system writes its journal once for all waiting threads.
         """
         waiting, errors = list(paths), list[BaseException]()
         remaining = iter(waiting)
@@ -138,7 +138,7 @@ class SafeDir:
                 os.close(file)
 
     def replace(self, path: str, before: bytes, after: bytes) -> bool:
-        """Replaces the content of a file by one rename, and keeps the permissions of the file.
+        """Replaces the content of a file: writes a new file with the same permissions, and renames the new file.
 
         Returns:
             False if the file does not have the content `before` any more. The file then stays as it is.
@@ -162,7 +162,7 @@ class SafeDir:
         return True
 
     def rename(self, source: str, target: str) -> None:
-        """Renames a file atomically and replaces the target. Creates the missing folders of the target first."""
+        """Renames a file. A file at the target is replaced, and missing folders of the target are created."""
         with (
             self._parent_folder(source) as (source_folder, old_name),
             self._parent_folder(target, create=True) as (target_folder, new_name),
@@ -171,14 +171,14 @@ class SafeDir:
             os.rename(old_name, new_name, src_dir_fd=source_folder, dst_dir_fd=target_folder)
 
     def remove(self, path: str) -> None:
-        """Removes a file and its parent folders that become empty."""
+        """Removes a file. If its folders are then empty, removes them too."""
         with self._parent_folder(path) as (folder, name):
             before_change("unlink", path)
             os.unlink(name, dir_fd=folder)
         self.remove_empty_folders(path.rpartition("/")[0])
 
     def remove_empty_folders(self, folder: str) -> None:
-        """Removes a folder and its parent folders while they are empty, except folders directly below the root."""
+        """Removes an empty folder and its empty parents. Folders directly below the root stay."""
         while "/" in folder:
             try:
                 with self._parent_folder(folder) as (parent, name):

@@ -1,4 +1,4 @@
-"""`gpuc check --fresh`: compares the files in out/ and clusters/ with the output that the specs give now."""
+"""Finds files in out/ and clusters/ that differ from the output of the current specs, for `gpuc check --fresh`."""
 
 import os
 from collections.abc import Collection, Iterator, Sequence
@@ -23,7 +23,7 @@ INTERRUPTED = rule_of("WRT011")
 def freshness_findings(
     root: str | os.PathLike[str], outputs: Sequence[Output], *, clusters: Collection[str] | None = None
 ) -> list[Finding]:
-    """Finds the files that differ from the outputs: missing, additional, out of date, or edited by hand.
+    """Returns findings about files that differ from the outputs: missing, additional, out of date, or edited by hand.
 
     The function compares the bytes of the files. It uses gpuc.lock only to distinguish a file that is out of date from
     a file that was edited by hand.

@@ -1,4 +1,4 @@
-"""out/<cluster>/gpuc.lock: the files that gpuc wrote for a cluster, their digests, and the origin of each object.
+"""Reads and writes out/<cluster>/gpuc.lock: the output files of a cluster, their digests, and where objects come from.
 
 Users review gpuc.lock in diffs, so each object is on a separate line. gpuc.lock contains no line numbers and no times,
 so that specs with the same meaning produce the same gpuc.lock.
@@ -26,14 +26,14 @@ Element = tuple[str, str]
 
 
 class Versions(Struct, frozen=True):
-    """The versions that affect the rendered text of a file."""
+    """The versions of gpuc and cdk8s. The text of a rendered file can change with them."""
 
     gpuc: str
     cdk8s: str
 
 
 class Removals(Struct, frozen=True):
-    """The elements that a spec will remove, and the elements whose removal the spec accepts."""
+    """The elements with `leaving: true` in a spec, and the elements whose removal the spec accepts in `removed`."""
 
     leaving: frozenset[Element] = frozenset()
     """Elements that get no new nodes or workloads: elements with `leaving: true`, and namespaces of such tenants."""
@@ -42,7 +42,7 @@ class Removals(Struct, frozen=True):
 
 
 class Lock(Struct, frozen=True):
-    """The content of a gpuc.lock."""
+    """The content of a gpuc.lock: versions, and the digests and origins of the output files of a cluster."""
 
     versions: Versions
     sha256: dict[str, str]
@@ -55,12 +55,12 @@ class Lock(Struct, frozen=True):
 
 
 def lock_file(cluster: str) -> str:
-    """Returns the path of a cluster's gpuc.lock, relative to the folder that contains out/."""
+    """Returns the path of the gpuc.lock of a cluster, relative to the folder that contains out/."""
     return f"out/{cluster}/{LOCKFILE}"
 
 
 def is_output(path: object, cluster: str = "") -> bool:
-    """Returns whether the path is a valid path of an output file.
+    """Returns whether a path can be an output file: a file in a folder of out/ or clusters/.
 
     Args:
         cluster: the cluster to which the file must belong; empty for any cluster.
@@ -82,7 +82,7 @@ def render(
     spec_of: Callable[[Path], str],
     removals: Removals = Removals(),  # noqa: B008
 ) -> str:
-    """Returns the text of a cluster's gpuc.lock.
+    """Returns the text of the gpuc.lock of a cluster.
 
     Args:
         texts: the rendered text of each output file, by path.
@@ -141,7 +141,7 @@ def parse(text: bytes | str, cluster: str) -> Lock:
 
 
 def conflict_line(text: bytes | str) -> int:
-    """Returns the line of the first marker of a Git conflict; 0 if there is none."""
+    """Returns the line of the first conflict marker of Git in a text; 0 without a marker."""
     lines = (text.encode() if isinstance(text, str) else text).split(b"\n")
     return next((number for number, line in enumerate(lines, 1) if line.startswith(b"<<<<<<< ")), 0)
 
@@ -164,7 +164,7 @@ def _parse_elements(rows: Iterable[str]) -> frozenset[Element]:
 
 
 def read_lock(root: str | os.PathLike[str], cluster: str) -> Lock | None:
-    """Returns the gpuc.lock of a cluster; None if gpuc.lock is missing or damaged. `write` reports the damage."""
+    """Returns the gpuc.lock of a cluster; None if the file is missing or damaged. `write` reports a damaged file."""
     with contextlib.suppress(OSError, RefusedError, ValueError), SafeDir(root) as folder:
         text = folder.read(lock_file(cluster))
         return parse(text, cluster) if text else None
@@ -174,7 +174,7 @@ def read_lock(root: str | os.PathLike[str], cluster: str) -> Lock | None:
 def unchanged_texts(
     output_files: Iterable[OutputFile], lock: Lock, versions: Versions, read: Callable[[str], bytes | None]
 ) -> dict[str, str]:
-    """Returns the texts of the unchanged files, by path: gpuc.lock has the digests of their data and of their bytes.
+    """Returns the texts of the files that need no rendering, because the digests of their data are still the same.
 
     After an edit of one pool, gpuc renders only the file of the pool, because digests are faster to compare than files
     to render. The result is empty if a version has changed. The function trusts gpuc.lock, so `gpuc check --fresh` must

@@ -1,7 +1,7 @@
-"""Changes several files in one transaction: after a crash, the next run either completes or undoes all changes.
+"""Changes several files together: after a crash, the next run of gpuc either completes or undoes all changes.
 
-First, the new content of each file is written to the staging folder. Then one rename creates the journal, which commits
-the transaction. After a crash, the next run applies the changes in the journal. If there is no journal, the next run
+First, the new content of each file is written to the staging folder. Then one rename creates the journal, which lists
+the changes. After a crash, the next run applies the changes in the journal. If there is no journal, the next run
 deletes the staging folder.
 """
 
@@ -21,11 +21,11 @@ DRAFT = f"{STAGING}/journal.draft"
 
 
 class TamperedError(Exception):
-    """The journal or a staged file was changed after gpuc wrote it."""
+    """Another program changed the journal or a staged file after gpuc wrote it, so gpuc does not apply the journal."""
 
 
 class ConflictError(Exception):
-    """A file has neither the content from before the transaction nor the new content."""
+    """After an interrupted write, a file has neither its old nor its new content, so gpuc stops."""
 
     def __init__(self, path: str) -> None:
         super().__init__(f"{path} was changed after a compile was interrupted")
@@ -33,7 +33,7 @@ class ConflictError(Exception):
 
 
 class Change(Struct, frozen=True):
-    """The change of a file."""
+    """A planned change of a file: its content before and after the change."""
 
     path: str
     before: bytes | None
@@ -55,12 +55,12 @@ class _Step(Struct, frozen=True):
 
 
 def digest(data: bytes | None) -> str:
-    """Returns the sha256 in hexadecimal digits; the empty string for a file that does not exist."""
+    """Returns the sha256 in hexadecimal digits; an empty text for a file that does not exist."""
     return "" if data is None else hashlib.sha256(data).hexdigest()
 
 
 def apply_changes(folder: SafeDir, changes: Sequence[Change]) -> None:
-    """Applies the changes in the given order. Each file is changed by one rename or one removal.
+    """Applies the changes in their order. Each file is changed by one rename or one removal.
 
     Raises:
         OSError: when the file system rejects an operation. Either no file has changed, or the journal exists and
@@ -85,7 +85,7 @@ def apply_changes(folder: SafeDir, changes: Sequence[Change]) -> None:
 
 
 def recover(folder: SafeDir) -> None:
-    """Completes a transaction that has a journal, or deletes the staging folder if there is no journal.
+    """Completes an interrupted write if a journal exists. Otherwise, deletes the staging folder.
 
     Both errors are raised before the function changes a file.
 

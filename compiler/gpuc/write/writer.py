@@ -1,7 +1,6 @@
-"""Writes the rendered files to out/ and clusters/: only files that have changed, and only files that gpuc owns.
+"""Writes the rendered files to out/ and clusters/. Writes only changed files, and overwrites only files of gpuc.
 
-gpuc owns the files that the gpuc.lock of a cluster lists (lockfile.py). All files are written in one transaction
-(transaction.py).
+The gpuc.lock of a cluster lists the files of gpuc (lockfile.py). Either all files are written or none (transaction.py).
 """
 
 import os
@@ -37,13 +36,13 @@ class Output(Struct, frozen=True):
     """The text of gpuc.lock."""
 
     def files(self) -> dict[str, bytes]:
-        """Returns the bytes of each file. gpuc.lock is the last file, because it lists only files that are written."""
+        """Returns the bytes of each file by path. gpuc.lock is last, because it lists files that are written."""
         texts = self.texts | {lock_file(self.cluster): self.lock}
         return {file: text.encode() for file, text in texts.items()}
 
 
 class Plan(Struct):
-    """The changes that a write makes. The files include gpuc.lock; they are sorted and relative to the root."""
+    """The files that a write adds, changes and removes, with gpuc.lock. Paths are sorted and relative to the root."""
 
     added: list[str] = field(default_factory=list)
     changed: list[str] = field(default_factory=list)
@@ -55,7 +54,7 @@ class Plan(Struct):
 
 
 def write(root: str | os.PathLike[str], outputs: Sequence[Output], *, clusters: Collection[str] | None = None) -> Plan:
-    """Recovers from an interrupted run, then writes the outputs below the root.
+    """Completes or undoes an interrupted write, then writes the outputs below the root.
 
     Args:
         root: the folder that contains out/ and clusters/.
@@ -146,7 +145,7 @@ def _plan_file(folder: SafeDir, file: str, after: bytes | None, is_owned: bool, 
 
 
 def removed_clusters(folder: SafeDir, clusters: Collection[str] | None) -> list[str]:
-    """Returns the clusters that have a gpuc.lock below the folder and are not in `clusters`; none if it is None."""
+    """Returns the clusters that have a gpuc.lock but are not in `clusters`; an empty list if `clusters` is None."""
     if clusters is None:
         return []
     folders = [name for name, is_folder in folder.entries("out") if is_folder and is_output(lock_file(name))]
@@ -155,5 +154,5 @@ def removed_clusters(folder: SafeDir, clusters: Collection[str] | None) -> list[
 
 
 def at_file(rule: Rule, file: str, message: str, line: int = 1) -> Finding:
-    """Returns a finding of the rule at the start of a line."""
+    """Returns a finding of a rule at the start of a line in a file."""
     return rule.at((), message, mark=Mark(file, line, 1))

@@ -1,4 +1,4 @@
-"""Charts, and the files of the chart repositories that Argo CD reads: Helm repositories and OCI registries."""
+"""Helm charts, and the files of the Helm repositories and OCI registries from which Argo CD downloads charts."""
 
 import hashlib
 import json
@@ -20,11 +20,11 @@ JSON = "application/json"
 
 
 class ChartError(UsageError):
-    """A file is not a chart. The message contains the path of the file."""
+    """The error for a file that is not a Helm chart. The message contains the path of the file."""
 
 
 class Chart(NamedTuple):
-    """A chart in an archive."""
+    """A Helm chart in a .tgz archive."""
 
     file: Path
     name: str
@@ -34,7 +34,7 @@ class Chart(NamedTuple):
 
 
 class ServedFile(NamedTuple):
-    """A file of a server."""
+    """A file that a simulated server sends: its content and media type."""
 
     content: bytes
     media_type: str
@@ -44,7 +44,7 @@ class ServedFile(NamedTuple):
         return f"sha256:{hashlib.sha256(self.content).hexdigest()}"
 
     def descriptor(self) -> dict[str, Any]:
-        """Returns the descriptor of the file in an OCI manifest."""
+        """Returns the descriptor of the file for an OCI manifest: media type, digest and size."""
         return {"mediaType": self.media_type, "digest": self.digest, "size": len(self.content)}
 
 
@@ -53,7 +53,7 @@ Files = dict[str, ServedFile]
 
 
 class Charts:
-    """Charts by name and version. An added chart replaces the chart with the same name and version."""
+    """The available Helm charts, by name and version."""
 
     def __init__(self, folders: Iterable[Path]) -> None:
         """Reads every .tgz file of the folders. Raises ChartError if a file is not a chart."""
@@ -62,16 +62,16 @@ class Charts:
             self.add(read_chart(file))
 
     def add(self, chart: Chart) -> None:
-        """Adds a chart, or replaces the chart with the same name and version."""
+        """Adds a chart to the available charts. A chart with the same name and version is replaced."""
         self._charts[chart.name, chart.version] = chart
 
     def find(self, name: str, version: str) -> Chart | None:
-        """Returns the chart, or None if it does not exist. As in Helm, a leading v of the version is optional."""
+        """Returns the chart; None if no such chart is available. As in Helm, a leading v of the version is optional."""
         other = version.removeprefix("v") if version.startswith("v") else f"v{version}"
         return self._charts.get((name, version)) or self._charts.get((name, other))
 
     def files(self, sources: Iterable[Source]) -> dict[str, Files]:
-        """Returns the files of the repositories of Applications, by host."""
+        """Returns the files of each chart repository that the sources of Applications name, by host and path."""
         names: dict[str, set[str]] = {}
         for source in sources:
             names.setdefault(source.url, set()).add(source.chart)
@@ -99,7 +99,7 @@ def read_chart(file: Path) -> Chart:
 
 
 def address(url: str) -> tuple[str, str]:
-    """Returns the host of a repository, and the path on the host without slashes at the start and the end."""
+    """Returns the host of a URL, and the path of the URL without slashes at the start and the end."""
     parts = urlsplit(url if "//" in url else f"//{url}")
     return parts.netloc, parts.path.strip("/")
 

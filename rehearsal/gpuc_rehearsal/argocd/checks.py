@@ -1,4 +1,4 @@
-"""Checks of a run of Argo CD. The functions compare states of Applications."""
+"""The checks after Argo CD has synced the clusters. They find failures in the recorded states of Applications."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -28,7 +28,7 @@ ATTEMPT = re.compile(r"\s*(Retrying attempt #\d+.*|\(retried \d+ times\)\.?)")
 
 
 class Failure(NamedTuple):
-    """A reason why a run fails."""
+    """A reason why `gpuc rehearse --argocd` reports a failure, for example an object that the API server refused."""
 
     kind: str
     """For example unfinished, pending, project, refused, out of sync, wave or blocked."""
@@ -41,7 +41,7 @@ class Failure(NamedTuple):
 
 
 def unfinished(timeline: Timeline, moment: float) -> Iterator[Failure]:
-    """Yields a failure for each Application that is not Synced, Healthy and Succeeded at that time."""
+    """Yields a failure for each Application that is not Synced, Healthy and Succeeded at a moment (seconds)."""
     for name, state in sorted(timeline.at(moment).items()):
         if not state.is_good:
             problems = "; ".join(f"{kind}: {message}" for kind, message in state.conditions)
@@ -50,7 +50,7 @@ def unfinished(timeline: Timeline, moment: float) -> Iterator[Failure]:
 
 
 def pending_pods(pods: Iterable[Object], at: float) -> Iterator[Failure]:
-    """Yields a failure for each pod that the scheduler has assigned to no node, with the message of the scheduler."""
+    """Yields a failure for each pod for which the scheduler found no node, with the message of the scheduler."""
     for pod in pods:
         if not pod["spec"].get("nodeName") and (message := condition(pod, "PodScheduled").get("message")):
             name = f"Pod {pod['metadata']['namespace']}/{pod['metadata']['name']}"
@@ -58,14 +58,14 @@ def pending_pods(pods: Iterable[Object], at: float) -> Iterator[Failure]:
 
 
 def out_of_sync(timeline: Timeline, moment: float) -> Iterator[Failure]:
-    """Yields a failure for each object that is OutOfSync while no operation of its Application runs."""
+    """Yields a failure for each object that differs from Git while no sync operation of its Application runs."""
     for name, state in sorted(timeline.at(moment).items()):
         for differing in state.differing if state.phase != "Running" else ():
             yield Failure("out of sync", name, differing, "differs from Git after the sync", moment)
 
 
 def refusals(states: Iterable[State]) -> list[Failure]:
-    """Returns a failure for each object that the AppProject or the API server refused, without repeated messages."""
+    """Returns a failure for each object that the AppProject or the API server refused, without equal messages."""
     found: dict[tuple[str, str, str], Failure] = {}
     for state in states:
         if state.refused and all(_AWAITED.search(message) for _, message in state.refused):
@@ -92,12 +92,13 @@ def _messages(state: State) -> Iterator[tuple[str, str]]:
 
 
 def early_waves(timeline: Timeline) -> tuple[list[Failure], int]:
-    """Returns a failure for each Application that was created before the Applications of earlier waves were good.
+    """Returns failures and a count. A failure is an Application that was created before earlier sync waves were good.
 
-    Applications of the previous wave must be good within NEXT_WAVE_SECONDS before the creation. Applications of earlier
-    waves must have been good at any time before the creation. Good means Synced, Healthy and Succeeded.
+    An Application is good if it is Synced and Healthy, and its last operation Succeeded. The Applications of the
+    previous wave must be good at a time in the last NEXT_WAVE_SECONDS before the creation. The Applications of earlier
+    waves must have been good at any time before the creation.
 
-    Also returns how often an Application was created while such an Application was no longer good.
+    The count says how often an Application of an earlier wave was good before, but not at the creation.
     """
     failures, regressions = [], 0
     first = {state.name: state for state in reversed(list(timeline)) if state.wave is not None}
@@ -117,9 +118,9 @@ def early_waves(timeline: Timeline) -> tuple[list[Failure], int]:
 
 
 def blocked_operations(timeline: Timeline, end: float) -> Iterator[Failure]:
-    """Yields a failure for each operation that waits longer than BLOCKED_SECONDS for a confirmation or a deletion.
+    """Yields a failure for each sync operation that waits too long for a deletion or for its confirmation.
 
-    Such an operation blocks all changes of the Application.
+    Too long means more than BLOCKED_SECONDS. Argo CD syncs no other change of the Application during the wait.
     """
     for name in sorted({state.name for state in timeline}):
         running = ((state, until) for state, until in timeline.spans(name, end) if state.phase == "Running")

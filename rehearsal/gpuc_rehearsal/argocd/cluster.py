@@ -1,4 +1,4 @@
-"""A simulated cluster for Argo CD: control plane, kubelet, controllers, and the objects before the first sync."""
+"""A simulated cluster for Argo CD: a control plane, a simulated kubelet and controllers, and the first objects."""
 
 import base64
 import json
@@ -40,7 +40,7 @@ _RUNS = 64
 
 
 def system_nodes(cluster: Cluster) -> Iterator[Object]:
-    """Yields the nodes that run the controllers, with the taint of the cluster's README."""
+    """Yields simulated nodes for the controllers, with the taint that the README of the cluster requires."""
     key, _, value = FAKE_NODE.partition("=")
     zones, region = cluster.substrate.zones(cluster.spec), cluster.substrate.region(cluster.spec)
     spec = {"taints": [{"key": SYSTEM_TAINT, "value": "true", "effect": "NoSchedule"}]}
@@ -55,7 +55,10 @@ def system_nodes(cluster: Cluster) -> Iterator[Object]:
 
 
 def required_namespaces(cluster: Cluster, synced: Iterable[Manifest]) -> list[Object]:
-    """Returns the namespaces that no Application creates: destinations, and the sources of tenants' ingress rules."""
+    """Returns namespaces that no Application creates, so a rehearsal creates them before the first sync.
+
+    These are namespaces in which Applications install objects, and namespaces from which tenants accept connections.
+    """
     found = applications(synced)
     created = {name for row in found for name in (row.created_namespace, row.manifest.namespace)}
     callers = {caller for tenant in cluster.tenants for caller in tenant.caller_namespaces}
@@ -66,7 +69,7 @@ def required_namespaces(cluster: Cluster, synced: Iterable[Manifest]) -> list[Ob
 def cluster_secret(
     namespace: str, name: str, destination: Destination, proxy: str, files: tuple[Path, Path, Path]
 ) -> Object:
-    """Returns the cluster Secret of Argo CD for a cluster that Argo CD reaches through the proxy with a URL.
+    """Returns the Secret with which Argo CD connects to a cluster through a proxy.
 
     files: the CA certificate of the API server, the client certificate and its key, in PEM.
     """
@@ -79,7 +82,7 @@ def cluster_secret(
 
 
 def service_range(number: int) -> str:
-    """Returns the address range for the Services of a cluster. number identifies the cluster in the run.
+    """Returns the addresses for the Services of a cluster, by the number of the cluster: "127.64.0.0/24" for 0.
 
     The range is on loopback, so that the API server reaches webhooks at the addresses of their Services.
     """
@@ -87,7 +90,7 @@ def service_range(number: int) -> str:
 
 
 def require_service_addresses() -> None:
-    """Raises a UsageError if programs of the current user cannot listen on port 443 of the addresses of Services."""
+    """Raises a UsageError if the current user may not start servers on port 443 of the addresses of Services."""
     address = service_range(0).removesuffix("0/24") + "1"
     try:
         with socket.create_server((address, 443)):
@@ -101,7 +104,7 @@ def require_service_addresses() -> None:
 
 
 class ArgoCluster(Started):
-    """A control plane in which Argo CD installs the controllers from charts; a context manager."""
+    """A context manager that runs a simulated cluster. Argo CD installs the controllers of the cluster from charts."""
 
     def __init__(
         self,
@@ -134,7 +137,7 @@ class ArgoCluster(Started):
         """The control plane of the cluster."""
 
     def start(self, stack: ExitStack) -> None:
-        """Starts all parts. Raises ProgramError if a program does not start."""
+        """Starts the control plane, kubelet and controllers. Raises ProgramError if a program does not start."""
         stack.enter_context(self.plane)
         self.client: Client = self.plane.client
         self.kubelet = Kubelet(self.plane.site, self.client, self._settings, self._charts)
@@ -149,9 +152,9 @@ class ArgoCluster(Started):
         self._loops = [stack.enter_context(BackgroundLoop(f"the {name}", step)) for name, step in steps.items()]
 
     def prepare(self, spec: CompiledSpec, not_rendered: Collection[str]) -> None:
-        """Creates the prerequisites of the first sync: nodes for controllers, and namespaces.
+        """Creates what must exist before the first sync: nodes for controllers, and namespaces.
 
-        not_rendered are names of Applications that Argo CD does not sync, and so create no namespace.
+        The Applications in `not_rendered` need no namespaces, because Argo CD does not sync these Applications.
         """
         for node in system_nodes(spec.cluster):
             self.client.create(node)
@@ -160,12 +163,12 @@ class ArgoCluster(Started):
             self.client.apply(document)
 
     def require_alive(self) -> None:
-        """Raises a ProgramError if a program, the kubelet or a simulated controller has ended."""
+        """Raises a ProgramError if a program, the kubelet or a simulated controller of the cluster has ended."""
         self.plane.require_alive()
         self.kubelet.require_alive()
         for loop in self._loops:
             loop.require_alive()
 
     def memory_mib(self) -> int:
-        """Returns the resident memory of all programs in MiB."""
+        """Returns the resident memory in MiB of all programs of the cluster together."""
         return self.plane.memory_mib() + self.kubelet.memory_mib()

@@ -36,7 +36,7 @@ HUB = 99
 
 
 class Redis(NamedTuple):
-    """A running redis."""
+    """A running Redis server, which Argo CD uses as a cache."""
 
     address: str
     """host:port."""
@@ -44,7 +44,7 @@ class Redis(NamedTuple):
 
 
 def start_redis(site: Site, programs: ArgoPrograms) -> Redis:
-    """Starts redis with a password and without persistence, and waits until it is ready."""
+    """Starts Redis with a password, without storage on disk, and waits until Redis is ready."""
     port, password = site.port(), secrets.token_hex(16)
     configuration = site.subfolder("redis") / "redis.conf"
     configuration.touch(mode=0o600)
@@ -56,9 +56,9 @@ def start_redis(site: Site, programs: ArgoPrograms) -> Redis:
 
 
 def start_repo_server(site: Site, programs: ArgoPrograms, redis: Redis, proxy: str, hosts: Iterable[str]) -> str:
-    """Starts the repo server, waits until it is ready, and returns its address.
+    """Starts Argo CD's repo server, waits until it is ready, and returns its address, "HOST:PORT".
 
-    The repo server reaches `hosts` through the proxy with a URL, and trusts the certificate authority of `site`.
+    The repo server connects to `hosts`, the Git and chart servers, through the proxy, and trusts their certificates.
     """
     port, metrics = site.port(), site.port()
     folders = {name: site.subfolder(f"repo-server/{path}") for name, path in _FOLDERS.items()}
@@ -85,9 +85,10 @@ def start_repo_server(site: Site, programs: ArgoPrograms, redis: Redis, proxy: s
 
 
 def start_controller(site: Site, programs: ArgoPrograms, redis: Redis, repo_server: str, namespace: str) -> None:
-    """Starts the application controller on the control plane of `site`, and waits until it is ready.
+    """Starts the application controller of Argo CD, and waits until the controller is ready.
 
-    repo_server is the address of the repo server; namespace is the namespace of Argo CD.
+    The controller reads Applications from the control plane of `site`, in the namespace `namespace`. `repo_server` is
+    the address of the repo server.
     """
     name, metrics, folder = "argocd-application-controller", site.port(), str(site.subfolder("controller"))
     arguments = flags(
@@ -128,7 +129,7 @@ def _listens(port: int) -> bool:
 
 
 class ArgoCD(Started):
-    """Argo CD, the clusters that Argo CD syncs, and the Git repository of the fleet; a context manager."""
+    """A context manager that runs Argo CD, the clusters that Argo CD syncs, and the Git repository of the fleet."""
 
     def __init__(
         self,
@@ -172,7 +173,7 @@ class ArgoCD(Started):
         """Clients of the API servers, by name of the cluster."""
 
     def start(self, stack: ExitStack) -> None:
-        """Starts the control planes, the Git server and Argo CD. The first sync starts with `bootstrap`.
+        """Starts the control planes, the Git server and Argo CD. Argo CD syncs nothing before a call of `bootstrap`.
 
         Raises ProgramError, RepositoryError or ApiError if a program, the repository or an API server fails.
         """
@@ -190,17 +191,18 @@ class ArgoCD(Started):
 
     @property
     def not_rendered(self) -> dict[str, str]:
-        """Reasons why Applications of the fleet are not synced, by name. The reason is always a missing chart."""
+        """The Applications that Argo CD does not sync, by name, with the reason: a chart is missing."""
         return self.repository.not_rendered
 
     @property
     def kubeconfig(self) -> Path:
-        """Path of a kubeconfig for the control plane in which Argo CD runs."""
+        """The path of a kubeconfig for the control plane in which Argo CD runs."""
         return self._argo_plane.site.kubeconfig
 
     def bootstrap(self, spec: CompiledSpec) -> None:
-        """Applies the objects of clusters/<name>/README.md: prerequisites, health checks, AppProject, root Application.
+        """Does the manual steps of clusters/CLUSTER/README.md, with which an administrator starts the first sync.
 
+        The steps create nodes and namespaces, add health checks, and apply the AppProject and the root Application.
         Raises ApiError if the API server refuses an object.
         """
         name = spec.cluster.name
@@ -214,24 +216,24 @@ class ArgoCD(Started):
                 self.client.apply(document, manager="kubectl")
 
     def refresh(self, *names: str) -> None:
-        """Makes Argo CD compare Applications with Git, as a Git webhook does after a push. names are Applications."""
+        """Makes Argo CD compare the named Applications with Git at once, as a Git webhook does after a push."""
         for name in names:
             changes = {"metadata": {"annotations": {REFRESH: "normal"}}}
             self.client.patch_object(new_object(*APPLICATION, name, self.namespace), changes)
 
     def serve_charts(self) -> None:
-        """Serves the charts in the repositories of the Applications."""
+        """Makes the charts available at the URLs of the chart repositories that the Applications name."""
         sources = [application.chart for application in self._applications() if application.chart]
         self._files.update(self.charts.files(sources))
 
     def require_alive(self) -> None:
-        """Raises a ProgramError if a program has ended."""
+        """Raises a ProgramError if a program of Argo CD or of a cluster has ended."""
         self._argo_plane.require_alive()
         for argo_cluster in self.argo_clusters.values():
             argo_cluster.require_alive()
 
     def memory_mib(self) -> int:
-        """Returns the resident memory of all programs in MiB."""
+        """Returns the resident memory in MiB of all programs together, those of the clusters included."""
         own = self._argo_plane.memory_mib() if self._is_hub else 0
         return own + sum(argo_cluster.memory_mib() for argo_cluster in self.argo_clusters.values())
 
@@ -287,5 +289,5 @@ class ArgoCD(Started):
 
 
 def workload_destination(synced: Sequence[Manifest]) -> Destination:
-    """Returns the destination of the first Application. All Applications of a spec have the same destination."""
+    """Returns the cluster and namespace to which the Applications of a spec deploy, from the first Application."""
     return applications(synced)[0].destination

@@ -30,7 +30,7 @@ POD_NETWORK = "10.251"
 
 
 class RunningDeployment(Struct):
-    """The process that runs instead of the pods of a Deployment."""
+    """The process that replaces the pods of a Deployment in a rehearsal."""
 
     template: str
     """Hash of the pod template."""
@@ -44,7 +44,7 @@ class RunningDeployment(Struct):
 
 
 class Kubelet(Struct):
-    """Runs the pods in the namespaces of charts, on one control plane."""
+    """Simulates the kubelet of one control plane: in the namespaces of charts, runs a process for each Deployment."""
 
     site: Site
     client: Client
@@ -56,22 +56,22 @@ class Kubelet(Struct):
     """Number of pods that have an address."""
 
     def stop(self) -> None:
-        """Stops all processes."""
+        """Stops the processes of all Deployments."""
         stop(run.process for run in self.runs.values())
 
     def require_alive(self) -> None:
-        """Raises a ProgramError if a program ended more than RESTARTS times."""
+        """Raises a ProgramError if the program of a Deployment ended more than RESTARTS times."""
         for (namespace, name), run in list(self.runs.items()):
             if run.restarts > RESTARTS:
                 ended = f"the program of Deployment {namespace}/{name} ended {run.restarts} times"
                 raise ProgramError(f"{ended}:\n{run.process.tail()}")
 
     def memory_mib(self) -> int:
-        """Returns the resident memory of all Deployments in MiB."""
+        """Returns the resident memory in MiB of the processes of all Deployments together."""
         return sum(run.process.memory_mib() for run in list(self.runs.values()))
 
     def reconcile(self) -> None:
-        """Starts, restarts and stops processes, and reports the state of the pods once."""
+        """Compares pods with processes once: starts, restarts or stops processes, and writes the status of the pods."""
         for namespace in self.charts:
             groups: dict[str, list[Object]] = {}
             for pod in self.client.list_all("v1", "Pod", namespace):
@@ -158,7 +158,7 @@ class Kubelet(Struct):
 
 
 def running_status(pod: Object, address: str, now: str) -> Object:
-    """Returns the status of a pod whose containers are ready. now is in RFC 3339."""
+    """Returns the status of a pod whose containers are ready. `now` is a time in RFC 3339."""
     return {
         "phase": "Running",
         "startTime": now,
@@ -173,7 +173,7 @@ def running_status(pod: Object, address: str, now: str) -> Object:
 
 
 def succeeded_status(pod: Object, now: str) -> Object:
-    """Returns the status of a pod whose containers have succeeded. now is in RFC 3339."""
+    """Returns the status of a pod whose containers have succeeded. `now` is a time in RFC 3339."""
     ended = {"exitCode": 0, "reason": "Completed", "startedAt": now, "finishedAt": now}
     statuses = _statuses(pod, {"terminated": ended}, ready=False)
     return {"phase": "Succeeded", "startTime": now, "containerStatuses": statuses}

@@ -1,4 +1,4 @@
-"""Arguments, environment and volumes of a pod as from a kubelet, and command lines of the programs of charts."""
+"""Computes how a process on this machine replaces the container of a pod: arguments, variables and volumes."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -26,7 +26,7 @@ _WEBHOOK = "webhook-server"
 
 
 class Mount(NamedTuple):
-    """A volume mount of a container."""
+    """A volume that is mounted in a container, for example a ConfigMap at the path /config."""
 
     path: str
     """The path in the container."""
@@ -39,7 +39,7 @@ class Mount(NamedTuple):
 
 
 def deployment_of(pod: Object) -> tuple[str, str]:
-    """Returns (Deployment, hash of the pod template). Both are empty if the pod does not belong to a Deployment."""
+    """Returns the name of a pod's Deployment and the hash of the pod template; "" and "" for any other pod."""
     template = pod["metadata"].get("labels", {}).get(HASH_LABEL, "")
     for owner in pod["metadata"].get("ownerReferences", ()):
         if owner["kind"] == "ReplicaSet" and template:
@@ -48,15 +48,12 @@ def deployment_of(pod: Object) -> tuple[str, str]:
 
 
 def is_of_job(pod: Object) -> bool:
-    """Returns whether the pod belongs to a Job."""
+    """Returns whether a Job created the pod."""
     return any(owner["kind"] == "Job" for owner in pod["metadata"].get("ownerReferences", ()))
 
 
 def environment(pod: Object, container: Mapping[str, Any], lookup: Lookup) -> dict[str, str]:
-    """Returns the environment variables of a container.
-
-    Variables with a resourceFieldRef are omitted, because the process has no resource limits.
-    """
+    """Returns the environment variables of a container. `lookup` reads a ConfigMap or a Secret."""
     variables: dict[str, str] = {}
     for row in container.get("env", ()):
         value = row["value"] if "value" in row else _referenced_value(pod, row.get("valueFrom", {}), lookup)
@@ -66,18 +63,18 @@ def environment(pod: Object, container: Mapping[str, Any], lookup: Lookup) -> di
 
 
 def arguments(container: Mapping[str, Any], variables: Mapping[str, str]) -> list[str]:
-    """Returns the arguments of the container's program, with expanded variables."""
+    """Returns the arguments of a container's program, in which $(NAME) is replaced by the variable NAME."""
     words = [*container.get("command", ())[1:], *container.get("args", ())]
     return [expanded(str(word), variables) for word in words]
 
 
 def expanded(text: str, variables: Mapping[str, str]) -> str:
-    """Replaces $(NAME) in a text with the value of the variable. References to unknown variables are unchanged."""
+    """Replaces $(NAME) in a text by the value of the variable NAME. Unknown variables are not replaced."""
     return _REFERENCE.sub(lambda match: variables.get(match[1], match[0]), text)
 
 
 def mounts(pod: Object, container: Mapping[str, Any]) -> list[Mount]:
-    """Returns the volume mounts of a container, the deepest paths first."""
+    """Returns the volumes that are mounted in a container. Volumes with longer paths come first."""
     volumes = {volume["name"]: volume for volume in pod["spec"].get("volumes", ())}
     result = []
     for row in container.get("volumeMounts", ()):
@@ -89,9 +86,9 @@ def mounts(pod: Object, container: Mapping[str, Any]) -> list[Mount]:
 
 
 def relocated(argument: str, mounted: Iterable[tuple[Mount, Path]]) -> str:
-    """Returns an argument in which the path of a volume is replaced by the path on this machine.
+    """Returns a command-line argument in which a path in the container is replaced by the path on this machine.
 
-    argument is a path, or a flag with a path: --flag=PATH. mounted are pairs of a mount and a path on this machine.
+    The argument is a path, or a flag with a path: --flag=PATH. `mounted` has the path on this machine of each volume.
     """
     flag, separator, value = argument.partition("=")
     path = value if separator else flag
@@ -103,15 +100,15 @@ def relocated(argument: str, mounted: Iterable[tuple[Mount, Path]]) -> str:
 
 
 def with_flags(words: Iterable[str], flags: Mapping[str, str]) -> list[str]:
-    """Returns the arguments `words` without the flags that `flags` also contains, followed by `flags`."""
+    """Returns arguments in which some flags are replaced or added: {"port": "80"} adds "--port=80"."""
     others = [word for word in words if word.partition("=")[0].lstrip("-") not in flags]
     return [*others, *(f"--{name}={value}" for name, value in flags.items())]
 
 
 def service_of(services: Iterable[Object], pod: Object, container_port: str) -> tuple[str, int] | None:
-    """Returns (address, port) of the Service that selects the pod and has the container port as target, or None.
+    """Returns the address and port at which a Service serves a port of a pod; None without such a Service.
 
-    container_port is the name of the port in the pod.
+    `container_port` is the name of the port in the pod.
     """
     labels = pod["metadata"].get("labels", {})
     numbers = {
@@ -131,9 +128,9 @@ def service_of(services: Iterable[Object], pod: Object, container_port: str) -> 
 
 
 def namespace_labels(container: Mapping[str, Any]) -> tuple[list[str], dict[str, str]]:
-    """Returns (namespaces, labels) of a container that runs `kubectl label ns NAME... KEY=VALUE...`.
+    """Returns the namespaces and labels of the command `kubectl label ns NAME... KEY=VALUE...` in a container.
 
-    Both are empty if the container runs any other command.
+    Both results are empty if the container runs another command.
     """
     words = [str(word) for word in container.get("args", ())]
     if words[:2] != ["label", "ns"]:
@@ -161,7 +158,7 @@ def _field(pod: Object, path: str) -> str | None:
 
 
 class PodRun(Struct, frozen=True):
-    """A pod that will run as a process."""
+    """A pod whose container is replaced by a process on this machine: arguments, variables and mounted files."""
 
     site: Site
     settings: Settings
@@ -178,22 +175,22 @@ class PodRun(Struct, frozen=True):
     """Folder for files of the process. Its name is that of the Deployment and of the process."""
 
     def mounted_folder(self, path: str) -> Path:
-        """Returns the local folder of a volume, or the folder of the process if the pod has no such volume."""
+        """Returns the folder on this machine for a mount path of the container; without a mount, the process folder."""
         return next((folder for mount, folder in self.mounted if mount.path == path), self.folder)
 
     def start(self, program: str, arguments: list[str], environment: dict[str, str], health: int) -> Process:
-        """Starts a program that `gpuc tools` builds. health is the port of its readiness."""
+        """Starts a program that `gpuc tools` built. `health` is the port that reports whether the program is ready."""
         ready = f"http://{LOOPBACK}:{health}/readyz"
         path, variables = self.site.programs.path(program), self.variables | environment
         return self.site.spawn(self.folder.name, path, arguments, ready, variables)
 
     def webhook(self) -> tuple[str, int]:
-        """Returns the address and the port of the Service, where the webhooks listen because no kube-proxy runs."""
+        """Returns the address and port of the Service at which the webhooks listen, because no kube-proxy runs."""
         return service_of(self.services, self.pod, _WEBHOOK) or (LOOPBACK, self.site.port())
 
 
 @cache
 def starters() -> dict[str, Callable[[PodRun], Process]]:
-    """Returns the functions that start the programs of components, by chart."""
+    """Returns the functions that start the programs of charts, by the name of the chart, for example "kueue"."""
     charts = {row.component: row.chart for row in load().all_releases}
     return {charts[row.name]: component_module(row.folder).start for row in components() if row.rehearsal}

@@ -1,4 +1,4 @@
-"""The fleet in a folder for edits, and a changed copy in the Git repository that Argo CD reads."""
+"""The Git repository from which Argo CD reads the fleet in a rehearsal. gpuc changes some files for each commit."""
 
 import os
 import re
@@ -34,14 +34,14 @@ _COPIED = ("specs", "out", "clusters", "policies")
 
 
 class RepositoryError(Exception):
-    """The fleet cannot be served. The message contains the reason."""
+    """The error if Argo CD cannot read the fleet from a Git repository. The message contains the reason."""
 
 
 class FleetRepository(Struct):
-    """A folder with the files of the fleet, and a bare repository with a changed copy of these files.
+    """A folder with the files of the fleet, which a test can edit, and the bare Git repository that Argo CD reads.
 
-    In the bare repository, NodePools use the simulated node class, and Applications without an available chart are
-    missing.
+    A commit copies the files into the repository with two changes. NodePools refer to the simulated cloud provider.
+    Applications are missing if their charts are not available.
     """
 
     git: Path
@@ -58,7 +58,7 @@ class FleetRepository(Struct):
     """Reasons why Applications of the last commit are not in the bare repository, by name of the Application."""
 
     def commit(self, message: str) -> str:
-        """Commits the changed copy of all files, and returns the commit. Raises RepositoryError without a change."""
+        """Commits a changed copy of all files, and returns the commit id. Raises RepositoryError without changes."""
         copy = self.top.with_name("copy")
         shutil.rmtree(copy, ignore_errors=True)
         shutil.copytree(self.top, copy)
@@ -118,11 +118,11 @@ def _groups(top: Path, application: Application) -> set[str]:
 def fleet_repository(
     git: Path, folder: Path, fleet: Path, source: Source, output_path: str, has_chart: Callable[[Source], bool]
 ) -> FleetRepository:
-    """Creates the repository in an empty folder and copies a fleet. Nothing is committed.
+    """Creates a Git repository in an empty folder, and copies the files of a fleet. Nothing is committed.
 
     Args:
         fleet: the folder that contains specs/.
-        source: any Git source of the fleet's Applications.
+        source: any Git source of the fleet's Applications, for the URL and the branch.
         output_path: the path of out/ in the repository.
 
     Raises:
@@ -143,7 +143,7 @@ def fleet_repository(
 
 
 def run_git(git: Path, folder: Path, *arguments: str) -> str:
-    """Runs a Git command and returns its stripped output. Raises RepositoryError if the command fails."""
+    """Runs a Git command, and returns its output. Raises RepositoryError if the command fails."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     command, variables = [str(git), *arguments], inherited | _IDENTITY
     done = subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True, check=False)
@@ -153,12 +153,12 @@ def run_git(git: Path, folder: Path, *arguments: str) -> str:
 
 
 def documents(file: Path) -> list[Body]:
-    """Returns the objects in a YAML file."""
+    """Returns the Kubernetes objects in a YAML file."""
     return [document for document in load_all_yaml(file.read_text(encoding="utf-8")) if document]
 
 
 def first_git_source(found: Iterable[Application]) -> Source:
-    """Returns the first Git source with a path. Raises RepositoryError if no Application has such a source."""
+    """Returns the first source of Applications that is a folder in Git. Raises RepositoryError if there is none."""
     for source in (source for application in found for source in application.git_sources if source.folder):
         return source
     raise RepositoryError("no Application has a folder of a Git repository as its source")

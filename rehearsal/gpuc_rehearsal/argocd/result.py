@@ -1,4 +1,4 @@
-"""The result of a run of Argo CD for one cluster, and its report: the Applications with durations, and the failures."""
+"""The result of `gpuc rehearse --argocd` for one cluster, and its report: the Applications and the failures."""
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -18,7 +18,7 @@ _NOT_IN_JSON = ("rows", "names", "began", "is_expected", "kubeconfig")
 
 
 class ApplicationRow(Struct, frozen=True):
-    """An Application. Times are in seconds from the command that applied the root Application."""
+    """When an Application was created, synced and healthy, in seconds after the root Application was applied."""
 
     name: str
     wave: int | None
@@ -33,7 +33,7 @@ class ApplicationRow(Struct, frozen=True):
 
 
 class SyncResult(Struct):
-    """The result of a run of Argo CD for one cluster. The reports are written from this result."""
+    """The result of `gpuc rehearse --argocd` for one cluster. The text and JSON reports show this result."""
 
     cluster: str
     file: str
@@ -67,14 +67,14 @@ class SyncResult(Struct):
 
     @property
     def good(self) -> int:
-        """How many Applications were Synced, Healthy and Succeeded at some time."""
+        """The number of Applications that were at some time synced, healthy and without a failed operation."""
         return sum(row.good_s is not None for row in self.rows)
 
 
 def application_rows(timeline: Timeline, began: float) -> tuple[ApplicationRow, ...]:
-    """Returns the Applications: first the root Application, then the others by wave and name.
+    """Returns a row for each Application of a timeline: first the root Application, then the others by wave and name.
 
-    began is the time when the root Application was applied, in seconds of the timeline.
+    `began` is the time when the root Application was applied, in seconds since the start of the watch.
     """
     rows = [_row(timeline.of(name), began) for name in {state.name for state in timeline}]
     return tuple(sorted(rows, key=lambda row: (row.wave is not None, row.wave or 0, row.name)))
@@ -93,7 +93,7 @@ def _row(states: tuple[State, ...], began: float) -> ApplicationRow:
 
 
 def summary(result: SyncResult) -> str:
-    """Returns one line with the numbers of the result."""
+    """Returns the result in one line: how many Applications are healthy, the failures, the duration and the memory."""
     first = "never" if result.first_sync_s is None else f"after {result.first_sync_s:.0f} s"
     parts = [
         f"{result.good} of {len(result.rows)} Applications were Synced and Healthy, all Applications {first}",

@@ -1,4 +1,4 @@
-"""Runs the first sync of the clusters with Argo CD, then the checks."""
+"""Waits until Argo CD has synced all clusters for the first time, then checks the states of the Applications."""
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -47,11 +47,11 @@ Edit = Callable[["ArgoCD", SyncResult, Watch, Progress], None]
 def rehearse(
     argocd: "ArgoCD", specs: Sequence[tuple[str, str]], progress: Progress, edit: Edit | None = None
 ) -> list[SyncResult]:
-    """Syncs all clusters, and returns the results in the order of the specs.
+    """Syncs all clusters with Argo CD, and returns their results in the order of the specs.
 
     Args:
-        specs: (name, spec file) of each cluster. The file is relative to the root of the working copy.
-        edit: edits a cluster after its first sync.
+        specs: the name and the spec file of each cluster. The file is relative to the root of the fleet.
+        edit: a function that gpuc calls for each cluster after its first sync, for example to edit files of the fleet.
     """
     with Watch(argocd.client, [name for name, _ in specs]) as watch:
         results = [_bootstrap(argocd, name, file, watch, progress) for name, file in specs]

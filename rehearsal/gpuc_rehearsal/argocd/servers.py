@@ -1,4 +1,4 @@
-"""Loops and servers in threads: servers of external hosts and of programs that do not run, and a proxy."""
+"""Threads of `gpuc rehearse --argocd`: servers that replace internet hosts, a proxy, and loops."""
 
 import json
 import os
@@ -56,7 +56,7 @@ class BackgroundLoop:
         self._thread.join()
 
     def require_alive(self) -> None:
-        """Raises a ProgramError if an exception has ended the loop."""
+        """Raises a ProgramError if the repeated function has raised an exception that ended the loop."""
         if self._failure is not None:
             raise ProgramError(f"{self._name} ended: {self._failure!r}") from self._failure
 
@@ -71,18 +71,18 @@ class BackgroundLoop:
 
 
 class QuietHandler(BaseHTTPRequestHandler):
-    """A handler of requests that logs nothing, because the clients log their requests."""
+    """A base class for handlers of HTTP requests. The handlers write no log."""
 
     protocol_version = "HTTP/1.1"
 
     def body(self) -> bytes:
-        """Returns the body of the request."""
+        """Returns the content of the HTTP request, with or without chunked transfer encoding."""
         if "chunked" in self.headers.get("Transfer-Encoding", ""):
             return read_chunked(self.rfile)
         return self.rfile.read(int(self.headers.get("Content-Length", 0)))
 
     def answer(self, code: int, content: bytes, headers: Mapping[str, str]) -> None:
-        """Sends a response with a status code; without the content for the method HEAD."""
+        """Sends an HTTP response with a status code and headers, and with the content unless the method is HEAD."""
         self.send_response(code)
         for name, value in (*headers.items(), ("Content-Length", str(len(content)))):
             self.send_header(name, value)
@@ -91,18 +91,18 @@ class QuietHandler(BaseHTTPRequestHandler):
             self.wfile.write(content)
 
     def answer_json(self, code: int, document: Mapping[str, Any]) -> None:
-        """Sends a response with a JSON document."""
+        """Sends an HTTP response with a status code, and a JSON document as its content."""
         self.answer(code, json.dumps(document).encode(), {"Content-Type": JSON})
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-        """Logs nothing."""
+        """Overrides the log function of the base class, so that requests are not logged."""
 
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Prints errors of handlers, but not that a client ended a connection."""
+        """Prints the error of a request, except if the client closed the connection."""
         if not isinstance(sys.exception(), ConnectionError | ssl.SSLError | TimeoutError):
             super().handle_error(request, client_address)
 
@@ -135,11 +135,12 @@ def start_server(
 def start_hosts(
     port: int, certificate: tuple[Path, Path], files: Mapping[str, Files], git: Path, repositories: Mapping[str, Path]
 ) -> Callable[[], None]:
-    """Starts a server that replaces external hosts, on a port of loopback. Returns a function that stops the server.
+    """Starts an HTTPS server on loopback that replaces external hosts. Returns a function that stops the server.
 
     Args:
         certificate: a certificate that is valid for all hosts, and its key.
-        files, repositories: the files of each host, and its folder of bare repositories, which are read-only.
+        files: the files of each host.
+        repositories: the folder with the bare Git repositories of each host, which clients can only read.
         git: the path of the program.
     """
     served = {"files": files, "git": git, "repositories": repositories}
@@ -184,7 +185,7 @@ class _Host(QuietHandler):
 
 
 def cgi_response(output: bytes) -> tuple[int, bytes, dict[str, str]]:
-    """Returns (status code, content, headers) from the output of a CGI program: headers, an empty line and content."""
+    """Returns the status code, content and headers that a CGI program prints as headers, an empty line and content."""
     head, _, content = output.replace(b"\r\n\r\n", b"\n\n", 1).partition(b"\n\n")
     lines = (line.partition(":") for line in head.decode("latin-1").splitlines())
     headers = {name.strip(): value.strip() for name, _, value in lines}
@@ -192,7 +193,7 @@ def cgi_response(output: bytes) -> tuple[int, bytes, dict[str, str]]:
 
 
 def read_chunked(stream: IO[bytes] | BufferedIOBase) -> bytes:
-    """Reads and returns a body with chunked transfer encoding."""
+    """Reads the body of an HTTP request with chunked transfer encoding."""
     parts = []
     while size := int(stream.readline().split(b";")[0], 16):
         parts.append(stream.read(size))
@@ -203,9 +204,9 @@ def read_chunked(stream: IO[bytes] | BufferedIOBase) -> bytes:
 
 
 def start_proxy(port: int, ports: Mapping[str, int]) -> Callable[[], None]:
-    """Starts an HTTP proxy for the method CONNECT on loopback. Returns a function that stops the proxy.
+    """Starts an HTTP proxy on loopback for the method CONNECT. Returns a function that stops the proxy.
 
-    ports: ports on loopback, by host name. The proxy forwards all bytes unchanged, and refuses unknown hosts.
+    `ports` has the port on loopback to which the proxy connects, by host name. The proxy refuses other hosts.
     """
     return start_server("proxy", (LOOPBACK, port), type("_Proxy", (_Connect,), {"ports": ports}))
 

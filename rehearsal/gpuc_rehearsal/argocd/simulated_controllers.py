@@ -1,8 +1,8 @@
-"""Simulates controllers that do not run: those of a cloud, the GPU Operator, and the programs of charts of users.
+"""Simulates the controllers that a rehearsal with Argo CD does not run.
 
-kwok makes the pods of these charts ready as soon as the scheduler has found nodes. The programs in the images of charts
-do not run on this machine. The rehearsal finds mistakes of the spec (nodes, order, permissions, names) without these
-programs.
+These are the controllers of a cloud, the GPU Operator, and the programs of charts that users add in the spec. kwok
+makes the pods of these charts ready as soon as the scheduler has found nodes, although the programs in their images do
+not run. This is enough to find mistakes in a spec: nodes, order, permissions and names.
 """
 
 import base64
@@ -27,7 +27,7 @@ Endpoint = tuple[str, str, int]
 
 
 class SimulatedControllers(Struct):
-    """The simulated controllers of one control plane, and the programs of the charts that the spec adds."""
+    """The simulated controllers that act on the objects of one control plane."""
 
     client: Client
     authority: Authority
@@ -45,9 +45,10 @@ class SimulatedControllers(Struct):
     """Functions that stop the servers of webhooks, by Service."""
 
     def reconcile(self) -> None:
-        """Reconciles all objects once: those of a cloud, ClusterPolicy, and the webhooks and the objects of the charts.
+        """Simulates one round of the controllers: sets the status of objects, and starts the servers of webhooks.
 
-        Starts the servers of webhooks whose pods are ready, and marks the objects of the charts' kinds as Ready.
+        The objects are those of a cloud, the ClusterPolicy, and the custom resources of charts that users add. A server
+        starts when a pod of its webhook is ready.
         """
         for autoscaler in autoscalers():
             autoscaler.reconcile(self.client)
@@ -124,15 +125,12 @@ class SimulatedControllers(Struct):
 
 
 def list_served(client: Client, kind: tuple[str, str]) -> list[Object]:
-    """Returns all objects of a kind; none if the API server does not serve the kind."""
+    """Returns all objects of a kind. The result is empty if the API server does not know the kind."""
     return client.list_all(*kind) if client.serves(*kind) else []
 
 
 def patch_present(client: Client, document: Object, changes: Object, subresource: str = "", ignored: int = 404) -> None:
-    """Patches an object.
-
-    Ignores the error if the object was deleted in the meantime, and ignores one other error code.
-    """
+    """Patches an object. Ignores an error with the code `ignored`, and 404 if the object was deleted meanwhile."""
     try:
         client.patch_object(document, changes, subresource)
     except ApiError as error:
@@ -141,19 +139,19 @@ def patch_present(client: Client, document: Object, changes: Object, subresource
 
 
 def ready() -> Object:
-    """Returns the condition Ready with the status True."""
+    """Returns a condition for the status of an object, with type Ready, status True and the current time."""
     return {"type": "Ready", "status": "True", "reason": "Ready", "message": "", "lastTransitionTime": now_text()}
 
 
 def allowed(review: Object) -> Object:
-    """Returns the answer of a webhook that allows the request of an AdmissionReview."""
+    """Returns the response of a webhook that allows the request in an AdmissionReview."""
     response = {"uid": review["request"]["uid"], "allowed": True}
     return {"apiVersion": review["apiVersion"], "kind": review["kind"], "response": response}
 
 
 class _Simulated(QuietHandler):
     def do_GET(self) -> None:  # noqa: N802
-        """Answers that an API has no resources."""
+        """Answers a request for an API with an empty list of resources."""
         segments = self.path.partition("?")[0].strip("/").split("/")
         version = {"apiVersion": "v1", "groupVersion": "/".join(segments[1:])}
         is_api = segments[0] == "apis" and len(segments) == 3

@@ -1,4 +1,4 @@
-"""The states of Applications over time, which the checks read, and the watch that records the states."""
+"""Records the states of Applications over time. The checks read these states after the run."""
 
 import math
 import time
@@ -21,7 +21,7 @@ _POLL_SECONDS = 0.1
 
 
 class State(Struct, frozen=True):
-    """The state of an Application at a moment."""
+    """The state of one Application at one moment, as Argo CD reports the state in the status of the object."""
 
     at: float
     """Seconds since the start of the watch."""
@@ -58,12 +58,12 @@ class State(Struct, frozen=True):
 
 
 def state_of(application: Object, at: float, clusters: Collection[str] = ()) -> State:
-    """Returns the state of an Application object.
+    """Returns the state from an Application object.
 
     Args:
         at: seconds since the start of the watch.
-        clusters: the names of the clusters of the run. An AppProject is named `<cluster>`, or `<cluster>-<name>` for
-            objects of users.
+        clusters: the names of the clusters in the rehearsal. The AppProject of an Application is named CLUSTER, or
+            CLUSTER-NAME for objects of users.
 
     Source: the fields of Application v1alpha1, Argo CD's documentation of its status.
     """
@@ -101,7 +101,7 @@ def _object(row: Mapping[str, str]) -> str:
 
 
 class Timeline:
-    """States in the order in which the API server stored the states. An unchanged state is stored once."""
+    """The states of Applications, in the order in which the API server stored them."""
 
     def __init__(self, states: Iterable[State] = ()) -> None:
         self._states: list[State] = []
@@ -109,7 +109,7 @@ class Timeline:
             self.add(state)
 
     def add(self, state: State) -> None:
-        """Appends a state, unless the last state of the Application is equal, except for the time."""
+        """Adds a state to the timeline. Ignores a state that equals the last state of the Application, time aside."""
         last = next((known for known in reversed(self._states) if known.name == state.name), None)
         if last is None or replace(state, at=last.at) != last:
             self._states.append(state)
@@ -119,25 +119,25 @@ class Timeline:
 
     @property
     def last(self) -> dict[str, State]:
-        """Last states of the existing Applications, by name."""
+        """The last state of each Application that still exists, by the name of the Application."""
         return dict(sorted(self.at(math.inf).items()))
 
     def of(self, name: str) -> tuple[State, ...]:
-        """Returns the states of an Application, oldest first."""
+        """Returns the states of one Application, the oldest first."""
         return tuple(state for state in self if state.name == name)
 
     def of_cluster(self, cluster: str) -> "Timeline":
-        """Returns the states of the Applications of a cluster."""
+        """Returns a timeline with only the states of the Applications of one cluster."""
         names = {state.name for state in self if state.cluster == cluster}
         return Timeline(state for state in self if state.name in names)
 
     def at(self, moment: float) -> dict[str, State]:
-        """Returns the states of the Applications that existed at a moment, by name. moment is in seconds."""
+        """Returns the states by name of the Applications that existed at a moment (seconds since the start)."""
         states = {state.name: state for state in self if state.at <= moment}
         return {name: state for name, state in states.items() if state.exists}
 
     def spans(self, name: str, end: float) -> Iterator[tuple[State, float]]:
-        """Yields the states of an Application with their end in seconds. The last state ends at `end`."""
+        """Yields each state of an Application with the time when the state ended. The last state ends at `end`."""
         states = self.of(name)
         ends = [state.at for state in states[1:]]
         return zip(states, [*ends, max(end, states[-1].at)] if states else ends, strict=True)
@@ -146,7 +146,7 @@ class Timeline:
 class Watch(BackgroundLoop):
     """A context manager that records the states of all Applications until the `with` block ends.
 
-    The API server sends changes in the order of their storage. So the order of states in the timeline is correct across
+    The API server sends changes in the order in which it stored them. So the order is also correct between different
     Applications.
     """
 
@@ -161,11 +161,11 @@ class Watch(BackgroundLoop):
 
     @property
     def now(self) -> float:
-        """Seconds since the start of the watch."""
+        """The seconds from the start of the watch until now."""
         return time.monotonic() - self._began
 
     def until(self, condition: Callable[[], bool], limit_s: float) -> float | None:
-        """Waits until the condition is True. Returns the seconds, or None if the condition is not True within limit_s.
+        """Waits until a condition is true. Returns the waiting time in seconds; None after more than `limit_s` seconds.
 
         Raises ProgramError if the watch failed.
         """

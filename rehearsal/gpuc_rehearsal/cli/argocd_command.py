@@ -1,4 +1,4 @@
-"""`gpuc rehearse --argocd`: runs Argo CD with specs."""
+"""The command `gpuc rehearse --argocd`: Argo CD applies the output of specs from a Git repository."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -18,10 +18,10 @@ from gpuc_rehearsal.programs import ArgoPrograms, Programs, find_argo_programs
 def argocd_runs(
     root: Path, files: Sequence[str], programs: Programs, options: RehearsalOptions, progress: Callable[[str], None]
 ) -> Runs:
-    """Returns a run of Argo CD for each group of specs.
+    """Returns a context manager for each group of specs. Its `with` block runs Argo CD with the clusters of the group.
 
     Raises:
-        UsageError: for missing programs and unsupported destinations; in a run, for invalid charts.
+        UsageError: for missing programs and unsupported destinations; in a `with` block, for invalid charts.
     """
     argo = find_argo_programs()
     found = groups([compiled_spec(root, file) for file in files])
@@ -29,9 +29,9 @@ def argocd_runs(
 
 
 def groups(specs: Sequence[CompiledSpec]) -> list[list[CompiledSpec]]:
-    """Returns the specs of each run.
+    """Returns the specs in groups. One Argo CD syncs all clusters of a group.
 
-    If Argo CD runs in the cluster of a spec, the spec has a separate run. All other specs share one run.
+    If Argo CD runs in the cluster of a spec, this spec is a group of its own. All other specs are one group.
     """
     separate = [[spec] for spec in specs if workload_destination(spec.synced).is_own]
     others = [spec for spec in specs if not workload_destination(spec.synced).is_own]

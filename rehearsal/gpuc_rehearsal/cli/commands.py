@@ -1,6 +1,7 @@
-"""The declarations of `gpuc rehearse` and `gpuc tools`: the rows of commands.toml.
+"""Declares the commands `gpuc rehearse` and `gpuc tools` from the rows of commands.toml.
 
-The entry points of this package name these records. gpuc reads them without the modules that run the commands.
+The entry points of this package name these declarations. So gpuc can print the help without the modules that run the
+commands.
 """
 
 from collections.abc import Iterator

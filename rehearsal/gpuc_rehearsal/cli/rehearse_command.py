@@ -1,4 +1,4 @@
-"""`gpuc rehearse`: checks the options and the specs, starts the runs, and writes the reports."""
+"""The command `gpuc rehearse`: checks its options and the specs, runs the rehearsals, and writes the reports."""
 
 import signal
 import sys
@@ -24,7 +24,7 @@ Runs = tuple[Sequence[AbstractContextManager[Sequence[Any]]], Callable[..., str]
 
 
 class RehearsalOptions(NamedTuple):
-    """The options of rehearse; commands.toml explains them."""
+    """The options of `gpuc rehearse`. The file commands.toml explains the options."""
 
     specs: Sequence[str] = ()
     case: Sequence[str] = ()
@@ -39,10 +39,10 @@ class RehearsalOptions(NamedTuple):
     """With argocd, edits a cluster after its first sync; the tests of gpuc do so."""
 
     def require_compatible(self) -> None:
-        """Checks that no option lacks an option that it needs, and that no option excludes another option.
+        """Checks that the options of `gpuc rehearse` can be used together.
 
         Raises:
-            UsageError: for options that do not go together.
+            UsageError: if an option needs another option, or excludes another option.
         """
         has_before, observes = self.before is not None, "--from observes a change instead of test cases: remove"
         for is_wrong, message in (
@@ -66,7 +66,7 @@ def run_rehearsal(form: str = "text", outputs: Sequence[ReportFile] = (), **give
         given: the fields of RehearsalOptions.
 
     Raises:
-        UsageError: for options that do not go together, patterns that match no test case, and missing programs.
+        UsageError: for options that exclude each other, patterns that match no test case, and missing programs.
     """
     options = RehearsalOptions(**given)
     options.require_compatible()
@@ -112,10 +112,10 @@ def _runs(root: Path, files: list[str], programs: Programs, options: RehearsalOp
 def report_runs(
     started: Runs, options: RehearsalOptions, form: str, outputs: Iterable[ReportFile], progress: Progress
 ) -> list[Any]:
-    """Starts each run, writes the reports, and returns the results. With --keep, waits for Ctrl-C before the next run.
+    """Starts each rehearsal, writes the reports, and returns the results. With --keep, waits for Ctrl-C after each one.
 
-    Text is printed after each run, other formats and the files of --output once for all runs. If a program fails, a
-    report of observed changes has the runs before the failure. Other reports are not written.
+    A text report is printed after each rehearsal. Reports in other formats and the files of --output are written once
+    for all rehearsals. If a program fails, only `gpuc rehearse --from` writes a report, about the rehearsals before.
     """
     (runs, render), results, is_written = started, list[Any](), False
 

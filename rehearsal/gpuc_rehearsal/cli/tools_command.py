@@ -1,4 +1,4 @@
-"""`gpuc tools`: builds the programs of `gpuc rehearse`, lists them, or prints their folder."""
+"""The command `gpuc tools`: builds the programs of `gpuc rehearse`, lists the programs, or prints their folder."""
 
 import signal
 
@@ -8,10 +8,10 @@ from gpuc_rehearsal.tools.selection import OTHERS, REHEARSAL, BuildError
 
 
 def run_tools(selection: str = "", is_list: bool = False, where: bool = False) -> int:
-    """Builds, lists or names the place of programs, and returns the exit code: 1 if a program cannot be built.
+    """Builds programs, lists the programs, or prints their folder. Returns exit code 1 if a program cannot be built.
 
     Args:
-        selection: a key of OTHERS; empty for the control plane of the rehearsal.
+        selection: a key of OTHERS, for example "argocd"; empty for the programs of the control plane.
 
     Raises:
         KeyboardInterrupt: when the user stops the build.

@@ -1,4 +1,4 @@
-"""`gpuc rehearse --from`: rehearses the change from a revision or a folder."""
+"""The command `gpuc rehearse --from`: rehearses the change from an earlier revision or folder to the current specs."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -21,10 +21,10 @@ from gpuc_rehearsal.transition.result import REPORT, TransitionResult
 def transitions(
     root: Path, files: Sequence[str], programs: Programs, options: RehearsalOptions, progress: Callable[[str], None]
 ) -> Runs:
-    """Returns the transition of each spec as a run.
+    """Returns a context manager for each spec. Its `with` block applies the change of the spec to a control plane.
 
     Raises:
-        UsageError: when the state before has no spec of a cluster, or its spec does not compile.
+        UsageError: when the state before has no spec of a cluster, or has a spec that does not compile.
     """
     with revision_root(root, options.before) as before:
         changes = list(_transitions(before, root, files, options))

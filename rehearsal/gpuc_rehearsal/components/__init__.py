@@ -1,1 +1,1 @@
-"""Modules that start the programs of components in a rehearsal. A module has the name of the component's folder."""
+"""A module for each component whose program a rehearsal can run. The module has the name of the component."""

@@ -1,11 +1,11 @@
-"""Gatekeeper in a rehearsal."""
+"""Starts Gatekeeper for `gpuc rehearse --argocd`, where Argo CD installs the chart of Gatekeeper."""
 
 from gpuc_rehearsal.argocd.pods import PodRun, with_flags
 from gpuc_rehearsal.process import LOOPBACK, Process
 
 
 def start(run: PodRun) -> Process:
-    """Starts Gatekeeper's webhook or audit, with the operations of the pod."""
+    """Starts Gatekeeper on this machine in place of one of its pods: as the webhook, or as the audit."""
     health = run.site.port()
     cache = run.folder / "cache"
     cache.mkdir(exist_ok=True)

@@ -1,4 +1,4 @@
-"""Kueue in a rehearsal."""
+"""Starts Kueue for `gpuc rehearse --argocd`, where Argo CD installs the chart of Kueue."""
 
 import json
 from pathlib import Path
@@ -12,7 +12,7 @@ _CONFIG = "config"
 
 
 def start(run: PodRun) -> Process:
-    """Starts Kueue. The configuration is from Kueue's ConfigMap, adapted to this machine."""
+    """Starts Kueue on this machine, with the configuration from its ConfigMap and addresses of this machine."""
     health = run.site.port()
     words = [relocated(word, run.mounted) for word in run.arguments]
     installed = next((word.partition("=")[2] for word in words if word.startswith(f"--{_CONFIG}=")), "")

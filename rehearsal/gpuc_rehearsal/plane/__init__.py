@@ -1,4 +1,4 @@
-"""A control plane of real programs that listen on the loopback interface."""
+"""A Kubernetes control plane: real programs, which listen on the loopback interface of this machine."""
 
 import json
 import time
@@ -27,7 +27,7 @@ of the API server's CPU time."""
 
 
 class ControlPlane(Started):
-    """A control plane that runs inside a `with` block. The end of the block removes all processes and files."""
+    """A context manager that runs a control plane. The end of the `with` block removes its processes and files."""
 
     def __init__(self, programs: Programs, settings: Settings, progress: Callable[[str], None]) -> None:
         self._programs = programs
@@ -35,7 +35,7 @@ class ControlPlane(Started):
         self._progress = progress
 
     def start(self, stack: ExitStack) -> None:
-        """Starts the programs and installs the CustomResourceDefinitions.
+        """Starts the programs of the control plane, and creates the CustomResourceDefinitions.
 
         Raises:
             ProgramError: if a program does not start.
@@ -49,11 +49,11 @@ class ControlPlane(Started):
         self._start_programs()
 
     def memory_mib(self) -> int:
-        """Returns the resident memory of all programs in MiB."""
+        """Returns the resident memory in MiB of all programs of the control plane together."""
         return sum(process.memory_mib() for process in self.site.processes)
 
     def require_alive(self) -> None:
-        """Raises a ProgramError if a program has ended."""
+        """Raises a ProgramError if a program of the control plane has ended."""
         for process in self.site.processes:
             process.require_alive()
 
@@ -115,7 +115,7 @@ def _create_definitions(client: Client, crds: Iterable[bytes | Body]) -> None:
 
 
 def start_etcd(site: Site) -> tuple[Process, str]:
-    """Starts etcd and returns (process, URL for clients)."""
+    """Starts etcd, and returns the process and the URL for clients."""
     client, peer = (f"http://{LOOPBACK}:{site.port()}" for _ in range(2))
     return site.run("etcd", flags("etcd", site=site, client=client, peer=peer), f"{client}/health"), client
 
@@ -123,9 +123,9 @@ def start_etcd(site: Site) -> tuple[Process, str]:
 def start_api_server(
     site: Site, etcd_url: str, service_range: str = SERVICE_RANGE, *, service_accounts: bool = False
 ) -> Process:
-    """Starts the API server with RBAC, the default plugins except ServiceAccount, and ExtendedResourceToleration.
+    """Starts the API server with RBAC, its default admission plugins, and ExtendedResourceToleration.
 
-    service_accounts enables the admission plugin ServiceAccount, too.
+    Without `service_accounts`, the admission plugin ServiceAccount is off, so pods need no ServiceAccount.
     """
     hosts = (LOOPBACK, "localhost", "kubernetes.default.svc")
     certificate, key = site.authority.issue("apiserver", "kube-apiserver", hosts=hosts)
@@ -143,15 +143,15 @@ def start_api_server(
 
 
 def start_scheduler(site: Site) -> Process:
-    """Starts the scheduler, which marks pods as unschedulable; an autoscaler starts nodes for such pods."""
+    """Starts the scheduler. If a pod fits on no node, the scheduler reports it, and an autoscaler can start a node."""
     port = site.port()
     return site.run("kube-scheduler", flags("controllers", site=site, port=port), f"https://{LOOPBACK}:{port}/healthz")
 
 
 def start_controller_manager(site: Site, *, daemon_sets: bool = False) -> Process:
-    """Starts the controller manager.
+    """Starts the controller manager of Kubernetes.
 
-    daemon_sets runs the DaemonSet controller too.
+    The DaemonSet controller runs only with `daemon_sets`.
     """
     port = site.port()
     # The allocatable resources of simulated nodes already exclude the requests of DaemonSet pods, and these pods

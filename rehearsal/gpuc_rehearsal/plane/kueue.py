@@ -1,4 +1,4 @@
-"""Kueue and Gatekeeper with their webhooks, without a Service network."""
+"""Starts Kueue and Gatekeeper. The API server reaches their webhooks on loopback, without a network for Services."""
 
 import base64
 import json
@@ -55,7 +55,7 @@ SUBRESOURCES = {"pods": ("ephemeralcontainers", "exec", "attach")}
 
 
 def prepare_webhooks(site: Site, client: Client, port: int) -> None:
-    """Creates Kueue's webhook configurations and conversion webhooks with a port. Kueue adds the CA certificate."""
+    """Creates Kueue's webhook configurations for a port of this machine. Kueue itself adds the CA certificate."""
     _create_service(client, SERVICE, NAMESPACE)
     client.create(new_object("v1", "Secret", SECRET, NAMESPACE))
     for configuration in _webhooks(site, port):
@@ -78,9 +78,10 @@ def _create_service(client: Client, name: str, namespace: str) -> None:
 
 
 def start_kueue(site: Site, emitted: Mapping[str, Any], port: int) -> Process:
-    """Starts Kueue with the emitted configuration, adapted to a process on this machine.
+    """Starts Kueue with the configuration that gpuc emitted. Addresses and folders are those of this machine.
 
-    Kueue has the user name of its ServiceAccount, because policies decide by the user who may start a gated pod.
+    Kueue has the user name of its ServiceAccount, because a policy decides by the user name who may start a pod with a
+    scheduling gate.
     """
     health, file = site.port(), site.folder / "kueue.json"
     configuration = local_configuration(emitted, LOOPBACK, port, health, site.subfolder("kueue-certificates"))
@@ -90,7 +91,7 @@ def start_kueue(site: Site, emitted: Mapping[str, Any], port: int) -> Process:
 
 
 def mount_certificate(site: Site, client: Client, process: Process) -> None:
-    """Copies Kueue's certificate from the Secret to the folder that Kueue reads, as a kubelet does.
+    """Copies Kueue's certificate from its Secret to a folder, where Kueue reads it, as a kubelet does.
 
     Raises:
         ProgramError: if Kueue creates no certificate in time.
@@ -107,7 +108,7 @@ def mount_certificate(site: Site, client: Client, process: Process) -> None:
 
 
 def without_replacement(configuration: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns Kueue's configuration for a simulated provider: Kueue replaces no failed nodes."""
+    """Returns Kueue's configuration with node replacement off, because Kueue would replace healthy simulated nodes."""
     gates = {**configuration.get("featureGates", {}), **dict.fromkeys(NODE_REPLACEMENT, False)}
     return {**configuration, "featureGates": gates}
 
@@ -115,9 +116,10 @@ def without_replacement(configuration: Mapping[str, Any]) -> dict[str, Any]:
 def local_configuration(
     installed: Mapping[str, Any], host: str, port: int, health: int, certificates: Path
 ) -> dict[str, Any]:
-    """Returns the configuration of a cluster's Kueue, adapted to a process on this machine.
+    """Returns the configuration of Kueue from a cluster, but with the addresses and folders of this machine.
 
-    host, port, certificates: address of the webhooks, and the folder with their certificate. health: a port.
+    The webhooks listen on `host` and `port` with a certificate in `certificates`. `health` is the port of health
+    checks.
     """
     return {
         **installed,
@@ -143,7 +145,7 @@ def _webhooks(site: Site, port: int) -> list[Object]:
 
 
 def start_gatekeeper(site: Site, port: int) -> Process:
-    """Starts Gatekeeper without mutation. port is the port of the webhook."""
+    """Starts Gatekeeper without mutation. The webhook listens on a port of this machine."""
     health, certificates = site.port(), site.subfolder("gatekeeper-certificates")
     hosts = (f"{GATEKEEPER_SERVICE}.{GATEKEEPER_NAMESPACE}.svc", "localhost")
     certificate, key = site.authority.issue("gatekeeper", GATEKEEPER_SERVICE, hosts=hosts)
@@ -156,10 +158,10 @@ def start_gatekeeper(site: Site, port: int) -> Process:
 
 
 def prepare_webhook(site: Site, client: Client, settings: Settings, port: int) -> None:
-    """Creates Gatekeeper's objects.
+    """Creates the Gatekeeper objects that the chart would create, such as the webhook configuration.
 
     The webhook receives only the kinds that policies check, and Gatekeeper's own kinds. The chart registers the webhook
-    for all kinds. On two cores, calls for all other kinds take a third of the API server's CPU time, and change no
+    for all kinds. On two cores, these further calls would take a third of the API server's CPU time, and change no
     result.
     """
     _create_service(client, GATEKEEPER_SERVICE, GATEKEEPER_NAMESPACE)

@@ -1,4 +1,4 @@
-"""Starts kwok with its Stages. kwok sets the status of nodes and pods as kubelets do."""
+"""Starts kwok, which sets the status of nodes and pods as kubelets do. A Stage is one rule of kwok."""
 
 import json
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ _READY_STATUS = '.status.conditions.[] | select( .type == "Ready" ) | .status'
 
 
 def start_kwok(site: Site, settings: Settings) -> Process:
-    """Starts kwok with the Stages of stages.yaml and of the settings. A Stage is one rule of kwok."""
+    """Starts kwok with its rules: the Stages of stages.yaml and the Stages of the settings."""
     port = site.port()
     config = site.folder / "kwok.yaml"
     stages: list[Body] = load_all_yaml(Path(__file__).with_name("stages.yaml").read_text(encoding="utf-8"))
@@ -43,28 +43,28 @@ def start_kwok(site: Site, settings: Settings) -> Process:
 
 
 def stage(name: str, kind: str, selector: Body, next_state: Body) -> Body:
-    """Returns a Stage: kwok changes the objects of a kind that the selector matches to the next state."""
+    """Returns a Stage, a rule of kwok: each object that has this kind and matches the selector gets the next state."""
     spec = {"resourceRef": {"apiGroup": "v1", "kind": kind}, "selector": selector, "next": next_state}
     return new_object(STAGE_API, "Stage", name, spec=spec)
 
 
 def matches(key: str, operator: str, *values: str) -> Body:
-    """Returns a condition of a Stage's selector. The key is a jq path."""
+    """Returns a condition of the selector in a Stage (a rule of kwok). The key is a jq path: ".spec.nodeName"."""
     return {"key": key, "operator": operator} | ({"values": list(values)} if values else {})
 
 
 def status_template(name: str) -> str:
-    """Returns a Go template of kwok for the status of a node or a pod."""
+    """Returns the Go template with which kwok writes the status of a node or a pod."""
     return Path(__file__).with_name(f"{name}.tmpl").read_text(encoding="utf-8")
 
 
 def zones_of(cluster: Cluster) -> list[str]:
-    """Returns the zones of a cluster and of its pools, sorted."""
+    """Returns the availability zones of a cluster and of its node pools, sorted."""
     return sorted({*cluster.substrate.zones(cluster.spec), *(zone for pool in cluster.pools for zone in pool.zones)})
 
 
 def node_allocatable(cluster: Cluster, pool: Pool, instance: InstanceType) -> Amounts:
-    """Returns the resources for tenant pods on a simulated node; 0 for devices that the pool does not offer."""
+    """Returns the resources that a simulated node offers to pods of tenants; 0 for GPUs or EFA that the pool lacks."""
     devices = {GPU: instance.gpu_count, EFA: instance.efa}
     no_devices = {name: 0 for name, count in devices.items() if count}
     existing = existing_nodes(cluster.spec.cloud.substrate)
@@ -74,7 +74,7 @@ def node_allocatable(cluster: Cluster, pool: Pool, instance: InstanceType) -> Am
 
 
 def node_stages(cluster: Cluster) -> Iterator[Body]:
-    """Yields the Stages for the nodes of every pool, and for nodes without a pool."""
+    """Yields Stages, rules of kwok, that make nodes ready: for the nodes of each pool, and for nodes without a pool."""
     for pool in cluster.pools:
         for instance in pool.instances:
             yield _ready(cluster, pool, instance)

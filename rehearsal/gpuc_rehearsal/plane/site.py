@@ -37,12 +37,12 @@ def _command_lines() -> dict[str, list[str]]:
 
 
 def flags(program: str, **values: object) -> list[str]:
-    """Returns the flags of a program in command_lines.yaml, with the values of their placeholders."""
+    """Returns the flags of a program from command_lines.yaml. `values` replace placeholders such as {client}."""
     return [flag.format(loopback=LOOPBACK, **values) for flag in _command_lines()[program]]
 
 
 class Settings(Struct, frozen=True):
-    """Configuration of the programs of a control plane."""
+    """The settings of a control plane: the CustomResourceDefinitions and programs that the control plane gets."""
 
     crds: Sequence[bytes | Body]
     """CustomResourceDefinitions: the bytes of a YAML file, or the parsed object."""
@@ -71,7 +71,7 @@ class Settings(Struct, frozen=True):
 
 
 def with_nodes_of(settings: Settings, other: Settings) -> Settings:
-    """Returns settings with the instance types and the Stages for nodes of other settings added."""
+    """Returns settings, plus the instance types and the Stages (rules of kwok) for nodes of other settings."""
     types = {row["name"]: row for row in (*settings.instance_types, *other.instance_types)}
     stages = {row["metadata"]["name"]: row for row in (*settings.node_stages, *other.node_stages)}
     return replace(settings, instance_types=tuple(types.values()), node_stages=tuple(stages.values()))
@@ -96,23 +96,23 @@ class Site:
         self._write_kubeconfig(self.kubeconfig, self.admin)
 
     def kubeconfig_of(self, name: str, user: str) -> Path:
-        """Writes a kubeconfig with administrator rights for another user name, and returns the path.
+        """Writes a kubeconfig with administrator rights and another user name, and returns the path.
 
-        Policies that depend on the user of a request decide as in a real cluster, where the program has this user name.
-        The program impersonates the user, because a name in a certificate has at most 64 characters.
+        Policies that depend on the user of a request then decide as in a real cluster. The program impersonates the
+        user, because a name in a certificate has at most 64 characters.
         """
         path = self.folder / f"kubeconfig-{name}"
         self._write_kubeconfig(path, self.admin, {"as": user, "as-groups": [ADMINISTRATORS]})
         return path
 
     def port(self) -> int:
-        """Returns a free port. Every call returns a different port."""
+        """Returns a free port of this machine. No two calls return the same port."""
         if not self._ports:
             self._ports = free_ports(PORTS)
         return self._ports.pop()
 
     def subfolder(self, name: str) -> Path:
-        """Returns a subfolder of the control plane's folder. Creates a missing subfolder."""
+        """Returns the path of a subfolder of the folder of the control plane, and creates a missing subfolder."""
         path = self.folder / name
         path.mkdir(parents=True, exist_ok=True)
         return path
@@ -125,12 +125,11 @@ class Site:
         environment: Mapping[str, str] | None = None,
         program: Path | None = None,
     ) -> Process:
-        """Starts a program that ends with the control plane.
+        """Starts a program, which ends when the control plane ends.
 
         Args:
-            name: name of the process.
-            arguments: arguments of the command line.
-            ready: a URL that returns status 200 when the program is ready, or a function that returns True then.
+            name: the name of the process.
+            ready: a URL that returns status 200 when the program is ready, or a function that then returns True.
             environment: additional environment variables.
             program: the path of the program; by default, the program that `gpuc tools` builds with this name.
         """
@@ -139,7 +138,7 @@ class Site:
         return process
 
     def stop(self, names: Collection[str]) -> None:
-        """Stops the running programs with these names."""
+        """Stops the running programs with these names. Other programs of the control plane continue."""
         stop(process for process in self.processes if process.name in names)
         self.processes[:] = [process for process in self.processes if process.name not in names]
 
@@ -151,7 +150,7 @@ class Site:
         ready: str | Callable[[], bool],
         environment: Mapping[str, str],
     ) -> Process:
-        """Starts a program that the caller must stop. A second program with the same name overwrites the log."""
+        """Starts a program that the caller must stop. An earlier log of the same name is overwritten."""
         probe = http_probe(ready) if isinstance(ready, str) else ready
         log = self.subfolder("logs") / f"{name}.log"
         process = replace(start(program, arguments, log, probe, environment), name=name)
@@ -177,7 +176,7 @@ class Site:
 
 
 class Authority:
-    """A certificate authority of one run. The folder receives the CA certificate and all issued certificates."""
+    """A certificate authority for one rehearsal. Its folder contains the CA certificate and all issued certificates."""
 
     def __init__(self, folder: Path) -> None:
         """Creates a key, and writes the CA certificate to ca.crt in the folder."""
@@ -189,10 +188,10 @@ class Authority:
         self.file.write_bytes(self._certificate.public_bytes(Encoding.PEM))
 
     def issue(self, name: str, common_name: str, group: str = "", hosts: tuple[str, ...] = ()) -> tuple[Path, Path]:
-        """Issues a certificate, writes <name>.crt and <name>.key, and returns the paths of both files.
+        """Issues a certificate, writes NAME.crt and NAME.key, and returns the paths of the two files.
 
         Args:
-            group: Kubernetes group of the client, stored as the organization of the subject.
+            group: the Kubernetes group of the client, stored as the organization of the subject.
             hosts: DNS names and IP addresses of a server; empty for a client certificate.
         """
         key = ec.generate_private_key(ec.SECP256R1())

@@ -1,1 +1,1 @@
-"""Modules about the nodes of substrates in a rehearsal. A module has the name of the substrate's folder."""
+"""A module for each substrate, the place where a cluster lives: how a rehearsal gets the nodes of this substrate."""

@@ -1,4 +1,4 @@
-"""Existing nodes in a rehearsal, with the labels and taints that Node Feature Discovery would set."""
+"""How a rehearsal gets nodes that exist from the start, with the labels and taints of Node Feature Discovery."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -28,7 +28,7 @@ class _Features(NamedTuple):
     """Taints by key and effect."""
 
     def changes(self, old_keys: Iterable[str] = ()) -> Body:
-        """Returns a merge patch that also removes the labels with the old keys."""
+        """Returns a merge patch for a node that sets its labels and taints, and removes labels with the old keys."""
         new_labels = {**dict.fromkeys(old_keys), **self.labels}
         metadata = {"labels": new_labels, "annotations": {_OF_RULES: ",".join(self.labels)}}
         return {"metadata": metadata, "spec": {"taints": list(self.taints.values())}}

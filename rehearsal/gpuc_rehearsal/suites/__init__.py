@@ -1,9 +1,9 @@
-"""Test suites for a rehearsed cluster: the test cases and the expected outcomes.
+"""The test suites of a rehearsal. A suite yields test cases about one subject, with their expected outcomes.
 
-Every suite is a function `(spec) -> Iterator[Case]`, which reads only the spec. Expected outcomes therefore do not
-depend on the run. The test cases of a batch run at the same time, even if they belong to different suites; the
-outcome of a test case does not depend on the other test cases of the batch. Batches run one after another, because test
-cases that run alone would take an hour. The objects of a batch are deleted before the next batch starts.
+A suite is a function `(spec) -> Iterator[Case]`, which reads only the spec. So the expected outcomes do not depend on
+the run. The test cases of a batch run at the same time, even if they belong to different suites, and do not change each
+other's outcome. Batches run one after another, and the objects of a batch are deleted before the next batch. If each
+test case ran alone, a rehearsal would take an hour.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -44,7 +44,7 @@ NODES_BATCH = "nodes"
 
 
 class Case(Struct, frozen=True):
-    """A test case: objects to create, and the expected outcome."""
+    """A test case: a request, for example to create an object, and the expected outcome."""
 
     suite: str
     name: str
@@ -71,12 +71,12 @@ class Case(Struct, frozen=True):
 
     @property
     def is_refusal(self) -> bool:
-        """Whether the test case expects a refusal, or pods that stay pending."""
+        """Whether the expected outcome is that the request is refused, or that its pods stay pending."""
         return self.expected.verdict in ("refused", "pending")
 
 
 class CaseResult(Struct, frozen=True):
-    """A test case with its actual outcome."""
+    """A test case, its actual outcome and its duration."""
 
     case: Case
     actual: Outcome
@@ -93,7 +93,7 @@ class CaseResult(Struct, frozen=True):
 def sending(
     send: Callable[[Client], object], user: str = "", group: str = ADMINISTRATORS, ignored: Collection[str] = ()
 ) -> Action:
-    """Returns an action that sends a request as a user. A warning that contains an ignored text does not count."""
+    """Returns an action of a Case: a user sends a request. Warnings with ignored texts do not count."""
 
     def action(context: RehearsalContext) -> Outcome:
         client = context.client.impersonate(user, group) if user else context.client
@@ -103,12 +103,12 @@ def sending(
 
 
 def creation(document: Object, user: str = "", ignored: Collection[str] = ()) -> Action:
-    """Returns an action that creates an object as a user, as a dry run."""
+    """Returns an action of a Case: a user creates an object in a dry run. Warnings with ignored texts do not count."""
     return sending(lambda client: client.create(document, dry_run=True), user, ignored=ignored)
 
 
 def all_cases(spec: CompiledSpec, suites: Iterable[str] = tuple(SUITES)) -> Iterator[Case]:
-    """Yields all test cases for a cluster, suite by suite."""
+    """Yields all test cases for a cluster, one suite after another."""
     from importlib import import_module
 
     for name in suites:

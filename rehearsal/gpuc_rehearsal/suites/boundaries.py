@@ -1,4 +1,4 @@
-"""Test cases for the boundaries of tenants and auditors: RBAC, ResourceQuotas, LocalQueues and taints."""
+"""Test cases for what limits tenants and auditors: RBAC, ResourceQuotas, LocalQueues and taints."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -31,7 +31,7 @@ FILLED_PODS = 32
 
 
 class AccessRequest(NamedTuple):
-    """An API request of a user in a group."""
+    """A request to the API server, and whether RBAC must allow it."""
 
     name: str
     allowed: bool
@@ -53,7 +53,7 @@ class AccessRequest(NamedTuple):
 
 
 def member_requests(factory: WorkloadFactory, group: str) -> Iterator[AccessRequest]:
-    """Yields requests of a member in the tenant's namespace, and in namespaces of other tenants and of the platform.
+    """Yields requests of a member to the tenant's namespace, and to namespaces of other tenants and the platform.
 
     Args:
         group: the group of the member.
@@ -80,7 +80,7 @@ def member_requests(factory: WorkloadFactory, group: str) -> Iterator[AccessRequ
 
 
 def auditor_requests(cluster: Cluster) -> Iterator[AccessRequest]:
-    """Yields requests of an auditor in every tenant namespace, and about objects of the platform."""
+    """Yields requests of an auditor in the namespaces of all tenants, and requests about objects of the platform."""
     for factory in factories(cluster):
         name = factory.namespace.name
         for kind in (POD, ("v1", "ResourceQuota"), (RBAC_API, "RoleBinding")):
@@ -138,7 +138,7 @@ def _changes(factory: WorkloadFactory) -> Iterator[AccessRequest]:
 
 
 def cases(spec: CompiledSpec) -> Iterator[Case]:
-    """Yields test cases for RBAC in every tenant namespace, and other test cases in namespaces that differ in pools."""
+    """Yields test cases for RBAC in all tenant namespaces, and for quotas, priorities, taints and queues."""
     for factory in factories(spec.cluster):
         for role, groups in factory.tenant.groups_by_role(factory.namespace).items():
             yield from _member_cases(factory, role or "no role", groups[0])
@@ -207,7 +207,7 @@ def _priority_cases(factory: WorkloadFactory) -> Iterator[Case]:
 
 
 def unfilled_quotas(cluster: Cluster) -> list[str]:
-    """Returns the devices whose quota no test case fills: the quota needs too many pods, or no quota is set."""
+    """Returns the devices, for example "nvidia.com/gpu", whose quota no test case fills: it is missing or too large."""
     devices = {name for pool in cluster.gpu_pools for name in pool.gpu_resource_names}
     quota_cases = (case for factory in distinct_factories(cluster) for case in _quota_cases(factory))
     filled = {case.request.partition(" and ")[0].rpartition(" ")[2] for case in quota_cases}
@@ -263,12 +263,12 @@ def _taint_cases(factory: WorkloadFactory) -> Iterator[Case]:
 
 
 def pending(cluster: Cluster, pool: Pool, message: str, static: str = "") -> Outcome:
-    """Returns the outcome of a pod that gets no node. The message is different for a static pool."""
+    """Returns the expected outcome of a pod without a node. The message for a static pool is `static`."""
     return Outcome("pending", by=decider(cluster, pool.is_static), message=static if pool.is_static else message)
 
 
 def refusal(context: RehearsalContext, pod: Object, pool: Pool, user: str = "") -> Outcome:
-    """Creates a pod as a user, and waits until the scheduler or the autoscaler refuses the pod."""
+    """Creates a pod as a user, waits for the message that the pod fits on no node, and returns the outcome."""
     created = context.client.with_user(user).create(pod)
 
     def message() -> str:

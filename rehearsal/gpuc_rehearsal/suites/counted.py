@@ -1,4 +1,4 @@
-"""Test cases for GPUs, and for pods on pools without GPUs, that neither Kueue nor a ResourceQuota would count."""
+"""Test cases in which a tenant tries to use nodes without being counted by Kueue or by a ResourceQuota."""
 
 from collections.abc import Callable, Iterator
 from copy import deepcopy
@@ -33,7 +33,7 @@ JOBSET_API = "jobset.x-k8s.io/v1alpha2"
 
 
 def cases(spec: CompiledSpec) -> Iterator[Case]:
-    """Yields test cases for the namespaces that differ in pools, if the policies are emitted."""
+    """Yields test cases for policies, in one namespace of each tenant and of each combination of queues and quotas."""
     emitted = SampleNamespaces(spec.cluster).emitted
     for factory in distinct_factories(spec.cluster):
         pool = next((pool for pool in factory.queued_pools if pool.is_gpu), None)

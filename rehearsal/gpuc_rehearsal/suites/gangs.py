@@ -1,4 +1,7 @@
-"""Test cases for the quota of ClusterQueues: gangs within and above the quota, borrowing, preemption and reclaim."""
+"""Test cases for the quota of ClusterQueues: gangs within and above the quota, borrowing, preemption and reclaim.
+
+A gang is a Job whose pods start together.
+"""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -31,7 +34,7 @@ PENDING = "Pending the preemption"
 
 
 def cases(spec: CompiledSpec) -> Iterator[Case]:
-    """Yields for each ClusterQueue and pool the gangs within the nominal quota, and a refused gang per resource."""
+    """Yields, for each ClusterQueue and pool, the largest gangs that fit, and one refused gang for each resource."""
     for queue in cluster_queues(spec.cluster):
         for pool_quota in queue.pool_quotas:
             for resource, gang in gangs(pool_quota).items():
@@ -48,9 +51,10 @@ def cases(spec: CompiledSpec) -> Iterator[Case]:
 
 
 def gangs(pool_quota: PoolQuota) -> dict[str, Request]:
-    """Returns the largest gang of equal pods within the nominal quota, by GPU resource.
+    """Returns the largest gang (pods that start together) within the nominal quota, by GPU resource.
 
-    A pod requests a full node of an exclusive pool, and one slice or share of any other pool with its part of a node.
+    In a pool with exclusive GPUs, a pod requests a full node. In other pools, a pod requests one MIG slice or GPU
+    share, and the same fraction of the cpu and memory of a node.
     """
     pool = pool_quota.pool
     if pool.sharing is None or pool.sharing.mode == "exclusive":
@@ -65,9 +69,9 @@ def gangs(pool_quota: PoolQuota) -> dict[str, Request]:
 
 
 def refused_request(spec: CompiledSpec, queue: ClusterQueue, pool_quota: PoolQuota, resource: str) -> Request | None:
-    """Returns the smallest request that exceeds a ClusterQueue's maximum of one resource, and of no other.
+    """Returns the smallest request that exceeds the maximum quota of a ClusterQueue for one resource only.
 
-    Returns None if no such request exists.
+    The result is None if each such request also exceeds the quota of another resource.
     """
     pool, quota = pool_quota.pool, Quota(spec)
     maximum = quota.available(queue, pool.name, resource)
@@ -91,10 +95,10 @@ def refused_request(spec: CompiledSpec, queue: ClusterQueue, pool_quota: PoolQuo
 
 
 def borrowing(spec: CompiledSpec) -> Iterator[Case]:
-    """Yields the largest request that borrows quota, for each ClusterQueue, pool and GPU resource.
+    """Yields a test case for each ClusterQueue, pool and GPU resource: the largest request that borrows quota.
 
-    The status of a ClusterQueue contains the sum of all borrowed amounts, so its GPU resources have separate batches.
-    The suite gangs tests the refusal above the limit.
+    Each GPU resource of a ClusterQueue has a batch of its own, because the status of the ClusterQueue contains only the
+    sum of all borrowed amounts. The suite `gangs` tests that a larger request is refused.
     """
     for queue in cluster_queues(spec.cluster):
         for pool_quota in queue.pool_quotas:
@@ -109,9 +113,9 @@ def borrowing(spec: CompiledSpec) -> Iterator[Case]:
 
 
 def largest_gang(spec: CompiledSpec, queue: ClusterQueue, pool_quota: PoolQuota, nominal: Request) -> Request:
-    """Returns the largest gang of equal pods within the nominal quota and the borrowed quota of a ClusterQueue.
+    """Returns the largest gang (pods that start together) that a ClusterQueue admits with its own and borrowed quota.
 
-    nominal: the largest gang within the nominal quota.
+    nominal: the largest gang that needs only the nominal quota.
     """
     available, pool = Quota(spec).available, pool_quota.pool.name
     amounts = nominal.pod_with_defaults.items()
@@ -119,9 +123,9 @@ def largest_gang(spec: CompiledSpec, queue: ClusterQueue, pool_quota: PoolQuota,
 
 
 def preemption(spec: CompiledSpec) -> Iterator[Case]:
-    """Yields for each ClusterQueue a low-priority gang that uses all quota, then one pod of high priority.
+    """Yields a test case for each ClusterQueue: a Job of low priority uses all quota; a pod of high priority follows.
 
-    High priority preempts low priority, unless the spec forbids preemption. The test case uses the pool from which the
+    The pod preempts the Job, unless the spec forbids preemption. The test case uses the pool from which the
     ClusterQueue can borrow least.
     """
     priorities = sorted(spec.cluster.spec.priorities, key=lambda name: spec.cluster.spec.priorities[name].value)
@@ -150,9 +154,10 @@ def preemption(spec: CompiledSpec) -> Iterator[Case]:
 
 
 def reclaim(spec: CompiledSpec) -> Iterator[Case]:
-    """Yields a test case for each pool and pair of ClusterQueues.
+    """Yields a test case for each pool and each pair of ClusterQueues: a queue needs the quota that it lent.
 
-    One ClusterQueue borrows the maximum, and then the other submits its largest gang.
+    The first ClusterQueue borrows as much as possible. Then the second, which lent the quota, submits its
+    largest Job. If the spec allows this, Kueue preempts the Job of the first ClusterQueue.
     """
     numbers: Counter[str] = Counter()
     for borrower in cluster_queues(spec.cluster):

@@ -1,4 +1,4 @@
-"""Jobs of test cases, which every policy admits, and their outcomes from objects, conditions and events."""
+"""Creates the Jobs of test cases, which every policy allows, and finds their outcomes in the control plane."""
 
 import hashlib
 import time
@@ -34,7 +34,7 @@ EVENT_SECONDS = 5
 
 
 class Work(Struct, frozen=True):
-    """A Job that a test case submits."""
+    """A Job that a test case submits: its queue, its request and its priority."""
 
     name: str
     """Unique description of the Job. The object's name is a hash of it."""
@@ -49,7 +49,7 @@ class Work(Struct, frozen=True):
 
 
 def job_of(cluster: Cluster, work: Work) -> Object:
-    """Returns the Job in a namespace of the queue's tenants: with an NCCL profile for EFA requests, else without."""
+    """Returns the Job of a Work, in a namespace that may use the queue. For EFA, the namespace has an NCCL profile."""
     namespaces = [namespace for _, namespace in cluster.namespaces if work.queue.name in namespace.local_queues]
     namespace = min(namespaces, key=lambda found: (found.nccl is not None) != (EFA in work.request.pod))
     request = work.request
@@ -69,13 +69,13 @@ def job_of(cluster: Cluster, work: Work) -> Object:
 
 
 def block_label(queue: ClusterQueue, request: Request) -> str:
-    """Returns the node label of the block that a request requires: of the selected pool, or of the first pool."""
+    """Returns the key of the node label that names the block of the network topology, for the pool of a request."""
     labels = [pool.level_labels for pool in queue.pools if request.pool in ("", pool.name)]
     return next((found["block"] for found in labels if "block" in found), LEVEL_LABELS["block"])
 
 
 def object_name(name: str) -> str:
-    """Returns a short, reproducible name for the object of a test case."""
+    """Returns a short name for the object of a test case: "case-" and a hash of the name of the test case."""
     return f"case-{hashlib.sha256(name.encode()).hexdigest()[:12]}"
 
 
@@ -106,14 +106,14 @@ def submit(context: RehearsalContext, work: Work) -> Object:
 
 
 def admission(context: RehearsalContext, work: Work) -> Outcome:
-    """Submits a Job, waits for Kueue's decision, and returns the decision."""
+    """Submits a Job, waits, and returns the decision of Kueue: admitted with a ResourceFlavor, or refused."""
     return kueue_decision(context, submit(context, work))
 
 
 def run(context: RehearsalContext, work: Work) -> Outcome:
-    """Submits a Job, and returns its outcome when the Job is complete, refused or pending.
+    """Submits a Job, waits until the Job is complete, refused or pending, and returns this outcome.
 
-    The wait for a Job whose pods keep running ends when the pods are bound.
+    If the Job never ends by itself, the function waits only until all pods have nodes.
     """
     submitted = submit(context, work)
     decision = kueue_decision(context, submitted)
@@ -129,10 +129,10 @@ def job_case(
     batch: str = NODES_BATCH,
     observe: Callable[..., Outcome] = run,
 ) -> Case:
-    """Returns a test case with one Job.
+    """Returns a test case that submits one Job.
 
     Args:
-        description: the request in words; the name of the test case and of `work` consists of it, queue and pool.
+        description: the request in words. The name of the test case is "QUEUE POOL DESCRIPTION".
         observe: a function with the arguments context and work, which submits the Job and returns the outcome.
     """
     queue, pool = work.queue.name, work.request.pool
@@ -142,7 +142,7 @@ def job_case(
 
 
 def kueue_decision(context: RehearsalContext, job: Object) -> Outcome:
-    """Waits for Kueue's decision about a Job; returns admitted with a flavor, or refused with a message."""
+    """Waits for Kueue's decision about a Job, and returns it: admitted with a flavor, or refused with a message."""
 
     def decided() -> Object | None:
         workload = context.workload_of(job) or {}
@@ -171,7 +171,7 @@ def _reasons(context: RehearsalContext, workload: Object) -> str:
 
 
 def borrowed_amounts(context: RehearsalContext, work: Work) -> Outcome:
-    """Submits a Job, and returns Kueue's decision with the borrowed amounts in the status of the ClusterQueue."""
+    """Submits a Job. Returns the decision of Kueue, and how much the ClusterQueue borrows after the admission."""
     actual = admission(context, work)
     if actual.verdict != "admitted":
         return actual
@@ -190,15 +190,15 @@ def borrowed_amounts(context: RehearsalContext, work: Work) -> Outcome:
 
 
 def flavor_of(*workloads: Object) -> str:
-    """Returns the flavor of all resources. Several names are joined with +, which equals no expected flavor."""
+    """Returns the ResourceFlavor that Kueue assigned to the Workloads. Several names are joined with "+"."""
     assigned = (row for workload in workloads for row in workload["status"]["admission"]["podSetAssignments"])
     return "+".join(sorted({flavor for pod_set in assigned for flavor in pod_set.get("flavors", {}).values()}))
 
 
 def placed(context: RehearsalContext, job: Object, work: Work, decision: Outcome) -> Outcome:
-    """Waits until the pods of an admitted Job are bound or complete, or until a component reports why they are pending.
+    """Waits until the pods of an admitted Job have nodes or are complete, or until it is clear why they stay pending.
 
-    Returns the decision with the nodes of the pods, or pending with the component's message.
+    Returns Kueue's decision with the nodes of the pods, or "pending" with the message of the scheduler or autoscaler.
     """
     # The nodes of a static pool exist already, so a message of the scheduler that lasts is final.
     is_static = any(pool.is_static for pool in context.cluster.pools if pool.name == decision.flavor)
@@ -233,7 +233,7 @@ def placed(context: RehearsalContext, job: Object, work: Work, decision: Outcome
 
 
 def scheduling_refusal(context: RehearsalContext, pod: Object, is_static: bool) -> str:
-    """Returns the scheduler's message for a static pool, else the autoscaler's message; empty before the decision."""
+    """Returns the message that a pod fits on no node, of the scheduler (static pool) or autoscaler; "" if none yet."""
     scheduled = condition(pod, "PodScheduled")
     if scheduled.get("reason") != "Unschedulable":
         return ""
@@ -246,6 +246,6 @@ def scheduling_refusal(context: RehearsalContext, pod: Object, is_static: bool) 
 
 
 def decider(cluster: Cluster, is_static: bool) -> Component:
-    """Returns what decides that a pod gets no node: the scheduler for a static pool, else the autoscaler."""
+    """Returns who reports that a pod gets no node: the scheduler for a static pool, else the autoscaler."""
     autoscaler = None if is_static else autoscaler_of(cluster)
     return autoscaler.name if autoscaler else "scheduler"

@@ -1,4 +1,4 @@
-"""Test cases whose Jobs get nodes: small requests, full nodes, EFA, GPU slices and shares, and blocks of a topology."""
+"""Test cases whose pods run on nodes: small requests, full nodes, EFA, MIG slices, GPU shares and network topology."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -28,11 +28,9 @@ FULL, BEYOND = "one node of shares", "two nodes of shares"
 
 
 def smallest(spec: CompiledSpec) -> Iterator[Case]:
-    """Yields a small request for each queue and pool.
+    """Yields a test case for each queue and pool: a pod requests one GPU, slice or share, or a little cpu without GPUs.
 
-    The request is one unit of each GPU resource, or a small amount of cpu of a general pool.
-
-    All pods fit at the same time, and complete on a node of the pool.
+    All these pods fit at the same time, so they share a batch. Each pod must complete on a node of the pool.
     """
     for queue in cluster_queues(spec.cluster):
         for pool_quota in queue.pool_quotas:
@@ -55,10 +53,10 @@ def _bound(expected: Outcome) -> Outcome:
 
 
 def efa(spec: CompiledSpec) -> Iterator[Case]:
-    """Yields test cases for EFA interfaces and huge pages, for every ClusterQueue and pool.
+    """Yields test cases for EFA interfaces and huge pages, for each ClusterQueue and pool.
 
-    The first test case requests one EFA interface, and one GPU of a GPU pool. The second test case requests all EFA
-    interfaces and half of the huge pages of a pool that has both.
+    The first test case requests one EFA interface, and in a pool with GPUs also one GPU. The second test case requests
+    all EFA interfaces and half of the huge pages, in a pool that has both.
     """
     for queue in cluster_queues(spec.cluster):
         for pool in queue.pools:
@@ -79,10 +77,10 @@ def _efa_case(spec: CompiledSpec, queue: ClusterQueue, pool: Pool, pod: Amounts,
 
 
 def full_node(spec: CompiledSpec) -> Iterator[Case]:
-    """Yields requests for a full node of every pool and instance type, and for more than the largest node of a pool.
+    """Yields test cases for each pool: a pod as large as a node of each type, and a pod larger than the largest node.
 
-    A pod that requests all allocatable resources is bound, a larger pod stays pending. The requests use the first
-    ClusterQueue with enough quota.
+    The first pods must run, and the larger pod must stay pending. The pods use the first ClusterQueue with enough
+    quota.
     """
     for pool in spec.cluster.pools:
         for instance in pool.instances:
@@ -99,12 +97,12 @@ def full_node(spec: CompiledSpec) -> Iterator[Case]:
 
 
 def full_amounts(pool: Pool, instance: InstanceType) -> Amounts:
-    """Returns all resources of a node, but only one GPU share, because a second share of a GPU adds no compute."""
+    """Returns the requests of a pod that fills a node, but 1 GPU share, because more shares add no compute."""
     return {name: 1 if name == SHARED_GPU else amount for name, amount in pool.tenant_allocatable(instance).items()}
 
 
 def largest_instance(pool: Pool) -> InstanceType:
-    """Returns the instance type of a pool with the most cpu for tenants."""
+    """Returns the instance type of a pool whose nodes offer the most cpu to tenants."""
     return max(pool.instances, key=lambda instance: pool.tenant_allocatable(instance)[CPU])
 
 
@@ -121,16 +119,16 @@ def _too_large(spec: CompiledSpec, queue: ClusterQueue, pool: Pool, full: Amount
 
 
 def too_large(cluster: Cluster, expected: Outcome) -> Outcome:
-    """Returns the outcome with the message of the autoscaler for a pod that fits no instance type of its pool."""
+    """Returns the outcome of a pod that is too large for all instance types, with the message of the autoscaler."""
     autoscaler = autoscaler_of(cluster)
     is_refused = autoscaler and expected.by == autoscaler.name
     return replace(expected, message=autoscaler.too_large) if autoscaler and is_refused else expected
 
 
 def topology(spec: CompiledSpec) -> Iterator[Case]:
-    """Yields test cases for static pools with blocks.
+    """Yields test cases for static pools in which pods must run in one block of the network topology.
 
-    For each ClusterQueue and pool, they are gangs of up to a block and one node, and a large pod.
+    For each ClusterQueue and pool, there are gangs of one pod, of a block, and of one pod more, and a too large pod.
     """
     numbers: Counter[str] = Counter()
     for queue in cluster_queues(spec.cluster):
@@ -148,9 +146,10 @@ def topology(spec: CompiledSpec) -> Iterator[Case]:
 
 
 def shares(spec: CompiledSpec) -> Iterator[Case]:
-    """Yields test cases for the GPUs, MIG slices and shares of every pool, with a fraction of the cpu and memory.
+    """Yields test cases for the GPUs, MIG slices and GPU shares of every pool.
 
-    Pods fill a node, and one more pod needs a second node.
+    Each pod requests one GPU, slice or share, and the same fraction of the cpu and memory. The pods fill a node, and
+    one more pod needs a second node.
     """
     for pool in spec.cluster.gpu_pools:
         queue = next((queue for queue in cluster_queues(spec.cluster) if pool in queue.pools), None)
@@ -185,9 +184,9 @@ def _shares_case(spec: CompiledSpec, work: Work, pool: Pool, resource: str, batc
 
 
 def fill(context: RehearsalContext, jobs: list[Work], nodes: int | None) -> Outcome:
-    """Submits Jobs one after another, waits until the pods of each Job are bound, and counts the nodes of all Jobs.
+    """Submits Jobs one after another, waits until their pods have nodes, and returns the number of nodes of all Jobs.
 
-    nodes: the expected number of nodes for the first Job; None for any number.
+    nodes: the number of nodes that the first Job must get; None for any number.
     """
     node_names: set[str] = set()
     for work in jobs:

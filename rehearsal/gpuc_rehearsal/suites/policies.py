@@ -1,8 +1,8 @@
-"""Test cases for policies: the API server decides requests with the policies that Gatekeeper generates.
+"""Test cases for policies, which the API server enforces with the objects that Gatekeeper generates.
 
-The examples of a policy folder run with their own parameters, in separate namespaces where no other policy applies. The
-constraints of the cluster are tested in every tenant namespace, with objects that are generated from the model. All
-requests are dry runs, so no object is stored.
+The examples in the folder of a policy run in separate namespaces, where no other policy applies. Other test cases
+create objects in every tenant namespace, where the policies of the cluster apply. All requests are dry runs, so no
+object is stored.
 """
 
 from collections.abc import Iterator
@@ -46,7 +46,7 @@ LABEL = "gpuc-rehearsal"
 
 
 def cases(spec: CompiledSpec) -> Iterator[Case]:
-    """Yields test cases for examples, for tenant and platform namespaces, and for the compiled workload templates."""
+    """Yields test cases: the examples of policies, objects of tenants and of the platform, and workload templates."""
     cluster = spec.cluster
     namespaces = SampleNamespaces(cluster)
     yield from _example_cases(cluster, namespaces)
@@ -142,30 +142,30 @@ def _expected(factory: WorkloadFactory, sample: SampleObject) -> Outcome:
 
 
 def policy_outcome(stage: str, message: str) -> Outcome:
-    """Returns the outcome of a request that a policy forbids, by the stage of the policy."""
+    """Returns the outcome if an object violates a policy: refused (stage deny), or admitted (warn and dryrun)."""
     if stage == "deny":
         return Outcome("refused", by="policy", message=message)
     return Outcome("admitted", by="policy", message=message) if stage == "warn" else Outcome("admitted")
 
 
 def emitted_name(factory: WorkloadFactory, policy: str) -> str:
-    """Returns the name of the policy's constraint that applies to the tenant's namespaces."""
+    """Returns the name of the Gatekeeper constraint of a policy for a tenant, for example "nccl-profile-research"."""
     return f"{policy}-{factory.tenant.name}" if factory.cluster.policies[policy].is_per_tenant else policy
 
 
 def origin(cluster: Cluster, policy: str) -> Path:
-    """Returns the spec path of a policy's stage, or of the default stage if the spec does not name the policy."""
+    """Returns the path in the spec of the stage (dryrun, warn or deny) of a policy, or else of the default stage."""
     return ("spec", "policies", policy if policy in cluster.policy_specs else "default")
 
 
 def fleet_warnings(cluster: Cluster, tested: str = "") -> tuple[str, ...]:
-    """Returns the texts that name the policies of the fleet with the stage warn in their warnings.
+    """Returns texts of warnings from policies of the fleet. Test cases ignore all warnings that contain such a text.
 
-    gpuc generates objects that follow its own policies. A policy of the fleet may warn about these objects, for example
-    because it requires an annotation.
+    The policies of gpuc do not warn about the objects of test cases. A policy of the fleet may warn, for example
+    because the policy requires an annotation.
 
     Args:
-        tested: the policy that the object violates; its warnings count.
+        tested: the policy that the test case violates. Its warnings are not ignored.
     """
     texts: list[str] = []
     for policy in cluster.policies.values():
@@ -177,7 +177,7 @@ def fleet_warnings(cluster: Cluster, tested: str = "") -> tuple[str, ...]:
 
 
 class Deletion(NamedTuple):
-    """A request to delete a pod, or all pods with the label of the test case. Grace periods are in seconds."""
+    """A request of a member to delete one pod, or all pods with a label. Grace periods are in seconds."""
 
     name: str
     """The request. The name starts with "all" if the request selects pods by label, instead of one pod by name."""
@@ -188,7 +188,7 @@ class Deletion(NamedTuple):
 
 
 def deletion(spec: CompiledSpec) -> Iterator[Case]:
-    """Yields requests of members to delete pods, for the namespaces that differ in pools."""
+    """Yields test cases: members delete pods. Of a tenant's namespaces with equal queues and quotas, one is tested."""
     cluster = spec.cluster
     for factory in distinct_factories(cluster):
         editors = factory.tenant.editors(factory.namespace)

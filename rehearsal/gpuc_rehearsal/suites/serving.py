@@ -1,7 +1,7 @@
-"""Test cases for Deployments, StatefulSets and pods that a ResourceQuota or Kueue counts, and for open pools.
+"""Test cases for Deployments, StatefulSets and pods, with a queue or counted by a ResourceQuota.
 
-Open pools are the pools of clusters without tenants. The workload templates of these clusters run in the namespace
-default.
+The module also has test cases for clusters without tenants. The workload templates of these clusters run in the
+namespace default.
 """
 
 import time
@@ -43,7 +43,7 @@ FAILED_CREATE = "FailedCreate"
 
 
 def cases(spec: CompiledSpec) -> Iterator[Case]:
-    """Yields test cases for the namespaces that differ in pools."""
+    """Yields the test cases. Of a tenant's namespaces with equal queues and quotas, only one is tested."""
     cluster = spec.cluster
     for factory in distinct_factories(cluster):
         for quota in factory.namespace.quotas:
@@ -135,7 +135,7 @@ def _queued_cases(spec: CompiledSpec, factory: WorkloadFactory, kind: str) -> It
 
 
 def available_pool(spec: CompiledSpec, queue: ClusterQueue) -> tuple[Pool | None, str]:
-    """Returns the first GPU pool and resource for which Kueue admits the pods of a test case."""
+    """Returns the first GPU pool and resource for which Kueue would admit the pods of a test case; else (None, "")."""
     for pool in queue.pools:
         for resource in pool.gpu_resource_names:
             if expect(spec, queue, Request({resource: 1}, REPLICAS, pool.name)).verdict == "admitted":
@@ -155,7 +155,7 @@ def _plain_cases(factory: WorkloadFactory) -> Iterator[Case]:
 
 
 def open_pools(spec: CompiledSpec) -> Iterator[Case]:
-    """Yields a pod of each workload template, a pod without tolerations, and a pod that is larger than each node."""
+    """Yields test cases for clusters without tenants: the workload templates, no tolerations, and a too large pod."""
     for template in () if spec.cluster.tenants else workloads(spec.cluster):
         if isinstance(template, Manifest) and template.kind in ("Job", "Deployment"):
             (pool,) = (pool for pool in spec.cluster.pools if pool.path == template.origin)
@@ -186,7 +186,7 @@ def _open_case(pool: Pool, name: str, expected: Outcome, spec: Object) -> Case:
 
 
 def replicated(factory: WorkloadFactory, kind: str, pod: Object, replicas: int) -> Object:
-    """Returns a Deployment or StatefulSet whose pods equal a pod and run until their deletion."""
+    """Returns a Deployment or a StatefulSet with some replicas of a pod, which run until their deletion."""
     metadata = factory.metadata(pod["metadata"]["name"].removeprefix("rehearsal-"))
     labels = {APP_LABEL: metadata["name"]}
     template = {"metadata": {"labels": labels}, "spec": {**deepcopy(pod["spec"]), "restartPolicy": "Always"}}

@@ -1,7 +1,7 @@
-"""Test cases for ways around the policies: each row of ways.yaml is a request of a member, with the expected answer.
+"""Test cases in which members of a tenant try to get around a policy, with the answers of the API server.
 
-The rows name the fields and objects that could have the effect that a policy prevents. The requests run in one
-namespace per cluster, as dry runs.
+Each row of ways.yaml is such a request. It sets a field, or creates an object, that could have an effect which a policy
+prevents. The requests run in one namespace of a cluster, as dry runs.
 """
 
 from collections.abc import Iterator
@@ -36,7 +36,7 @@ _LABELS = {"matchLabels": {"app": "rehearsal"}}
 
 
 class Way(Struct, frozen=True, forbid_unknown_fields=True, rename={"fields": "with", "user": "as"}):
-    """A row of ways.yaml, whose first lines explain the keys."""
+    """A way around a policy: one row of ways.yaml. The first lines of this file explain the keys."""
 
     policy: str
     way: str
@@ -56,26 +56,26 @@ class Way(Struct, frozen=True, forbid_unknown_fields=True, rename={"fields": "wi
 
     @property
     def verb(self) -> str:
-        """The verb of the request, as RBAC names it."""
+        """The verb of the request in RBAC: create, patch or delete."""
         if self.options is not UNSET:
             return "delete"
         return "create" if self.change is None or self.subresource in _CREATED else "patch"
 
     @property
     def kind(self) -> tuple[str, str]:
-        """The apiVersion and the kind of the object."""
+        """The apiVersion and the kind of the object that the request creates, patches or deletes."""
         api, _, kind = _SAMPLES.get(self.of, self.of).partition(" ")
         return api, kind
 
 
 @cache
 def ways() -> tuple[Way, ...]:
-    """Returns the rows of suites/ways.yaml, and the rows of the substrates."""
+    """Returns the ways around policies, one for each row of the files ways.yaml: of this folder and of substrates."""
     return tuple(way for table in TABLES for way in convert(load_yaml(table.read_text(encoding="utf-8")), list[Way]))
 
 
 def sample(factory: WorkloadFactory, way: Way, name: str) -> Object:
-    """Returns the object of a row in the namespace of a factory, whose namespace has a pool with GPUs."""
+    """Returns the object of a Way, one row of ways.yaml, in the namespace of a factory that has a GPU pool."""
     document = _base(factory, way, f"way-{name}")
     if way.main and way.change is None:
         main, *others = document["spec"]["containers"]
@@ -85,26 +85,26 @@ def sample(factory: WorkloadFactory, way: Way, name: str) -> Object:
 
 
 def change(factory: WorkloadFactory, way: Way) -> Object:
-    """Returns the patch of a row; empty for a row without one."""
+    """Returns the patch of a Way, one row of ways.yaml; empty if the request of the Way is no patch."""
     patch: Object = _named(factory, way.change or {})
     return patch | ({"spec": {"containers": [{"name": "main", **way.main}]}} if way.main else {})
 
 
 def applies(factory: WorkloadFactory, namespaces: SampleNamespaces, way: Way) -> bool:
-    """Returns whether the cluster has the policies, the kind, and the names that a row needs."""
+    """Returns whether the cluster can run a Way: it has the policies, the kind and the elements, such as a queue."""
     names, served = set(_names(factory)), namespaces.serves_group(way.kind[0].rpartition("/")[0])
     used = {text for text in ("$pool", "$other", "$gpu", "$queue") if text in str((way.fields, way.change, way.main))}
     return {way.policy, way.by or way.policy} <= set(namespaces.emitted) and used <= names and served
 
 
 def chosen_factory(cluster: Cluster) -> WorkloadFactory | None:
-    """Returns the first namespace with editors, a queue and a pool with GPUs; None without such a namespace."""
+    """Returns a factory for a namespace that has editors and a GPU pool, preferably with a GPU queue; else None."""
     found = (row for row in factories(cluster) if row.tenant.editors(row.namespace) and row.gpu_pools)
     return min(found, key=lambda row: not any(row.queues.values()), default=None)
 
 
 def cases(spec: CompiledSpec) -> Iterator[Case]:
-    """Yields the rows that apply to the cluster, in one namespace."""
+    """Yields a test case for each Way, one row of ways.yaml, that the cluster can run."""
     factory, namespaces = chosen_factory(spec.cluster), SampleNamespaces(spec.cluster)
     for number, way in enumerate(ways()):
         if factory is not None and applies(factory, namespaces, way):

@@ -1,4 +1,4 @@
-"""Builds the missing programs of a selection with Go, and runs every program once."""
+"""Builds the missing programs with Go, and then runs each program once."""
 
 import fcntl
 import json
@@ -20,7 +20,7 @@ from gpuc_rehearsal.tools.selection import BUILD_FLAGS, ENVIRONMENT, PINS, Build
 
 
 def build_programs(selection: Selection) -> None:
-    """Builds the missing programs of a selection, with their data. Does nothing if all programs exist.
+    """Builds the missing programs of a selection, and copies the files that they need. Existing programs stay.
 
     Raises:
         BuildError: when a program cannot be built, or is not the pinned program.
@@ -36,7 +36,7 @@ def build_programs(selection: Selection) -> None:
 
 
 def state_of(program: Program, target: Path) -> str:
-    """Returns the size of the binary of a program, or "missing"."""
+    """Returns the size of a built program, for example "99 MiB", or "missing"."""
     binary = target / "bin" / program.name
     return f"{binary.stat().st_size / MIB:.0f} MiB" if binary.exists() else "missing"
 
@@ -153,7 +153,7 @@ def _problem_of(program: Program, binary: Path) -> str | None:
 
 
 def go(folder: str, *arguments: str) -> str:
-    """Runs go in a folder below programs/ and returns its output.
+    """Runs the command go in a subfolder of programs/, and returns its output.
 
     Raises:
         subprocess.CalledProcessError: when go fails.
@@ -164,7 +164,7 @@ def go(folder: str, *arguments: str) -> str:
 
 
 def downloaded_module(part: dict[str, str]) -> dict[str, str]:
-    """Downloads the module of a file, a folder or a chart; returns `Version` and others, and `Dir`: its folder.
+    """Downloads the Go module that a table of programs.toml names. Returns the JSON of Go; `Dir` is the folder.
 
     Raises:
         BuildError: when Go cannot download the module.
@@ -177,7 +177,7 @@ def downloaded_module(part: dict[str, str]) -> dict[str, str]:
 
 
 def require_go(programs: Iterable[Program]) -> None:
-    """Checks the version of Go.
+    """Checks that the installed Go is new enough for all programs.
 
     Raises:
         BuildError: when Go is missing, or older than a go.mod requires.

@@ -1,4 +1,4 @@
-"""The programs that gpuc builds with Go: their sources, their versions and their folders."""
+"""The programs that gpuc builds with Go: the source, the version and the folder of each program."""
 
 import hashlib
 import os
@@ -20,11 +20,11 @@ ENVIRONMENT = {"CGO_ENABLED": "0", "GOWORK": "off"}
 
 
 class BuildError(Exception):
-    """A program cannot be built, or is not the pinned program. The text is a message for the user."""
+    """The error if a program cannot be built, or if a built program has another version than the pinned version."""
 
 
 class Program(Struct, frozen=True):
-    """A binary: its source, and the argument of a test run. programs/programs.toml explains the attributes."""
+    """A program that gpuc builds with Go. The file programs/programs.toml explains the attributes."""
 
     name: str
     folder: str
@@ -38,11 +38,11 @@ class Program(Struct, frozen=True):
     is_own: bool = False
 
     def go_mod(self) -> str:
-        """Returns the text of go.mod."""
+        """Returns the text of the program's go.mod, which pins the versions of modules."""
         return (PINS / self.folder / "go.mod").read_text("utf-8")
 
     def version(self) -> str:
-        """Returns the version of the module in go.mod, for example v1.2.3.
+        """Returns the version of the program in go.mod, for example v1.2.3.
 
         Raises:
             BuildError: when go.mod does not name the module.
@@ -53,7 +53,7 @@ class Program(Struct, frozen=True):
         return found[1]
 
     def linker_flags(self) -> str:
-        """Returns the flags of the Go linker, which write the version into the binary."""
+        """Returns the flags of the Go linker, which write the version into the program."""
         version, number = self.version(), self.version().removeprefix("v")
         major, minor = number.split(".")[:2]
         stamps = (f"-X {name}={value}" for name, value in self.stamp.items())
@@ -61,7 +61,7 @@ class Program(Struct, frozen=True):
 
 
 class Selection(Struct, frozen=True, dict=True):
-    """The programs of one programs.toml, which gpuc builds into one folder."""
+    """A group of programs that gpuc builds into one folder, for example Argo CD and Helm, from one programs.toml."""
 
     table: Path
     below: str
@@ -71,7 +71,7 @@ class Selection(Struct, frozen=True, dict=True):
 
     @cached_property
     def tables(self) -> dict[str, Any]:
-        """The content of programs.toml."""
+        """The tables of programs.toml: the programs to build, the files that the programs need, and Helm charts."""
         return tomllib.loads(self.table.read_text("utf-8"))
 
     @cached_property
@@ -81,13 +81,13 @@ class Selection(Struct, frozen=True, dict=True):
 
     @property
     def command(self) -> str:
-        """The command that builds the programs."""
+        """The command that builds the programs, for example "gpuc tools --argocd"."""
         return f"gpuc tools --{self.below}" if self.below else "gpuc tools"
 
     def home(self) -> Path:
-        """Returns the folder with bin/ and data/: GPUC_TOOLS, or a folder in the cache of the user.
+        """Returns the folder of the built programs: the folder GPUC_TOOLS, or a folder in the user's cache.
 
-        The name of the folder in the cache is a hash of the versions and of the build flags. gpuc therefore never uses
+        The name of the folder in the cache is a hash of the versions and of the build flags. So gpuc never uses
         programs of another version.
         """
         if chosen := os.environ.get("GPUC_TOOLS"):

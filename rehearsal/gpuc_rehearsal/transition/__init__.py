@@ -1,1 +1,1 @@
-"""`gpuc rehearse --from`: applies a state, fills it with work, applies the next state, and reports what happened."""
+"""`gpuc rehearse --from`: applies the state before, starts work, applies the change, and reports what happened."""

@@ -1,7 +1,8 @@
-"""Creates the workloads of the state before again, to find out whether they would be refused or would wait now.
+"""Finds out which workloads of the state before the change would be refused, or would wait, if they were created now.
 
-Three requests give the answer: a dry run by a member of the tenant, a dry run of a running pod by the controller that
-replaces pods, and a new start of the workload that uses the rest of a quota, after its deletion.
+Three requests answer this: a dry run in which a member of the tenant creates the workload, a dry run in which a
+controller creates one of its pods, and a deletion of the workload, after which it is created again. The last request is
+sent only for workloads that use the rest of a quota and have no pods on nodes.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -36,7 +37,7 @@ Answers = Mapping[tuple[str, str], Outcome]
 
 
 def dry_runs(client: Client, cluster: Cluster, work: Sequence[Filling], snapshot: Snapshot) -> Answers:
-    """Sends the dry runs of all workloads. `cluster` decides which group creates the work of a tenant."""
+    """Creates each workload and one of its pods in dry runs, as the users who usually do so. Returns the outcomes."""
     groups = {space.name: next(iter(tenant.editors(space)), "") for tenant, space in cluster.namespaces}
     with ThreadPoolExecutor(_THREADS) as pool:
         objects = pool.map(lambda filling: _object_answer(client, groups, filling), work)
@@ -51,10 +52,7 @@ def dry_runs(client: Client, cluster: Cluster, work: Sequence[Filling], snapshot
 
 
 def refusals(before: Answers, after: Answers) -> dict[str, Attempt]:
-    """Returns the workloads that are refused now.
-
-    Before the change they were not refused, or another program refused them.
-    """
+    """Returns the workloads that are refused after the change, and that the same component did not refuse before."""
     found: dict[str, Attempt] = {}
     for (text, what), new in sorted(after.items(), key=lambda item: item[0]):
         old = before.get((text, what))
@@ -64,10 +62,10 @@ def refusals(before: Answers, after: Answers) -> dict[str, Attempt]:
 
 
 def to_restart(work: Sequence[Filling], changed: Iterable[ObjectKey]) -> list[list[Filling]]:
-    """Returns the workloads to start again: they only use quota, and a change of queues or limits can affect them.
+    """Returns the workloads to delete and create again: workloads without pods that the change can affect, in groups.
 
-    The workloads of a ClusterQueue are one group. Groups are restarted one after another, because a workload that
-    waits can borrow the quota that the stopped workloads of another queue do not use.
+    A group contains the workloads of one ClusterQueue. The groups are created one after another. Otherwise, a workload
+    that waits could borrow quota that another queue uses normally.
     """
     names = {(key.kind, key.namespace, key.name) for key in changed}
     is_shared = any(kind in _SHARED_KINDS for kind, _, _ in names)
@@ -83,7 +81,7 @@ def to_restart(work: Sequence[Filling], changed: Iterable[ObjectKey]) -> list[li
 
 
 def restart(client: Client, work: Sequence[Filling]) -> dict[str, Attempt]:
-    """Deletes workloads and creates them again; returns those that are refused or wait, by their text.
+    """Deletes workloads and creates them again. Returns those that are then refused or wait, by "Kind namespace/name".
 
     A workload that waits is deleted, so that it does not preempt others.
     """

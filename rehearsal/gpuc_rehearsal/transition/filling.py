@@ -1,4 +1,4 @@
-"""The work that runs before a change: Jobs and Deployments that fill the quotas of a cluster, or objects of users."""
+"""The work that runs before a change: either Jobs and Deployments that fill all quotas, or the objects of users."""
 
 from collections.abc import Iterable, Iterator
 from copy import deepcopy
@@ -42,7 +42,7 @@ Source: k8s.io/kubernetes v1.35.4 pkg/registry/batch/job/strategy.go (generateSe
 
 
 class Filling(Struct, frozen=True, eq=False):
-    """A workload that uses quota before the change."""
+    """A workload that runs, or only uses quota, before the change, with its tenant, queue and node pool."""
 
     document: Object
     tenant: str = ""
@@ -73,9 +73,9 @@ class Filling(Struct, frozen=True, eq=False):
 
 
 def fillings(cluster: Cluster, *, keeps_all: bool = False) -> list[Filling]:
-    """Returns the workloads that fill the quotas of a cluster.
+    """Returns workloads that use all quotas of a cluster.
 
-    keeps_all: whether no pod may be disrupted, so that an autoscaler replaces no drifted node during the observation.
+    keeps_all: whether each pod has the annotation against disruption, so that the autoscaler replaces no drifted node.
     """
     found, autoscaler = [*_of_queues(cluster), *_of_namespaces(cluster)], autoscaler_of(cluster)
     kept = {pool.name for pool in cluster.pools if keeps_all or pool.keeps_runs}
@@ -151,10 +151,10 @@ def _deployment(factory: WorkloadFactory, pod: Object, pool: Pool, replicas: int
 
 
 def user_work(documents: Iterable[Object], cluster: Cluster) -> tuple[list[Filling], list[Object]]:
-    """Returns the objects of users as they were written: objects that get pods, and all other objects.
+    """Returns the objects from --workloads in two lists: the workloads that get pods, and all other objects.
 
-    The other objects are created first. They include workloads that are not valid: the API server refuses them with a
-    reason. Objects of controllers, such as ReplicaSets, are left out.
+    The other objects are created first. They include invalid workloads, which the API server refuses with a reason.
+    Objects that a controller created, such as ReplicaSets, are left out.
     """
     queues = {part.name: queue.name for queue in cluster.queues for part in queue.cluster_queues}
     tenants = {namespace.name: tenant.name for tenant, namespace in cluster.namespaces}
@@ -175,7 +175,7 @@ def user_work(documents: Iterable[Object], cluster: Cluster) -> tuple[list[Filli
 
 
 def as_written(given: Object) -> Object:
-    """Returns an object without the fields that the API server sets. The pods of Jobs run until their deletion."""
+    """Returns an object as a user would write it, without fields that the API server sets. Pods of Jobs never end."""
     document = without_generated(given)
     if document["kind"] in OBSERVED_KINDS:
         document["metadata"].setdefault("namespace", "default")
@@ -198,7 +198,7 @@ def without_generated(given: Object) -> Object:
 
 
 def create(client: Client, document: Object) -> str:
-    """Creates an object, and returns why the API server refuses it. An object that exists is not an error."""
+    """Creates an object. Returns the reason if the API server refuses it; "" if it is created or exists already."""
     try:
         client.create(document)
     except ApiError as error:

@@ -1,4 +1,4 @@
-"""Waits until the controllers have acted on a change, and computes the outcome of each node, workload and queue."""
+"""Waits until the controllers have acted on a change, and finds out what happened to nodes, workloads and queues."""
 
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -32,7 +32,7 @@ _OBSERVED = (POD, WORKLOAD, CLUSTER_QUEUE, LOCAL_QUEUE)
 
 
 class Attempt(NamedTuple):
-    """The outcome of creating the same workload again after the change."""
+    """What happened when `gpuc rehearse --from` created a workload again after the change."""
 
     outcome: str
     """kept, refused or waiting."""
@@ -43,11 +43,11 @@ class Attempt(NamedTuple):
 def node_outcomes(
     before: Snapshot, seen: Mapping[str, Object], after: Snapshot, always_running: Collection[str]
 ) -> Iterator[NodeOutcome]:
-    """Yields the outcome of each node that existed before and had work. Without an autoscaler, all nodes stay.
+    """Yields what happened to each node that had work before the change. Without an autoscaler, all nodes are kept.
 
     Args:
-        seen: the last state of each claim during the observation, by name.
-        always_running: the pools with nodes that run without work.
+        seen: the last state of each claim (the autoscaler's object for a node) during the observation, by name.
+        always_running: the pools whose nodes count also without work.
     """
     if before.autoscaler:
         return before.autoscaler.drift.outcomes(before, seen, after, always_running)
@@ -55,16 +55,16 @@ def node_outcomes(
 
 
 def drifted(snapshot: Snapshot) -> set[str]:
-    """Returns the names of the claims whose nodes the autoscaler wants to replace; none without an autoscaler."""
+    """Returns the names of claims (objects of an autoscaler for nodes) whose nodes the autoscaler wants to replace."""
     return snapshot.autoscaler.drift.drifted(snapshot) if snapshot.autoscaler else set()
 
 
 def workload_outcomes(
     work: list[Filling], before: Snapshot, after: Snapshot, attempts: Mapping[str, Attempt]
 ) -> Iterator[WorkloadOutcome]:
-    """Yields the outcome of each workload that ran before.
+    """Yields what happened to each workload that ran before the change.
 
-    attempts: the answers to the same workloads created anew, by the text of the workload.
+    attempts: what happened when a workload was created again, by "Kind namespace/name".
     """
     for filling in work:
         owner = before.live(filling)
@@ -109,7 +109,7 @@ def _eviction(before: Object | None, after: Object | None) -> str:
 
 
 def queue_outcomes(before: Snapshot, after: Snapshot) -> Iterator[QueueOutcome]:
-    """Yields the state of each queue that exists before or after the change."""
+    """Yields whether each ClusterQueue and LocalQueue from before or after the change is active, inactive or gone."""
     for kind in ("ClusterQueue", "LocalQueue"):
         queues = (queue["metadata"] for queue in (*before.of(kind), *after.of(kind)))
         for namespace, name in sorted({(metadata.get("namespace", ""), metadata["name"]) for metadata in queues}):
@@ -134,13 +134,13 @@ def _unfinished(after: Snapshot, kind: str, namespace: str, name: str) -> int:
 def settle(
     client: Client, quiet_s: float = QUIET_SECONDS, is_expected: Callable[[Snapshot], bool] = lambda snapshot: True
 ) -> dict[str, Object]:
-    """Waits until the controllers have acted, and returns the last state of each claim by name.
+    """Waits until objects no longer change, and returns the last state of each claim by name.
 
-    The last state of the claim of a deleted node shows why it was replaced.
+    A claim is the autoscaler's object for a node. The last state of a deleted claim shows why its node was replaced.
 
     Args:
-        quiet_s: seconds for which the observed objects must stay the same.
-        is_expected: returns whether the observed objects can be the last state.
+        quiet_s: the seconds for which the objects must not change.
+        is_expected: returns whether the controllers can have finished with these objects.
     """
     seen: dict[str, Object] = {}
     deadline = time.monotonic() + SETTLE_SECONDS

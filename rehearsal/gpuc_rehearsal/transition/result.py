@@ -1,4 +1,4 @@
-"""The result of a transition, and its report: the outcomes of nodes, workloads, objects and queues, with programs."""
+"""The result of `gpuc rehearse --from`, and its report: what happened to nodes, workloads, objects and queues."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,7 +22,7 @@ An autoscaler names a reason for each NodePool, and the reason of the node's own
 
 
 class NodeOutcome(Struct, frozen=True):
-    """What happened to a node that ran before the change."""
+    """What happened to a node that ran before the change: kept, drained, removed or waiting."""
 
     name: str
     pool: str
@@ -33,7 +33,7 @@ class NodeOutcome(Struct, frozen=True):
 
 
 class WorkloadOutcome(Struct, frozen=True):
-    """What happened to a workload that ran before the change."""
+    """What happened to a workload that ran before the change, for example kept or evicted."""
 
     namespace: str
     kind: str
@@ -49,7 +49,7 @@ class WorkloadOutcome(Struct, frozen=True):
 
 
 class ObjectOutcome(Struct, frozen=True):
-    """What happened to an object that the change writes or removes."""
+    """What happened to an object that the change writes or removes: applied, refused, pruned or left."""
 
     kind: str
     namespace: str
@@ -60,7 +60,7 @@ class ObjectOutcome(Struct, frozen=True):
 
 
 class QueueOutcome(Struct, frozen=True):
-    """The state of a ClusterQueue or of a LocalQueue after the change."""
+    """The state of a ClusterQueue or a LocalQueue after the change: active, inactive or gone."""
 
     kind: str
     namespace: str
@@ -73,7 +73,7 @@ class QueueOutcome(Struct, frozen=True):
 
 
 class Observed(Struct):
-    """What happened after a change."""
+    """What `gpuc rehearse --from` observes after a change: the outcomes of nodes, workloads, objects and queues."""
 
     nodes: list[NodeOutcome] = field(default_factory=list)
     workloads: list[WorkloadOutcome] = field(default_factory=list)
@@ -84,7 +84,7 @@ class Observed(Struct):
 
 
 class TransitionResult(Observed, kw_only=True):
-    """The result of a transition of one cluster."""
+    """The result of `gpuc rehearse --from` for one cluster."""
 
     cluster: str
     file: str
@@ -99,7 +99,7 @@ T = TypeVar("T", NodeOutcome, WorkloadOutcome, ObjectOutcome, QueueOutcome)
 
 
 def summary(result: TransitionResult) -> str:
-    """Returns the result in one line."""
+    """Returns the result in one line: the numbers of nodes, workloads and objects by outcome."""
     parts = [_counted("node", result.nodes), _counted("workload", result.workloads), _counted("object", result.objects)]
     return f"{result.cluster}: {'; '.join(parts)}; {sum(result.seconds.values()):.0f} s"
 
@@ -131,7 +131,7 @@ def _blocks(result: TransitionResult) -> Iterator[Block]:
 
 
 def name_of(row: WorkloadOutcome | ObjectOutcome | QueueOutcome) -> str:
-    """Returns "Kind namespace/name" of a row."""
+    """Returns the name of an object in the result as "Kind namespace/name"."""
     return f"{row.kind} {row.namespace}/{row.name}" if row.namespace else f"{row.kind} {row.name}"
 
 

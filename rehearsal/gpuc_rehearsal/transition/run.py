@@ -1,4 +1,4 @@
-"""Runs the transition of one cluster: the state before with work, the change, and the observation."""
+"""Runs `gpuc rehearse --from` for one cluster: applies the state before, starts work, applies the change, observes."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -50,11 +50,12 @@ Progress = Callable[[str], None]
 
 
 def shared_settings(before: CompiledSpec, others: Iterable[CompiledSpec], definitions: Definitions) -> Settings:
-    """Returns the settings of the state before, with the instance types and the pools of the other states added.
+    """Returns settings for a control plane to which all states of a cluster can be applied, one after another.
 
-    An autoscaler knows all instance types of its cloud in a real cluster, so a new instance type needs no restart. All
-    instance types have offerings in the zones of all states. An instance type has the resources of the first state that
-    uses it. Kueue and Gatekeeper run from the start if any state needs them.
+    The settings are those of the state before, with the instance types and pools of the other states. In a real cloud,
+    an autoscaler knows all instance types, so it also starts new ones without a restart. All instance types are offered
+    in the zones of all states. If states differ in the resources of an instance type, the first state counts. Kueue and
+    Gatekeeper run from the start if one of the states needs them.
     """
     specs = (before, *others)
     zones = sorted({zone for spec in specs for zone in zones_of(spec.cluster)})
@@ -73,9 +74,9 @@ def shared_settings(before: CompiledSpec, others: Iterable[CompiledSpec], defini
 
 
 def restart_changed(plane: ControlPlane, running: Settings, spec: CompiledSpec, definitions: Definitions) -> Settings:
-    """Restarts Kueue and the autoscaler if the Helm values of a state change their settings, as a new Deployment would.
+    """Restarts Kueue or the autoscaler if the Helm values of a spec change the settings of the program.
 
-    Returns the settings with which the programs run now.
+    In a real cluster, the changed Deployment would restart the program. Returns the settings after the restart.
     """
     wanted, known = settings(spec, definitions), running.kueue_configuration
     names = [kueue.PROGRAM] if known is not None and wanted.kueue_configuration not in (None, known) else []
@@ -103,7 +104,7 @@ def _restart(plane: ControlPlane, wanted: Settings, names: list[str]) -> None:
 
 
 class RunningState:
-    """A control plane that runs the state before."""
+    """A running control plane for `gpuc rehearse --from`, to which the state before the change is applied."""
 
     explains_nodes = True
     """Whether to wait until the autoscaler reports why it does not replace drifted nodes. The wait takes up to 25 s."""
@@ -123,20 +124,20 @@ class RunningState:
         self._answers: Answers = {}
 
     def apply(self, progress: Progress) -> list[str]:
-        """Applies the state before; returns sentences about objects that are refused or not healthy."""
+        """Applies the state before. Returns sentences about objects that are refused or not healthy."""
         waves = apply_waves(self.client, self.before_objects, replacement_objects(self.before.cluster), progress)
         problems = [str(problem) for _, refused, unhealthy in waves for problem in (*refused, *unhealthy)]
         return [*problems, *self._place_static_nodes()]
 
     def fill(self, work: Sequence[Filling]) -> dict[str, str]:
-        """Starts the work; returns why workloads do not run, by their text. These workloads are not observed."""
+        """Starts workloads. Returns why some do not run, by "Kind namespace/name". Only the others are observed."""
         problems = start_work(self.client, work)
         self.work = [filling for filling in work if str(filling) not in problems]
         self._remember()
         return problems
 
     def change_to(self, after: CompiledSpec) -> Observed:
-        """Applies the state after, and returns what happened."""
+        """Applies the state after the change, waits for the controllers, and returns what happened to the objects."""
         observed = Observed()
         with measured(observed.seconds, "apply"):
             self._present = after_objects = self._served(after)
@@ -217,7 +218,7 @@ def _work_in(snapshot: Snapshot, names: set[str]) -> bool:
 
 
 class Transition(NamedTuple):
-    """The two states of a cluster, and the work."""
+    """A change of a cluster to rehearse: the specs before and after the change, and the work that runs before it."""
 
     name: str
     """The state before, as the user named it."""
@@ -231,7 +232,7 @@ class Transition(NamedTuple):
 def transition(
     change: Transition, programs: Programs, crds_folder: Path | None, progress: Progress
 ) -> Iterator[TransitionResult]:
-    """Yields the result of a transition. The control plane ends when the caller leaves the `with` block.
+    """Rehearses a change, and yields the result. The control plane ends with the `with` block of the caller.
 
     Raises ProgramError if a program of the control plane fails.
     """
@@ -275,11 +276,11 @@ def _refused(client: Client, documents: Iterable[Object]) -> Iterator[str]:
 
 
 def compiled_from(root: Path, source: Source, *, keeps_namespaces: bool = False) -> CompiledSpec:
-    """Compiles a merged spec.
+    """Compiles a spec for `gpuc rehearse --from`.
 
-    Elements that leave stay marked, because a person marks them as a part of the change. All components are in their
-    usual namespaces, because the control plane runs them there. With keeps_namespaces, components are in the namespaces
-    of the spec. Raises StageError when the spec, a policy or a fact of the fleet has errors.
+    Elements with `leaving: true` keep this mark, because the mark can be a part of the change. All components are in
+    their usual namespaces, where the control plane runs them; with `keeps_namespaces`, they are in the namespaces of
+    the spec. Raises StageError when the spec, a policy or the catalog of the fleet has errors.
     """
     tree, moved = (source.tree, ()) if keeps_namespaces else without_namespaces(source.tree)
     catalog = fleet_catalog(root).catalog

@@ -1,4 +1,4 @@
-"""The objects of a control plane at one time, and the start and the end of the work that these objects show."""
+"""Reads the objects of a control plane at one time. Starts and stops work, and finds out whether the work runs."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -27,48 +27,48 @@ _WORK_KINDS = (POD, WORKLOAD, *OWNERS)
 
 
 class Snapshot(Struct, frozen=True):
-    """The objects by kind."""
+    """The objects of a control plane that were read at one time, by kind."""
 
     objects: Mapping[str, tuple[Object, ...]] = field(default_factory=dict)
 
     def of(self, kind: str) -> tuple[Object, ...]:
-        """Returns the objects of a kind; none if the API server does not serve the kind."""
+        """Returns the objects of a kind; none if the API server does not know the kind."""
         return self.objects.get(kind, ())
 
     @property
     def autoscaler(self) -> Autoscaler | None:
-        """The autoscaler whose kinds the API server serves; None if there is none."""
+        """The autoscaler whose objects, for example NodeClaims, are in the snapshot; None without such objects."""
         return next((autoscaler for autoscaler in autoscalers() if autoscaler.claim[1] in self.objects), None)
 
     def find(self, kind: str, name: str, namespace: str = "") -> Object | None:
-        """Returns an object; None if it does not exist."""
+        """Returns an object of the snapshot; None if the object did not exist."""
         found = (document for document in self.of(kind) if document["metadata"]["name"] == name)
         return next((document for document in found if document["metadata"].get("namespace", "") == namespace), None)
 
     def live(self, filling: Filling) -> Object | None:
-        """Returns the object of a workload; None if it does not exist."""
+        """Returns the object of a workload as the snapshot has it; None if the object did not exist."""
         return self.find(filling.kind, filling.name, filling.namespace)
 
     def workload_of(self, owner: Object) -> Object | None:
-        """Returns the Workload of an object; None if Kueue created no Workload."""
+        """Returns the Kueue Workload of an object such as a Job; None if Kueue has created no Workload."""
         return next(self.owned("Workload", owner), None)
 
     def owned(self, kind: str, owner: Object) -> Iterator[Object]:
-        """Yields the objects of a kind that an object owns."""
+        """Yields the objects of a kind that have this owner in their ownerReferences."""
         uid = owner["metadata"]["uid"]
         for document in self.of(kind):
             if any(reference["uid"] == uid for reference in document["metadata"].get("ownerReferences", ())):
                 yield document
 
     def pods_of(self, owner: Object) -> list[Object]:
-        """Returns the pods of a Job, a StatefulSet, or a Deployment."""
+        """Returns the pods of a Job, StatefulSet or Deployment, also through the ReplicaSets of the Deployment."""
         owners = list(self.owned("ReplicaSet", owner)) if owner["kind"] == "Deployment" else [owner]
         return [pod for parent in owners for pod in self.owned("Pod", parent)]
 
     def events_of(self, document: Object, *reasons: str, since: str = "") -> list[str]:
-        """Returns the messages of the events about an object that have one of the reasons, oldest first.
+        """Returns the messages of the events about an object with one of these reasons, the oldest first.
 
-        since: the time of the oldest event, as Kubernetes writes times, in whole seconds.
+        since: the time from which events count, for example "2026-11-29T10:00:00Z".
         """
         uid = document["metadata"]["uid"]
         events = [
@@ -82,7 +82,7 @@ class Snapshot(Struct, frozen=True):
 
 
 def take_snapshot(client: Client, kinds: Iterable[tuple[str, str]] | None = None) -> Snapshot:
-    """Reads the objects of the kinds that the API server serves; by default, of all kinds that decide outcomes."""
+    """Reads all objects of some kinds, or of all kinds that `gpuc rehearse --from` observes, from the API server."""
     of_nodes = (kind for autoscaler in autoscalers() for kind in (autoscaler.claim, autoscaler.pool))
     served = [kind for kind in kinds or (*of_nodes, *_KINDS) if client.serves(*kind)]
     with ThreadPoolExecutor(_THREADS) as pool:
@@ -91,20 +91,20 @@ def take_snapshot(client: Client, kinds: Iterable[tuple[str, str]] | None = None
 
 
 def pool_of(document: Object) -> str:
-    """Returns the pool of a claim or of a node; an empty string if the object has no pool."""
+    """Returns the node pool of a node, or of an autoscaler's object for a node; "" without a pool."""
     labels = document["metadata"].get("labels", {})
     return str(labels.get(POOL_LABEL) or labels.get(NODE_POOL, ""))
 
 
 def is_deleting(document: Object) -> bool:
-    """Returns whether the API server is deleting an object."""
+    """Returns whether an object is being deleted: it has a deletionTimestamp."""
     return bool(document["metadata"].get("deletionTimestamp"))
 
 
 def start_work(client: Client, work: Sequence[Filling], timeout_s: float = START_SECONDS) -> dict[str, str]:
-    """Creates the workloads, and waits until they run.
+    """Creates workloads, and waits until they run.
 
-    Returns why a workload does not run, by the text of the workload. Workloads that run are not in the result.
+    Returns why the other workloads do not run, by "Kind namespace/name".
     """
     with ThreadPoolExecutor(_WORK_THREADS) as pool:
         refused = dict(zip(work, pool.map(partial(create, client), [row.document for row in work]), strict=True))
@@ -143,9 +143,9 @@ def is_running(pod: Object) -> bool:
 
 
 def report_ready(client: Client, snapshot: Snapshot, work: Iterable[Filling]) -> None:
-    """Reports the pods of admitted Jobs without a controller as ready, as the controller of these Jobs would.
+    """Reports pods as ready for admitted Jobs that have no controller.
 
-    Otherwise Kueue would evict the Jobs after the timeout of waitForPodsReady.
+    A real controller would do so. Otherwise Kueue would evict the Jobs after the timeout of waitForPodsReady.
 
     Source: kueue v0.19.2 pkg/controller/jobs/job/job_controller.go (PodsReady)
     """
@@ -160,7 +160,7 @@ def report_ready(client: Client, snapshot: Snapshot, work: Iterable[Filling]) ->
 
 
 def stop_work(client: Client, work: Collection[Filling]) -> None:
-    """Deletes workloads, and waits until they and their Workloads and pods are gone."""
+    """Deletes workloads, and waits until their Workload objects of Kueue and their pods are gone too."""
     with ThreadPoolExecutor(_WORK_THREADS) as pool:
         list(pool.map(lambda filling: client.delete_object(filling.document), work))
         names = {(filling.kind, filling.namespace, filling.name) for filling in work}

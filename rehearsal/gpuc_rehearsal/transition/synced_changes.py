@@ -1,4 +1,4 @@
-"""Applies a change as Argo CD does: changed objects in the order of sync waves, then the objects that it prunes."""
+"""Applies a change as Argo CD does: first the changed objects, by sync wave, then it prunes removed objects."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -27,7 +27,7 @@ Queues and node pools are observed later, also inactive queues and pools.
 
 
 class ObjectKey(NamedTuple):
-    """The address of an object: the positional arguments of Client.find and Client.delete."""
+    """What identifies an object: the arguments of Client.find and Client.delete."""
 
     api: str
     kind: str
@@ -39,7 +39,7 @@ class ObjectKey(NamedTuple):
 
 
 class ObjectDiff(NamedTuple):
-    """The objects that a change writes and removes, without Applications and AppProjects."""
+    """The objects that a change writes or removes. Applications and AppProjects are left out."""
 
     written: list[Manifest]
     """New and changed objects."""
@@ -51,17 +51,17 @@ class ObjectDiff(NamedTuple):
 
 
 def key_of(manifest: Manifest) -> ObjectKey:
-    """Returns the key of an object."""
+    """Returns what identifies an object: apiVersion, kind, name and namespace."""
     return ObjectKey(manifest.api, manifest.kind, manifest.name, manifest.namespace)
 
 
 def is_of_argo_cd(api: str) -> bool:
-    """Returns whether objects of an apiVersion are in the cluster of Argo CD, which can be a different cluster."""
+    """Returns whether an apiVersion is of Argo CD, whose objects are left out: they can be in another cluster."""
     return api.startswith(f"{ARGO}/")
 
 
 def diff_objects(before: Iterable[Manifest], after: Iterable[Manifest]) -> ObjectDiff:
-    """Returns the differences between the objects of two compiled specs."""
+    """Returns the objects that differ between two compiled specs, or that only one of them has."""
     old, new = (
         {key_of(manifest): manifest for manifest in state if not is_of_argo_cd(manifest.api)}
         for state in (before, after)
@@ -71,7 +71,7 @@ def diff_objects(before: Iterable[Manifest], after: Iterable[Manifest]) -> Objec
 
 
 def apply_change(client: Client, before: Sequence[Manifest], after: Sequence[Manifest]) -> list[ObjectOutcome]:
-    """Applies the difference of two states, and returns the outcome of each object of the difference."""
+    """Applies the difference between two states as Argo CD does. Returns what happened to each object that differs."""
     change = diff_objects(before, after)
     written = {key_of(manifest) for manifest in change.written}
     ignored = ignored_fields(after)
@@ -103,9 +103,10 @@ def _apply_step(
 
 
 def ignored_fields(synced: Iterable[Manifest]) -> dict[tuple[str, str], tuple[str, ...]]:
-    """Returns the JSON pointers of ignoreDifferences by API group and kind.
+    """Returns the fields that Argo CD ignores in existing objects, as JSON pointers by (API group, kind).
 
-    The Applications have RespectIgnoreDifferences=true: Argo CD applies these fields only to new objects.
+    They are in `ignoreDifferences` of the Applications. Because of the sync option RespectIgnoreDifferences=true, Argo
+    CD applies these fields only to new objects.
 
     Source: Argo CD documentation, sync options, Respect ignore difference configs
     """
@@ -118,7 +119,7 @@ def ignored_fields(synced: Iterable[Manifest]) -> dict[tuple[str, str], tuple[st
 
 
 def with_live_fields(client: Client, manifest: Manifest, ignored: dict[tuple[str, str], tuple[str, ...]]) -> Object:
-    """Returns the document of a manifest, with the live values of the fields that Argo CD ignores."""
+    """Returns an object to apply, in which fields that Argo CD ignores have the values of the live object."""
     document = simulated_document(manifest)
     pointers = ignored.get((manifest.api.rpartition("/")[0], manifest.kind), ())
     live = client.find(manifest.api, manifest.kind, manifest.name, manifest.namespace) if pointers else None
@@ -152,7 +153,7 @@ def _prune(client: Client, change: ObjectDiff, removed: Sequence[Source]) -> Ite
 
 
 def removed_sources(before: Sequence[Manifest], after: Sequence[Manifest]) -> list[Source]:
-    """Returns the sources of the Applications that only the state before has: Argo CD keeps their objects.
+    """Returns the sources of removed Applications. Argo CD does not delete the objects from these sources.
 
     Source: argo-cd v3.5.1 docs/user-guide/app_deletion.md, About The Deletion Finalizer
     """

@@ -1,1 +1,1 @@
-"""Modules about kinds of workloads in a rehearsal. A module has the name of the family's folder."""
+"""A module for each family of workloads (the kinds of one project) whose objects need special code in a rehearsal."""

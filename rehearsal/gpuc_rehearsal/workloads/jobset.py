@@ -1,4 +1,4 @@
-"""JobSets in the examples of policies that the rehearsal creates."""
+"""Adds the fields that the API server requires to the JobSets in the examples of policies."""
 
 from gpuc_rehearsal.client import Object
 from gpuc_rehearsal.examples import complete_job

@@ -1,4 +1,4 @@
-"""TrainJobs in the examples of policies that the rehearsal creates."""
+"""Adds the fields that the API server requires to the TrainJobs in the examples of policies."""
 
 from collections.abc import Callable
 

@@ -24,7 +24,7 @@ from tests.values import walk
 
 NAME = "lab-dc1"
 NO_ZONES = (
-    "remove eks from node pool train-h100, and write topology: [rack, host] and cloud.onPremises.racks instead of zones"
+    "remove eks from node pool train-h100; write topology: [rack, host] and cloud.onPremises.racks instead of zones"
 )
 MUTATIONS = 150
 OF_A_CLOUD = re.compile(

@@ -119,6 +119,7 @@ def test_trace_knows_the_claim(lab: Path, claim: str, is_known: bool, capsys: py
     assert (missing not in capsys.readouterr().out) is is_known
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
     [

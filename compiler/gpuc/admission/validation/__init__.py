@@ -1,4 +1,4 @@
-"""What the API server itself, CustomResourceDefinitions and the webhooks of job controllers refuse.
+"""Finds the fields of an object that the API server, a CustomResourceDefinition or a job controller's webhook refuses.
 
 `validation_errors` checks a new object; `with_defaults` returns the object with the defaults of the API server. The
 versions are Kubernetes 1.35.4, Kueue 0.19.2, JobSet 0.12.0, LeaderWorkerSet 0.9.0, KubeRay 1.6.2, training operator

@@ -1,7 +1,7 @@
-"""The tables of pods and of all kinds of workloads, with the functions that rows of the tables name.
+"""All tables of checks (see table.py): of pods and of each kind of workloads, with the functions that the tables name.
 
-The rows and the functions of a family of kinds are in gpuc.workloads.<family>: <family>.rows and checks.py. The names
-of tables and functions are the same for all families. Therefore each name exists only once in all files together.
+The tables and the functions of a family of kinds are in gpuc.workloads.<family>: <family>.rows and checks.py. All
+families share the names of tables and functions, so each name exists only once.
 """
 
 import inspect
@@ -22,7 +22,7 @@ _MODULES = ("changes", "kueue", "metadata", "objects", "pods", "resources", "vol
 
 @cache
 def tables() -> Tables:
-    """Returns the tables. The modules of the families are imported when the tables are first used.
+    """Returns the tables. The first use of the tables imports the modules of the families.
 
     Raises:
         ValueError: when two modules have a function with the same name.

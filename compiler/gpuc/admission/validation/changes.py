@@ -1,11 +1,11 @@
 """Finds changed fields that the API server and webhooks do not allow to change: the tables "changes of <kind>".
 
-A row has a path without lists, and one of the sentences below. Instead of a sentence, a row can have the name of a
-function that yields the refused changes of the object:
+A row of a table has a path without lists, and one of these sentences. Instead of a sentence, a row can have the name of
+a function that yields the refused changes of the object:
 
-    immutable                    the value changes; a field that one of the two objects does not have is not compared
-    immutable, missing as VALUE  the value changes; a missing field has a default
-    immutable except NAMES       a field below the path changes that is not one of the names
+    immutable                    the value must not change; not checked if one of the two objects lacks the field
+    immutable, missing as VALUE  the value must not change; a missing field has the default VALUE
+    immutable except NAMES       fields below the path must not change; the fields NAMES may change
 """
 
 import re
@@ -23,26 +23,26 @@ Refusals = Iterator[tuple[Path, str]]
 
 
 class ChangedField(Protocol):
-    """A field that differs."""
+    """A field whose value differs before and after a change of an object."""
 
     @property
     def path(self) -> Path: ...
 
     def is_below(self, *prefix: str | int) -> bool:
-        """Returns whether the field is at a path or below the path."""
+        """Returns whether the path of the field is `prefix`, or begins with `prefix`."""
         ...
 
 
 class ChangedObject(Protocol):
-    """An object before and after a change."""
+    """An object before and after a change, with the fields that differ."""
 
     @property
     def fields(self) -> Sequence[ChangedField]:
-        """The fields that differ."""
+        """The fields whose values differ."""
         ...
 
     def changes(self, *prefix: str | int) -> bool:
-        """Returns whether a field at a path or below the path differs."""
+        """Returns whether a field differs whose path is `prefix`, or begins with `prefix`."""
         ...
 
     def values(self, *path: str | int) -> tuple[Any, Any]:

@@ -1,4 +1,4 @@
-"""Constraints of single values that most kinds need. Tables use the constraints by name.
+"""Constraints of single values that many kinds need, for example "DNS label". Tables use the constraints by name.
 
 Source: k8s.io/apimachinery v0.35.4 pkg/util/validation/validation.go, pkg/util/validation/field/errors.go
 """
@@ -29,7 +29,7 @@ _APP_ARMOR_LONGEST = 4095
 
 
 class Constraint(Struct, frozen=True):
-    """A constraint of the values of one type. Values of other types are not checked here."""
+    """A constraint of values of one type. A value of another type passes, because the schema check reports it."""
 
     is_valid: Callable[[Any], Any]
     expected: str
@@ -54,14 +54,14 @@ def _matches(pattern: str, expected: str, *, checks_empty: bool = True) -> Const
 
 
 def one_of(field: Field, allowed: Collection[str]) -> Problems:
-    """Checks that a field, if it is a text, has one of the allowed words."""
+    """Checks that a field has one of the allowed texts. A value that is no text passes."""
     if isinstance(field.value, str) and field.value not in allowed:
         suggestion = nearest(field.value, sorted(allowed))
         yield field.invalid(" or ".join(allowed), f"write {suggestion}" if suggestion else "")
 
 
 def at_least(field: Field, low: int, high: int | None = None) -> Problems:
-    """Checks that a field, if it is a number, has at least the value `low` and at most the value `high`."""
+    """Checks that a number is at least `low` and at most `high`. A value that is no number passes."""
     own = field.number
     if own is not None and (own < low or (high is not None and own > high)):
         yield field.invalid(f"a number from {low} to {high}" if high is not None else f"{low} or more")
@@ -81,7 +81,7 @@ def port(field: Field) -> Problems:
 
 
 def domain_path(field: Field, longest: int = MAX_LABEL) -> Problems:
-    """Checks the name of a controller, which has a domain as prefix: example.com/controller."""
+    """Checks that a text begins with a domain and a slash, as the names of controllers do: example.com/controller."""
     if not isinstance(field.value, str):
         return
     domain, slash, rest = field.value.partition("/")
@@ -99,7 +99,7 @@ def count_or_percent(field: Field) -> Problems:
 
 
 def at_most_all(field: Field) -> Problems:
-    """Checks that a percentage is at most 100%."""
+    """Checks that a percentage is at most 100%. A value that is no percentage passes."""
     if (percentage(field.value) or 0) > 100:
         yield field.invalid("at most 100%")
 
@@ -110,7 +110,7 @@ def percentage(value: Any) -> int | None:
 
 
 def has_back_steps(path: str) -> bool:
-    """Returns whether a path contains "..". Such a path could lead to a place outside of the volume."""
+    """Returns whether a path contains "..", with which the path could leave the volume."""
     return ".." in path.split("/")
 
 

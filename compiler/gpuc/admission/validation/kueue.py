@@ -1,4 +1,4 @@
-"""What Kueue's webhooks check in new jobs and pods of several kinds: labels, annotations and topology.
+"""The checks that Kueue's webhooks do for new objects of several kinds: of labels, annotations and topology.
 
 Source: kubernetes-sigs/kueue v0.19.2 pkg/controller/jobframework/validation.go and tas_validation.go,
 pkg/controller/jobs (PodSets of each kind), apis/kueue/v1beta2/topology_types.go,
@@ -69,12 +69,12 @@ def _labels_of_jobs(document: Field) -> Problems:
 
 
 def is_count(value: Any) -> bool:
-    """Returns whether a value is a number above 0 as text."""
+    """Returns whether a value is a string with a number above 0, for example "8"."""
     return _COUNT.fullmatch(text(value)) is not None and int(value) > 0
 
 
 class PodSetTemplate(NamedTuple):
-    """The annotations of a pod template that Kueue reads."""
+    """The annotations of a pod template from which Kueue reads the topology of the pods."""
 
     annotations: Field
     pods: int | None
@@ -103,7 +103,7 @@ def _pod_sets(document: Field) -> Iterator[PodSetTemplate]:
 
 
 def topology(template: PodSetTemplate) -> Problems:
-    """Checks the topology annotations of one pod template."""
+    """Checks the annotations of a pod template that request a topology, such as podset-required-topology."""
     annotations, own = template.annotations, dict(template.annotations.entries())
     modes = [name for name in _MODES if name in own]
     if len(modes) > 1:

@@ -1,4 +1,4 @@
-"""The changes of jobs and servers with a queue that Kueue's webhooks refuse.
+"""Changes of jobs and servers that Kueue's webhooks refuse if the object has a queue.
 
 Source: kubernetes-sigs/kueue v0.19.2 pkg/controller/jobframework/validation.go (ValidateJobOnUpdate,
 ValidateUpdateForWorkloadPriorityClassName, ValidateImmutablePodGroupPodSpec), pkg/controller/jobs (ValidateUpdate of
@@ -37,10 +37,10 @@ class Refused(NamedTuple):
 
 
 def refused_by_kueue(record: WorkloadKind, changed: ChangedObject) -> Iterator[Refused]:
-    """Yields the changed fields of an object with a queue that Kueue refuses.
+    """Yields the changed fields that Kueue refuses; nothing for an object without a queue.
 
     Args:
-        record: the kind of the object.
+        record: what gpuc knows about the kind of the object.
     """
     before, after = changed.values(*_QUEUE)
     if LABELS not in record.queueing.labels or not record.queueing.framework or not (before or after):

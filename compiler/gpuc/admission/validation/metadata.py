@@ -1,4 +1,4 @@
-"""The metadata of objects and pod templates: names, labels, annotations, owners; and label selectors.
+"""Checks metadata of objects and pod templates (names, labels, annotations, owners), and label selectors.
 
 Source: k8s.io/apimachinery v0.35.4 pkg/api/validation/objectmeta.go, pkg/apis/meta/v1/types.go (ObjectMeta),
 pkg/apis/meta/v1/validation/validation.go (ValidateLabelSelector)
@@ -27,7 +27,7 @@ _TYPES = {dict: "a map", str: "a string", int: "an integer", list: "a list"}
 
 
 def structure_of_metadata(document: Any, *, strict: bool) -> Problems:
-    """Checks the fields of an object's metadata and their types, which a schema of the kind does not contain."""
+    """Checks the fields of an object's metadata and their types. The schemas of kinds do not describe metadata."""
     metadata = Field(("metadata",), dig(document, "metadata"))
     if not isinstance(metadata.value, dict):
         yield metadata.missing()

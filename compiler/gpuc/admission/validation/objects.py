@@ -1,4 +1,4 @@
-"""Checks of objects without pods that a row of a table cannot describe.
+"""Checks of objects without pods, written as functions, because no row of a table (see table.py) can describe them.
 
 Source: k8s.io/kubernetes v1.35.4 pkg/apis/core/validation/validation.go, pkg/apis/autoscaling/validation/validation.go;
 k8s.io/apimachinery v0.35.4 pkg/util/validation/validation.go (IsConfigMapKey); Go 1.25 encoding/base64

@@ -1,4 +1,4 @@
-"""Checks and defaults of pods and containers that a row of a table cannot describe.
+"""Checks and defaults of pods and containers, as functions, because no row of a table (see table.py) can describe them.
 
 Source: k8s.io/kubernetes v1.35.4 pkg/apis/core/validation/validation.go, pkg/apis/core/v1/defaults.go, conversion.go,
 pkg/apis/core/pods/helpers.go (ConvertDownwardAPIFieldLabel)
@@ -209,7 +209,7 @@ def _source_of_volume(volume: Field) -> Problems:
 
 
 def pull_policy(image: str) -> str:
-    """Returns the default of imagePullPolicy: Always for the tag latest, which is the default tag.
+    """Returns the default of imagePullPolicy: Always for an image with the tag latest or without a tag.
 
     Source: k8s.io/kubernetes v1.35.4 pkg/util/parsers/parsers.go; distribution/reference v0.6.0 regexp.go
     """

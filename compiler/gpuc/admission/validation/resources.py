@@ -1,6 +1,6 @@
-"""Checks the requests and limits of containers, and of pods as a whole.
+"""Checks the requests and limits of containers, and of complete pods.
 
-The requests and limits of a pod are for all of its containers together.
+A pod can have requests and limits for all of its containers together.
 
 Source: k8s.io/kubernetes v1.35.4 pkg/apis/core/validation/validation.go (validateResourceRequirements,
 validatePodResources, validatePodResourceConsistency), pkg/apis/core/helper/helpers.go;
@@ -24,7 +24,7 @@ NameCheck = Callable[[str, Field], Problems]
 
 
 def cannot_overcommit(name: str) -> bool:
-    """Returns whether the request of a resource must be equal to the limit."""
+    """Returns whether the request of a resource must equal the limit in Kubernetes, as for GPUs and huge pages."""
     return ("/" in name and _NATIVE not in name) or name.startswith(HUGE_PAGES)
 
 
@@ -57,7 +57,7 @@ def requirements(resources: Field, names: NameCheck = _container_resource) -> Pr
     """Checks the requests and limits of a container or a pod.
 
     Args:
-        names: the check of a resource's name.
+        names: the function that checks the name of each resource.
     """
     limits, requests = (dict(resources.entries(field)) for field in ("limits", "requests"))
     for amounts in (limits, requests):

@@ -1,16 +1,16 @@
-"""The sentences of tables: conditions, relations of a field to other fields, and constraints of a single field.
+"""The sentences that a row of a table (see table.py) can contain: conditions, relations, and constraints.
 
-A relation is one of these sentences; the last parts in parentheses are optional:
+A relation compares a field with other fields. It is one of these sentences; parts in parentheses are optional:
 
-    required (: REASON)                     the field is a text that is not empty
-    missing if CONDITION (: REASON)         the problem that the field is missing
-    if CONDITION: MESSAGE (=> FIX)          a problem of a field that is present
-    if CONDITION expected VALUES (=> FIX)   the problem that the value is not one of the values
-    always if CONDITION: MESSAGE (=> FIX)   a problem of a field that can be missing
-    forbidden if CONDITION (=> FIX)         the problem that the pod or container sets the field
-    must be A or B (, missing as C)         the field has one of the values
-    default VALUE (if CONDITION)            no problem: sets a field, and the maps around it, if the field is missing;
-                                            a condition replaces this condition
+    required (: REASON)                     the field must be a text that is not empty
+    missing if CONDITION (: REASON)         if the condition holds: the field must not be missing
+    if CONDITION: MESSAGE (=> FIX)          if the condition holds and the field is present: a problem
+    if CONDITION expected VALUES (=> FIX)   if the condition holds: the field must have one of the values
+    always if CONDITION: MESSAGE (=> FIX)   if the condition holds: a problem, also of a missing field
+    forbidden if CONDITION (=> FIX)         if the condition holds: the pod or container must not set the field
+    must be A or B (, missing as C)         the field must have one of the values
+    default VALUE (if CONDITION)            no check: sets a missing field, and the maps around it; without CONDITION,
+                                            the field must be missing
 
 A condition has terms with " and " between them: "a" (is present), "no a", "some a" (not empty), "empty a", "a = x|y",
 "a != x|y", "a > 5". The names are fields of the structure that has the field; "this" is the field itself, or the item
@@ -40,7 +40,7 @@ _TERM = re.compile(r"(?:(no|some|empty) )?(?:(\w[\w ]*):)?(\S+)(?: (=|!=|>) (.+)
 
 
 def names_of(path: str) -> Names:
-    """Returns the names in a path with / between them."""
+    """Returns the names in a path: ("root", "kind") for root/kind."""
     return tuple(name.strip('"') for name in _NAME.findall(path))
 
 
@@ -49,18 +49,18 @@ def _target(owner: Field, names: Names) -> Field:
 
 
 def with_default(check: Check, default: Any, owner: Field, names: Names) -> Iterable[Problem]:
-    """Checks a field, which has a default if it is missing."""
+    """Runs a check on a field. If the field is missing, the check gets the default."""
     field = owner.at(*names)
     return check(field.reads(default) if field.value is None else field)
 
 
 def when(check: Check, holds: Condition, owner: Field, names: Names) -> Iterable[Problem]:
-    """Checks a field if a condition holds."""
+    """Runs a check on a field, but only if a condition holds."""
     return check(_target(owner, names)) if holds(owner, names) else ()
 
 
 def literal(word: str) -> Any:
-    """Returns the value of a word: none, JSON, or a text without quotes."""
+    """Returns the value that a word in a table means: None for "none", a JSON value, or else the word itself."""
     if word == "none":
         return None
     try:
@@ -70,7 +70,7 @@ def literal(word: str) -> Any:
 
 
 def condition(sentence: str) -> Condition:
-    """Returns the condition of a sentence."""
+    """Returns the function that evaluates a condition such as "some a and b = x|y"."""
     terms = [_term(term) for term in sentence.split(" and ")]
     return lambda owner, names: all(term(owner, names) for term in terms)
 

@@ -1,4 +1,4 @@
-"""Compares the fields of an object and their types with the schema of the object's kind.
+"""Compares an object with the schema of its kind: the names of its fields, and the types of the values.
 
 kubectl sends objects with strict field validation: an unknown field is an error. Controllers send objects without
 strict field validation: the API server then drops unknown fields.
@@ -42,18 +42,18 @@ _QUANTITIES: Schema = {
 
 
 def is_builtin(document: Any) -> bool:
-    """Returns whether the API server has the kind in its code, without a CustomResourceDefinition."""
+    """Returns whether a kind is built into the API server, so that it needs no CustomResourceDefinition."""
     return api_group(document) in BUILTIN_GROUPS
 
 
 def table_of(document: Any, kubernetes: str = KUBERNETES) -> Table | None:
-    """Returns the table with the schema of a document's kind; None if gpuc has no table."""
+    """Returns the schema of a document's kind, with further facts about the kind; None if gpuc has no schema."""
     version = kubernetes if kubernetes in builtin_versions() else KUBERNETES
     return table(str(document.get("apiVersion")), str(document.get("kind")), version)
 
 
 def structure(document: Body, complete: Body, *, strict: bool, kubernetes: str = KUBERNETES) -> Problems:
-    """Checks fields and types of the body of an object whose kind has a table.
+    """Checks the fields of an object and their types against the schema of its kind, which gpuc must have.
 
     Args:
         complete: the document without nulls.
@@ -82,9 +82,9 @@ def _body(document: Body) -> Body:
 
 
 def without_nulls(document: Any) -> Any:
-    """Returns a copy of a document without nulls, which mean the same as missing fields.
+    """Returns a copy of a document without nulls, because a null means the same as a missing field.
 
-    A null in a map of a built-in kind, such as labels or limits, is an empty string or 0.
+    A null in a map of a built-in kind, such as labels or limits, becomes an empty string or 0.
     """
     return _without_nulls(document, is_builtin(document))
 

@@ -57,7 +57,7 @@ _STEP = re.compile(r'(?:"[^"]*"|[^".])+')
 
 
 class Tables:
-    """The tables of some files. The rows of a table are read when the table is first used."""
+    """The tables of constraints in some .rows files. The constraints of a table are parsed at its first use."""
 
     def __init__(self, files: Iterable[Path], functions: Mapping[str, Callable[..., Any]]) -> None:
         """Reads the files.
@@ -92,7 +92,7 @@ class Tables:
         return table in self._rows
 
     def rows(self, table: str) -> Iterator[tuple[tuple[str, ...], str]]:
-        """Yields the constraints of a table with the steps of their paths."""
+        """Yields each constraint of a table with the path of its field, such as ("volumeMounts[]", "subPath")."""
         for row in self._rows[table]:
             path, _, constraints = row.partition("  ")
             for steps in product(*(step.split(",") for step in _STEP.findall(path))):
@@ -100,7 +100,7 @@ class Tables:
                     yield steps, constraint
 
     def problems(self, table: str, structure: Field) -> list[Problem]:
-        """Returns the problems of a structure that a table finds."""
+        """Returns a problem for each constraint of a table that the structure, for example a container, violates."""
         found: list[Problem] = []
         (self._nodes.get(table) or self._read(table)).collect(structure.of_table(table), found)
         program = self._programs[table]
@@ -181,13 +181,13 @@ class _Node:
         """Fields without constraints. Then rows name all fields that gpuc checks. Empty if rows name only some."""
 
     def field(self, names: Names) -> "_Node":
-        """Returns the node of a field, which is added if it is missing."""
+        """Returns the _Node with the constraints of a field below this one. Adds an empty _Node if there is none."""
         if len(names) == 1:
             return self.fields.setdefault(names[0], _Node())
         return self.deep_fields.setdefault(names, _Node())
 
     def collect(self, own: Field, found: list[Problem]) -> None:
-        """Appends the problems of a field to a list, if the field is present."""
+        """Appends a problem to `found` for each violated constraint of the field, and of the fields below the field."""
         for names, relation in self.relations:
             found += relation(own, names)
         if self.fields:

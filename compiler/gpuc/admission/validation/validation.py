@@ -1,8 +1,8 @@
-"""The decision of the API server about the fields of a new object, and the defaults that it sets first.
+"""Predicts which fields of a new object the API server refuses, after it sets the defaults.
 
-The defaults are rows of the tables "defaults of pods" and "defaults of <kind>". These tables contain no checks. The API
-server and the webhooks of JobSet and LeaderWorkerSet set these defaults. Kueue's webhooks also change new objects, for
-example the field spec.suspend. These changes are not in the tables, because they depend on queues of the cluster.
+The defaults are rows of the tables "defaults of pods" and "defaults of <kind>", which contain no checks. The API server
+and the webhooks of JobSet and LeaderWorkerSet set these defaults. Kueue's webhooks also change new objects, for example
+the field spec.suspend. The tables do not contain the changes of Kueue, which depend on queues of the cluster.
 """
 
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ _SUFFIX, _PREFIX_MAX = "xxxxx", 58
 
 
 def with_defaults(document: Body) -> Body:
-    """Returns a copy of an object with the defaults that the API server sets when the object is created.
+    """Returns a copy of an object with the defaults that the API server sets when it creates the object.
 
     A new Job also gets the labels and the selector that the API server generates. An object with generateName gets a
     name that ends with "xxxxx".
@@ -34,7 +34,7 @@ def with_defaults(document: Body) -> Body:
 
 
 def set_defaults(complete: Body) -> None:
-    """Sets the defaults in an object without nulls."""
+    """Sets the defaults of the API server in an object. The object must have no nulls."""
     metadata = complete.get("metadata")
     prefix = dig(metadata, "generateName")
     if isinstance(metadata, dict) and not metadata.get("name") and isinstance(prefix, str) and prefix:
@@ -51,14 +51,13 @@ def set_defaults(complete: Body) -> None:
 
 
 def validation_errors(document: Body, *, strict: bool = True, kubernetes: str = KUBERNETES) -> Iterator[Decision]:
-    """Yields a decision for every field for which the API server or a webhook refuses a new object.
+    """Yields a decision for every field because of which the API server or a webhook refuses a new object.
 
     A decision is "unknown" for a kind without a schema, and for a field that gpuc does not check.
 
     Args:
         document: the complete object as a user or controller sends it, without the API server's defaults.
-        strict: whether unknown fields are errors, as for objects that kubectl sends; controllers' requests are not
-            strict.
+        strict: whether unknown fields are errors, as for objects of kubectl; for objects of controllers, they are not.
         kubernetes: the minor version whose fields the object may have. The other checks are those of 1.35.
     """
     kind = f"{api_group(document)}/{document.get('kind')}"

@@ -1,4 +1,4 @@
-"""Checks of volumes and their mounts that a row of a table cannot describe.
+"""Checks of volumes and their mounts, as functions, because no row of a table (see table.py) can describe them.
 
 Source: k8s.io/kubernetes v1.35.4 pkg/apis/core/validation/validation.go (ValidateVolumes, ValidateVolumeMounts,
 ValidateVolumeDevices)

@@ -1,4 +1,4 @@
-"""Strict JSON Schemas of the Kubernetes kinds and the Helm values that gpuc writes."""
+"""JSON Schemas of Kubernetes kinds and of Helm values. The schemas are strict: an unknown field is an error."""
 
 from functools import cache
 from pathlib import Path
@@ -20,7 +20,7 @@ VALUES = "values.schema.json"
 
 
 class Table(Struct, frozen=True):
-    """The schema and the names of a kind in one API version."""
+    """The schema of a kind in one API version, with the names of the kind."""
 
     group: str
     """Empty for the core group."""
@@ -30,6 +30,8 @@ class Table(Struct, frozen=True):
     namespaced: bool
     schema: Schema
     """Closed JSON Schema (draft 2020-12) of all fields except apiVersion, kind, metadata and status."""
+    rules: Schema = {}
+    """The tree of the CEL rules, as in the tables of `gpuc crds import`; empty for a kind without rules."""
 
     @property
     def api(self) -> str:
@@ -37,7 +39,7 @@ class Table(Struct, frozen=True):
 
 
 def table(api: str, kind: str, kubernetes: str) -> Table | None:
-    """Returns the table of a kind, or None if there is no table. Built-in kinds depend on the Kubernetes version.
+    """Returns the schema and names of a kind; None without a schema. Built-in kinds depend on the Kubernetes version.
 
     Args:
         api: apiVersion, for example "karpenter.sh/v1".
@@ -57,25 +59,25 @@ def chart(component: str) -> Schema | None:
 
 @cache
 def embedded(document: EmbeddedDocument) -> Schema:
-    """Returns the schema of a document in Helm values."""
+    """Returns the schema of a YAML document that is a string in Helm values."""
     return _read(component_folder(document.component) / f"{document.kind}_{document.api.rpartition('/')[2]}.json")
 
 
 @cache
 def cel_source() -> Schema:
-    """Returns the schema of `source` in a ConstraintTemplate for the engine K8sNativeValidation."""
+    """Returns the schema of the key `source`, which contains CEL expressions, in a ConstraintTemplate of Gatekeeper."""
     return _read(TABLES / "gatekeeper" / "K8sNativeValidation.json")
 
 
 def custom_kinds() -> list[tuple[str, str]]:
-    """Returns (apiVersion, kind) of all custom kinds with a table, sorted."""
+    """Returns pairs of apiVersion and kind for all custom kinds with a schema, sorted."""
     files = sorted(TABLES.glob("crds/*/*.json"))
     parts = [(path.parent.name, *path.stem.rsplit("_", 1)) for path in files]
     return [(f"{group}/{version}", kind) for group, kind, version in parts]
 
 
 def builtin_kinds(kubernetes: str) -> list[tuple[str, str]]:
-    """Returns (apiVersion, kind) of all built-in kinds that gpuc writes, sorted.
+    """Returns pairs of apiVersion and kind for all built-in kinds with a schema, sorted.
 
     The list is empty for an unknown Kubernetes version.
     """
@@ -84,19 +86,19 @@ def builtin_kinds(kubernetes: str) -> list[tuple[str, str]]:
 
 
 def builtin_versions() -> list[str]:
-    """Returns the minor versions of Kubernetes that have tables, sorted."""
+    """Returns the minor versions of Kubernetes for which gpuc has schemas, sorted."""
     return sorted(_builtins("kubernetes")["kinds"])
 
 
 @cache
 def custom(api: str, kind: str) -> Table | None:
-    """Returns the table of a custom kind, or None."""
+    """Returns the schema and the names of a custom kind; None if gpuc has no schema."""
     group, _, version = api.rpartition("/")
     path = TABLES / "crds" / group / f"{kind}_{version}.json"
     if not group or not path.is_file():
         return None
     read = _read(path)
-    return Table(group, version, kind, read["plural"], read["namespaced"], read["schema"])
+    return Table(group, version, kind, read["plural"], read["namespaced"], read["schema"], read.get("rules", {}))
 
 
 @cache

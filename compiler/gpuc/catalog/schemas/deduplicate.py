@@ -1,4 +1,4 @@
-"""Moves equal subschemas to $defs."""
+"""Makes JSON Schemas smaller: equal subschemas are moved to $defs, and references replace them."""
 
 import json
 
@@ -9,7 +9,7 @@ _MIN_LENGTH = 60
 
 
 class Deduplicator:
-    """Stores equal subschemas once and counts their uses.
+    """Stores equal subschemas once, and counts how often each is used.
 
     First add all schemas, then call `expanded` for each schema, then read `definitions`.
     """
@@ -25,7 +25,7 @@ class Deduplicator:
         """The subschemas with several uses, by name. Complete after the last call of `expanded`."""
 
     def add(self, schema: Schema, label: str) -> int:
-        """Adds a schema and returns its number. The label becomes the name of the schema in `definitions`."""
+        """Adds a schema, and returns the number for `expanded`. The label is the schema's name in `definitions`."""
         children: list[int] = []
 
         def numbered(part: Schema, name: str) -> Schema:
@@ -44,7 +44,7 @@ class Deduplicator:
         return self._numbers[text]
 
     def expanded(self, number: int) -> Schema:
-        """Returns the schema with this number. References replace the subschemas that have several uses."""
+        """Returns the schema with this number. References replace its subschemas that are used several times."""
         return with_parts(self._nodes[number], lambda part, _: self._inline_or_reference(part["$ref"]))
 
     def _inline_or_reference(self, number: int) -> Schema:
@@ -67,7 +67,7 @@ class Deduplicator:
 
 
 def deduplicated(schema: Schema) -> Schema:
-    """Returns the schema with its equal subschemas in $defs."""
+    """Returns the schema with references to $defs in place of equal subschemas."""
     deduplicator = Deduplicator()
     root = deduplicator.expanded(deduplicator.add(schema, "root"))
     return {**root, "$defs": deduplicator.definitions} if deduplicator.definitions else root

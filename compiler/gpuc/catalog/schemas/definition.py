@@ -1,4 +1,4 @@
-"""Converts the strict JSON Schemas of custom kinds back to CustomResourceDefinitions with structural schemas."""
+"""Converts the strict JSON Schemas of custom kinds back into CustomResourceDefinitions."""
 
 from collections.abc import Mapping
 
@@ -13,7 +13,7 @@ _COPIED_KEYS = (
 
 
 def definition(table: Table) -> Schema:
-    """Returns a CustomResourceDefinition with the typed fields of a schema table and a status without a schema."""
+    """Returns a CustomResourceDefinition with the typed fields of a schema. It allows any fields in `status`."""
     open_object = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
     schema = _structural(table.schema, table.schema.get("$defs", {}))
     text = {"type": "string"}

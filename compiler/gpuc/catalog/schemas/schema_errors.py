@@ -1,4 +1,4 @@
-"""Validates documents against schemas and explains the errors: jsonschema-rs validates, jsonschema explains.
+"""Validates documents with JSON Schemas. The package jsonschema-rs validates, and jsonschema explains the errors.
 
 jsonschema-rs is fast and supports the regular expressions of Go. jsonschema reports the failing subschema of every
 error, and the most relevant error if a schema has alternatives. Only documents with errors need jsonschema.
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class ErrorKind(Enum):
-    """The kinds of schema errors."""
+    """The kinds of violations of a schema, for example an unknown field."""
 
     UNKNOWN = "unknown field"
     VALUE = "wrong value"
@@ -33,7 +33,7 @@ class ErrorKind(Enum):
 
 
 class SchemaError(Struct, frozen=True):
-    """An error of a document: a value that violates the schema."""
+    """A value in a document that violates the schema."""
 
     kind: ErrorKind
     path: Path
@@ -44,12 +44,12 @@ class SchemaError(Struct, frozen=True):
     """The correct value; empty if the correct value is not certain."""
 
     def under(self, *path: str | int) -> "SchemaError":
-        """Returns the same error for an outer document that contains this document at a path."""
+        """Returns the error with a longer path, for a document that contains the validated document at `path`."""
         return replace(self, path=(*path, *self.path))
 
 
 def validator(schema: Schema) -> "Draft202012Validator":
-    """Returns a compiled validator that also validates quantities and the keys of Kubernetes' list maps."""
+    """Returns a compiled validator, which also checks the form of quantities, and that list items have unique keys."""
     from jsonschema_rs import Draft202012Validator
 
     return Draft202012Validator(
@@ -61,7 +61,7 @@ def validator(schema: Schema) -> "Draft202012Validator":
 
 
 def schema_errors(compiled: "Draft202012Validator", document: Any, schema: Schema) -> Iterator[SchemaError]:
-    """Yields all errors of a document, sorted by path.
+    """Yields all violations of the schema in a document, sorted by path.
 
     Args:
         compiled: the validator of the schema.

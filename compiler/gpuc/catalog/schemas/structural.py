@@ -1,4 +1,4 @@
-"""Converts structural OpenAPI v3 schemas to strict JSON Schemas."""
+"""Converts the OpenAPI v3 schemas of CustomResourceDefinitions into strict JSON Schemas."""
 
 from collections.abc import Callable
 from typing import Any
@@ -18,7 +18,7 @@ _QUANTITY = r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|(
 
 
 def with_parts(schema: Schema, convert: Callable[[Schema, str], Any]) -> Schema:
-    """Returns a schema whose direct subschemas are replaced, with keywords and properties in alphabetical order.
+    """Returns a copy of a schema with sorted keywords and properties, in which direct subschemas are replaced.
 
     Args:
         convert: returns the replacement of a subschema; its second argument is the name of the property, or empty.
@@ -35,7 +35,7 @@ def with_parts(schema: Schema, convert: Callable[[Schema, str], Any]) -> Schema:
 
 
 def strict(schema: Schema) -> Schema:
-    """Returns the schema without descriptions and CEL rules, and with unknown fields as errors.
+    """Returns the schema without descriptions and CEL rules. Unknown fields become errors.
 
     Unknown fields are allowed only where the API server keeps unknown fields. A quantity becomes a string of format
     `quantity`, int-or-string becomes both types, int32 gets its minimum and maximum, and a list of type `set` gets

@@ -1,12 +1,12 @@
-"""Schemas of objects as people write them, before the API server sets defaults and converts quantities to strings."""
+"""Changes schemas for objects as users write them: the API server has not yet set defaults or converted quantities."""
 
 from typing import Any
 
 
 def written(schema: Any, *, numbers: str = "number") -> Any:
-    """Returns the schema for objects that people wrote.
+    """Returns a schema for objects as users write them.
 
-    In such objects, a quantity may be a number, and a required field with a default may be missing.
+    In these objects, a quantity may be a number, and a required field with a default may be missing.
 
     Args:
         numbers: the type of the numbers that quantities may be: "integer" for custom kinds, whose

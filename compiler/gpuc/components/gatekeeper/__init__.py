@@ -1,1 +1,1 @@
-"""Gatekeeper: its configuration, and the policies."""
+"""Gatekeeper, which enforces admission policies: its configuration, and the objects for the policies."""

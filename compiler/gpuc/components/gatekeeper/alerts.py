@@ -1,4 +1,4 @@
-"""Alerts for policies that Gatekeeper does not enforce because of an error, and for a late audit."""
+"""Alerts for policies that Gatekeeper cannot enforce because of an error, and for an audit that runs too late."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,7 @@ LATE_SECONDS = 6 * AUDIT_SECONDS
 
 
 def policy_alerts(cluster: Cluster) -> Iterator[Alert]:
-    """Yields alerts for policies that Gatekeeper does not enforce because of an error, and for a late audit."""
+    """Yields alerts for policies that Gatekeeper cannot enforce, and for an audit of Gatekeeper that runs too late."""
     yield alert("GpucPolicyBroken")
     yield alert(
         "GpucAuditLate",

@@ -1,4 +1,4 @@
-"""Gatekeeper: Helm values, and all objects that it reads."""
+"""Gatekeeper: its Helm values, and all objects that Gatekeeper reads."""
 
 from collections.abc import Iterator
 
@@ -21,7 +21,7 @@ AUDIT_CHUNK = 500
 
 
 def gatekeeper(cluster: Cluster) -> Iterator[Artifact]:
-    """Yields the Helm values, the Config, and per policy a ConstraintTemplate and constraints for tenant namespaces."""
+    """Yields the Helm values of Gatekeeper, and the objects that configure it and its policies."""
     yield _values(cluster)
     yield from policy_objects(cluster)
 

@@ -1,4 +1,4 @@
-"""The objects that Gatekeeper reads: excluded namespaces, and the policies as ConstraintTemplates and constraints."""
+"""The objects that configure Gatekeeper: namespaces that it ignores, ConstraintTemplates and constraints."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -20,7 +20,7 @@ CONSTRAINT_WAVE = 5
 
 
 def policy_objects(cluster: Cluster) -> Iterator[Artifact]:
-    """Yields the Config, the ExpansionTemplates, and a ConstraintTemplate and constraints for each policy."""
+    """Yields Gatekeeper's Config and ExpansionTemplates, and a ConstraintTemplate and constraints for each policy."""
     yield _config(cluster)
     yield from _expansions(cluster)
     for policy in cluster.policies.values():
@@ -117,7 +117,7 @@ def _value(fact: str, cluster: Cluster, tenant: Tenant, settings: dict[str, Any]
 
 
 def policy_origin(cluster: Cluster, policy: Policy | None = None) -> Path:
-    """Returns the spec path that configures the policy, or else the path that configures all policies."""
+    """Returns the path in the spec that configures a policy, or otherwise the path that configures all policies."""
     if policy and policy.name in cluster.policy_specs:
         return ("spec", "policies", policy.name)
     return ("spec", "policies", "default") if "default" in cluster.policy_specs else ("spec", "policies")

@@ -1,1 +1,1 @@
-"""NVIDIA GPU Operator: its configuration, the ClusterPolicy, and the GPU gate."""
+"""NVIDIA GPU Operator: its configuration, the ClusterPolicy, and DaemonSets that remove the startup taint of nodes."""

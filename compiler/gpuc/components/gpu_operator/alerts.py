@@ -1,12 +1,12 @@
 """Alerts for broken, lost and idle GPUs, for GPUs without metrics, and for nodes that lack the GPUs of their pool.
 
-DCGM_FI_DEV_XID_ERRORS has only the last XID, which is often the harmless XID 45 after the cause. GpucXid uses the count
-of XIDs of the last 5 minutes, with a series for each XID. NVIDIA reports an XID only on the architectures that have it,
-so the rules do not compare the architecture.
+The metric DCGM_FI_DEV_XID_ERRORS has only the last XID (an error code of the driver), often the harmless XID 45 after
+the cause. So the alert GpucXid uses the counts of all XIDs in the last 5 minutes. NVIDIA reports an XID only on the
+architectures that have it, so the rules do not compare the architecture.
 
-The DCGM exporter writes the labels hostname (the name of the node), gpu, UUID, and GPU_I_ID for a MIG slice. With the
-labels namespace, pod and container it names the pod that uses the GPU. If no pod uses the GPU, the exporter omits these
-three labels, and Prometheus adds those of the exporter.
+The DCGM exporter writes the labels hostname (the name of the node), gpu, UUID, and GPU_I_ID for a MIG slice. The labels
+namespace, pod and container name the pod that uses the GPU. If no pod uses the GPU, the exporter omits these three
+labels, and Prometheus adds the namespace, pod and container of the exporter.
 
 Source: NVIDIA/dcgm-exporter 7ad58324 (release 4.6.0-4.8.3) internal/pkg/transformation/kubernetes.go,
 internal/pkg/collector/expcollector.go; NVIDIA/DCGM v4.6.0 dcgmlib/dcgm_structs.h (dcgmFabricManagerStatus_t);
@@ -114,7 +114,7 @@ def node_alerts(cluster: Cluster) -> Iterator[Alert]:
 
 
 def alert_labels(cluster: Cluster) -> tuple[str, ...]:
-    """Returns the node labels that the alerts join on, without the label of the pool."""
+    """Returns the labels of Node objects that the alerts use, in addition to the label with the pool."""
     has_types = any(len(pool.instances) > 1 for pool in cluster.gpu_pools)
     has_layouts = any(pool.mig_by_operator for pool in cluster.gpu_pools)
     return (*([INSTANCE_TYPE] if has_types else []), *(["nvidia.com/mig.config.state"] if has_layouts else []))

@@ -1,4 +1,4 @@
-"""The driver that Helm values of the chart gpu-operator install: the ClusterPolicy that the chart renders.
+"""Reads the NVIDIA driver from Helm values of the chart gpu-operator, which renders them into a ClusterPolicy.
 
 Source: NVIDIA/gpu-operator v26.7.0 deployments/gpu-operator/values.yaml, templates/clusterpolicy.yaml
 """
@@ -27,7 +27,7 @@ _POLICY: Body = {"maxParallelUpgrades": 1, "maxUnavailable": "25%", _DELETION: {
 
 
 def with_policy(spec: Any) -> Body:
-    """Returns the spec of an NVIDIADriver with the defaults of its upgrade policy."""
+    """Adds the defaults of the upgrade policy to the spec of an NVIDIADriver object."""
     own: Body = spec if isinstance(spec, dict) else {}
     policy = own.get("upgradePolicy")
     given = policy if isinstance(policy, dict) else {"autoUpgrade": True}
@@ -35,7 +35,7 @@ def with_policy(spec: Any) -> Body:
 
 
 class ChartDriver(NamedTuple):
-    """The driver that an object with values of the chart installs."""
+    """The NVIDIA driver that Helm values of the chart gpu-operator install."""
 
     sections: Body
     """Sections of the ClusterPolicy."""
@@ -45,7 +45,7 @@ class ChartDriver(NamedTuple):
 
 
 def chart_driver(state: State, manifest: Manifest | None) -> ChartDriver | None:
-    """Returns the driver that an object installs; None if it does not install a ClusterPolicy by the chart."""
+    """Returns the NVIDIA driver that an object installs through the chart; None if it does not use the chart."""
     if manifest is None:
         return None
     kinds = (("", "ConfigMap"), ("source.toolkit.fluxcd.io", "OCIRepository")) if manifest.kind == "HelmRelease" else ()

@@ -1,4 +1,4 @@
-"""ClusterPolicy of the GPU Operator: operands, their images and their settings.
+"""The ClusterPolicy of the GPU Operator: which operands it runs, such as the device plugin, and their settings.
 
 gpuc emits the ClusterPolicy, and disables the ClusterPolicy of the chart. The chart renders `spec.mig: null` unless its
 values set one MIG strategy for the cluster. Server-side apply rejects the null, and a MIG strategy for the cluster
@@ -27,7 +27,7 @@ _DRIVER_STARTUP: Body = {"initialDelaySeconds": 60, "periodSeconds": 10, "timeou
 
 
 def cluster_policy(cluster: Cluster) -> Manifest:
-    """Returns the ClusterPolicy. Toolkit and device plugin have the same source in all GPU pools of a cluster.
+    """Returns the ClusterPolicy. All GPU pools must get toolkit and device plugin from the same source.
 
     The ClusterPolicy has no operands for virtual machines, because `sandboxWorkloads` disables these operands.
     """
@@ -72,7 +72,7 @@ def _validator(cluster: Cluster) -> Body:
 
 
 def agent_tolerations(pools: Iterable[Pool]) -> list[Body]:
-    """Returns tolerations for node agents: for all taints of the pools, and for the startup taint."""
+    """Returns tolerations for DaemonSets of the platform: for all taints of the pools, also their startup taint."""
     taints = {(taint.key, taint.effect) for pool in pools for taint in pool.agent_taints}
     return [{"key": key, "operator": "Exists", "effect": effect} for key, effect in sorted(taints)]
 

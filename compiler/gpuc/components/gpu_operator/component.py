@@ -1,4 +1,4 @@
-"""GPU Operator: configuration of GPU sharing, MIG layouts and metrics, and the ClusterPolicy that refers to them."""
+"""GPU Operator: Helm values, settings of GPU sharing, MIG layouts and metrics, and the ClusterPolicy that uses them."""
 
 from collections.abc import Iterator
 
@@ -59,7 +59,7 @@ Source: NVIDIA/gpu-operator v26.7.0 deployments/gpu-operator/templates, controll
 
 
 def gpu_operator(cluster: Cluster) -> Iterator[Artifact]:
-    """Yields the Helm values, the ClusterPolicy, and the GPU gate."""
+    """Yields the Helm values, the ClusterPolicy, and the DaemonSets that remove the startup taint of GPU nodes."""
     embedded: dict[str, Body] = {}
     # With this setting, node feature discovery also sets the taints of NodeFeatureRules. Source:
     # kubernetes-sigs/node-feature-discovery v0.19.0 docs/reference/master-configuration-reference.md, enableTaints
@@ -163,7 +163,7 @@ def _mig_layout(pool: GpuPool) -> list[Body]:
 
 
 def metric_list(cluster: Cluster) -> str:
-    """Returns the metric list of the DCGM exporter, with a line `name, type, help` for each metric.
+    """Returns the metrics that the DCGM exporter exports, as lines of the form `name, type, help`.
 
     A custom list replaces the default list of the DCGM exporter, so the custom list contains the default metrics too.
     """

@@ -1,4 +1,4 @@
-"""What a changed ClusterPolicy, NVIDIADriver or Helm value does to the driver of running nodes.
+"""Predicts what a changed ClusterPolicy, NVIDIADriver or Helm value does to the NVIDIA driver of running nodes.
 
 The DaemonSets of the driver have the update strategy OnDelete, so only the upgrade controller replaces driver pods.
 With autoUpgrade, it takes each node whose driver pod is older than the DaemonSet through these states: it cordons the
@@ -31,7 +31,7 @@ _FIELDS = {tuple(path.split(".")): kind for kind, paths in table_beside(__file__
 
 
 class DriverChange(Struct, frozen=True, eq=False, dict=True):
-    """The driver before and after a change."""
+    """The settings of the NVIDIA driver before and after a change."""
 
     pair: Pair
     before: Body
@@ -41,25 +41,25 @@ class DriverChange(Struct, frozen=True, eq=False, dict=True):
     """Returns the path in the object for the path of a field in the sections."""
 
     def values(self, *path: str) -> tuple[Any, Any]:
-        """Returns the values at a path of the sections before and after the change."""
+        """Returns the values at a path of the settings, before and after the change."""
         return dig(self.before, *path), dig(self.after, *path)
 
     @property
     def is_enabled(self) -> tuple[bool, bool]:
-        """Whether the operator installs the driver before and after the change."""
+        """Whether the operator installs the driver: one value before and one after the change."""
         before, after = self.values("driver", "enabled")
         return before is not False, after is not False
 
     @property
     def is_automatic(self) -> tuple[bool, bool]:
-        """Whether the operator upgrades the driver of running nodes before and after the change."""
+        """Whether the operator upgrades the driver of running nodes: one value before and one after the change."""
         switches, sandboxes = self.values(*_POLICY, "autoUpgrade"), self.values("sandboxWorkloads", "enabled")
         before, after = (on is True and off is not True for on, off in zip(switches, sandboxes, strict=True))
         return before, after
 
     @property
     def is_upgraded(self) -> bool:
-        """Whether the operator upgrades the driver of some running node after the change."""
+        """Whether the operator upgrades the driver of at least one running node after the change."""
         return all(self.is_enabled) and self.is_automatic[1] and bool(self.pace)
 
     @cached_property
@@ -67,10 +67,11 @@ class DriverChange(Struct, frozen=True, eq=False, dict=True):
         return [leaf for field in differences(self.before, self.after) for leaf in leaves(field)]
 
     def changed(self, kind: str) -> list[Path]:
-        """Returns the paths of the changed fields of one kind, by what the operator does with them.
+        """Returns the paths of the changed settings that have one kind of effect.
 
         Args:
-            kind: "install" for another installation, "restart" for other driver pods, "policy" for upgrades.
+            kind: "install" for settings of which driver is installed, "restart" for other settings of driver pods,
+                "policy" for settings of how the operator upgrades nodes.
         """
         return [field.path for field in self._fields if self._kind(field.path) == kind]
 
@@ -82,7 +83,7 @@ class DriverChange(Struct, frozen=True, eq=False, dict=True):
 
     @property
     def what(self) -> str:
-        """What changes, as a text: the versions before and after the change, or else the first changed field."""
+        """A text about the change: the versions before and after the change, or otherwise the first changed field."""
         before, after = self.values("driver", "version")
         if before != after:
             return f" {before or 'default'} -> {after or 'default'}"
@@ -95,7 +96,7 @@ class DriverChange(Struct, frozen=True, eq=False, dict=True):
 
     @property
     def pace(self) -> str:
-        """How many nodes the operator upgrades at a time; empty if it starts no upgrade.
+        """A text about how many nodes the operator upgrades at the same time; empty if it upgrades none.
 
         The operator counts nodes that are cordoned or not ready as unavailable.
         """
@@ -112,11 +113,11 @@ class DriverChange(Struct, frozen=True, eq=False, dict=True):
 
     @property
     def can_evict(self) -> bool:
-        """Whether the upgrade of a node can evict pods with GPUs. Without podDeletion the eviction fails."""
+        """Whether an upgrade can evict pods with GPUs. Without podDeletion in upgradePolicy, it cannot, and stops."""
         return isinstance(self._policy.get("podDeletion"), dict)
 
     def steps(self) -> Iterator[str]:
-        """Yields what happens to the pods of a node."""
+        """Yields sentences, for the report of `gpuc plan`, about what an upgrade does to the pods of a node."""
         waits, timeout = (dig(self._policy, "waitForCompletion", key) for key in ("podSelector", "timeoutSeconds"))
         if waits:
             limit = f"for at most {timeout} s" if timeout else "without a limit"
@@ -142,7 +143,7 @@ class DriverChange(Struct, frozen=True, eq=False, dict=True):
 
 @lru_cache(maxsize=2)
 def driver_changes(change: Change) -> tuple[DriverChange, ...]:
-    """Returns the changed drivers of objects and charts that are in both states."""
+    """Returns the changed settings of each driver that an object or a chart installs before and after the change."""
     return (*_of_objects(change), *_of_charts(change))
 
 

@@ -1,8 +1,8 @@
-"""GPU gate: DaemonSets that remove the startup taint of a GPU node when the node advertises what its pool promises.
+"""The GPU gate: DaemonSets that remove the startup taint of a GPU node when the node advertises all its GPUs.
 
 The GPU gate has a ServiceAccount, because a kubelet may not remove taints from its Node. The containers are init
-containers: each runs one command of kubectl, and starts when the command of the previous container has succeeded.
-A ValidatingAdmissionPolicy restricts the ServiceAccount to the Node of the pod, because RBAC cannot.
+containers: each runs one command of kubectl, and starts when the command of the previous container has succeeded. A
+ValidatingAdmissionPolicy restricts the ServiceAccount to the Node of the pod, because RBAC cannot.
 
 Source: k8s.io/kubernetes v1.35.4 plugin/pkg/admission/noderestriction/admission.go (admitNode),
 pkg/serviceaccount/claims.go and staging/src/k8s.io/apiserver/pkg/authentication/serviceaccount/util.go (NodeNameKey)
@@ -29,7 +29,7 @@ _PAUSE_VERSION = "3.10"
 
 
 def gate_user(cluster: Cluster) -> str:
-    """Returns the user name of the gate's ServiceAccount."""
+    """Returns the user name of the ServiceAccount that the DaemonSets use."""
     return f"system:serviceaccount:{_namespace(cluster)}:{NAME}"
 
 
@@ -38,7 +38,7 @@ def _namespace(cluster: Cluster) -> str:
 
 
 def gpu_gate(cluster: Cluster) -> Iterator[Manifest]:
-    """Yields a service account, and a DaemonSet for each GPU pool and for each set of resources in a pool."""
+    """Yields the ServiceAccount, and a DaemonSet for each GPU pool and for each set of resources in a pool."""
     pools = [pool for pool in cluster.gpu_pools if pool.has_gate]
     if not pools:
         return

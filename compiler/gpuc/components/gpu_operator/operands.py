@@ -1,8 +1,8 @@
-"""What a change of the GPU Operator does to nodes: its operands, and the configurations that nodes choose by a label.
+"""Predicts what a change does to operands of the GPU Operator, and to configurations that nodes select by a label.
 
-The operator renders a DaemonSet for each operand. The pods restart if their template changes, and the operator deletes
-the DaemonSet of a disabled operand. This module does not contain operands for virtual machines, because gpuc enables
-none. It does not contain the driver, because the DaemonSet of the driver has the update strategy OnDelete.
+The operator creates a DaemonSet for each operand, for example for the device plugin. The pods restart if their template
+changes. The operator deletes the DaemonSet of a disabled operand. This module leaves out operands for virtual machines,
+because gpuc enables none, and the driver, because its DaemonSet has the update strategy OnDelete.
 
 The device plugin and the MIG manager read the configuration that the label names when they start and when the label
 changes. They do not notice another content of the ConfigMap, and the GPU Operator does not restart them for it.
@@ -36,14 +36,14 @@ _READERS: dict[Path, list[str]] = {tuple(path.split(".")): names for path, names
 
 
 class OperandChange(Struct, frozen=True, dict=True):
-    """What a changed ClusterPolicy does to the operands."""
+    """What a changed ClusterPolicy does to the operands of the GPU Operator, such as the device plugin."""
 
     policy: Pair
     """The ClusterPolicy, which is in both states."""
 
     @cached_property
     def restarted(self) -> dict[str, list[FieldChange]]:
-        """The changed fields that restart an operand, by operand; empty if DaemonSets are updated only by hand."""
+        """The changed fields that restart an operand, by operand; empty if the update strategy is OnDelete."""
         if self.policy.values("spec", "daemonsets", "updateStrategy")[1] == "OnDelete":
             return {}
         found: dict[str, list[FieldChange]] = {}
@@ -66,7 +66,7 @@ class OperandChange(Struct, frozen=True, dict=True):
         return [operand for operand in OPERANDS if self._is_enabled(operand) == (True, False)]
 
     def fields(self, *operands: str) -> list[FieldChange]:
-        """Returns the changed fields that restart, start or delete one of the operands, in the order of the object."""
+        """Returns the changed fields that restart, start or delete one of the operands, in their order."""
         switched = [operand for operand in (*self.started, *self.deleted) if operand in operands]
         switches = {("spec", OPERANDS[operand], "enabled") for operand in switched}
         restarting = [field for operand in operands for field in self.restarted.get(operand, ())]
@@ -81,7 +81,7 @@ class OperandChange(Struct, frozen=True, dict=True):
 
 
 def operand_changes(change: Change) -> Iterator[OperandChange]:
-    """Yields the changed ClusterPolicies."""
+    """Yields each ClusterPolicy that the change modifies."""
     return (OperandChange(pair) for pair in change.pairs("nvidia.com", "ClusterPolicy") if pair.is_changed)
 
 
@@ -89,7 +89,7 @@ _PLUGIN_DATA = ("devicePlugin", "config", "data")
 
 
 def pools_without_configuration(change: Change) -> Iterator[tuple[PoolPair, str]]:
-    """Yields NodePools whose running nodes name a configuration of the device plugin that the change removes."""
+    """Yields each NodePool whose nodes use a removed configuration of the device plugin, and this configuration."""
     values = change.values_of("gpu-operator")
     if values is None or not values.is_changed:
         return
@@ -101,6 +101,6 @@ def pools_without_configuration(change: Change) -> Iterator[tuple[PoolPair, str]
 
 
 def mps_pools(change: Change) -> list[str]:
-    """Returns the node pools of the state before whose nodes share GPUs by MPS."""
+    """Returns the names of the node pools that use MPS before the change."""
     with_mps = (pair for pair in change.pools if (pair.labels(PLUGIN_CONFIG_LABEL)[0] or "").startswith("mps-"))
     return list(dict.fromkeys(pair.element for pair in with_mps))

@@ -1,4 +1,4 @@
-"""Recording rules: the part of a GPU that each resource is, the action for each XID, and the use of GPUs.
+"""Recording rules of Prometheus: the fraction of a GPU that each resource is, the action for each XID, and usage.
 
 Source: kubernetes/kube-state-metrics v2.20 docs/metrics/workload/pod-metrics.md; the module alerts has the labels of
 the DCGM exporter
@@ -15,7 +15,7 @@ from gpuc.model.names import GPU
 
 
 def gpu_records(cluster: Cluster) -> Iterator[Record]:
-    """Yields the facts about GPUs as series, and the use of GPUs by tenant, node pool and queue."""
+    """Yields recording rules with data about GPUs, and with the use of GPUs by tenant, node pool and queue."""
     for xid in sorted(cluster.catalog.xids.values(), key=lambda row: row.xid):
         if xid.action != "none":
             yield fact("gpuc:xid:info", xid=str(xid.xid), action=xid.action, level=level(xid))
@@ -31,15 +31,15 @@ def gpu_records(cluster: Cluster) -> Iterator[Record]:
 
 
 def level(xid: Xid) -> str:
-    """Returns the severity of the alert for an XID: critical if a node with this XID may take no new work."""
+    """Returns the severity of the alert for an XID. It is critical if a node with this XID should get no new work."""
     return "critical" if xid.isolation == "isolate" and xid.confidence != "low" else "warning"
 
 
 def parts_of_gpu(pool: GpuPool) -> Iterator[tuple[str, str, Fraction]]:
-    """Yields each GPU resource of a pool, its MIG profile, and which part of a GPU one unit of the resource is.
+    """Yields each GPU resource of a pool, its MIG profile, and the size of one unit as a fraction of a GPU.
 
-    The parts of a complete layout are one GPU. If GPUs with different layouts have the same profile, the part is the
-    mean. The profile is empty for complete GPUs and shares.
+    The fractions of a complete layout add up to one GPU. If GPUs with different layouts have the same profile, the
+    fraction is the mean. The profile is empty for complete GPUs and shares.
     """
     sharing = pool.sharing
     if sharing.kind != "mig" or sharing.whole_gpus:
@@ -56,5 +56,5 @@ def parts_of_gpu(pool: GpuPool) -> Iterator[tuple[str, str, Fraction]]:
 
 
 def metric_resource(resource: str) -> str:
-    """Returns the name of a resource as a label value of kube-state-metrics."""
+    """Returns a resource name in the form that kube-state-metrics uses in labels, for example nvidia_com_gpu."""
     return "".join(character if character.isalnum() else "_" for character in resource)

@@ -1,1 +1,1 @@
-"""JobSet."""
+"""The component JobSet, a controller for groups of Jobs."""

@@ -1,1 +1,1 @@
-"""KubeRay."""
+"""The component KubeRay, the operator of Ray."""

@@ -1,4 +1,4 @@
-"""KubeRay: the operator of Ray clusters, Ray jobs and Ray services."""
+"""KubeRay: the operator that runs RayClusters, RayJobs and RayServices."""
 
 from collections.abc import Iterator
 

@@ -1,1 +1,1 @@
-"""Kueue: its configuration, queues, flavors, cohorts, topologies and priorities."""
+"""Kueue: its configuration, and its objects, such as ClusterQueues, ResourceFlavors, Cohorts and Topologies."""

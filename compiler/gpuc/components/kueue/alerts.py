@@ -17,7 +17,7 @@ from gpuc.model.time_limits import pods_ready_minutes
 
 
 def queue_records(cluster: Cluster) -> Iterator[Record]:
-    """Yields the quota of each queue on each GPU pool: nominal, used, borrowed and lent."""
+    """Yields recording rules for the quota of each queue on each GPU pool: nominal, used, borrowed and lent."""
     yield from records(Path(__file__).parent) if cluster.gpu_pools else ()
 
 

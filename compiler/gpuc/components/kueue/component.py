@@ -1,4 +1,4 @@
-"""Kueue: Helm values, and all objects that it reads."""
+"""Kueue: its Helm values, and all objects that Kueue reads."""
 
 from collections.abc import Iterator
 
@@ -29,7 +29,7 @@ RETENTION = "168h"
 
 
 def kueue(cluster: Cluster) -> Iterator[Artifact]:
-    """Yields the Helm values and all cluster-scoped objects of Kueue."""
+    """Yields the Helm values of Kueue, and all its cluster-scoped objects."""
     yield _values(cluster)
     yield from shared_objects(cluster)
     for queue in cluster.queues:

@@ -1,4 +1,4 @@
-"""ClusterQueues, and the objects that they refer to: flavors, topologies, cohorts and priorities."""
+"""ClusterQueues and the objects that they name: ResourceFlavors, Topologies, Cohorts and WorkloadPriorityClasses."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ from gpuc.model.time_limits import queued_pools
 
 
 def shared_objects(cluster: Cluster) -> Iterator[Manifest]:
-    """Yields the topologies and flavors of the pools with quota, the priorities, and the cohorts."""
+    """Yields the Topologies and ResourceFlavors of the pools with quota, the priorities, and the Cohorts."""
     pools = queued_pools(cluster)
     yield from _topologies(cluster, pools)
     yield from (_flavor(cluster, pool) for pool in pools)
@@ -86,7 +86,7 @@ def queue_objects(cluster: Cluster, queue: Queue) -> Iterator[Manifest]:
 
 
 def fair_share(cluster: Cluster, weight: int) -> Body:
-    """Returns the fairSharing block with the weight. Empty if the cluster does not use fair sharing."""
+    """Returns a map such as {fairSharing: {weight: 2}}; an empty map if the cluster does not use fair sharing."""
     return {"fairSharing": {"weight": format_quantity(weight)}} if cluster.spec.queueing.fair_sharing else {}
 
 

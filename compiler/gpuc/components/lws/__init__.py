@@ -1,1 +1,1 @@
-"""LeaderWorkerSet."""
+"""The component LeaderWorkerSet, a controller for groups of pods."""

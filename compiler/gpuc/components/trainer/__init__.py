@@ -1,1 +1,1 @@
-"""Kubeflow Trainer."""
+"""The component Kubeflow Trainer, the controller of TrainJobs."""

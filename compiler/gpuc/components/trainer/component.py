@@ -1,4 +1,4 @@
-"""Kubeflow Trainer: the controller of TrainJobs, which run on several nodes as the JobSets of a runtime."""
+"""Kubeflow Trainer: the controller of TrainJobs. It runs a TrainJob as a JobSet from the template of a runtime."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""The report of a run in four formats: text, JSON, GitHub annotations and SARIF."""
+"""Prints the findings of a command in four formats: text, JSON, GitHub annotations and SARIF."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ FORMATS = tuple(_MODULES)
 
 
 def render(form: str, report: "Report", style: "Style | None" = None) -> str:
-    """Returns the report in one of FORMATS, with a line break at the end. Only the format text has a style.
+    """Returns a report in one of FORMATS, with a line break at the end. The style applies only to the format text.
 
     Raises:
         KeyError: for an unknown format.

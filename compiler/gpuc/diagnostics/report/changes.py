@@ -1,4 +1,4 @@
-"""What a compile added, changed and removed, by cluster and subject: the data and the lines of the text report."""
+"""What a compile has added, changed and removed for each cluster and subject, and the lines about it in the report."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -15,7 +15,7 @@ ADDED, CHANGED, REMOVED = "added", "changed", "removed"
 
 
 class SubjectChange(Struct, frozen=True):
-    """The files of one subject (a node pool, a tenant, a component and so on) that a compile wrote or removed."""
+    """The files about one subject, for example a node pool or a tenant, that a compile has written or removed."""
 
     change: str
     """ADDED or REMOVED for a subject whose files are all new or all removed; otherwise CHANGED."""
@@ -42,7 +42,7 @@ class ClusterChange(Struct, frozen=True):
 
 
 def lines(changes: Sequence[ClusterChange]) -> list[str]:
-    """Returns the lines of the text report: at most MAX_LINES, the last of which counts the lines left out."""
+    """Returns the lines of the report about the changes. After MAX_LINES, only the number of further lines follows."""
     shown = [line for change in changes for line in _cluster(change)]
     if len(shown) <= MAX_LINES:
         return shown

@@ -1,4 +1,4 @@
-"""Output to stdout and stderr. A closed pipe, or a character that the encoding does not contain, is no error."""
+"""Writes to stdout and stderr. A closed pipe is no error. Characters that the encoding does not have are no error."""
 
 import os
 import sys
@@ -20,12 +20,12 @@ def print_document(blocks: "Iterable[Block]") -> None:
 
 
 def stdout_style() -> Style:
-    """Returns how stdout shows text."""
+    """Returns the style of stdout: whether it shows colours, and the width of its lines."""
     return style_of(sys.stdout, os.environ)
 
 
 def write_stdout(text: str) -> None:
-    """Writes the text to stdout. A closed pipe is no error, because the reader may stop early, for example `head`."""
+    """Writes a text to stdout. A closed pipe is no error, because a reader such as `head` may stop early."""
     try:
         _write(sys.stdout, text)
     except BrokenPipeError:

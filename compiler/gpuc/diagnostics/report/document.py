@@ -1,4 +1,4 @@
-"""Describes reports as values: lines, tables and lists. A printer escapes all texts and writes the report.
+"""The classes of a report: lines, tables and lists. A printer converts a report into text, and escapes the texts in it.
 
 The modules printer.py and markdown.py contain the printers for a terminal and for Markdown. `json_text` prints data as
 JSON.
@@ -31,17 +31,17 @@ Line: TypeAlias = Part | tuple[Part, ...]
 
 
 def parts_of(line: Line) -> tuple[Part, ...]:
-    """Returns the parts of a line."""
+    """Returns the parts of a line as a tuple, also for a line that is only one part and therefore no tuple."""
     return line if isinstance(line, tuple) else (line,)
 
 
 def strong(text: str, colour: str = "1") -> Span:
-    """Returns a part of a line with emphasis."""
+    """Returns an emphasized part of a line: bold in Markdown, and in a colour (bold by default) on a terminal."""
     return Span(text, colour, "**")
 
 
 class Heading(Struct, frozen=True):
-    """The title of the blocks that follow."""
+    """A title above the parts of the report that follow."""
 
     line: Line
     level: int = 2
@@ -49,7 +49,7 @@ class Heading(Struct, frozen=True):
 
 
 class Wrapped(Struct, frozen=True):
-    """A line whose last part is broken at the width of the terminal, and at the line breaks of its text."""
+    """A line whose last part is broken into several lines if it is longer than the width of the terminal."""
 
     line: Line
     indent: int
@@ -57,7 +57,7 @@ class Wrapped(Struct, frozen=True):
 
 
 class Item(Struct, frozen=True):
-    """An element of a list, with notes. In Markdown, the place and the label are in parentheses at the end."""
+    """An element of a list in a report, with notes. Markdown shows its position and label in parentheses at the end."""
 
     line: Line
     label: Part = ""
@@ -72,7 +72,7 @@ class Item(Struct, frozen=True):
 
 
 class Table(Struct, frozen=True):
-    """Rows with aligned columns. In Markdown, the first row has the headings."""
+    """A table with aligned columns. Markdown shows the first row as the headings of the columns."""
 
     rows: Sequence[Sequence[Part]]
     gap: str = "  "
@@ -82,14 +82,14 @@ class Table(Struct, frozen=True):
 
 
 class Code(Struct, frozen=True):
-    """Lines that are shown as they are."""
+    """Lines that are shown unchanged, for example YAML."""
 
     lines: Sequence[str]
     language: str = ""
 
 
 class Fold(Struct, frozen=True):
-    """Blocks that Markdown shows after a click on the summary."""
+    """A part of the report that Markdown shows only after a click on its summary."""
 
     summary: Part
     blocks: "Sequence[Block]"
@@ -99,24 +99,24 @@ Block: TypeAlias = "Line | Heading | Wrapped | Item | Table | Code | Fold"
 
 
 def section(title: str, items: Iterable[Line | Item]) -> list[Block]:
-    """Returns a heading with a list; nothing without items."""
+    """Returns a heading and a list of items; an empty list if there are no items."""
     listed = [item if isinstance(item, Item) else Item(item, lead="  - ") for item in items]
     return ["", Heading(title, 3), *listed] if listed else []
 
 
 def json_text(data: Mapping[str, Any], version: int, *, indent: int = 2, ascii_only: bool = True) -> str:
-    """Returns data as a JSON document with the version of its form and the version of gpuc."""
+    """Returns data as a JSON document, with the version of its format (`version`) and the version of gpuc (`gpuc`)."""
     document = {"version": version, "gpuc": __version__, **data}
     return json.dumps(document, indent=indent, ensure_ascii=ascii_only, default=_plain) + "\n"
 
 
 def picked(value: object, names: str) -> dict[str, Any]:
-    """Returns attributes of a value, whose names are separated by spaces, for a JSON document."""
+    """Returns some attributes of an object by their names, for a JSON document. Spaces separate the names."""
     return {name: getattr(value, name) for name in names.split()}
 
 
 def position(mark: Mark | None, file: str | None = None) -> dict[str, Any]:
-    """Returns the keys file, line and column for a JSON document. Without a mark, only the file can be known."""
+    """Returns the keys file, line and column for a JSON document. Without a mark, line and column are None."""
     return picked(mark, "file line column") if mark else {"file": file, "line": None, "column": None}
 
 

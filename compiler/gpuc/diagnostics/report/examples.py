@@ -1,4 +1,4 @@
-"""Good and bad examples of the rules that a module declares together.
+"""Good and bad examples for the rules that a module declares. `gpuc explain` shows the examples.
 
 The examples are in the case file of the module, or in a file of the folder examples/. The case file has an entry for
 each rule of the module; the key is the rule id.
@@ -19,7 +19,7 @@ _IDS = re.compile(r"^([A-Z]+\d{3}):$", re.MULTILINE)
 
 
 class Variant(Struct, frozen=True):
-    """The good or the bad side of an example."""
+    """The good or the bad version of an example."""
 
     text: str
     file: str
@@ -27,7 +27,7 @@ class Variant(Struct, frozen=True):
 
 
 class Example(Struct, frozen=True):
-    """A good and a bad text for a rule, or a sentence about them."""
+    """An example of a rule: a text from which gpuc makes a good and a bad version, or only a sentence."""
 
     text: str
     """The text with choices: ⟦a|b⟧ is a in the good text, and b in the bad one."""
@@ -42,17 +42,17 @@ class Example(Struct, frozen=True):
 
     @property
     def good(self) -> Variant:
-        """The file without the mistake."""
+        """The version of the example without the mistake."""
         return Variant(_CHOICE.sub(r"\1", self.text), _CHOICE.sub(r"\1", self.file))
 
     @property
     def bad(self) -> Variant:
-        """The file with the mistake."""
+        """The version of the example with the mistake."""
         return Variant(_CHOICE.sub(r"\2", self.text), _CHOICE.sub(r"\2", self.file))
 
 
 def example_of(id: str) -> Example | None:  # noqa: A002
-    """Returns the example of a rule; None if the files have none."""
+    """Returns the example of a rule; None if the files with examples have none for the rule."""
     for stem, text in _texts():
         if id in _IDS.findall(text):
             start = f"\n{text}".index(f"\n{id}:\n")
@@ -62,7 +62,7 @@ def example_of(id: str) -> Example | None:  # noqa: A002
 
 
 def ids() -> Iterator[str]:
-    """Yields the ids of the rules with an example in the files."""
+    """Yields the ids of all rules that have an example."""
     for _, text in _texts():
         yield from _IDS.findall(text)
 

@@ -1,4 +1,4 @@
-"""`gpuc explain`: title, reason, source and example of a rule."""
+"""The text of `gpuc explain ID`: title, reason, source and example of a rule."""
 
 import re
 from collections.abc import Iterator
@@ -35,7 +35,7 @@ _EXTENDS = re.compile(r"^extends: \[(.+)\]\n", re.MULTILINE)
 
 
 def explain(id: str) -> str:  # noqa: A002
-    """Returns the explanation of a rule. The id is also accepted in the form kue-004.
+    """Returns the explanation of a rule. The id can have lower case letters and a hyphen, for example kue-004.
 
     Raises:
         UsageError: when no rule has the id.

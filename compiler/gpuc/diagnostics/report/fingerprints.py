@@ -1,4 +1,4 @@
-"""The identity of findings across commits: for baselines, and for the alerts of code scanning."""
+"""Recognizes a finding in a later commit, for baselines and for the alerts of GitHub code scanning."""
 
 import os
 import re
@@ -10,7 +10,7 @@ from gpuc.diagnostics.report.result import ReportRow
 
 
 def fingerprints(rows: Iterable[ReportRow], prefix: str) -> list[str]:
-    """Returns a hash and a counter for each row of a report. Both stay the same when lines move or numbers change.
+    """Returns a hash and a counter for each finding. They stay the same if the finding moves or a number changes.
 
     The hash covers the rule id, the file and the spec path. If a finding has no path, the hash covers the message,
     which contains the object and the field. In the message, the hash ignores numbers after the name of the object, and
@@ -33,5 +33,5 @@ def fingerprints(rows: Iterable[ReportRow], prefix: str) -> list[str]:
 
 
 def in_repository(file: str, prefix: str) -> str:
-    """Returns the path of a file in its repository, also for an absolute path and for "./file"."""
+    """Returns the path of a file relative to its repository. The input can also be an absolute path or "./file"."""
     return os.path.normpath(prefix + (os.path.relpath(file) if os.path.isabs(file) else file))

@@ -1,4 +1,4 @@
-"""The report as GitHub workflow commands: a pull request shows each finding as an annotation at its line."""
+"""Prints a report as GitHub workflow commands, so that a pull request shows each finding at its line."""
 
 from gpuc.diagnostics.finding import Mark, Severity, find_rule
 from gpuc.diagnostics.output_error import REPORT_THIS
@@ -8,7 +8,7 @@ _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO
 
 
 def render(report: Report) -> str:
-    """Returns a command for each finding. Errors are first, because GitHub shows only ten per step and severity."""
+    """Returns a workflow command for each finding. Errors come first: GitHub shows only ten per step and severity."""
     order = list(Severity)
     rows = sorted(report.rows, key=lambda row: order.index(row.finding.severity))
     commands = [_command(row, report.repository_prefix, REPORT_THIS) for row in report.failure_rows]
@@ -42,7 +42,7 @@ def _path(prefix: str, mark: Mark) -> str:
 
 
 def escape_data(text: str) -> str:
-    """Returns the text, escaped for the message of a workflow command.
+    """Returns a text with the escapes that the message of a workflow command needs.
 
     Source: https://github.com/actions/toolkit packages/core/src/command.ts
     """
@@ -50,7 +50,7 @@ def escape_data(text: str) -> str:
 
 
 def escape_property(text: str) -> str:
-    """Returns the text, escaped for a property of a workflow command.
+    """Returns a text with the escapes that a property of a workflow command needs, for example the file.
 
     Source: https://github.com/actions/toolkit packages/core/src/command.ts
     """

@@ -1,8 +1,8 @@
-"""The report for programs: one JSON object.
+"""The JSON report, for programs. It is one JSON object.
 
 `version` increases when a key is removed or changes its meaning, but not when a key is added. Every key is always
-present. `file`, `line` and `column` are null for a finding without a position. `fix` is null without a certain fix.
-`related` contains other places that explain the finding.
+present. `file`, `line` and `column` are null for a finding without a position. `fix` is null if gpuc knows no certain
+fix. `related` contains other positions that explain the finding.
 
     {"version": 2, "gpuc": "0.1.0", "clusters": ["prod-use1"],
      "files": {"written": [], "removed": [], "unchanged": 142},
@@ -15,10 +15,10 @@ present. `file`, `line` and `column` are null for a finding without a position. 
                                 "column": 5, "path": ["spec", "pools", "train"]}]}],
      "failures": []}
 
-`unchecked` contains a sentence for each check that lint could not do, and `remarks` sentences about what lint judged
-and what it hides: built Kustomizations, ignored findings, the baseline. `failures` contains errors in the output that a
-bug of gpuc caused (exit code 3), in the form of `findings`. `changes` groups the written and removed files of a compile
-by cluster and subject:
+`unchecked` contains a sentence for each check that lint could not do. `remarks` contains sentences about the files that
+lint checked and the findings that it hides, for example because of the baseline. `failures` contains errors in the
+output that a bug of gpuc caused (exit code 3), in the form of `findings`. `changes` groups the written and removed
+files of a compile by cluster and subject:
 
     {"change": "changed", "cluster": "prod-use1", "files": 1, "lock": true, "subjects": [
      {"change": "changed", "subject": "queue research", "added": [], "removed": [],

@@ -1,6 +1,6 @@
 """Prints reports as Markdown for GitHub.
 
-Texts of specs and manifests are not trusted. They have no effect as Markdown, and look as they were written.
+Users write the texts of specs and manifests, so the printer escapes them: Markdown shows the texts as they are written.
 """
 
 import html
@@ -45,7 +45,7 @@ _BREAK = "\u200b"
 
 
 def page(blocks: Iterable[Block]) -> str:
-    """Returns a report as Markdown. Empty lines separate blocks, but not the items of a list."""
+    """Returns a report as Markdown. Its parts are separated by empty lines, except for the items of a list."""
     text, was_item = "", False
     for block in blocks:
         if block != "":
@@ -104,7 +104,7 @@ def _part(part: Part) -> str:
 
 
 def escaped(text: str) -> str:
-    """Returns a text that Markdown shows as it is, in one line, without mentions, references, links and emoji."""
+    """Returns a text in one line that Markdown shows unchanged: without mentions, references, links and emoji."""
     return _BLOCK.sub(r"\1\\", _in_line(text))
 
 
@@ -123,7 +123,7 @@ def code(text: str) -> str:
 
 
 def fenced(lines: Iterable[str], language: str = "diff") -> str:
-    """Returns lines as a code block that the lines cannot end."""
+    """Returns lines as a code block in Markdown. No text in the lines can end the block."""
     shown = [visible(line) for line in lines]
     longest = max((len(run) for line in shown for run in re.findall("`+", line)), default=0)
     fence = "`" * max(3, longest + 1)
@@ -131,7 +131,7 @@ def fenced(lines: Iterable[str], language: str = "diff") -> str:
 
 
 def html_code(text: str) -> str:
-    """Returns a text as an HTML element with code, in one line. GitHub makes no mentions of names in code."""
+    """Returns a text in one line as the HTML element <code>, in which GitHub does not mention users."""
     return f"<code>{html.escape(_one_line(text)).replace('`', '&#96;')}</code>"
 
 

@@ -1,4 +1,4 @@
-"""Files for reports: gpuc opens them before the compile starts and replaces them in one step at the end."""
+"""Writes the files of the option --output. gpuc opens the files before the compile, and replaces them at the end."""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -11,9 +11,9 @@ from gpuc.diagnostics.usage import UsageError
 
 @contextmanager
 def report_files(output: Iterable[tuple[str, str]]) -> "Iterator[list[ReportFile]]":
-    """Opens all files of --output, so that gpuc reports a file that cannot be written before a command runs.
+    """Opens all files of the option --output. So gpuc reports a file that it cannot write before a command runs.
 
-    A file keeps its content if no report was written at the end of the `with` block.
+    A file keeps its old content if the `with` block ends before a new report is written.
 
     Args:
         output: the format and the file of each report.
@@ -34,7 +34,7 @@ def report_files(output: Iterable[tuple[str, str]]) -> "Iterator[list[ReportFile
 
 
 class ReportFile:
-    """A file for a report. The file always contains the complete old report or the complete new report.
+    """A file for a report. At any time, the file contains either the complete old or the complete new report.
 
     Raises:
         UsageError: when the file cannot be written.
@@ -51,7 +51,7 @@ class ReportFile:
             raise UsageError(f"cannot write {file}: {error.strerror}") from None
 
     def write(self, text: str) -> None:
-        """Replaces the content of the file with the text, in one step."""
+        """Replaces the content of the file with the text. The file never contains only a part of the text."""
         assert self._descriptor is not None, "a report is written once"
         descriptor, self._descriptor = self._descriptor, None
         with os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace", newline="") as file:

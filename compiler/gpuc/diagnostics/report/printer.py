@@ -1,4 +1,4 @@
-"""The printer of reports for a terminal: colours, aligned columns, line breaks, and escapes for control characters."""
+"""Prints reports on a terminal: colours, aligned columns, line breaks, and escapes for control characters."""
 
 from collections.abc import Iterable, Iterator
 

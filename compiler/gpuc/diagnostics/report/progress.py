@@ -1,4 +1,4 @@
-"""The current step of a long run: a line that changes on a terminal, and plain lines in CI."""
+"""Shows the current step of a command that takes long: a changing line on a terminal, and further lines in CI."""
 
 import os
 from collections.abc import Callable
@@ -17,15 +17,15 @@ _CLEAR_LINE = "\r\x1b[K"
 
 
 class Progress:
-    """Shows the current step of a run.
+    """Shows the current step of a command.
 
-    On a terminal, one line shows the step and changes with it. With the environment variable CI, the steps are plain
-    lines without control characters, with some time between two lines. Otherwise nothing is shown.
+    On a terminal, one line shows the step and changes with the step. If the environment variable CI is set, each step
+    is a line without control characters, and there is some time between two lines. Otherwise nothing is shown.
 
     Args:
-        stream: the stream of the steps; None to show nothing.
+        stream: the stream for the steps; None to show nothing.
         clock: returns the time in seconds.
-        first_line_after: the seconds in CI before the first line, so that a short run prints none.
+        first_line_after: the seconds in CI before the first line, so that a short command prints none.
     """
 
     def __init__(

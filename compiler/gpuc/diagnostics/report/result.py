@@ -1,4 +1,4 @@
-"""The result of a run, from which every report format is rendered."""
+"""The class Report: the result of a command, which the modules of this package print in several formats."""
 
 from collections.abc import Callable
 from functools import cached_property
@@ -12,7 +12,7 @@ from gpuc.diagnostics.report.changes import ClusterChange
 
 
 class ReportRow(Struct, frozen=True):
-    """A finding in the report. A finding in a layer that several clusters extend has one row."""
+    """A finding in a report. If several clusters extend the layer with the mistake, they share one ReportRow."""
 
     finding: Finding
     clusters: tuple[str, ...]
@@ -25,7 +25,7 @@ class ReportRow(Struct, frozen=True):
 
     @property
     def related(self) -> tuple[Related, ...]:
-        """The related places that are on other lines than the finding."""
+        """The related positions of the finding that are not on the same line as the finding."""
         mark = self.finding.mark
         line = (mark.file, mark.line) if mark else None
         return tuple(
@@ -34,7 +34,7 @@ class ReportRow(Struct, frozen=True):
 
 
 class Report(Struct, frozen=True, dict=True):
-    """The findings of a run, and the files that the run wrote."""
+    """The findings of a command, and the files that the command wrote."""
 
     findings: tuple[Finding, ...] = ()
     clusters: tuple[str, ...] = ()
@@ -73,11 +73,11 @@ class Report(Struct, frozen=True, dict=True):
 
     @cached_property
     def failure_rows(self) -> tuple[ReportRow, ...]:
-        """The failures, sorted like `rows`."""
+        """The errors in the output that bugs of gpuc caused, sorted like `rows`."""
         return _rows(self.failures)
 
     def count(self, severity: Severity) -> int:
-        """Returns the number of rows with the severity."""
+        """Returns the number of findings in the report with a severity."""
         return sum(row.finding.severity is severity for row in self.rows)
 
 

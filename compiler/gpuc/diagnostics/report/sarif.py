@@ -1,4 +1,4 @@
-"""The report as SARIF 2.1.0, the format of GitHub code scanning."""
+"""Prints a report as SARIF 2.1.0, the format of GitHub code scanning."""
 
 import json
 from typing import Any

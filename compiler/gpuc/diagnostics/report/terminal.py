@@ -1,4 +1,4 @@
-"""Text for a terminal: colours, escaped control characters, widths in columns, line breaks, and excerpts of lines."""
+"""Functions for text on a terminal: colours, escapes for control characters, widths in columns, and line breaks."""
 
 import os
 from collections.abc import Mapping
@@ -11,9 +11,9 @@ _NARROWEST, _WIDEST = 40, 120
 
 
 def wants_colour(stream: TextIO | None, environment: Mapping[str, str]) -> bool:
-    """Returns whether text on the stream has colours. NO_COLOR takes precedence over FORCE_COLOR.
+    """Returns whether gpuc writes colours to a stream. The variable NO_COLOR takes precedence over FORCE_COLOR.
 
-    Without these variables, text has colours on a terminal.
+    Without these environment variables, only a terminal gets colours.
 
     Source: https://no-color.org and https://force-color.org
     """
@@ -30,7 +30,7 @@ def is_terminal(stream: TextIO | None) -> bool:
 
 
 class Style(NamedTuple):
-    """How a stream shows text."""
+    """How gpuc formats text for a stream: colours, and the width of lines."""
 
     colour: bool = False
     width: int | None = None
@@ -41,7 +41,7 @@ PLAIN = Style()
 
 
 def style_of(stream: TextIO | None, environment: Mapping[str, str]) -> Style:
-    """Returns the style of a stream. Only lines on a terminal, and not in a CI job, have a maximum width."""
+    """Returns the style for a stream. Lines have a maximum width only on a terminal, and not in a CI job."""
     colour = wants_colour(stream, environment)
     if stream is None or not is_terminal(stream) or environment.get("CI"):
         return Style(colour)
@@ -53,7 +53,7 @@ def style_of(stream: TextIO | None, environment: Mapping[str, str]) -> Style:
 
 
 def wrapped(text: str, width: int | None, *, first: int, indent: int) -> str:
-    """Returns one line of text, broken at spaces into lines of at most a width. A longer word is not broken.
+    """Breaks a text at spaces into lines with a maximum width. A word that is longer than the width is not broken.
 
     Args:
         width: the maximum number of columns of a line; None for no line breaks.
@@ -83,7 +83,7 @@ def visible(text: str) -> str:
 
 
 def column_width(text: str) -> int:
-    """Returns the number of terminal columns of the visible text. East Asian wide characters have two columns."""
+    """Returns how many terminal columns a text takes. Wide East Asian characters take two columns."""
     shown = visible(text)
     if shown.isascii():
         return len(shown)
@@ -93,12 +93,12 @@ def column_width(text: str) -> int:
 
 
 def padded(text: str, width: int) -> str:
-    """Returns the text with spaces at its end, up to a number of columns."""
+    """Returns the text with spaces at its end, so that it takes this number of terminal columns."""
     return text + " " * (width - column_width(text))
 
 
 def clipped(line: str, column: int) -> tuple[str, int]:
-    """Returns an excerpt of a long line around the column, and the column in the excerpt. Columns begin at 1."""
+    """Returns the part of a long line around a column, and the column in this part. Columns begin at 1."""
     column = min(max(column, 1), len(line) + 1)
     if len(line) <= _EXCERPT_COLUMNS:
         return line, column

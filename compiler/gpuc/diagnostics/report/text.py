@@ -1,4 +1,4 @@
-"""The report for people: position, severity, id, message, the source line with a caret, related places, and the fix."""
+"""The report for people. For each finding: position, severity, id, message, source line, related positions and fix."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from gpuc.diagnostics.report.document import Block, Part, Span, Wrapped, strong
 from gpuc.diagnostics.report.printer import printed
 from gpuc.diagnostics.report.result import Report, ReportRow
 from gpuc.diagnostics.report.terminal import PLAIN, Style, clipped, column_width, padded
-from gpuc.diagnostics.words import counted
+from gpuc.diagnostics.words import counted, kind_of
 
 _COLOURS = {Severity.ERROR: "1;31", Severity.WARNING: "1;33", Severity.INFO: "1;36"}
 _MANY = 12
@@ -26,7 +26,7 @@ _MOST_RELATED = 8
 
 
 def render(report: Report, style: Style = PLAIN) -> str:
-    """Returns the report as text."""
+    """Returns a report as text for people."""
     return printed(_quiet(report, style) if report.quiet else _complete(report, style), style)
 
 
@@ -55,12 +55,13 @@ def _quiet(report: Report, style: Style) -> Iterator[Block]:
 def _finding(row: ReportRow, report: Report, width: int | None) -> Iterator[Block]:
     finding = row.finding
     severity = Span(finding.severity.value, _COLOURS[finding.severity])
-    message = finding.message + _clusters(row)
-    yield Wrapped((strong(_position(row)), "  ", severity, f" {finding.id}  ", message), _INDENT)
+    yield Wrapped((strong(_position(row)), "  ", severity, f" {finding.id}  ", finding.message), _INDENT)
     yield from _excerpt(row, report)
     yield from _related(row, report, width)
     if finding.fix:
         yield Wrapped((" " * _INDENT, Span("fix:", "32"), " ", finding.fix), _INDENT + _LABEL)
+    if clusters := _clusters(row):
+        yield Wrapped((" " * _INDENT, "affects: ", clusters), _INDENT + len("affects: "))
 
 
 def _related(row: ReportRow, report: Report, width: int | None) -> Iterator[Block]:
@@ -95,7 +96,7 @@ def _clusters(row: ReportRow) -> str:
     mark = row.finding.mark
     if mark is None or all(f"/{name}." in f"/{mark.file}" for name in row.clusters):
         return ""
-    return f" (in {', '.join(row.clusters)})"
+    return kind_of(row.clusters, "cluster")
 
 
 def _excerpt(row: ReportRow, report: Report) -> Iterator[Block]:

@@ -1,4 +1,4 @@
-"""The topics of rules: a title for each prefix of rule ids, in the order of `gpuc explain`."""
+"""The topics of rules: a title for the letters at the start of rule ids, in the order of `gpuc explain`."""
 
 TOPICS: dict[str, str] = {
     "YAML": "YAML syntax of specs",
@@ -52,6 +52,6 @@ The rules of objects apply to the input of `gpuc lint`, to manifests and to the 
 
 
 def topic(id: str) -> str:  # noqa: A002
-    """Returns the title of the topic of a rule id; the letters of the id if the topic has no title."""
+    """Returns the title of the topic of a rule id such as KUE007; the letters of the id if the topic has no title."""
     letters = id.rstrip("0123456789")
     return TOPICS.get(letters, letters)

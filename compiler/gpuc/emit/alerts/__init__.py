@@ -1,4 +1,4 @@
-"""Rules of Prometheus: alerting rules and recording rules, of the components and of no component."""
+"""The rules for Prometheus: alerting rules and recording rules, of components and of gpuc itself."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,9 +16,9 @@ def rules_by_group(cluster: Cluster) -> dict[str, list[Rule]]:
     """Returns the rules of a cluster by group. Each group is one file of the output.
 
     Prometheus evaluates the rules of a group in their order. So a recording rule comes after the recording rules whose
-    series the rule reads. The facts of the spec are the last rules: `gpuc plan` compares rules by their index, and with
-    the facts last, a new namespace or pool moves few rules. In the first evaluation, the other recording rules
-    therefore find no facts.
+    series it reads. The rules that record values of the spec are an exception: they come last. `gpuc plan` compares
+    rules by their index, so a rule for a new namespace or pool must not move all other rules. Because of this order,
+    the other recording rules find no values of the spec in the first evaluation.
     """
     recorded: list[Rule] = list(records(Path(__file__).parent))
     for component in needed_components(cluster):
@@ -35,7 +35,7 @@ def rules_by_group(cluster: Cluster) -> dict[str, list[Rule]]:
 
 
 def alerts(cluster: Cluster) -> list[Alert]:
-    """Returns all alerts of a cluster."""
+    """Returns the alerting rules of a cluster, without the recording rules."""
     return [rule for group in rules_by_group(cluster).values() for rule in group if isinstance(rule, Alert)]
 
 

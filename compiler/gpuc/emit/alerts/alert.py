@@ -1,4 +1,4 @@
-"""An alerting rule, a recording rule, and PromQL that several rules use."""
+"""The classes of alerting rules and recording rules, and PromQL expressions that several rules use."""
 
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
@@ -32,10 +32,10 @@ class _Rule(Struct, frozen=True):
 
 
 class Alert(_Rule, frozen=True):
-    """An alerting rule.
+    """An alerting rule of Prometheus.
 
-    Prometheus merges alerts with the same name and the same labels. The labels of two rules with the same name must
-    differ.
+    Prometheus merges alerts with the same name and the same labels. So two rules with the same name must have different
+    labels.
     """
 
     loss: str
@@ -60,7 +60,7 @@ class Alert(_Rule, frozen=True):
 
 
 class Record(_Rule, frozen=True):
-    """A recording rule: the name, the labels and the expression of a series that Prometheus computes."""
+    """A recording rule of Prometheus: the name, the labels and the expression of a recorded series."""
 
     labels: tuple[tuple[str, str], ...] = ()
 
@@ -86,12 +86,13 @@ def _table() -> dict[str, Any]:
 
 
 def alert(name: str, *labels: tuple[str, str], minutes: int = 0, severity: str = "warning", **known: object) -> Alert:
-    """Returns an alerting rule of the table alerts.toml, here or beside a component.
+    """Returns an alerting rule from a row of a table alerts.toml. The tables are in this folder and beside components.
 
     Args:
-        minutes: the value if the row has none.
-        severity: the value if the row has none.
-        known: the variables of the texts.
+        name: the name of the alert, which is the name of the row.
+        minutes: how long the condition must hold, if the row does not say it.
+        severity: the severity, if the row does not say it.
+        known: the variables in the texts of the row.
     """
     row: dict[str, Any] = {"minutes": minutes, "severity": severity, **_table()[name]}
     texts = ("expression", "loss", "remedy", "details", "stop")
@@ -100,7 +101,7 @@ def alert(name: str, *labels: tuple[str, str], minutes: int = 0, severity: str =
 
 
 def fact(name: str, value: object = 1, **labels: str) -> Record:
-    """Returns a recording rule for a value of the spec or of the catalog. Labels with an empty value are left out."""
+    """Returns a recording rule with a constant value, for example from the spec. Empty labels are left out."""
     return Record(name, f"vector({value})", tuple((label, text) for label, text in labels.items() if text))
 
 
@@ -112,16 +113,16 @@ def records(folder: Path) -> tuple[Record, ...]:
 
 
 def any_of(names: Iterable[object]) -> str:
-    """Returns a regular expression for a label matcher that matches exactly these names."""
+    """Returns a regular expression that matches the given names and no other names."""
     return "|".join(map(str, names))
 
 
 def events(selector: str, minutes: int) -> str:
-    """Returns PromQL for the number of events of a counter in the last minutes, for each series.
+    """Returns PromQL for the number of events that each series of a counter counted in the last minutes.
 
-    A counter without events has no series in Kueue and in the autoscaler, and begins with its first event. Prometheus'
-    increase() does not count the first value of a series, so for a new series, its value is the number of events. A
-    series counts as new if it did not exist between one and two periods ago: a missed scrape makes no series new.
+    In Kueue and in the autoscaler, the series of a counter begins with its first event. increase() of Prometheus does
+    not count the first value of a series. So the expression uses the complete value of a new series. A series is new if
+    it did not exist between one and two periods ago. A missed scrape therefore does not make a series new.
     """
     old = f"last_over_time({selector}[{minutes}m] offset {minutes}m)"
     return f"(({selector} unless {old}) or round(increase({selector}[{minutes}m])))"

@@ -7,10 +7,11 @@ from gpuc.model import Cluster
 
 
 def leader_metric(lease: str) -> str:
-    """Returns the metric with which each replica of a controller shows whether it is the leader.
+    """Returns a PromQL selector of the metric that is 1 for the replica that is the leader, and 0 for other replicas.
 
-    The metric exists as soon as the replica runs. Other controllers have a metric with the same name, so the name of
-    the lease selects the metric.
+    Args:
+        lease: the name of the controller's Lease. Other controllers have a metric with the same name, so the selector
+            needs the name of the Lease.
 
     Source: kubernetes-sigs/controller-runtime v0.24.0 pkg/metrics/leaderelection.go; kubernetes/client-go v0.36.0
     tools/leaderelection/leaderelection.go (NewLeaderElector)
@@ -19,9 +20,9 @@ def leader_metric(lease: str) -> str:
 
 
 def leader_alerts(name: str, component: str, metric: str) -> Callable[[Cluster], Iterator[Alert]]:
-    """Returns the function that yields the alert of a component.
+    """Returns a function that yields the alert about a component without a leader.
 
-    If there are no metrics, GpucMetricsMissing fires instead.
+    If there are no metrics, another alert fires instead: GpucMetricsMissing.
 
     Args:
         name: the row of alerts.toml in the folder of the component.

@@ -1,4 +1,4 @@
-"""The selectors and clauses of a PromQL expression.
+"""Finds the selectors and clauses of a PromQL expression.
 
 Source: prometheus/prometheus v3.16.0 promql/parser/lex.go (identifiers, keywords, strings, numbers and durations)
 """
@@ -36,11 +36,11 @@ def metric_names(expression: str) -> Iterator[str]:
 
 
 def of_cluster(expression: str, label: str, cluster: str) -> str:
-    """Returns an expression that reads only the series of one cluster, and keeps the label with the cluster's name.
+    """Returns an expression that reads only the series of one cluster and keeps `label`, with the cluster's name.
 
-    Each selector gets a matcher, and each `by` the label. All series have the same value of the label. So `on`,
-    `ignoring` and `without` do not change: a side of an operator that does not have the label, such as vector(1), still
-    matches.
+    The function adds a matcher to each selector, and the label to each `by`. The operators `on`, `ignoring` and
+    `without` do not change, because all series have the same value of the label. A side of an operator without the
+    label, such as vector(1), still matches.
     """
     return _TOKEN.sub(_with(label, f'{label}="{cluster}"'), expression)
 

@@ -1,4 +1,4 @@
-"""Bootstrap files of a cluster: the README for the first sync, and the health checks for Argo CD."""
+"""Files for the setup of a cluster: the README for the first sync, and the health checks for Argo CD."""
 
 from collections.abc import Iterable, Iterator
 from functools import partial
@@ -230,7 +230,7 @@ def _alert_values(cluster: Cluster) -> dict[str, object]:
 
 
 class Outside(Struct, frozen=True):
-    """Settings of one kind, such as patches, that gpuc copies into the output without knowing their meaning."""
+    """Parts of a spec that gpuc copies into the output without understanding them, for example all patches."""
 
     count: int
     noun: str
@@ -241,7 +241,7 @@ class Outside(Struct, frozen=True):
 
     @property
     def summary(self) -> str:
-        """The number with the noun: "1 patch"."""
+        """The number of copied parts with their noun, for example "1 patch" or "2 patches"."""
         return f"{self.count} {self.noun if self.count == 1 else self.plural}"
 
 

@@ -1,7 +1,7 @@
-"""Dashboards for Grafana: the panels of the components, as ConfigMaps for Grafana's sidecar or as JSON files.
+"""Dashboards for Grafana with the panels of the components, as ConfigMaps for Grafana's sidecar or as JSON files.
 
-The text of a dashboard contains no names of a cluster: pools, nodes, queues, tenants and namespaces are variables. So
-all clusters with the same components have the same text. gpuc does not test how Grafana draws a panel.
+Pools, nodes, queues, tenants and namespaces are variables of a dashboard, so its text contains no names of a cluster.
+All clusters with the same components therefore have the same text. gpuc does not test how Grafana draws a panel.
 """
 
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ ORIGIN: SpecPath = ("spec", "observability")
 
 
 def dashboards(cluster: Cluster) -> Iterator[Artifact]:
-    """Yields the dashboards of a cluster, as `observability.dashboards.via` says."""
+    """Yields the dashboards of a cluster as ConfigMaps or files; nothing if `observability.dashboards.via` is none."""
     observability = cluster.spec.observability
     if observability is None or observability.dashboards.via == "none":
         return

@@ -1,4 +1,4 @@
-"""The JSON of dashboards, from the tables panels.toml beside the components.
+"""Writes the JSON of dashboards from the tables panels.toml in the folders of the components.
 
 Source: grafana/grafana-foundation-sdk for Grafana 11.6, package dashboard: the names of the fields
 """
@@ -29,7 +29,7 @@ _OPTIONS: dict[str, Body] = {
 
 @cache
 def dashboard_texts(panels_of: tuple[Path, ...], label: str, *, has_argocd: bool) -> dict[str, str]:
-    """Returns the JSON of each dashboard with panels, by name. A line for each panel makes differences readable.
+    """Returns the JSON of each dashboard that has panels, by name. Each panel is one line of the JSON.
 
     Args:
         panels_of: the tables of the components whose panels the dashboards have.

@@ -1,4 +1,4 @@
-"""What a cluster needs from outside of the output: a record for each thing, in the order of the cluster's README."""
+"""The prerequisites of a cluster: what it needs from outside of the output, in the order of the cluster's README."""
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
@@ -27,7 +27,7 @@ CHAPTERS: Mapping[int, Callable[[Cluster], Chapter]] = {
 
 @once_for_each_cluster
 def chapters(cluster: Cluster) -> list[Chapter]:
-    """Returns the chapters with prerequisites of the cluster."""
+    """Returns the chapters of the cluster's README about prerequisites, without chapters that have no prerequisite."""
     preparations = (component.preparation for component in needed_components(cluster))
     of_components = ((preparation.place, preparation.chapter) for preparation in preparations if preparation)
     of_substrate = substrate_output(cluster).chapters.items()
@@ -38,16 +38,16 @@ def chapters(cluster: Cluster) -> list[Chapter]:
 def prerequisites(cluster: Cluster) -> list[Prerequisite]:
     """Returns all prerequisites of a cluster, in the order of the README.
 
-    Several records can be about the same thing.
+    The result can name the same thing twice, for example if two chapters of the README need it.
     """
     return [item for chapter in chapters(cluster) for item in chapter.prerequisites]
 
 
 def preparation(cluster: Cluster, found: Iterable[Chapter]) -> str:
-    """Returns the section of the README with all chapters, in Markdown.
+    """Returns the section of the README with all chapters about prerequisites, in Markdown.
 
     Args:
-        found: the chapters of the cluster.
+        found: the result of `chapters`.
     """
     return "\n".join(
         f"### {number}. {chapter.title}\n\n{_text(cluster, chapter)}" for number, chapter in enumerate(found, 1)

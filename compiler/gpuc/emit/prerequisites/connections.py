@@ -1,4 +1,4 @@
-"""What the NetworkPolicies of a cluster need from outside of the output, for every network policy engine."""
+"""The prerequisites of NetworkPolicies, for every network policy engine."""
 
 from collections.abc import Iterator
 from itertools import chain
@@ -18,7 +18,7 @@ ENGINE: Path = ("spec", "network", "policyEngine")
 
 
 def networks_of(cluster: Cluster) -> dict[str, Network]:
-    """Returns the network settings of isolated tenants by name of the tenant."""
+    """Returns the section `network` of each tenant with NetworkPolicies, by the name of the tenant."""
     return {tenant.name: tenant.spec.network for tenant in cluster.tenants if tenant.isolates_network}
 
 
@@ -34,13 +34,13 @@ def namespaces_with_pods(cluster: Cluster) -> list[str]:
 
 
 def host_names_of(cluster: Cluster) -> list[str]:
-    """Returns the host names that tenants may connect to. gpuc emits `**.` for `*.`, for subdomains of all levels."""
+    """Returns the host names that tenants may connect to. gpuc writes `*.` as `**.`, which matches all subdomains."""
     networks = networks_of(cluster).values()
     return sorted({name for network in networks for entry in network.egress for name in entry.names or ()})
 
 
 def servers_of(cluster: Cluster) -> list[str]:
-    """Returns the tenants that accept connections from addresses, which a load balancer forwards."""
+    """Returns the names of tenants whose pods accept connections from outside, through a load balancer."""
     return [
         name
         for name, network in networks_of(cluster).items()
@@ -49,7 +49,7 @@ def servers_of(cluster: Cluster) -> list[str]:
 
 
 def policy_rows(cluster: Cluster) -> Iterator[Row]:
-    """Yields what the policies need in addition to an engine: definitions and features of Cilium, and a load balancer.
+    """Yields the prerequisites of NetworkPolicies: kinds and features of Cilium, and the controller of load balancers.
 
     Source: cilium/cilium pull requests 43420 and 43913 (the prefix `**.` since 1.19); cilium/cilium v1.20.2
     Documentation/network/servicemesh/gateway-api (prerequisites)
@@ -67,7 +67,7 @@ def policy_rows(cluster: Cluster) -> Iterator[Row]:
 
 
 def replaces_kube_proxy(cluster: Cluster) -> bool:
-    """Returns whether Cilium has to replace kube-proxy: its Gateways need the replacement.
+    """Returns whether Cilium must replace kube-proxy, because a tenant uses Gateways of Cilium.
 
     Source: cilium/cilium v1.20.2 Documentation/network/servicemesh/gateway-api (prerequisites)
     """

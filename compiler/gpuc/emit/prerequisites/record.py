@@ -1,4 +1,4 @@
-"""The records about what a cluster needs from outside of the output, and the commands that check them."""
+"""The classes of prerequisites (what a cluster needs from outside of the output) and of chapters in the README."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -57,18 +57,19 @@ class Chapter(Struct, frozen=True):
         """Returns the commands that check some prerequisites, each command once.
 
         Args:
-            chosen: ids, or kinds: "iam-role" for all IAM roles.
+            chosen: ids of prerequisites, or kinds: "iam-role" for all IAM roles.
         """
         found = [item for item in self.prerequisites if item.id in chosen or item.id.partition("/")[0] in chosen]
         return list(dict.fromkeys(command for item in found for command in item.checks))
 
 
 def written(cluster: Cluster, files: str | File, title: str, rows: Iterable[Row], **values: object) -> Chapter:
-    """Returns a chapter with records from the table beside its template, and from connections.toml for all networks.
+    """Returns a chapter of the README with its prerequisites.
 
     Args:
-        files: the path of the table (.toml) and of the template (.md.j2) without its end: relative to this folder,
-            or absolute.
+        files: the path without suffix of two files: the table with texts (.toml) and the template (.md.j2). The path is
+            relative to this folder, or absolute.
+        rows: the prerequisites. Their texts are in the table, or in connections.toml.
         values: the variables of the template.
     """
     path = File(__file__).parent / files
@@ -78,7 +79,7 @@ def written(cluster: Cluster, files: str | File, title: str, rows: Iterable[Row]
 
 
 def variables(cluster: Cluster) -> dict[str, str]:
-    """Returns the variables that all records and chapters can use: names of the cluster, and commands."""
+    """Returns the variables that all chapters and prerequisites can use: names of the cluster, and commands."""
     destination = cluster.spec.delivery.destination
     is_hub = not destination.is_own_cluster
     return {

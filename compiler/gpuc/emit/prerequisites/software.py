@@ -1,4 +1,4 @@
-"""Software and namespaces of other teams that the cluster needs, among them Prometheus, definitions and Argo CD."""
+"""Prerequisites that other teams provide: software, kinds and namespaces, among them Prometheus and Argo CD."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -25,7 +25,7 @@ DELIVERY: Path = ("spec", "delivery")
 
 
 class UnmanagedComponent(Struct, frozen=True):
-    """A component that another team installs."""
+    """A component that the cluster needs, but that another team installs."""
 
     release: Release
     """The chart, with the version and the namespace that gpuc expects."""
@@ -36,7 +36,7 @@ class UnmanagedComponent(Struct, frozen=True):
 
 
 def prometheus(cluster: Cluster) -> Chapter:
-    """Returns the chapter about Prometheus: its operator, its selection of monitors, and kube-state-metrics."""
+    """Returns the README chapter about Prometheus: its operator, its selection of monitors, and kube-state-metrics."""
     settings = cluster.spec.observability
     if settings is None:
         return written(cluster, "prometheus", "Prometheus", ())
@@ -74,7 +74,7 @@ def _notify_rows(settings: Observability) -> Iterator[Row]:
 
 
 def job_controllers(cluster: Cluster) -> Chapter:
-    """Returns the chapter about controllers of job kinds that neither Kubernetes nor a component provides."""
+    """Returns the README chapter about controllers of job kinds that neither Kubernetes nor a component has."""
     installed, brought = installed_controllers(), cluster.brought_controllers
     used = {name: installed[name].title for name in cluster.frameworks if name in installed and name not in brought}
     rows: list[Row] = []
@@ -90,7 +90,7 @@ def job_controllers(cluster: Cluster) -> Chapter:
 
 
 def other_teams(cluster: Cluster) -> Chapter:
-    """Returns the chapter about components that other teams install."""
+    """Returns the README chapter about components that other teams install."""
     components = (component for component in needed_components(cluster) if not cluster.is_managed(component.name))
     unmanaged = [_unmanaged(cluster, component) for component in components]
     releases = [component.release for component in unmanaged]
@@ -106,7 +106,7 @@ def other_teams(cluster: Cluster) -> Chapter:
 
 
 def definitions(cluster: Cluster) -> Chapter:
-    """Returns the chapter about definitions: users' manifests have objects of kinds that no component defines."""
+    """Returns the README chapter about CustomResourceDefinitions that manifests of users need and no component has."""
     brought = {name for release in cluster.components.values() for name in release.groups}
     groups = sorted({group(manifest) for manifest in cluster.user_manifests if is_custom(group(manifest))} - brought)
     rows: list[Row] = [("definition", ("spec",), {"name": name}) for name in groups]
@@ -115,7 +115,7 @@ def definitions(cluster: Cluster) -> Chapter:
 
 
 def claims(cluster: Cluster) -> Chapter:
-    """Returns the chapter about the PersistentVolumeClaims of training runtimes."""
+    """Returns the README chapter about the PersistentVolumeClaims of training runtimes."""
     used = {
         (run.namespace.name, run.spec.checkpoints.claim): (*run.path, "checkpoints", "claim")
         for tenant in cluster.tenants
@@ -130,7 +130,7 @@ def claims(cluster: Cluster) -> Chapter:
 
 
 def argocd(cluster: Cluster) -> Chapter:
-    """Returns the chapter about Argo CD: its health checks, repositories, and its connection to the cluster."""
+    """Returns the README chapter about Argo CD: its health checks, repositories, and connection to the cluster."""
     destination = cluster.spec.delivery.destination
     name = destination.server or destination.name or ""
     mirrors = _mirrors(cluster)
@@ -185,7 +185,7 @@ def _has(body: Body, path: str) -> bool:
 
 
 def namespaces(cluster: Cluster) -> Chapter:
-    """Returns the chapter about namespaces of other teams whose pods connect to pods of tenants."""
+    """Returns the README chapter about namespaces of other teams whose pods connect to pods of tenants."""
     paths = {caller: tenant.path for tenant in cluster.tenants for caller in tenant.caller_namespaces}
     callers = sorted(paths)
     rows: list[Row] = [

@@ -1,6 +1,7 @@
-"""RBAC checks: roles and bindings must not give tenants forbidden permissions.
+"""Checks of RBAC: roles and bindings must not give forbidden permissions to tenants.
 
-The rights of a tenant are those of the roles that bindings give to its subjects."""
+A tenant has the permissions of all roles that bindings give to its users and groups.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -40,7 +41,7 @@ SERVICE_ACCOUNT = "service account "
 
 
 class BoundRole(NamedTuple):
-    """A role that a binding gives to a subject."""
+    """A role that a RoleBinding or ClusterRoleBinding gives to one of its subjects."""
 
     binding: Manifest
     subject_index: int
@@ -59,7 +60,7 @@ class BoundRole(NamedTuple):
 
 
 class RoleRule(NamedTuple):
-    """A rule of a role."""
+    """One entry of `rules` in a Role or ClusterRole."""
 
     grant: Grant
     role: Manifest | None
@@ -69,7 +70,7 @@ class RoleRule(NamedTuple):
 
 
 class Access:
-    """The roles and bindings that give permissions to tenants."""
+    """The roles and bindings in a set of objects, and the tenants to which they give permissions."""
 
     def __init__(self, objects: ObjectSet, tenancy: Tenancy) -> None:
         self.objects = objects
@@ -78,13 +79,13 @@ class Access:
 
     @cached_property
     def bound_roles(self) -> tuple[BoundRole, ...]:
-        """The known roles that bindings give to subjects of tenants."""
+        """The roles that bindings give to subjects of tenants. Roles that gpuc does not know are left out."""
         return tuple(bound_role for bound_role in self.all_bound_roles() if bound_role.tenants)
 
     def all_bound_roles(self) -> Iterator[BoundRole]:
-        """Yields the known roles that bindings give to any subjects.
+        """Yields the roles that bindings give to any subject. Roles that gpuc does not know are left out.
 
-        A role is known if it has an object or is built in.
+        gpuc knows a role if the objects contain it or if Kubernetes has it built in.
         """
         for kind in ("RoleBinding", "ClusterRoleBinding"):
             for binding in self.objects.of(RBAC, kind):
@@ -118,7 +119,7 @@ class Access:
 
     @cached_property
     def members(self) -> Mapping[tuple[str, str], Mapping[str, tuple[Manifest, int]]]:
-        """The tenants of users and groups, by kind and name of the subject.
+        """The tenants of each user and group, by kind and name of the subject.
 
         The value for a tenant is the first binding in a namespace of the tenant, and the index of the subject in the
         binding. The bindings that gpuc emits have only members of a tenant as subjects. In files that gpuc did not
@@ -134,7 +135,7 @@ class Access:
         return members
 
     def rules(self, bound_role: BoundRole) -> tuple[RoleRule, ...]:
-        """Returns the rules of a bound role. If the role aggregates ClusterRoles, their rules are included."""
+        """Returns the rules of a role. If the role aggregates ClusterRoles, the result contains their rules too."""
         if bound_role.role is not None and bound_role.role.kind == "Role":
             return tuple(_rules(bound_role.role))
         if bound_role.role_name not in self._rules:
@@ -182,7 +183,7 @@ def _subject_text(subject: object, binding: Manifest) -> str:
 
 
 class ExcessPermission(NamedTuple):
-    """Forbidden permissions that one rule of a role gives to a subject through a binding."""
+    """The forbidden permissions that a binding gives to a subject through one rule of a role."""
 
     rule: Rule
     bound_role: BoundRole
@@ -193,7 +194,7 @@ class ExcessPermission(NamedTuple):
 def findings(objects: ObjectSet) -> Iterator[ObjectFinding]:
     """Yields findings about permissions that a tenant must not have.
 
-    The label gpuc.dev/tenant assigns a namespace to a tenant.
+    The label gpuc.dev/tenant of a namespace names its tenant.
     """
     tenancy = labelled_tenancy(objects)
     if not tenancy.tenants:
@@ -206,7 +207,7 @@ def findings(objects: ObjectSet) -> Iterator[ObjectFinding]:
 
 
 def excess_permissions(access: Access) -> Iterator[ExcessPermission]:
-    """Yields every rule of a role that gives a tenant a forbidden permission."""
+    """Yields each rule of a role that gives a forbidden permission to a tenant."""
     constraints = Constraints(access.objects)
     for bound_role in access.bound_roles:
         for role_rule in access.rules(bound_role):

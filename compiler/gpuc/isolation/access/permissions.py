@@ -15,7 +15,7 @@ WITHOUT_NAME = frozenset(("create", "deletecollection", "list", "watch"))
 
 
 class Grant(NamedTuple):
-    """The permissions of one rule of a role."""
+    """What a rule of a role permits: API groups, resources and verbs."""
 
     groups: tuple[str, ...]
     resources: tuple[str, ...]
@@ -82,7 +82,7 @@ FORBIDDEN = by_first(
 
 
 class GrantedPermission(NamedTuple):
-    """A forbidden permission that a rule of a role grants."""
+    """A forbidden permission that a rule of a role gives."""
 
     forbidden: ForbiddenPermission
     group: str
@@ -93,7 +93,7 @@ class GrantedPermission(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def granted_permissions(grant: Grant) -> tuple[GrantedPermission, ...]:
-    """Returns the forbidden permissions that a rule of a role grants."""
+    """Returns the forbidden permissions that a rule of a role gives."""
     granted = []
     for key, permissions in FORBIDDEN.items():
         for forbidden in permissions if _matches(grant, *key) else ():
@@ -104,7 +104,7 @@ def granted_permissions(grant: Grant) -> tuple[GrantedPermission, ...]:
 
 
 def has_wildcard(grant: Grant) -> bool:
-    """Returns whether a rule has a wildcard for API groups or resources."""
+    """Returns whether a rule of a role has "*" as an API group or as a resource."""
     return "*" in grant.groups or "*" in grant.resources
 
 

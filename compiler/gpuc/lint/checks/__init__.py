@@ -1,6 +1,6 @@
-"""Checks of Kubernetes objects, by topic.
+"""The checks of `gpuc lint`. Each folder has the checks of one topic. A check looks for mistakes in Kubernetes objects.
 
-`gpuc lint` runs the checks. gpuc also runs them on manifests of users, and on output that a customization changes.
+gpuc also runs the checks on manifests of users, and on its own output if a customization changes the output.
 """
 
 from collections.abc import Callable, Container, Iterable, Iterator
@@ -43,7 +43,7 @@ ObjectCheck = Check[ObjectSet, ObjectFinding]
 def check(
     *rules: Rule, needs: Needs = Needs.OBJECTS, kinds: tuple[str, ...] = EVERY_KIND
 ) -> Callable[[Callable[[ObjectSet], Findings]], ObjectCheck]:
-    """Returns a decorator that registers a function as the check of declared rules."""
+    """Returns a decorator that registers a function as the check of rules, with the objects and kinds that it reads."""
     return CHECKS.finds(*rules, needs=needs, when=When.LINT, kinds=kinds)
 
 
@@ -51,7 +51,7 @@ def checks(*needs: Needs) -> list[ObjectCheck]:
     """Returns the checks of `gpuc lint`, without the checks of schemas, sorted by the first rule id.
 
     Args:
-        needs: the inputs of the checks; all inputs if there is none.
+        needs: returns only checks with one of these needs; without this argument, all checks.
     """
     of_compile = [_of_objects(check) for check in verify.CHECKS.discover() if check.when is When.BOTH]
     found = sorted([*of_compile, *CHECKS.discover()], key=lambda check: check.rule.id)
@@ -67,11 +67,11 @@ def _of_objects(check: Check[Subject, ObjectFinding]) -> ObjectCheck:
 
 
 def findings(objects: ObjectSet, changed: Container[str] | None = None) -> Findings:
-    """Yields the findings of all checks except the checks of schemas.
+    """Yields the findings of all checks of an object set, without the checks of schemas.
 
     Args:
-        changed: the kinds of changed objects, as `changed_kinds` returns them. Checks that read no object of these
-            kinds have no new findings and do not run. None for all checks.
+        changed: the names of kinds that `changed_kinds` returns. Only checks that read one of these kinds run, because
+            other checks have no new findings. None runs all checks.
     """
     for check in checks():
         if changed is None or check.reads(changed):
@@ -79,7 +79,7 @@ def findings(objects: ObjectSet, changed: Container[str] | None = None) -> Findi
 
 
 def changed_kinds(before: Iterable[Artifact], after: Iterable[Artifact]) -> frozenset[str]:
-    """Returns the kinds of the objects and Helm values that differ, in the forms in which checks name kinds.
+    """Returns the kinds of the objects and Helm values that differ, with the names that `kinds_of` yields.
 
     Args:
         before: the artifacts of a cluster.
@@ -90,7 +90,7 @@ def changed_kinds(before: Iterable[Artifact], after: Iterable[Artifact]) -> froz
 
 
 def kinds_of(artifact: Artifact) -> Iterator[str]:
-    """Yields the names under which checks read an object or Helm values: the kind, and all groups of kinds."""
+    """Yields the names with which checks declare that they read an artifact, for example "karpenter.sh/*"."""
     yield from EVERY_KIND
     if isinstance(artifact, Manifest):
         api_group = group(artifact)

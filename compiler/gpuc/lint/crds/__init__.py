@@ -1,1 +1,1 @@
-"""Checks objects against the schemas and CEL rules of imported CustomResourceDefinitions."""
+"""Checks objects against the schemas and CEL rules of CustomResourceDefinitions that users import."""

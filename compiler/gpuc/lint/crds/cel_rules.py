@@ -32,13 +32,13 @@ _STEP = re.compile(r"\.([A-Za-z_][A-Za-z0-9_]*)|\['((?:[^'\\]|\\.)*)'\]")
 def broken_rules(
     manifest: Manifest, schema: Schema, rules: Schema, formats: Schema, unchecked: Counter[str]
 ) -> Iterator[ObjectFinding]:
-    """Yields findings about the rules that an object violates.
+    """Yields findings about the CEL rules that an object violates.
 
     Args:
         schema: the schema of the object's body. The object must fit the schema.
         rules: the rules, in a tree with the keys rules, properties, items and additionalProperties.
         formats: the formats of strings that have another type in CEL, in a tree with the same keys.
-        unchecked: the counter to which a sentence about every rule that is not evaluated is added.
+        unchecked: a counter. For each rule that gpuc cannot evaluate, the function adds a sentence to it.
     """
     try:
         body = cel_value(manifest.body, schema, formats)
@@ -60,9 +60,9 @@ def broken_rules(
 
 
 def never_evaluated(rule: Schema) -> str:
-    """Returns the reason why a rule cannot be evaluated for any object.
+    """Returns why gpuc can never evaluate a CEL rule; an empty string if gpuc can evaluate the rule.
 
-    The result is an empty string for other rules, and for transition rules, which apply only to updates.
+    The result is also empty for transition rules, which the API server applies only to updates.
     """
     if not _applies_to_create(rule):
         return ""

@@ -1,4 +1,4 @@
-"""Reads CustomResourceDefinitions from files, and writes their schemas for lint."""
+"""Reads CustomResourceDefinitions from files, and writes their schemas to files that `gpuc lint` reads."""
 
 from collections.abc import Iterable
 from contextlib import suppress
@@ -31,7 +31,7 @@ class Imported(Struct):
 
 
 def imported_from(paths: Iterable[str]) -> Imported:
-    """Returns the schemas of the definitions in files and folders."""
+    """Returns the schemas of all CustomResourceDefinitions in files and folders."""
     imported = Imported()
     for path in paths:
         for file in files_below(path):

@@ -1,6 +1,7 @@
 """Checks objects of custom kinds against the schemas and CEL rules of their CustomResourceDefinitions.
 
-The schemas are in tables that `gpuc crds import` wrote, or come from definitions in the input.
+A table of a kind contains the schema and the rules. `gpuc crds import` wrote the tables to files, or gpuc makes the
+tables from CustomResourceDefinitions in the input.
 """
 
 import json
@@ -28,7 +29,7 @@ Source = Path | Mapping[tuple[str, str], Contents | None]
 
 
 def defined(manifests: Sequence[Manifest]) -> Source:
-    """Returns the tables of the CustomResourceDefinitions among objects, for the kinds of these objects."""
+    """Returns the tables (schema and CEL rules) of kinds that the input defines and of which the input has objects."""
     kinds = {(group(row), row.kind) for row in manifests}
     texts: dict[str, set[str]] = {}
     for row in manifests:
@@ -44,7 +45,7 @@ def defined(manifests: Sequence[Manifest]) -> Source:
 
 
 def imported_table(source: Source, api: str, kind: str) -> Table | None:
-    """Returns the imported table of a kind; None if the source has no table of the kind.
+    """Returns the table (schema and CEL rules) of a kind; None if the source has no table of the kind.
 
     Raises:
         UsageError: when the file is not a table that `gpuc crds import` wrote.
@@ -54,11 +55,11 @@ def imported_table(source: Source, api: str, kind: str) -> Table | None:
 
 
 def crd_findings(source: Source, manifests: Sequence[Manifest], unchecked: Counter[str]) -> Iterator[ObjectFinding]:
-    """Checks objects against the imported schemas and CEL rules. Objects of kinds without a table are skipped.
+    """Yields findings about objects that violate the schema or CEL rules of their kind; none for kinds without a table.
 
     Args:
         source: the tables.
-        unchecked: the counter to which a sentence about every rule that could not be evaluated is added.
+        unchecked: a counter. For each rule that gpuc cannot evaluate, the function adds a sentence to it.
     """
     for manifest in manifests:
         contents = _found(source, manifest.api, manifest.kind)
@@ -81,7 +82,7 @@ def crd_findings(source: Source, manifests: Sequence[Manifest], unchecked: Count
 
 
 def has_table(source: Source, manifest: Manifest) -> bool:
-    """Returns whether a source has a table for an object."""
+    """Returns whether the source has a table (schema and CEL rules) for the kind of an object."""
     api, kind = manifest.api, manifest.kind
     return (api, kind) in source if not isinstance(source, Path) else _read(source, api, kind) is not None
 

@@ -1,4 +1,4 @@
-"""Converts CustomResourceDefinitions to compact tables: a strict schema, the CEL rules, and the formats of strings."""
+"""Converts CustomResourceDefinitions to tables: a strict schema, the CEL rules, and the formats of strings."""
 
 import json
 import re
@@ -21,7 +21,7 @@ _MAPS_OF_SCHEMAS, _LISTS_OF_SCHEMAS = ("properties", "patternProperties"), ("all
 
 
 class ImportedTable(Struct, frozen=True):
-    """The table of one served version of one kind, as a file in the user's repository."""
+    """The schema and CEL rules of a version of a kind, which `gpuc crds import` writes to a file of the repository."""
 
     file: str
     """The path relative to the folder of the tables: "karpenter.sh/NodePool_v1.json"."""
@@ -30,12 +30,12 @@ class ImportedTable(Struct, frozen=True):
     """The number of CEL rules."""
 
     def all_rules(self) -> Iterator[Schema]:
-        """Yields all CEL rules of the table."""
+        """Yields the CEL rules of all levels of the schema."""
         return _all_rules(json.loads(self.text).get("rules", {}))
 
 
 def imported_tables(definition: Any) -> Iterator[ImportedTable]:
-    """Yields the tables of a CustomResourceDefinition: one table for every served version.
+    """Yields the tables of a CustomResourceDefinition: one table for every version that the API server serves.
 
     Args:
         definition: a document of kind CustomResourceDefinition.
@@ -99,7 +99,7 @@ def _table(schema: Any, replicas: list[str]) -> Schema:
         validator(closed)
     except ValueError as error:
         raise ValueError(f"the schema cannot be used: {str(error).splitlines()[0]}") from error
-    rules = _rules(body)
+    rules = rule_tree(body)
     trees = {"rules": rules, "shapes": _formats(body) if rules else {}}
     return {"schema": closed, **{word: tree for word, tree in trees.items() if tree}}
 
@@ -183,10 +183,10 @@ def _require_replicas(result: Schema, replicas: list[str]) -> None:
         result["minimum"] = max(0, result.get("minimum", 0))
 
 
-def _rules(schema: Schema) -> Schema:
+def rule_tree(schema: Schema) -> Schema:
     """Returns the tree of a schema's rules, without fields that have none. Kubernetes allows no rules in allOf."""
     own = [_rule(rule) for rule in schema.get(_RULES, [])]
-    return _tree(schema, {"rules": own} if own else {}, _rules)
+    return _tree(schema, {"rules": own} if own else {}, rule_tree)
 
 
 def _formats(schema: Schema) -> Schema:

@@ -1,7 +1,7 @@
 """Builds Kustomizations with the program kustomize or kubectl, for `gpuc lint --build`.
 
-The program runs without plugins, with an empty PATH (so without git and Helm), and with a proxy that does not exist: it
-can neither start programs nor reach a network. Remote inputs are refused before it starts.
+The program runs without plugins, with an empty PATH (so without git and Helm), and with a proxy that does not exist. So
+the program can neither start other programs nor reach a network. gpuc refuses remote inputs before the program starts.
 """
 
 import json
@@ -49,7 +49,7 @@ class _RefusedError(Exception):
 
 
 class Build(Struct):
-    """A Kustomization that no other Kustomization uses, and the result of its build."""
+    """The build of a Kustomization that no other Kustomization uses: the input files, and the objects or a problem."""
 
     file: str
     inputs: set[str] = field(default_factory=set)
@@ -61,7 +61,7 @@ class Build(Struct):
 
     @property
     def remark(self) -> str:
-        """The sentence about the build for the report."""
+        """A sentence about the build for the report, for example "apps/prod: built"."""
         state = "built"
         if self.problem:
             place = f" ({self.problem.mark})" if self.problem.mark else ""
@@ -71,10 +71,12 @@ class Build(Struct):
 
 
 def builds(kustomizations: list[MapDocument], source_map: SourceMap) -> Iterator[Build]:
-    """Builds each Kustomization that no other one uses. Kustomizations that use each other in a circle are mistakes.
+    """Runs `kustomize build` for each Kustomization that no other Kustomization uses.
+
+    If a Kustomization uses itself through other Kustomizations, its `Build` has no objects, but a problem.
 
     Args:
-        source_map: gets the texts of further Kustomizations that these ones use.
+        source_map: the function adds the texts of further Kustomizations that it reads.
     """
     tree = _Tree(kustomizations, source_map)
     known, used = {}, set()
@@ -112,10 +114,10 @@ class _Tree:
         self._limit = f"{top}{os.sep}"
 
     def collect(self, folder: str, inputs: set[str], bases: set[str], above: tuple[str, ...]) -> None:
-        """Adds the files and the bases of a Kustomization, and of all Kustomizations that it uses.
+        """Adds the input files and the bases of a Kustomization, also of all Kustomizations that it uses.
 
         Raises:
-            _RefusedError: for what kustomize must not read, or cannot read.
+            _RefusedError: for an input that kustomize must not read, or cannot read.
         """
         file, index, data = self.known[folder]
         inputs.add(os.path.abspath(file))

@@ -21,7 +21,7 @@ MapDocument = tuple[str, int, dict[str, Any]]
 
 
 class ValuesSource(Struct, frozen=True):
-    """Helm values in one file, object field or parameter. A later source overrides earlier sources."""
+    """One source of Helm values: a file, a field of an object or a parameter. A later source overrides earlier ones."""
 
     file: str
     path: Path
@@ -35,7 +35,7 @@ class ValuesSource(Struct, frozen=True):
 
 
 class ChartInstall(Struct, frozen=True):
-    """The version and the values with which an object or a file installs a chart."""
+    """One installation of a chart, by an object or a file: the version and the Helm values."""
 
     chart: str
     version: str
@@ -102,7 +102,7 @@ class _Input:
                 self.charts[os.path.dirname(path)] = chart
 
     def at(self, path: str) -> MapDocument | None:
-        """Returns the map in the only file whose path ends with `path`; None if no file or several files match."""
+        """Returns the map in the file whose path ends with `path`; None if no file, or more than one file, matches."""
         return _at(path, self._files)
 
     def relative_to(self, file: str, name: str) -> MapDocument | None:
@@ -110,7 +110,7 @@ class _Input:
         return self._files.get(os.path.abspath(os.path.join(os.path.dirname(file), name)))
 
     def siblings(self, file: str, start: str) -> list[MapDocument]:
-        """Returns the maps in the files of the folder of `file` whose names begin with `start`, sorted by name."""
+        """Returns the maps in files of the folder of `file` whose names begin with `start`, sorted by name."""
         folder = os.path.dirname(os.path.abspath(file))
         return [
             self._files[path]

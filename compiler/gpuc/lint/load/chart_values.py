@@ -1,4 +1,4 @@
-"""Checks Helm values against the keys and types of the pinned charts."""
+"""Checks Helm values against the keys and types of charts, in the versions that gpuc knows."""
 
 import re
 from collections import Counter
@@ -52,10 +52,10 @@ class ChartResult(Struct):
 def check_chart_installs(
     installs: Iterable[ChartInstall], manifests: Sequence[Manifest], source_map: SourceMap
 ) -> ChartResult:
-    """Checks the values of every installed chart that has the version of the release set.
+    """Checks the values of every installed chart whose version gpuc knows.
 
     Args:
-        manifests: all loaded objects, among which values may name a ConfigMap.
+        manifests: all loaded objects, because values may come from a ConfigMap.
     """
     result = ChartResult()
     variants: dict[str, list[dict[str, Any]]] = {}
@@ -135,7 +135,7 @@ def check_values_files(files: Sequence[MapDocument], component: str, source_map:
 
 
 def check_document(source: ValuesSource, source_map: SourceMap) -> Iterator[Finding]:
-    """Checks the configuration of a controller in a file or in a string of a ConfigMap, if gpuc has its schema."""
+    """Yields findings about a controller's configuration, in a file or a ConfigMap, if gpuc has a schema for it."""
     syntax: list[Finding] = []
     data = _data(source, source_map, syntax)
     for row in load().documents:
@@ -210,14 +210,14 @@ _ENCRYPTED = re.compile(r"ENC\[\w+,data:")
 
 
 def is_filled_later(value: Any, *, is_name: bool = False, message: str = "") -> bool:
-    """Returns whether a value has a variable that ApplicationSets, Flux or envsubst replace before the apply.
+    """Returns whether another program replaces or decrypts a value before the object reaches the cluster.
 
-    Programs also replace complete values such as $NAME, <NAME>, __NAME__, "FILLED BY THE OPERATOR", and the _ instead
-    of the name in patches of Kustomize. SOPS decrypts values.
+    Examples of replaced values are ${NAME}, $NAME, <NAME>, __NAME__, "FILLED BY THE OPERATOR", and the name _ in
+    patches of Kustomize. ApplicationSets, Flux and envsubst replace values. SOPS decrypts values.
 
     Args:
-        is_name: whether the value is the name or namespace of an object, or such a reference.
-        message: what is wrong with the value. NUM_NODES is a placeholder where a number has to be.
+        is_name: whether the value is the name or the namespace of an object, or a reference to one of them.
+        message: the message about the value. If the message expects a number, a value such as NUM_NODES is replaced.
     """
     if not isinstance(value, str):
         return False

@@ -1,4 +1,4 @@
-"""Finds the files below a path and reads their text. Pipes, devices and huge files cannot block the reader."""
+"""Finds the files below a path and reads their text. Limits prevent that pipes and huge files block the reader."""
 
 import os
 import stat
@@ -17,14 +17,14 @@ _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 class UnreadableError(Exception):
-    """A file cannot be read as text. The message of the error is the reason, in words for the user."""
+    """A file cannot be read as text. The message is the reason, in words for the user."""
 
 
 def files_below(path: str) -> Iterator[str]:
-    """Yields the paths of the files to read: `path` if it is a file, or the sorted YAML and JSON files of a folder.
+    """Yields the path itself if it is a file, or else the sorted paths of YAML and JSON files in the folder.
 
-    The path of a file may have any suffix. Hidden folders are skipped. Links to folders are not followed, as in
-    kubectl. Folders that cannot be opened are yielded too: reading them fails, and the caller reports the error.
+    A path that is a file may have any suffix. The function skips hidden folders, and does not follow links to folders,
+    as kubectl. It also yields folders that cannot be opened, so that the caller reports an error about them.
 
     Raises:
         UsageError: when the path does not exist.
@@ -40,9 +40,10 @@ def files_below(path: str) -> Iterator[str]:
 
 
 def text_of(file: str) -> str:
-    """Returns the text of a file, without a byte order mark; of standard input for the name STDIN.
+    """Returns the text of a file, without a byte order mark. For the name STDIN, the function reads standard input.
 
-    A pipe, such as `<(kubectl get ...)`, is read to its end. An endless stream is read up to SIZE_MAX_BYTES.
+    The function reads a pipe such as `<(kubectl get ...)` to its end. It reads at most SIZE_MAX_BYTES of an endless
+    stream.
 
     Raises:
         UnreadableError: when the file does not exist, is too large or is not UTF-8, or when permissions forbid reading.

@@ -1,4 +1,4 @@
-"""Finds the files of a repository that are inputs of tests, or wrong on purpose."""
+"""Finds the files of a repository that are inputs of tests, or that are wrong on purpose. gpuc does not lint them."""
 
 import os
 import re
@@ -25,10 +25,7 @@ _KUSTOMIZATION = re.compile(r"(^|/)kustomization\.ya?ml$")
 
 
 def tests_of(names: Sequence[str], root: str) -> dict[str, str]:
-    """Returns the folder of tests for each file that belongs to tests.
-
-    Such a file is an input of tests, or its name says that the file is wrong on purpose.
-    """
+    """Returns the files that are inputs of tests or wrong on purpose, each with the folder of the tests."""
     top, built = os.path.normpath(root), {os.path.dirname(name) for name in names if _KUSTOMIZATION.search(name)}
     known = {top: "", "": "", os.sep: ""}
 

@@ -31,12 +31,12 @@ def is_kustomization(file: str, data: dict[str, Any]) -> bool:
 
 
 def is_patch(file: str) -> bool:
-    """Returns whether the name of a file or of its folder says that it is a patch."""
+    """Returns whether a file is a patch, judged by the name of the file or of its folder."""
     return bool(_PATCH_NAME.search(file.replace(os.sep, "/")))
 
 
 def reached(kustomizations: list[MapDocument], keys: Sequence[str]) -> set[str]:
-    """Returns the absolute paths of the resources of Kustomizations with one of the keys, which change the objects."""
+    """Returns the absolute paths of all files and folders that Kustomizations with one of the given keys build."""
     inputs: dict[str, list[str]] = {}
     todo: list[str] = []
     for file, _, data in kustomizations:
@@ -54,7 +54,7 @@ def reached(kustomizations: list[MapDocument], keys: Sequence[str]) -> set[str]:
 
 
 def builders(kustomizations: list[MapDocument]) -> dict[str, set[str]]:
-    """Returns the folders of the Kustomizations that build each file and folder, by absolute path."""
+    """Returns, by the absolute path of a file or folder, the folders of the Kustomizations that build it."""
     found: dict[str, set[str]] = {}
     for file, _, data in kustomizations:
         folder = os.path.dirname(os.path.abspath(file))
@@ -64,7 +64,7 @@ def builders(kustomizations: list[MapDocument]) -> dict[str, set[str]]:
 
 
 def roots(path: str, builders: dict[str, set[str]]) -> set[str]:
-    """Returns the folders of the Kustomizations that build a file, and that no other Kustomization builds."""
+    """Returns the folders of the Kustomizations that build a file and that no other Kustomization builds."""
     todo, seen = [path], {path}
     while todo:
         above = builders.get(todo.pop(), set()) - seen
@@ -80,7 +80,7 @@ def _resources(folder: str, data: dict[str, Any]) -> list[str]:
 
 
 def unused_patches(files: Iterable[str], kustomizations: list[MapDocument]) -> set[str]:
-    """Returns the absolute paths of files below the folder of a Kustomization with "patch" in the name or folder.
+    """Returns the absolute paths of files below a Kustomization's folder with "patch" in the name or folder.
 
     A file that a Kustomization lists as a resource is no patch.
     """
@@ -93,7 +93,7 @@ def unused_patches(files: Iterable[str], kustomizations: list[MapDocument]) -> s
 
 
 def input_files(kustomizations: list[MapDocument]) -> set[str]:
-    """Returns the absolute paths of files that only Kustomizations read, such as patches."""
+    """Returns the absolute paths of files that are only inputs of Kustomizations, such as patches."""
     paths: set[str] = set()
     for file, _, data in kustomizations:
         folder = os.path.dirname(os.path.abspath(file))
@@ -103,9 +103,9 @@ def input_files(kustomizations: list[MapDocument]) -> set[str]:
 
 
 def generator_inputs(files: Iterable[str], generators: Iterable[Manifest]) -> set[str]:
-    """Returns the absolute paths of files that plugins of Kustomize read: each `path` of a plugin, and all below it.
+    """Returns the absolute paths of files that plugins of Kustomize read: at or below a field `path` of a plugin.
 
-    A plugin such as PolicyGenerator makes policies from parts of objects.
+    A plugin such as PolicyGenerator creates policies from incomplete objects.
     """
     named = {
         os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(generator.file)), text))
@@ -117,7 +117,7 @@ def generator_inputs(files: Iterable[str], generators: Iterable[Manifest]) -> se
 
 
 def input_names(data: dict[str, Any]) -> Iterator[tuple[Path, str]]:
-    """Yields the path and the value of each name of a file or folder, or URL, that a Kustomization reads."""
+    """Yields each file, folder or URL that a Kustomization reads, with the path of this name in the Kustomization."""
     paths: list[Path] = [(key, number) for key in (*_RESOURCES, *_LISTS_OF_PATHS) for number, _ in items(data.get(key))]
     paths += [(key, number, "path") for key in _LISTS_WITH_PATHS for number, _ in items(data.get(key))]
     for key in _GENERATORS:
@@ -136,8 +136,8 @@ def _is_name(value: Any) -> bool:
 def generated_objects(kustomizations: list[MapDocument]) -> Iterator[Manifest]:
     """Yields the ConfigMaps and Secrets that Kustomize generates, with the names by which other objects refer to them.
 
-    The data of an object has the generated keys with empty strings as values. Keys from a file of variables (envs) are
-    left out.
+    The data of an object has the generated keys, each with an empty string. Keys from files of variables (`envs`) are
+    not in the data.
     """
     for file, index, data in kustomizations:
         namespace = data.get("namespace")

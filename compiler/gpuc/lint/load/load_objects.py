@@ -1,4 +1,4 @@
-"""Loads all objects below some paths, and describes the documents that could not be read."""
+"""Loads all objects below some paths, and describes the files and documents that could not be read."""
 
 from collections.abc import Iterable, Iterator
 
@@ -31,9 +31,9 @@ class LoadedObjects(Struct):
         return self.source_map.mark(manifest.file, (*manifest.origin, *path)) if has_file else None
 
     def document(self, manifest: Manifest) -> Body:
-        """Returns an object with all of its metadata: also owner references, finalizers, and fields that do not exist.
+        """Returns an object with its complete metadata: also owner references, finalizers and unknown fields.
 
-        Nulls are omitted, as the API server omits them.
+        The result has no nulls, because the API server omits them.
         """
         document = manifest.document()
         origin = manifest.origin
@@ -45,7 +45,7 @@ class LoadedObjects(Struct):
 
     @property
     def unread_summary(self) -> Iterator[str]:
-        """The first sentences about unread files and documents, and a sentence with the number of the others."""
+        """Sentences about the first files and documents that could not be read, and the number of the others."""
         yield from self.unread[:_SENTENCES_MAX]
         if len(self.unread) > _SENTENCES_MAX:
             yield f"and {len(self.unread) - _SENTENCES_MAX} more files or documents that could not be read"

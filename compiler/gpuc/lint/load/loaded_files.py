@@ -1,4 +1,4 @@
-"""Groups the documents of files: objects, Helm values, Kustomizations, and documents that cannot be checked."""
+"""Sorts the documents of files by their meaning: objects, Helm values, Kustomizations, and unknown documents."""
 
 import json
 import os
@@ -93,7 +93,7 @@ class LoadedFiles(Struct):
     """The number of objects with a generateName, by kind, namespace and generateName."""
 
     def load(self, file: str, source_map: SourceMap) -> None:
-        """Adds a file, and its text to a source map."""
+        """Reads a file and adds its documents, and adds the text of the file to a source map."""
         try:
             text = text_of(file)
         except UnreadableError as error:
@@ -103,7 +103,7 @@ class LoadedFiles(Struct):
         self.add(file, text)
 
     def add(self, file: str, text: str) -> None:
-        """Adds the documents of a file."""
+        """Reads the YAML documents in the text of a file, and adds each one: as an object, a Kustomization or a map."""
         self._files[os.path.abspath(file)] = file
         parsed = documents_of(text, file)
         if is_template(file, text, parsed):
@@ -137,7 +137,7 @@ class LoadedFiles(Struct):
         self.manifests += generated_objects(self.kustomizations)
 
     def build(self, source_map: SourceMap) -> None:
-        """Replaces the files of Kustomizations by what kustomize builds of them. Call this after the last file."""
+        """Replaces the files of Kustomizations by the objects that kustomize builds. Call this after the last file."""
         from gpuc.lint.load.build import builds
 
         done = sorted(builds(self.kustomizations, source_map), key=lambda build: build.file)
@@ -169,9 +169,10 @@ class LoadedFiles(Struct):
         return out
 
     def worlds(self) -> "Iterator[LoadedFiles]":
-        """Yields groups of files: first the files and the builds that have no common object, then each other build.
+        """Yields groups of files, each with the objects of one cluster.
 
-        If two builds have a common object, they are for different clusters, such as two overlays of the same base.
+        Two builds of Kustomizations with a common object are for different clusters. The first group has all files and
+        builds without such a conflict; each further build is a group.
         """
         first, others = list(self.manifests), []
         seen: set[tuple[str, ...]] = set()
@@ -277,7 +278,7 @@ def _unnamed(file: str, path: Path, data: dict[str, Any]) -> UnnamedObject:
 
 
 def is_object(unnamed: UnnamedObject) -> bool:
-    """Returns whether a document of an unknown kind is an object without a name, and not a configuration file."""
+    """Returns whether a document of an unknown kind without a name is an object, and not a configuration file."""
     api_group, _, version = unnamed.api.rpartition("/")
     is_configuration = ".config." in f"{api_group}." or unnamed.kind.endswith(("Config", "Configuration"))
     has_metadata = bool(unnamed.data.get("metadata")) and bool(_VERSION.fullmatch(version))
@@ -292,7 +293,7 @@ _PATCH = "Kustomize patches, which change other objects and are not objects them
 
 
 def applied_body(data: dict[str, Any]) -> Body:
-    """Returns the fields of an object that count in the cluster: all but apiVersion, kind, metadata and status."""
+    """Returns the fields of an object that users set in the cluster: not apiVersion, kind, metadata and status."""
     is_builtin = "." not in data["apiVersion"].rpartition("/")[0]
     body: Body = as_applied({key: value for key, value in data.items() if key not in NOT_IN_BODY}, is_builtin)
     return body
@@ -307,7 +308,7 @@ def _decrypted_body(data: dict[str, Any]) -> Body:
 
 
 def objects_of(data: Any) -> Iterator[tuple[Path, Any]]:
-    """Yields the document with an empty path, or the items of a List, which `kubectl get -o yaml` prints."""
+    """Yields the objects of a document with their paths: the items of a List, or else the document itself."""
     kind = data.get("kind") if isinstance(data, dict) else None
     if isinstance(kind, str) and kind.endswith("List") and isinstance(data.get("items"), list):
         for number, item in enumerate(data["items"]):
@@ -318,10 +319,10 @@ def objects_of(data: Any) -> Iterator[tuple[Path, Any]]:
 
 
 def as_applied(value: Any, is_builtin: bool, name: str = "") -> Any:
-    """Returns a value as the API server reads it: without the nulls of maps, and with quantities as strings.
+    """Returns a value as the API server reads it: maps without nulls, and quantities as strings.
 
     Args:
-        is_builtin: whether the object is of a built-in kind. Numbers in other objects are not changed, because the
+        is_builtin: whether the object is of a built-in kind. Numbers in other objects do not change, because only the
             schemas of custom kinds define which values are quantities.
         name: the key of the value.
     """

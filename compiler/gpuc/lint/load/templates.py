@@ -1,4 +1,4 @@
-"""Parsed texts, and the difference between a template and YAML."""
+"""Parses texts as YAML, and decides whether a text is a template of Helm or Jinja instead."""
 
 import os
 import re
@@ -13,7 +13,7 @@ _PLACEHOLDER = re.compile(r"\{\{|\{%|%\{|\$\{(?!\w+\})|<%|%\w+%")
 
 
 def documents_of(text: str, file: str) -> YamlText:
-    """Returns the documents of a text. Files of the clusters of a fleet may differ only in the comment at the start."""
+    """Returns the YAML documents of a text. Texts that differ only in a comment in their first line are parsed once."""
     found = _parsed(text.partition("\n")[2] if text.startswith("#") else text)
     return read(text, file) if found.findings else found
 
@@ -24,9 +24,9 @@ def _parsed(text: str) -> YamlText:
 
 
 def is_template(file: str, text: str, parsed: YamlText) -> bool:
-    """Returns whether a text is a template: it has braces outside of YAML strings, or braces where it is not YAML.
+    """Returns whether a text is a template: braces make the text invalid YAML, or are outside of strings.
 
-    A file of a chart's folder "templates" that is not YAML is a template in any case.
+    A file in the folder "templates" of a chart is also a template if the file is not valid YAML.
     """
     errors = [finding.mark for finding in parsed.findings if finding.id == UNREADABLE.id and finding.mark]
     if errors:

@@ -1,4 +1,4 @@
-"""Resolves a ClusterSpec into a Cluster: names, MIG layouts and quotas."""
+"""Converts a ClusterSpec into a Cluster: finds the objects that the spec names, and computes MIG layouts and quotas."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -23,7 +23,7 @@ ABOUT_QUEUES = ("gpu-queue", "queue-required")
 def resolve(
     cluster_spec: ClusterSpec, file: str, catalog: Catalog, own_policies: Mapping[str, Policy] = MappingProxyType({})
 ) -> Cluster:
-    """Returns the cluster of a spec. A policy of the fleet replaces the policy of gpuc with the same name.
+    """Returns the model of the cluster that a spec describes. Policies of the fleet replace policies of gpuc.
 
     Raises:
         StageError: with a finding for each unknown name, invalid layout and invalid quota.
@@ -37,12 +37,12 @@ def resolve(
 def resolve_known(
     cluster_spec: ClusterSpec, file: str, catalog: Catalog, own_policies: Mapping[str, Policy] | None
 ) -> tuple[Cluster, list[Finding]]:
-    """Returns the cluster of a spec, and the findings.
+    """Returns the model of the cluster as far as gpuc can resolve the spec, and the findings about the rest.
 
-    If a value of the spec is unknown, values that depend on it are too.
+    If gpuc cannot resolve a value of the spec, the model also has no value that depends on it.
 
     Args:
-        own_policies: the policies of the fleet; None if they are unknown.
+        own_policies: the policies of the fleet; None if gpuc could not read them.
     """
     spec = cluster_spec.spec
     findings: list[Finding] = []

@@ -1,4 +1,4 @@
-"""Resolves the instance types of pools."""
+"""Finds the instance types of pools in the catalog."""
 
 from gpuc.catalog import Catalog
 from gpuc.catalog.records import InstanceType
@@ -10,7 +10,7 @@ from gpuc.spec.pools import Pool as PoolSpec
 def resolve_instances(
     pool_spec: PoolSpec, path: Path, substrate: Substrate, catalog: Catalog, findings: list[Finding]
 ) -> tuple[InstanceType, ...]:
-    """Returns the instance types of a pool that gpuc supports, and adds a finding for each other type."""
+    """Returns the instance types of a pool. For an unknown or unsupported type, adds a finding to `findings`."""
     instances = []
     for index, name in enumerate(pool_spec.instances):
         finding = substrate.refused_type(name, (*path, "instances", index), catalog)

@@ -1,4 +1,4 @@
-"""Findings about unknown names."""
+"""Findings about names in a spec that do not exist."""
 
 from collections.abc import Collection, Iterable, Iterator
 
@@ -11,12 +11,12 @@ UNRESOLVED = rule_of("VER003")
 
 
 def unknown_names(noun: str, names: Iterable[str], known: Collection[str], path: Path) -> Iterator[Finding]:
-    """Yields a finding for each unknown name of a list at a path."""
+    """Yields a finding for each name in a list that does not exist. The noun is the kind of name, such as "tenant"."""
     return (unknown(noun, name, known, (*path, index)) for index, name in enumerate(names) if name not in known)
 
 
 def unknown(noun: str, name: str, known: Iterable[str], path: Path, *, on_key: bool = False) -> Finding:
-    """Returns the finding for an unknown name, with a suggestion. The noun is the kind, for example "queue"."""
+    """Returns the finding about a name that does not exist. The noun is the kind of name, for example "queue"."""
     names = list(known)
     one_of = "one of " if len(names) > 1 else ""
     allowed = f"; expected {one_of}{', '.join(names)}" if 0 < len(names) <= 12 else ""

@@ -1,4 +1,4 @@
-"""Resolves pools: instance types, MIG layouts, images and DaemonSets."""
+"""Converts the pools of a spec into pools of the model: instance types, MIG layouts, images and DaemonSets."""
 
 from collections.abc import Iterator
 
@@ -32,7 +32,7 @@ NO_MIG = MigProfileSet("", (), 0, source=())
 def resolve_pools(
     spec: Spec, components: dict[str, Release], catalog: Catalog, findings: list[Finding]
 ) -> dict[str, Pool]:
-    """Resolves the pools and returns the pools by name. A pool with an error has a finding and is not returned."""
+    """Returns the pools of the spec by name. For a pool with a mistake, adds a finding to `findings` instead."""
     pools = {}
     for name, pool_spec in spec.pools.items():
         path = (*SPEC, "pools", name)
@@ -85,7 +85,7 @@ def _hardware_findings(pool_spec: PoolSpec, instances: tuple[InstanceType, ...],
     mig = pool_spec.sharing.mig if pool_spec.sharing else None
     for index, other in enumerate(others, 1):
         if other.gpu != first.gpu:
-            actual = f"{other.type} has {other.gpu or 'no GPU'}, but {first.type} has {first.gpu or 'no GPU'}"
+            actual = f"{other.type} has GPU {other.gpu or 'none'}, but {first.type} has GPU {first.gpu or 'none'}"
             message = f"{actual}; expected types with the same GPU"
         elif other.arch != first.arch:
             message = f"{other.type} is {other.arch}, but {first.type} is {first.arch}; expected one architecture"
@@ -107,7 +107,7 @@ def _hardware_findings(pool_spec: PoolSpec, instances: tuple[InstanceType, ...],
         message = f"shared is true, but {first.type} has GPUs; expected a node pool without GPUs"
         yield HARDWARE.at((*path, "shared"), message, fix="remove shared", related=[first_type])
     if not general and first.gpu and not pool_spec.sharing:
-        message = "sharing of a GPU node pool is missing; expected exclusive, mig, timeSlicing or mps"
+        message = "the node pool has GPUs, but no key sharing; expected sharing exclusive, mig, timeSlicing or mps"
         yield HARDWARE.at(path, message)
 
 
@@ -126,8 +126,8 @@ def _sharing(
         return Sharing("exclusive")
     mig_path = (*path, "sharing", "mig")
     if not profiles.placement_units:
-        actual = f"{instances[0].type} has {instances[0].gpu}, which does not support MIG"
-        message = f"{actual}; expected exclusive, timeSlicing or mps"
+        actual = f"{instances[0].type} has GPU {instances[0].gpu}, which does not support MIG"
+        message = f"{actual}; expected sharing exclusive, timeSlicing or mps"
         related = [Related(instances[0].type, (*path, "instances", 0))]
         findings.append(LAYOUT.at(mig_path, message, related=related))
         return None

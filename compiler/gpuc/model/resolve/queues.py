@@ -1,4 +1,4 @@
-"""Resolves queues and cohorts: converts quotas from nodes, GPUs, slices or GPU shares to amounts of resources."""
+"""Converts the queues and cohorts of a spec: quotas in nodes, GPUs, slices or shares become amounts of resources."""
 
 from gpuc.diagnostics.finding import Finding, Path
 from gpuc.diagnostics.unknown import elements, known, none_if_unknown
@@ -19,7 +19,7 @@ COHORT_CYCLE = rule_of("KUE103")
 
 
 def resolve_queues(spec: Spec, pools: dict[str, Pool], findings: list[Finding]) -> tuple[Queue, ...]:
-    """Resolves the queues and returns the queues in the order of the spec."""
+    """Returns the queues of the spec in their order. For a queue with a mistake, adds a finding to `findings`."""
     if finding := _no_tenants(spec):
         findings.append(finding)
     return elements(_queue(name, queue_spec, spec, pools, findings) for name, queue_spec in spec.queues.items())
@@ -31,7 +31,7 @@ def _no_tenants(spec: Spec) -> Finding | None:
     if spec.tenants or not spec.queues:
         return None
     names = dict.fromkeys(tenant for queue in spec.queues.values() for tenant in queue.tenants)
-    message = f"the spec has queues, but no tenants; expected a section tenants with {', '.join(names)}"
+    message = f"the spec has the section queues, but no section tenants; expected the tenants {', '.join(names)} there"
     return UNRESOLVED.at((*SPEC, "queues"), message, on_key=True)
 
 
@@ -109,10 +109,10 @@ def _limit(pool: Pool, quota: Quota, limit: Limit) -> Amounts | None:
 
 
 def resources(pool: Pool, amount: PoolAmount) -> Amounts:
-    """Returns an amount of a pool as amounts of all resources of the pool.
+    """Converts a quota of the spec, such as 4 nodes, into amounts of all resources of the pool.
 
     Raises:
-        ValueError: when the pool does not have the unit of the amount.
+        ValueError: when the pool does not have the unit of the quota, for example MIG slices.
     """
     if amount.nodes is not None:
         return scale(pool.node, amount.nodes)
@@ -157,9 +157,9 @@ def _gpu_shares(pool: Pool, count: int) -> Amounts:
 
 
 def resolve_cohorts(spec: Spec, queues: tuple[Queue, ...], findings: list[Finding]) -> tuple[Cohort, ...]:
-    """Resolves the cohorts, and returns the cohorts in the order of the spec.
+    """Returns the cohorts of the spec in their order. For a cohort with a mistake, adds a finding to `findings`.
 
-    A cohort has all queues of its tree: the queues below the root, also the queues of parent and sibling cohorts.
+    `queues` of a cohort contains all queues of its tree, including the queues of parent and sibling cohorts.
     """
     roots: dict[str, str] = {}
     for name, cohort_spec in spec.cohorts.items():

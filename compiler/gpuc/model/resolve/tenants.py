@@ -1,4 +1,4 @@
-"""Resolves tenants: namespaces, queues and maximum usage."""
+"""Converts the tenants of a spec into tenants of the model: namespaces, queues and maximum usage."""
 
 from functools import partial
 
@@ -19,7 +19,7 @@ from gpuc.spec.tenants import Tenant as TenantSpec
 
 
 def resolve_profiles(spec: Spec) -> dict[str, Profile]:
-    """Returns the NCCL profiles by name."""
+    """Returns the NCCL profiles of the spec by name."""
     return {
         name: Profile(name, (*SPEC, "nccl", "profiles", name), profile_spec)
         for name, profile_spec in spec.nccl.profiles.items()
@@ -30,7 +30,7 @@ def resolve_tenants(
     spec: Spec, pools: dict[str, Pool], profiles: dict[str, Profile], queues: tuple[Queue, ...],
     cohorts: tuple[Cohort, ...], findings: list[Finding],
 ) -> tuple[Tenant, ...]:  # fmt: skip
-    """Resolves the tenants and returns the tenants in the order of the spec."""
+    """Returns the tenants of the spec in their order. For a tenant with a mistake, adds a finding to `findings`."""
     for name, priority in spec.priorities.items():
         findings += unknown_names(
             "tenant", priority.tenants or (), spec.tenants, (*SPEC, "priorities", name, "tenants")

@@ -1,4 +1,5 @@
-"""The impacts by topic. A folder is a topic, a function is one impact, and its case file has its name.
+"""The impacts of a change, with a folder for each topic. Each function finds one impact, for example "a queue is new".
 
-A case file has a state before and several states after. The cases are the tests, and what `gpuc explain` shows.
+The case file FUNCTION.yaml has one spec before the change and several specs after the change. The tests check all
+cases, and `gpuc explain` shows them as examples.
 """

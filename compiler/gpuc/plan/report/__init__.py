@@ -1,4 +1,4 @@
-"""The reports of plans: text, Markdown for a comment, and JSON."""
+"""The reports of `gpuc plan` and `gpuc diff`: text, Markdown for a comment on a pull request, and JSON."""
 
 from gpuc.diagnostics.report.printer import printed
 from gpuc.diagnostics.report.terminal import PLAIN, Style
@@ -8,7 +8,7 @@ from gpuc.plan.report.parts import text_blocks
 
 
 def render(form: str, plans: Plans, style: Style = PLAIN) -> str:
-    """Returns the report in a format, with a line break at the end."""
+    """Returns the report in a format: "json", "markdown" (a comment), or for any other `form` plain text."""
     match form:
         case "json":
             return json_report.render(plans)

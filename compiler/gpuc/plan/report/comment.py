@@ -1,6 +1,6 @@
 """Prints the plan as a comment on a pull request.
 
-First the comment has what a reviewer decides. The objects follow in a folded part.
+The comment begins with the impacts, about which a reviewer decides. The changed objects follow in folded sections.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,7 +19,7 @@ LIMIT_BYTES = 60_000
 
 
 def render(plans: Plans) -> str:
-    """Returns the comment. If the comment is too long, all impacts have a short form before one of them has details."""
+    """Returns the comment. If the comment is too long, gpuc shortens impacts before it leaves impacts out."""
     names = [plan.name for plan in plans.changed if plan.name]
     title = (f"Plan for {first_names(names, 5)}" if names else "Plan") if plans.changed else "No cluster changes"
     found = list(parts(plans))
@@ -30,14 +30,14 @@ def render(plans: Plans) -> str:
 
 
 def fitted(found: Sequence[Part], limit: int) -> list[Sequence[Block] | None]:
-    """Returns for each part what the page shows: the complete blocks, the short form, or None for nothing.
+    """Returns what the comment shows of each part of the report: all blocks, the short form, or None to leave it out.
 
-    The function first gives room to the short forms, in their order. It stops at the first part without a short form.
-    Then it uses the rest of the room for complete parts.
+    The function first uses the space for short forms, in the order of `rank` of the parts. It stops at the first
+    short form that does not fit. Then it replaces short forms by complete parts, as long as the space is enough.
 
     Args:
-        found: the parts in the order of the page.
-        limit: the size of the page in bytes.
+        found: the parts in the order of the comment.
+        limit: the maximum size of the comment in bytes.
     """
     shown: list[Sequence[Block] | None] = [None] * len(found)
     order = sorted(range(len(found)), key=lambda position: found[position].rank)

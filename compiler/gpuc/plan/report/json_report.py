@@ -1,4 +1,4 @@
-"""The plan as JSON. `gpuc schema plan` prints its JSON Schema."""
+"""The plan as JSON. The command `gpuc schema plan` prints the JSON Schema of this document."""
 
 from typing import Any
 
@@ -29,7 +29,7 @@ def render(plans: Plans) -> str:
 
 
 def json_schema() -> dict[str, Any]:
-    """Returns the JSON Schema of the document."""
+    """Returns the JSON Schema of the report."""
     prediction = _map({"subject": _TEXT, "outcome": _TEXT})
     impact = _map(
         {

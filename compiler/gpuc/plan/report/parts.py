@@ -38,7 +38,7 @@ _SENTENCE = 1_000
 
 
 class Part(Struct, frozen=True):
-    """Blocks of a page that are shown together."""
+    """A part of a report: blocks, for example a heading and a list, that are shown, shortened or left out together."""
 
     blocks: Sequence[Block]
     rank: int
@@ -50,12 +50,12 @@ class Part(Struct, frozen=True):
 
 
 def fixed(rank: int, *blocks: Block) -> Part:
-    """Returns a part that has no shorter form."""
+    """Returns a part that is never shortened: all its blocks are also its short form."""
     return Part(blocks, rank, blocks)
 
 
 def text_blocks(plans: Plans) -> Iterator[Block]:
-    """Yields the complete plan, then the clusters that do not change, and what the plan compares."""
+    """Yields the text report: the plans, the names of clusters that do not change, and what the plan compares."""
     yield from (block for part in parts(plans) for block in part.blocks)
     unchanged = [plan.name for plan in plans.clusters if plan not in plans.changed]
     if plans.changed:
@@ -66,13 +66,13 @@ def text_blocks(plans: Plans) -> Iterator[Block]:
 
 
 def compared(plans: Plans) -> Line:
-    """Returns the sentence with the state before and the number of impacts."""
+    """Returns the sentence "Compared with STATE: 3 impacts", where STATE is the commit or folder before the change."""
     counts = counted_impacts(impact for _, impact in plans.impacts())
     return "Compared with ", Span(plans.before, markup="`"), f": {counts}."
 
 
 def parts(plans: Plans) -> Iterator[Part]:
-    """Yields the parts of all clusters that change: first the impacts, then the objects."""
+    """Yields the parts of the report for all clusters that change: first their impacts, then their changed objects."""
     for plan in plans.changed:
         head = [Heading(plan.name, 3)] if plan.name else []
         sentences = [Item(cut(sentence, _SENTENCE)) for sentence in plan.summary]

@@ -1,4 +1,4 @@
-"""Words, values and numbers that the text report and the Markdown report have in common."""
+"""Texts for the text report and the Markdown report: changed values, counts, files and lines."""
 
 import difflib
 import json
@@ -23,7 +23,10 @@ CONTEXT = 20
 
 
 def change_lines(before: Any, after: Any) -> list[str]:
-    """Returns the change of a value in one line. For a text of several lines, its changed lines follow."""
+    """Returns the lines that show a changed value, for example ["16 -> 20"].
+
+    If the value is a text of several lines, the changed lines follow with + or - at the beginning.
+    """
     if isinstance(before, str) and isinstance(after, str) and "\n" in before + after:
         return _line_changes(before, after)
     if isinstance(before, list) and isinstance(after, list):
@@ -47,7 +50,7 @@ def value_text(value: Any) -> str:
 
 
 def cut(text: str, length: int) -> str:
-    """Returns a text with at most this number of characters, the rest as an ellipsis."""
+    """Returns a text with at most `length` characters. A longer text is cut and ends with " ..."."""
     return text if len(text) <= length else f"{text[: length - 4]} ..."
 
 
@@ -87,7 +90,7 @@ def counted_impacts(impacts: Iterable[Impact]) -> str:
 
 
 def counted_levels(impacts: Iterable[Impact]) -> str:
-    """Returns the number of impacts of each level, for example "1 destroys, 2 costs"."""
+    """Returns the number of impacts by level without their total, for example "1 destroys, 2 costs"."""
     count = Counter(impact.level for impact in impacts)
     return ", ".join(f"{count[level]} {level.value}" for level in Level if count[level])
 
@@ -98,13 +101,13 @@ def more_fields(count: int) -> str:
 
 
 def same_objects(pairs: Sequence[Pair]) -> str:
-    """Returns the first of some objects with equal changes, and the number of the other objects."""
+    """Returns the first of several objects with equal changes and a count, for example "Job nlp/a and 2 more"."""
     same = " with the same change" if pairs[0].is_changed else ""
     return str(pairs[0].manifest) + (f" and {len(pairs) - 1} more{same}" if len(pairs) > 1 else "")
 
 
 def cause_text(group: CauseGroup) -> str:
-    """Returns the change of the spec, for example "pools.train-h100.nodes.max: 16 -> 20"."""
+    """Returns the changed value of the spec, for example "pools.train-h100.nodes.max: 16 -> 20"."""
     path = place(group.cause[1:] if group.cause[:1] == ("spec",) else group.cause)
     if group.spec_change is None:
         return path
@@ -112,14 +115,14 @@ def cause_text(group: CauseGroup) -> str:
 
 
 def group_place(group: CauseGroup) -> str:
-    """Returns the file and line of a group of changes; without a cause in the spec, the file."""
+    """Returns the file and line of the cause, "specs/prod.yaml:12"; only the file if the cause is not in the spec."""
     if group.mark is None:
         return ""
     return f"{group.mark.file}:{group.mark.line}" if group.cause else group.mark.file
 
 
 def same_fields(group: CauseGroup) -> list[tuple[list[Pair], tuple[ChangedField, ...]]]:
-    """Returns the objects with equal changes: the objects, and the fields of the first object."""
+    """Returns groups of objects that change in the same way, each with the changed fields of its first object."""
     found: dict[tuple[object, ...], tuple[list[Pair], tuple[ChangedField, ...]]] = {}
     for pair, fields in group.objects:
         shown = tuple((changed.place, *change_lines(changed.field.before, changed.field.after)) for changed in fields)

@@ -1,1 +1,1 @@
-"""Rules for further charts: their names, namespaces and kinds."""
+"""Rules for the Helm charts that a spec adds under `charts`: their names, namespaces and kinds."""

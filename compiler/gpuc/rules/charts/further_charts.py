@@ -1,4 +1,4 @@
-"""Checks the further charts of a spec, which are charts that are no components: names, namespaces, kinds and values."""
+"""Rules about the Helm charts that a spec adds under `charts`: their names, namespaces, kinds and values."""
 
 from collections.abc import Iterator
 
@@ -58,7 +58,7 @@ def chart_outside_of_tenant(cluster: Cluster) -> Findings:
 
 @rule("CHT003")
 def chart_with_denied_kind(cluster: Cluster) -> Findings:
-    """A chart of a tenant has a kind with which the tenant could leave its limits."""
+    """A chart of a tenant has objects of a kind with which the tenant could bypass its isolation or its quotas."""
     for name, chart in cluster.spec.charts.items():
         for index, kind in enumerate(chart.kinds.namespaced if chart.tenant else ()):
             group, _, short = kind.rpartition("/")
@@ -86,7 +86,7 @@ def chart_with_taken_name(cluster: Cluster) -> Findings:
 
 @rule("CHT005")
 def unwritable_chart_value(cluster: Cluster) -> Findings:
-    """A value of a chart cannot be written as YAML so that all tools read the same value."""
+    """gpuc cannot write a Helm value as YAML that all tools read in the same way."""
     for name, chart in cluster.spec.charts.items():
         path: Path = ("spec", "charts", name, "values")
         yield from (Found(*problem) for problem in unprintable(chart.values, allows_null=True, path=path))

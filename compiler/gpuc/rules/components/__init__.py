@@ -1,1 +1,1 @@
-"""Rules for components: who installs their charts, and their namespaces."""
+"""Rules for components, the Helm charts that gpuc configures: who installs the charts, and their namespaces."""

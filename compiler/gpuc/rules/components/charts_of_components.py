@@ -1,4 +1,4 @@
-"""The charts of components: who installs them, and into which namespaces."""
+"""Rules about the charts of components: who installs the charts, and into which namespaces."""
 
 from gpuc.diagnostics.finding import Severity
 from gpuc.model import Cluster
@@ -8,7 +8,7 @@ from gpuc.rules import Findings, Found, rule
 
 @rule("CMP101", Severity.WARNING)
 def crds_of_another_team(cluster: Cluster) -> Findings:
-    """gpuc installs a controller and another team installs its CustomResourceDefinitions, or the other way round."""
+    """gpuc installs only one of two charts that belong together: the controller, or its CustomResourceDefinitions."""
     for name, release in cluster.components.items():
         definitions = release.crds_from
         if definitions in ("", name) or cluster.is_managed(name) == cluster.is_managed(definitions):

@@ -1,4 +1,4 @@
-"""The kinds of workloads of components, and the kinds that Kueue manages."""
+"""Rules about the kinds of workloads that components define, and the kinds that Kueue manages."""
 
 from gpuc.diagnostics.finding import Path, Severity
 from gpuc.model import Cluster
@@ -33,7 +33,7 @@ def kind_without_controller(cluster: Cluster) -> Findings:
 
 @rule("CMP104", Severity.WARNING)
 def component_outside_of_kueue(cluster: Cluster) -> Findings:
-    """Kueue does not manage a kind of workloads of a component."""
+    """A component defines a kind of workloads that Kueue does not manage."""
     for name, release in cluster.components.items() if cluster.queues else ():
         if left_out := ", ".join(kind for kind in release.frameworks if kind not in cluster.frameworks):
             message = f"kueue.frameworks does not contain {left_out} of component {name}; expected all of its kinds"

@@ -1,1 +1,1 @@
-"""Rules for the delivery of the output to the cluster by Argo CD."""
+"""Rules for the section `delivery` of the spec: how Argo CD brings the output to the cluster."""

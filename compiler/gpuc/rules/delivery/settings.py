@@ -1,4 +1,4 @@
-"""The settings of the delivery: prune, path and URLs."""
+"""Rules about the section `delivery` of the spec: `prune`, `path` and the URLs."""
 
 from gpuc.diagnostics.finding import Path, Severity
 from gpuc.model import Cluster
@@ -31,7 +31,7 @@ def credentials_in_url(cluster: Cluster) -> Findings:
 
 @rule("ARG102", Severity.WARNING)
 def path_without_output(cluster: Cluster) -> Findings:
-    """The path of the output in the repository does not end with out."""
+    """`delivery.path`, the path of the output in the repository, does not end with out."""
     path = cluster.spec.delivery.path
     if path.rstrip("/").split("/")[-1] != "out":
         message = f"delivery.path is {path}; expected a path that ends with out, the output folder of gpuc"

@@ -1,1 +1,1 @@
-"""What two specs of a fleet must not have in common."""
+"""Rules about values that only one cluster of a fleet may have."""

@@ -1,4 +1,4 @@
-"""Rules about what two specs of a fleet must not have in common."""
+"""Rules about values that only one cluster, or only one environment, of a fleet may have."""
 
 from collections.abc import Iterator
 

@@ -5,7 +5,7 @@ from gpuc.rules import Findings, Found, rule
 
 @rule("MET001")
 def reserved_key(cluster: Cluster) -> Findings:
-    """A program of the platform reads a label or an annotation of the spec."""
+    """The spec sets a label or an annotation that a program of the platform reads, so the key is reserved."""
     for path, section in cluster.metadata_sections.items():
         for field, keys in (("labels", section.labels), ("annotations", section.annotations)):
             for key in keys:

@@ -1,4 +1,4 @@
-"""MIG layouts of node pools."""
+"""Rules about the MIG layouts of node pools."""
 
 from gpuc.diagnostics.finding import Path, Related, Severity
 from gpuc.model import GpuPool
@@ -6,7 +6,7 @@ from gpuc.rules import Findings, Found, gpu_rule
 
 
 def layout_path(pool: GpuPool) -> Path:
-    """Returns the path of the MIG layout of a pool: for all GPUs, or by GPU number."""
+    """Returns the path of the MIG layout in the spec. It ends with `every` for all GPUs, or `gpus` for some GPUs."""
     mig = pool.spec.sharing.mig if pool.spec.sharing else None
     return (*pool.path, "sharing", "mig", "every" if mig and mig.every else "gpus")
 
@@ -23,7 +23,7 @@ def layout_without_partitioner(pool: GpuPool) -> Findings:
 
 @gpu_rule("MIG002")
 def single_strategy_on_mixed_layout(pool: GpuPool) -> Findings:
-    """A node pool with the MIG strategy single has several MIG profiles, or both slices and whole GPUs."""
+    """A node pool has the MIG strategy single, but several MIG profiles, or both slices and whole GPUs."""
     sharing = pool.sharing
     if sharing and sharing.strategy == "single":
         kinds = [f"{profile} slices" for profile in sharing.slices()]

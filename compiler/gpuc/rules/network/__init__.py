@@ -1,1 +1,1 @@
-"""Rules for networks: enforcement of NetworkPolicies, and address ranges that would break the isolation of tenants."""
+"""Rules for networks: the engine that enforces NetworkPolicies, and address ranges that would break isolation."""

@@ -1,4 +1,4 @@
-"""Checks that the network policy engine has the features that a tenant needs."""
+"""Rules about the network policy engine: the network plugin must have the features that a tenant needs."""
 
 from gpuc.diagnostics.finding import Path, Related
 from gpuc.model import Cluster
@@ -13,7 +13,7 @@ REASONS = {
 
 @rule("NET004")
 def engine_without_facts(cluster: Cluster) -> Findings:
-    """gpuc does not support the network policy engine."""
+    """gpuc does not support the network policy engine of the cluster."""
     engine, known = cluster.network.policy_engine, cluster.substrate.policy_engines
     if engine not in known:
         reason = REASONS.get(engine, f"{cluster.substrate.sections.title} do not have this program")
@@ -34,7 +34,7 @@ def unenforced_isolation(cluster: Cluster) -> Findings:
 
 @rule("NET005")
 def api_server_without_service_range(cluster: Cluster) -> Findings:
-    """A tenant uses the API server, but the policy does not include the address at which pods connect to it."""
+    """A tenant uses the API server, but its NetworkPolicies do not allow the address of the Service kubernetes."""
     fact = cluster.datapath.get("api-server")
     if fact is None or "ip-block" not in fact.matched_by or cluster.network.service_cidr is not None:
         return
@@ -60,7 +60,7 @@ def gateway_without_cilium(cluster: Cluster) -> Findings:
 
 @rule("NET007")
 def names_without_cilium(cluster: Cluster) -> Findings:
-    """A tenant may connect to host names, but the network policy engine matches no host names."""
+    """A tenant may connect to host names, but the network policy engine supports no rules with host names."""
     fact = cluster.datapath.get("named")
     for tenant in cluster.tenants if fact is None or "name" not in fact.matched_by else ():
         for index, egress in enumerate(tenant.spec.network.egress):

@@ -1,4 +1,4 @@
-"""The exceptions to the NetworkPolicies of a tenant."""
+"""Rules about the connections that a tenant declares in its section `network`, as exceptions to its isolation."""
 
 from collections.abc import Iterator
 from ipaddress import IPv4Network
@@ -11,7 +11,7 @@ from gpuc.spec.network import Allowed
 
 
 def exceptions(tenant: Tenant) -> Iterator[tuple[Path, Allowed]]:
-    """Yields the path and the exception of each entry of egress and ingress, and of internet."""
+    """Yields each entry of `egress`, `internet` and `ingress` of a tenant with its path in the spec."""
     network, path = tenant.spec.network, (*tenant.path, "network")
     for index, egress in enumerate(network.egress):
         yield (*path, "egress", index), egress
@@ -23,7 +23,7 @@ def exceptions(tenant: Tenant) -> Iterator[tuple[Path, Allowed]]:
 
 @tenant_rule("NET110", Severity.WARNING)
 def exceptions_without_policies(tenant: Tenant) -> Findings:
-    """A tenant with isolation namespace has exceptions to NetworkPolicies, but no NetworkPolicies."""
+    """A tenant has exceptions to NetworkPolicies, but with isolation namespace, it has no NetworkPolicies."""
     for path, _ in exceptions(tenant) if tenant.spec.isolation == "namespace" else ():
         message = f"{path[4]} of tenant {tenant.name} has no effect, because the isolation is namespace"
         related = [Related("isolation is namespace", (*tenant.path, "isolation"))]
@@ -32,7 +32,7 @@ def exceptions_without_policies(tenant: Tenant) -> Findings:
 
 @rule("NET107", Severity.WARNING)
 def redundant_egress(cluster: Cluster) -> Findings:
-    """The egress of a tenant has a range that another range, or the internet, already includes for the same ports."""
+    """A range in the egress of a tenant is redundant, because another range or the internet includes it."""
     for tenant in cluster.tenants:
         ranges = list(_ranges(tenant))
         internet = tenant.spec.network.internet
@@ -85,7 +85,7 @@ SUFFIXES = (".svc", ".cluster.local")
 
 @tenant_rule("NET109", Severity.WARNING)
 def names_in_cluster(tenant: Tenant) -> Findings:
-    """A tenant may connect to the host name of a Service in the cluster, but rules with names match no pods."""
+    """A tenant may connect to the host name of a Service in the cluster, but a rule with host names matches no pods."""
     for index, egress in enumerate(tenant.spec.network.egress):
         for number, name in enumerate(egress.names or ()):
             if name.endswith(SUFFIXES):
@@ -96,7 +96,7 @@ def names_in_cluster(tenant: Tenant) -> Findings:
 
 @tenant_rule("NET111", Severity.WARNING)
 def internet_without_health_checks(tenant: Tenant) -> Findings:
-    """The internet may connect to pods of a tenant, but the health checks of their load balancer may not."""
+    """The internet may connect to pods of a tenant, but the health checks of the load balancer may not."""
     for index, entry in enumerate(tenant.spec.network.ingress if tenant.isolates_network else ()):
         if entry.internet and entry.health_checks is None:
             actual = f"ingress of tenant {tenant.name} from the internet has no healthChecks"

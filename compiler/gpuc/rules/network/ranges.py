@@ -1,4 +1,4 @@
-"""Address ranges in a spec that would break the isolation of tenants, or cut off pods."""
+"""Rules about address ranges in a spec that would break the isolation of tenants, or cut off pods."""
 
 from collections.abc import Iterable, Iterator
 from ipaddress import IPv4Address
@@ -31,7 +31,7 @@ def ingress_ranges(cluster: Cluster) -> Iterator[SpecRange]:
 
 
 def declared_ranges(cluster: Cluster, *keys: str) -> Iterator[SpecRange]:
-    """Yields the address ranges of keys of the section network; with endpointCidrs, also those of the substrate."""
+    """Yields the ranges in lists such as podCidrs of the section `network`, and the endpoints of the substrate."""
     lists = {
         "podCidrs": cluster.network.pod_cidrs,
         "endpointCidrs": cluster.network.endpoint_cidrs,
@@ -44,7 +44,7 @@ def declared_ranges(cluster: Cluster, *keys: str) -> Iterator[SpecRange]:
 
 
 def with_pods(cluster: Cluster, ranges: Iterable[SpecRange]) -> Iterator[tuple[Path, str, str, list[Related]]]:
-    """Yields each range that overlaps podCidrs: its path, its text, and the range of pods with its place."""
+    """Yields each range that overlaps podCidrs: its path, its text, the range of pods, and where this range is."""
     for path, text in ranges:
         given = ipv4_network(text)
         for place, pod_text in declared_ranges(cluster, "podCidrs"):
@@ -56,7 +56,7 @@ def with_pods(cluster: Cluster, ranges: Iterable[SpecRange]) -> Iterator[tuple[P
 
 @rule("NET101")
 def invalid_range(cluster: Cluster) -> Findings:
-    """An address range is invalid, or does not begin with its first address."""
+    """An address range is invalid, or its address is not the first address of the range."""
     lists = declared_ranges(cluster, "podCidrs", "endpointCidrs", "apiServerCidrs")
     services = cluster.network.service_cidr
     single = [(("spec", "network", "serviceCidr"), services)] if services is not None else []
@@ -127,7 +127,7 @@ def range_among_services(cluster: Cluster) -> Findings:
 
 @rule("NET102")
 def endpoints_among_pods(cluster: Cluster) -> Findings:
-    """endpointCidrs, s3GatewayCidrs or apiServerCidrs contain addresses of pods."""
+    """`endpointCidrs`, `s3GatewayCidrs` or `apiServerCidrs` contain addresses of pods."""
     ranges = declared_ranges(cluster, "endpointCidrs", "apiServerCidrs")
     for path, text, pod_range, related in with_pods(cluster, ranges):
         message = f"{path[3]} {text} overlaps podCidrs {pod_range}; expected ranges without addresses of pods"
@@ -136,7 +136,7 @@ def endpoints_among_pods(cluster: Cluster) -> Findings:
 
 @rule("NET108", Severity.WARNING)
 def range_cut_by_internet(cluster: Cluster) -> Findings:
-    """A range contains addresses that the internet excludes; with the VPC CNI, these addresses stay closed."""
+    """A range contains addresses that gpuc excludes from the internet; with the VPC CNI, pods cannot reach them."""
     if cluster.network.policy_engine != "vpc-cni":
         return
     for tenant in cluster.tenants:

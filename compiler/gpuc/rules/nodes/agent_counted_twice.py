@@ -6,7 +6,7 @@ from gpuc.rules import Findings, Found, rule
 
 @rule("KRP129", Severity.WARNING)
 def agent_counted_twice(cluster: Cluster) -> Findings:
-    """gpuc already counts the requests of a DaemonSet in nodeAgents."""
+    """`nodeAgents` contains a DaemonSet whose resource requests gpuc already knows."""
     known = {
         row.name: row
         for row in cluster.catalog.daemonsets_of([*cluster.components, cluster.spec.cloud.substrate.folder])

@@ -1,4 +1,4 @@
-"""The labels and taints of nodes."""
+"""Rules about the labels and taints of nodes."""
 
 from gpuc.catalog.reserved_keys import is_free_label, reserved_domain
 from gpuc.diagnostics.finding import Related
@@ -21,7 +21,7 @@ def repeated_taint(pool: Pool) -> Findings:
 
 @pool_rule("KRP141")
 def reserved_node_label(pool: Pool) -> Findings:
-    """A node label of the spec is reserved for Kubernetes, NVIDIA, gpuc, the cloud or its autoscaler."""
+    """The spec sets a node label that is reserved for Kubernetes, NVIDIA, gpuc, the cloud or its autoscaler."""
     for key in pool.spec.node_labels:
         if (domain := reserved_domain(key)) and not is_free_label(key):
             message = f"node label {key} of node pool {pool.name} has the domain {domain}, which is reserved"
@@ -30,7 +30,7 @@ def reserved_node_label(pool: Pool) -> Findings:
 
 @pool_rule("KRP142")
 def reserved_taint(pool: Pool) -> Findings:
-    """A taint of the spec is reserved for Kubernetes, NVIDIA, gpuc, the cloud or its autoscaler."""
+    """The spec sets a taint that is reserved for Kubernetes, NVIDIA, gpuc, the cloud or its autoscaler."""
     for index, taint in enumerate(pool.spec.taints):
         if taint.key == SYSTEM_TAINT or reserved_domain(taint.key):
             message = f"the key {taint.key} of a taint of node pool {pool.name} is reserved"

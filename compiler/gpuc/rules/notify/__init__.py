@@ -1,1 +1,1 @@
-"""Rules for notifications: routes, and the receivers and tenants that they name."""
+"""Rules for notifications about alerts: the routes, and the receivers and tenants that the routes name."""

@@ -1,4 +1,4 @@
-"""The routes of notifications: the receivers and tenants that they name, and the alerts that they take."""
+"""Rules about the routes of notifications: the receivers and tenants that they name, and the alerts that they match."""
 
 from collections.abc import Iterator, Mapping
 
@@ -21,7 +21,7 @@ def _routes(cluster: Cluster) -> Iterator[tuple[Path, Route]]:
 
 @rule("NTF001")
 def unknown_receiver(cluster: Cluster) -> Findings:
-    """A route names a receiver that the spec does not have."""
+    """A route of notifications names a receiver that the spec does not define."""
     observability = cluster.spec.observability
     receivers = observability.notify.receivers if observability and observability.notify else {}
     for path, route in _routes(cluster):
@@ -31,7 +31,7 @@ def unknown_receiver(cluster: Cluster) -> Findings:
 
 @rule("NTF002")
 def unknown_tenant(cluster: Cluster) -> Findings:
-    """A route names a tenant that the spec does not have."""
+    """A route of notifications names a tenant that the spec does not define."""
     tenants = {tenant.name: tenant for tenant in cluster.tenants}
     for path, route in _routes(cluster):
         if route.tenant is not None and route.tenant not in tenants:
@@ -47,7 +47,7 @@ def _unknown(noun: str, name: str, known: Mapping[str, object], path: Path) -> F
 
 @rule("NTF003")
 def routes_overlap(cluster: Cluster) -> Findings:
-    """Two routes take the same alerts."""
+    """Two routes of notifications match the same alerts, so the second route has no effect."""
     first: dict[tuple[str | None, str], Path] = {}
     for path, route in _routes(cluster):
         for index, severity in enumerate(route.severities):
@@ -64,7 +64,7 @@ def routes_overlap(cluster: Cluster) -> Findings:
 
 @rule("NTF101", Severity.WARNING)
 def critical_without_route(cluster: Cluster) -> Findings:
-    """No route takes the critical alerts of the platform."""
+    """No route of notifications matches the critical alerts of the platform."""
     routes = [route for _, route in _routes(cluster)]
     if routes and not any(route.tenant is None and "critical" in route.severities for route in routes):
         message = "no route without a tenant takes critical alerts; expected one with critical"

@@ -1,1 +1,1 @@
-"""Rules for policies: names, settings and stages."""
+"""Rules for the admission policies in a spec: names, settings and rollout stages."""

@@ -1,4 +1,4 @@
-"""The policies in a spec: their names, settings and stages."""
+"""Rules about the admission policies in a spec: their names, settings and rollout stages (dryrun, warn or deny)."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -11,7 +11,7 @@ from gpuc.rules import Findings, Found, rule
 
 
 def unknown_names(cluster: Cluster) -> Iterator[tuple[str, str]]:
-    """Yields the name of each unknown policy, and the policy that is probably meant, or an empty string."""
+    """Yields each unknown name of a policy, with the similar name of a known policy, or an empty string."""
     known = cluster.known_policies
     for name in cluster.policy_specs:
         if name != "default" and name not in known:
@@ -19,9 +19,10 @@ def unknown_names(cluster: Cluster) -> Iterator[tuple[str, str]]:
 
 
 def not_at_deny(cluster: Cluster, policies: Iterable[str]) -> dict[str, list[str]]:
-    """Returns the policies without stage deny. The key of the result is the key under `policies` that sets the stage.
+    """Returns which of some policies have another stage than deny, by the key under `policies` that sets the stage.
 
-    If the spec probably misspells the name of a policy, the policy is left out, because POL001 reports the wrong name.
+    The key is the name of the policy, or "default". The result does not contain a policy whose name the spec probably
+    misspells, because POL001 reports the misspelled name.
     """
     misspelled = {meant for _, meant in unknown_names(cluster)}
     known = (policy for policy in policies if policy in cluster.policies and policy not in misspelled)
@@ -30,17 +31,18 @@ def not_at_deny(cluster: Cluster, policies: Iterable[str]) -> dict[str, list[str
 
 
 def set_to_deny(key: str, policies: Sequence[str]) -> str:
-    """Returns the fix for policies whose stage the key sets."""
+    """Returns the fix that gives policies the stage deny. `key` sets their stage now: a policy, or "default"."""
     if key == "default":
         return f"add {' and '.join(f'{policy}: deny' for policy in policies)} to policies"
     return f"set the stage of policy {key} to deny"
 
 
 def expected_deny(cluster: Cluster, names: Iterable[str], reason: str, related: Sequence[Related] = ()) -> Findings:
-    """Yields a finding for each key under `policies` that gives policies another stage than deny.
+    """Yields a finding for each key under `policies` that sets another stage than deny for policies that need deny.
 
     Args:
         names: the policies that need the stage deny.
+        reason: why the policies need this stage.
     """
     for key, policies in not_at_deny(cluster, names).items():
         actual = f"stage {cluster.policy_stage(policies[0])} of policy {', '.join(policies)}"
@@ -78,7 +80,7 @@ def privileged_without_restrictions(cluster: Cluster) -> Findings:
 
 @rule("POL105", Severity.WARNING)
 def system_priority_of_tenants(cluster: Cluster) -> Findings:
-    """Tenants can give workloads the priority of system components: the policy priority-classes is not at deny."""
+    """Tenants can give workloads the priority of system components: policy priority-classes is not at stage deny."""
     policies = ["priority-classes"] if cluster.tenants else []
     yield from expected_deny(cluster, policies, "a system PriorityClass preempts workloads")
 
@@ -98,7 +100,7 @@ COUNTING = ("gpu-quota", "queue-required", "owned-workloads", "gpu-queue", "pool
 
 @rule("POL103", Severity.WARNING)
 def uncounted_gpus(cluster: Cluster) -> Findings:
-    """The cluster has GPUs, but a policy that keeps pods to the quotas and node pools of their tenant is not at deny."""  # noqa: E501
+    """A policy that limits pods to the quotas and node pools of their tenant does not have stage deny."""
     # POL104 reports policy queue-required if Kueue counts pods.
     is_reported = bool(pod_frameworks() & set(cluster.frameworks))
     policies = [policy for policy in COUNTING if not (is_reported and policy == "queue-required")]

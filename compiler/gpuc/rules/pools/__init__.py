@@ -1,1 +1,1 @@
-"""Rules for node pools: purchase, zones, interruptions and static nodes."""
+"""Rules for node pools on every substrate."""

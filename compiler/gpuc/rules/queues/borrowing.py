@@ -1,4 +1,4 @@
-"""The quota that queues of a cohort lend and borrow."""
+"""Rules about the quota that the queues of a cohort lend and borrow."""
 
 from collections.abc import Iterable, Iterator
 
@@ -27,7 +27,7 @@ def cohort_shares_nothing(cluster: Cluster) -> Findings:
 
 
 def shared_nothing(tree: Tree) -> Found | None:
-    """Returns the finding about a cohort in which no ClusterQueue can borrow; None if one can."""
+    """Returns the finding about a cohort in which no ClusterQueue can borrow; None if a ClusterQueue can borrow."""
     queues = tree.queues
     rows = [(queue, key, quota) for queue in queues for key, quota in queue.quotas.items()]
     if len(queues) < 2 or not rows or any(queue.capacity(key) > quota.nominal for queue, key, quota in rows):
@@ -70,16 +70,16 @@ def lent_above_quota(queue: Member) -> Iterator[Found]:
         if path[-1] == "lend":
             fix += " or all"
         related = [Related(f"a quota of {nominal}", place(queue, key, "nominalQuota")[0])]
-        yield Found(path, f"{lent}, but has a quota of {nominal}", fix, related, manifest=manifest)
+        yield Found(path, f"{lent}, but has a quota of only {nominal}", fix, related, manifest=manifest)
 
 
 @queue_rule("KUE106", Severity.WARNING)
 def lends_without_cohort(queue: Queue) -> Findings:
-    """A queue without a cohort has a lending limit."""
+    """A queue has a lending limit, but is in no cohort."""
     for pool, quota in queue.spec.quota.items():
         if queue.spec.cohort is None and "lend" in quota.model_fields_set and quota.lend != 0:
             path = (*queue.path, "quota", pool, "lend")
-            message = f"queue {queue.name} lends quota of node pool {pool}, but has no cohort"
+            message = f"queue {queue.name} has lend for node pool {pool}, but no cohort: queues lend only in a cohort"
             yield Found(path, message, f"set cohort of queue {queue.name}, or remove lend for node pool {pool}")
 
 
@@ -95,7 +95,7 @@ def unreachable_borrowing(cluster: Cluster) -> Findings:
             if pool_quota.spec.borrow == 0:
                 continue
             if cohort is None:
-                message = f"{name} borrows quota of node pool {pool}, but has no cohort"
+                message = f"{name} has borrow for node pool {pool}, but no cohort: queues borrow only in a cohort"
                 yield Found(path, message, f"remove borrow of {name} for node pool {pool}")
             elif pool_quota.borrow is None and not any(map(member.lent, keys)):
                 lenders = f"no other queue of cohort {cohort.name} lends quota of node pool {pool}"
@@ -107,7 +107,7 @@ def unreachable_borrowing(cluster: Cluster) -> Findings:
 
 
 def borrowed_beyond_lent(member: Member, keys: Iterable[Key]) -> Iterator[Found]:
-    """Yields a finding for each borrowing limit of flavors and resources beyond the amounts that other queues lend."""
+    """Yields a finding for each borrowing limit, of the given keys, above the quota that other queues lend."""
     reported = set()
     for key in keys:
         limit, (path, manifest) = member.quotas[key].borrow, place(member, key, "borrowingLimit")

@@ -1,7 +1,7 @@
-"""Compares the quotas for a node pool with the capacity of the node pool.
+"""Rules that compare the quotas for a node pool with the capacity of the node pool.
 
-Quotas can exceed the capacity with certainty, or only with the smallest instance types. They can also be less than the
-capacity.
+If a pool has several instance types, its capacity depends on the types that start. So quotas can exceed the capacity in
+all cases, or only if nodes of the smallest type start. Quotas can also be less than the capacity.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ _MOST_OWNERS = 10
 
 
 class Counted(Struct, frozen=True):
-    """A quota that counts nodes."""
+    """The quota of one queue or namespace, as a part of a sum that is compared with the capacity of nodes."""
 
     owner: str
     amount: int | Fraction
@@ -43,8 +43,8 @@ def exceeding_quotas(cluster: Cluster, *, is_possible: bool) -> Findings:
     """Yields findings for quotas that exceed the capacity of their pool.
 
     Args:
-        is_possible: whether to yield quotas that nodes of the largest instance type can serve, but nodes of the
-            smallest cannot; otherwise only quotas that no nodes of the pool can serve.
+        is_possible: True for quotas that exceed the capacity only if all nodes have the smallest instance type; False
+            for quotas that exceed the capacity with every instance type.
     """
     for pool in cluster.pools:
         if pool.promised_nodes < 1:
@@ -64,15 +64,15 @@ def exceeding_quotas(cluster: Cluster, *, is_possible: bool) -> Findings:
 
 
 def beyond(rows: Sequence[Counted], limit: int, of: str, owner_of_nodes: str, unit: Unit) -> Found:
-    """Returns the finding about quotas whose sum exceeds a limit. The place is the quota at which the sum exceeds it.
+    """Returns the finding about quotas whose sum exceeds a limit, at the first quota that makes the sum too large.
 
     Args:
-        of: what the quotas count in words, for example "node pool train".
-        owner_of_nodes: what has the nodes in words, for example "the node pool".
+        of: what the quotas are for, for example "node pool train".
+        owner_of_nodes: what has the nodes, for example "the node pool".
     """
     *_, total = sums = list(accumulate(row.amount for row in rows))
     first = next(row for row, subtotal in zip(rows, sums, strict=True) if subtotal > limit)
-    parts = [f"{row.owner} {unit.number(row.amount)}" for row in rows if row.amount]
+    parts = [f"{row.owner}: {unit.number(row.amount)}" for row in rows if row.amount]
     more = f" and {len(parts) - _MOST_OWNERS} more" if len(parts) > _MOST_OWNERS else ""
     actual = f"the sum of the quotas for {of} is {unit.amount(total)} ({', '.join(parts[:_MOST_OWNERS])}{more})"
     message = f"{actual}; expected at most {unit.number(limit)}, the capacity of {owner_of_nodes}"
@@ -96,8 +96,9 @@ def _exceeding(
 ) -> Found:
     """Returns the finding with the places of the other quotas that count, and of the maximum number of nodes."""
     unit, (limit, largest) = quota_unit(pool, resource, in_nodes=in_nodes), limits
+    kind = owner_kind(pool)
     rows = [
-        Counted(quota.owner, quota.amounts[resource], quota_path(quota.path, quota.spec, resource))
+        Counted(f"{kind} {quota.owner}", quota.amounts[resource], quota_path(quota.path, quota.spec, resource))
         for quota in pool_quotas
     ]
     found = beyond(rows, limit.amount, f"node pool {pool.name}", "the node pool", unit)
@@ -109,16 +110,16 @@ def _exceeding(
     elif not in_nodes:
         message += f" with {pool.promised_nodes} {limit.instance.type}"
         if limit is not largest:
-            message += f"; {pool.nodes_max} {largest.instance.type} would have {unit.number(largest.amount)}"
+            message += f", or {unit.number(largest.amount)} with {pool.nodes_max} {largest.instance.type}"
     related = [
-        Related(f"quota of {owner_kind(pool)} {row.owner}: {unit.amount(row.amount)}", row.path)
+        Related(f"quota of {row.owner}: {unit.amount(row.amount)}", row.path)
         for row in rows
         if row.amount and row.path != found.path
     ]
     over, node, fix = int(sum(row.amount for row in rows) - limit.amount), pool.node[resource], ""
     if over <= node * min(pool.spares, pool.excluded):
         left = pool.spares + (-over // node)
-        fix = f"set spares of node pool {pool.name} to {left}, as spares replace excluded nodes"
+        fix = f"set spares of node pool {pool.name} to {left}, because spares replace excluded nodes"
     return found._replace(message=message, fix=fix, related=[*related, Related(most, pool.nodes_path)])
 
 
@@ -136,7 +137,7 @@ def quotas_exceed_smallest_nodes(cluster: Cluster) -> Findings:
 
 @rule("VER004", Severity.INFO)
 def capacity_without_queue(cluster: Cluster) -> Findings:
-    """The quotas for a node pool together are less than the capacity of the node pool."""
+    """The sum of the quotas for a node pool is less than the capacity of the node pool."""
     for pool in cluster.pools if cluster.tenants else ():
         if pool.spec.leaving:
             continue
@@ -155,5 +156,5 @@ def capacity_without_queue(cluster: Cluster) -> Findings:
 
 
 def without_quota(owners: str, what: str) -> str:
-    """Returns the message that no quota counts some or all nodes of a node pool."""
+    """Returns the message "no queue has quota for ...", for example about 2 of 8 GPUs of a node pool."""
     return f"no {owners} has quota for {what}"

@@ -1,4 +1,4 @@
-"""The ClusterQueues of queues: their names, and the resources that they cover."""
+"""Rules about the ClusterQueues of queues: their names, and the resources that they cover."""
 
 from collections.abc import Collection, Iterator
 
@@ -13,7 +13,7 @@ from gpuc.rules.queues.places import counted_keys, quota_path
 
 @rule("KUE107")
 def colliding_queue_names(cluster: Cluster) -> Findings:
-    """The ClusterQueue for the general node pools of a queue has the name of another queue."""
+    """Another queue has the name of the ClusterQueue that gpuc creates for the general node pools of a queue."""
     names = {queue.name for queue in cluster.queues}
     for queue in cluster.queues:
         for cluster_queue in queue.cluster_queues:
@@ -36,10 +36,10 @@ def resource_without_quota(cluster: Cluster) -> Findings:
 
 
 def uncovered(queue: Member, closed: Collection[str] = ()) -> Iterator[Found]:
-    """Yields a finding for each resource of which a ClusterQueue can use no quota, at the first flavor.
+    """Yields a finding for each resource for which a ClusterQueue has no quota and cannot borrow quota.
 
     Args:
-        closed: flavors that are being removed, so that they intentionally have no quota.
+        closed: flavors that intentionally have no quota, because their pools will be removed.
     """
     done = {key[1] for key in queue.quotas if key[0] in closed or queue.capacity(key) > 0}
     for flavor, resource in counted_keys(queue):

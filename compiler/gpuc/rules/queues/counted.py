@@ -1,4 +1,4 @@
-"""Checks for node pools that Kueue counts, and node pools that ResourceQuotas count."""
+"""Rules about node pools: Kueue counts the use of some pools, and ResourceQuotas count the use of other pools."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ from gpuc.rules.queues.places import amount_path, counted_by, namespace_quotas, 
 
 @queue_rule("KUE114")
 def borrowing_outside_of_kueue(queue: Queue) -> Findings:
-    """A queue borrows or lends quota of a node pool that ResourceQuotas count."""
+    """A queue borrows or lends quota of a node pool whose use ResourceQuotas count, not Kueue."""
     for pool_quota in queue.pool_quotas if not queue.spec.leaving else ():
         pool, quota = pool_quota.pool, pool_quota.spec
         if pool.counted != "quota" or pool.spec.leaving:
@@ -28,7 +28,7 @@ def borrowing_outside_of_kueue(queue: Queue) -> Findings:
 
 @rule("KUE131", Severity.WARNING)
 def hold_without_queue(cluster: Cluster) -> Findings:
-    """A node pool is on hold, but Kueue does not count its GPUs."""
+    """A node pool sets `hold`, but no queue has quota for the node pool, so `hold` has no effect."""
     for pool in cluster.pools:
         if pool.spec.hold and not cluster.queues_of(pool):
             message = f"hold of node pool {pool.name} has no effect, because no queue has quota of the node pool"
@@ -37,7 +37,7 @@ def hold_without_queue(cluster: Cluster) -> Findings:
 
 @rule("KUE115")
 def namespace_quota_for_queued_pool(cluster: Cluster) -> Findings:
-    """A namespace has quota for a node pool that Kueue counts."""
+    """A namespace has quota for a node pool whose use Kueue counts."""
     for quota in namespace_quotas(cluster):
         pool = quota.pool
         if pool.counted == "kueue":
@@ -49,7 +49,7 @@ def namespace_quota_for_queued_pool(cluster: Cluster) -> Findings:
 
 @queue_rule("KUE113")
 def queue_with_pool_counted_by_quota(queue: Queue) -> Findings:
-    """A queue has quota for a node pool that ResourceQuotas count."""
+    """A queue has quota for a node pool whose use ResourceQuotas count."""
     for pool_quota in queue.pool_quotas if not queue.spec.leaving else ():
         pool = pool_quota.pool
         if pool.counted == "quota" and not pool.spec.leaving:
@@ -62,7 +62,7 @@ def queue_with_pool_counted_by_quota(queue: Queue) -> Findings:
 
 @rule("KUE116")
 def resource_counted_twice(cluster: Cluster) -> Findings:
-    """A namespace can get a GPU resource from several node pools, and ResourceQuotas count one of the node pools."""
+    """ResourceQuotas count a GPU resource of a node pool, but the namespace can get the resource from further pools."""
     for _, namespace in cluster.namespaces:
         earlier: list[NamespaceQuota] = []
         for quota in namespace.quotas:
@@ -112,7 +112,7 @@ def _queued(namespace: Namespace) -> Iterator[tuple[str, Pool]]:
 
 @rule("KUE118", Severity.WARNING)
 def serving_without_framework(cluster: Cluster) -> Findings:
-    """Kueue counts an inference pool, but manages no kind of workload that serves requests."""
+    """Kueue counts the use of an inference pool, but Kueue manages no kind of workload that serves requests."""
     frameworks = cluster.frameworks
     for pool in cluster.gpu_pools if cluster.queues else ():
         if pool.spec.purpose == "inference" and pool.counted == "kueue" and not pod_frameworks() & set(frameworks):

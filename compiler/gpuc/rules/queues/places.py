@@ -1,4 +1,4 @@
-"""Finds the places of quotas in the spec or in objects. Quotas are in nodes, GPUs, MIG slices or GPU shares."""
+"""Finds where quotas and limits are written in a spec or in objects. Quotas are in nodes, GPUs, slices or shares."""
 
 from collections.abc import Iterator
 
@@ -18,7 +18,7 @@ UNITS = ("nodes", "shares", "slices", "gpus")
 
 
 class CountedQuota(Struct, frozen=True):
-    """The quota of a queue or namespace on a pool."""
+    """The quota that one queue or namespace has for one node pool."""
 
     kind: str
     """The kind of the owner: "queue" or "namespace"."""
@@ -33,26 +33,27 @@ class CountedQuota(Struct, frozen=True):
 
     @property
     def place(self) -> Path:
-        """The path of the first field that sets the amount."""
+        """The path of the first field in the spec that sets the amount, for example `nodes` or `gpus`."""
         return amount_path(self.path, self.spec)
 
 
 def counted_resources(pool: Pool) -> tuple[str, ...]:
-    """Returns the resources whose quota the spec sets. gpuc computes the quotas of all other resources."""
+    """Returns the resources of a pool whose quota users write: GPUs or slices, or else cpu. gpuc computes the rest."""
     return pool.gpu_resource_names or (CPU,)
 
 
 def quotas(cluster: Cluster, pool: Pool) -> Iterator[CountedQuota]:
-    """Returns every quota that counts the pool, in the order of the spec: the quotas of queues, or else of namespaces.
+    """Returns every quota for a pool, in the order of the spec.
 
-    Either queues or namespaces count a pool. Another rule reports a quota of the other kind.
+    If Kueue counts the pool, the result has the quotas of queues; if ResourceQuotas count it, those of namespaces.
+    Other rules report a quota of the wrong kind.
     """
     all_quotas = queue_quotas(cluster) if pool.counted == "kueue" else namespace_quotas(cluster)
     return (quota for quota in all_quotas if quota.pool is pool)
 
 
 def queue_quotas(cluster: Cluster) -> Iterator[CountedQuota]:
-    """Yields the quotas of all queues, in the order of the spec."""
+    """Yields the quota of each queue for each node pool, in the order of the spec."""
     for queue in cluster.queues:
         for row in queue.pool_quotas:
             yield CountedQuota(
@@ -61,22 +62,23 @@ def queue_quotas(cluster: Cluster) -> Iterator[CountedQuota]:
 
 
 def namespace_quotas(cluster: Cluster) -> Iterator[CountedQuota]:
-    """Yields the quotas of all namespaces, in the order of the spec."""
+    """Yields the quota of each namespace for each node pool, in the order of the spec."""
     for tenant, namespace in cluster.namespaces:
         for row in namespace.quotas:
             yield CountedQuota("namespace", namespace.name, (tenant.name,), row.pool, row.path, row.spec, row.amounts)
 
 
 def amount_path(path: Path, amount: PoolAmount) -> Path:
-    """Returns the path of the first field that sets the amount of a quota."""
+    """Returns the path of the first field that sets the amount of a quota, for example `nodes` or `gpus`."""
     return (*path, next(unit for unit in UNITS if getattr(amount, unit) is not None))
 
 
 def quota_path(path: Path, amount: PoolAmount, resource: str) -> Path:
-    """Returns the path of the number in the spec that sets the quota of the resource.
+    """Returns the path of the number in the spec from which the quota for a resource comes.
 
     Args:
         path: the path of the quota.
+        amount: the quota.
     """
     if amount.nodes is not None or amount.shares is not None:
         return amount_path(path, amount)
@@ -87,12 +89,12 @@ def quota_path(path: Path, amount: PoolAmount, resource: str) -> Path:
 
 
 def owner_kind(pool: Pool) -> str:
-    """Returns the kind of the owners of the quotas that count a pool: "queue" or "namespace"."""
+    """Returns who has the quotas for a pool: "queue" if Kueue counts the pool, or else "namespace"."""
     return "queue" if pool.counted == "kueue" else "namespace"
 
 
 def counted_by(pool: Pool) -> list[Related]:
-    """Returns the path at which the spec chooses whether queues or namespaces count a pool; empty for the default."""
+    """Returns the path of the field `counted` of a pool, for a finding; empty if the spec does not set the field."""
     if "counted" not in pool.spec.model_fields_set:
         return []
     return [Related(f"counted of node pool {pool.name} is {pool.counted}", (*pool.path, "counted"))]
@@ -104,14 +106,14 @@ _IN_SPEC = {"borrowingLimit": "borrow", "lendingLimit": "lend"}
 
 
 def counted_keys(member: Member) -> Iterator[Key]:
-    """Yields the flavors and resources whose quota a user sets. gpuc computes all other quotas of a spec."""
+    """Yields the flavors and resources for which a user writes the quota. gpuc computes the other quotas of a spec."""
     for flavor, resource in member.quotas:
         if not member.queue or resource in counted_resources(member.pool_quotas[flavor].pool):
             yield flavor, resource
 
 
 def place(member: Member, key: Key, field: str) -> Place:
-    """Returns the place of a number: of nominalQuota, borrowingLimit or lendingLimit."""
+    """Returns the path and the object of the field nominalQuota, borrowingLimit or lendingLimit for a flavor."""
     if (pool_quota := member.pool_quotas.get(key[0])) is None:
         return (*member.path(key), field), member.manifest
     if field in _IN_SPEC:
@@ -120,7 +122,7 @@ def place(member: Member, key: Key, field: str) -> Place:
 
 
 def place_words(member: Member, key: Key, field: str) -> str:
-    """Returns the place of a limit in words: "lend.1g.10gb of queue research for node pool serve"."""
+    """Returns where a limit is written, for a message: "lend.1g.10gb of queue research for node pool serve"."""
     pool_quota = member.pool_quotas.get(key[0])
     name = ".".join(_limit(pool_quota, key, field)) if pool_quota else f"{field} of {key[1]}"
     return f"{name} of {member.words} for {member.flavor_words(key[0])}"

@@ -1,4 +1,4 @@
-"""How queues share idle quota: the weights of fair sharing, and preemption."""
+"""Rules about the ways in which queues share idle quota: the weights of fair sharing, and preemption."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from gpuc.rules import Findings, Found, queue_rule, rule
 
 
 def weights(cluster: Cluster) -> Iterator[tuple[Queue | Cohort, str]]:
-    """Yields the queues and cohorts for which the spec sets a weight, each with words for its message."""
+    """Yields the queues and cohorts whose weight the spec sets, each with the start of a message about the weight."""
     elements: tuple[Queue | Cohort, ...] = (*cluster.queues, *cluster.cohorts)
     for element in elements:
         if "weight" in element.spec.model_fields_set:
@@ -27,7 +27,7 @@ def weight_without_fair_sharing(cluster: Cluster) -> Findings:
 
 @rule("KUE119", Severity.WARNING)
 def weight_without_parent(cluster: Cluster) -> Findings:
-    """A queue without a cohort, or a cohort without a parent, has a weight."""
+    """A queue has a weight but no cohort, or a cohort has a weight but no parent."""
     for element, words in weights(cluster) if cluster.spec.queueing.fair_sharing else ():
         key = "cohort" if isinstance(element, Queue) else "parent"
         if getattr(element.spec, key) is None:
@@ -37,7 +37,7 @@ def weight_without_parent(cluster: Cluster) -> Findings:
 
 @rule("KUE014")
 def borrowing_with_fair_sharing(cluster: Cluster) -> Findings:
-    """A queue may preempt while borrowing, but fair sharing is on."""
+    """`preempt.borrowing` of a queue allows preemption while the queue borrows, but fair sharing is on."""
     related = [Related("fair sharing is on", ("spec", "queueing", "fairSharing"))]
     for queue in cluster.queues:
         actual = queue.spec.preempt.borrowing
@@ -49,7 +49,7 @@ def borrowing_with_fair_sharing(cluster: Cluster) -> Findings:
 
 @queue_rule("KUE111")
 def borrowing_without_reclaim(queue: Queue) -> Findings:
-    """A queue may preempt while borrowing, but never reclaims its own quota."""
+    """A queue may preempt workloads while it borrows quota, but may not preempt to reclaim its own quota."""
     preempt = queue.spec.preempt
     if preempt.borrowing != "never" and preempt.reclaim == "never":
         message = f"preempt.borrowing of queue {queue.name} is {preempt.borrowing}, but preempt.reclaim is never"

@@ -1,4 +1,4 @@
-"""The topologies of node pools."""
+"""Rules about the topologies of node pools, for example a list of zone and host."""
 
 from gpuc.diagnostics.finding import Related, Severity
 from gpuc.kubernetes.kueue import LEVEL_LABELS
@@ -45,5 +45,5 @@ def topology_without_static_nodes(pool: Pool) -> Findings:
 
 
 def not_static(pool: str, expected: str) -> str:
-    """Returns the message that a node pool is not static, although Kueue places workloads on it by topology."""
+    """Returns the message that a node pool has a topology but is not static; `expected` is the correct value."""
     return f"{pool} has a topology, but is not static; expected {expected}"

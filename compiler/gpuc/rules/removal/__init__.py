@@ -1,1 +1,1 @@
-"""Rules for removals: pools, queues and tenants that are marked as leaving, and names in `removed`."""
+"""Rules for removals: elements of the spec with `leaving: true`, and names of elements in `removed`."""

@@ -1,4 +1,4 @@
-"""Elements of the spec that are marked as leaving, or are in `removed`."""
+"""Rules about pools, queues and tenants of the spec with `leaving: true`, and about names in `removed`."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from gpuc.spec.cluster import Removed
 
 @queue_rule("REM102", Severity.WARNING)
 def queue_with_leaving_pools(queue: Queue) -> Findings:
-    """All node pools of a ClusterQueue are marked as leaving, but the queue is not."""
+    """All node pools of a queue have `leaving: true`, but the queue does not."""
     if queue.spec.leaving:
         return
     for cluster_queue in queue.cluster_queues:
@@ -21,7 +21,7 @@ def queue_with_leaving_pools(queue: Queue) -> Findings:
 
 @rule("REM103", Severity.WARNING)
 def queue_with_leaving_tenants(cluster: Cluster) -> Findings:
-    """All tenants of a queue are marked as leaving, but the queue is not."""
+    """All tenants of a queue have `leaving: true`, but the queue does not."""
     for queue in cluster.queues:
         tenants = [tenant for tenant in cluster.tenants if queue in tenant.queues]
         if not queue.spec.leaving and tenants and all(tenant.spec.leaving for tenant in tenants):
@@ -31,7 +31,7 @@ def queue_with_leaving_tenants(cluster: Cluster) -> Findings:
 
 @tenant_rule("REM104", Severity.WARNING)
 def tenant_with_leaving_queues(tenant: Tenant) -> Findings:
-    """All queues of a tenant without other quota are marked as leaving, but the tenant is not."""
+    """All queues of a tenant have `leaving: true`, but the tenant does not, and has no other quota."""
     has_quota = any(namespace.quotas for namespace in tenant.namespaces)
     is_checked = not tenant.spec.leaving and not has_quota and tenant.queues
     if is_checked and all(queue.spec.leaving for queue in tenant.queues):
@@ -41,7 +41,7 @@ def tenant_with_leaving_queues(tenant: Tenant) -> Findings:
 
 @rule("REM105", Severity.WARNING)
 def namespace_with_leaving_pools(cluster: Cluster) -> Findings:
-    """A namespace without queues has quota only of node pools that are marked as leaving, but the namespace is not."""
+    """A namespace has quota only for node pools with `leaving: true`, but the namespace itself is not leaving."""
     for tenant, namespace in cluster.namespaces:
         pools = [quota.pool for quota in namespace.quotas]
         is_leaving = namespace.spec.leaving or tenant.spec.leaving
@@ -60,7 +60,7 @@ def _found(owner: str, path: Path, subject: str, leaving: Sequence[Pool | Queue 
 
 @rule("REM101")
 def removed_but_present(cluster: Cluster) -> Findings:
-    """A name is in `removed`, but the spec still contains the element with this name."""
+    """A name is in `removed`, but the spec still contains the pool, queue or tenant with this name."""
     present = {
         "pools": {pool.name for pool in cluster.pools},
         "tenants": {tenant.name for tenant in cluster.tenants},

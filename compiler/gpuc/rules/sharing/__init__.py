@@ -1,1 +1,1 @@
-"""Rules for shared GPUs: tenants on one GPU, and the number of shares."""
+"""Rules for shared GPUs: several tenants on one GPU, and the number of shares of a GPU."""

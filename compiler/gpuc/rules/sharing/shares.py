@@ -1,4 +1,4 @@
-"""The shares of GPUs: their number, and who uses them."""
+"""Rules about GPU shares, the replicas of a GPU with time-slicing or MPS: their number, and their users."""
 
 from gpuc.diagnostics.finding import Related, Severity
 from gpuc.model import Cluster, GpuPool
@@ -38,6 +38,7 @@ def tenants_on_one_gpu(cluster: Cluster) -> Findings:
         if pool.sharing and pool.sharing.mode == "shared" and len(tenants) > 1:
             names = ", ".join(tenant.name for tenant in tenants)
             path = (*pool.path, "sharing", pool.sharing.kind, "replicas")
-            message = f"tenants {names} share the GPUs of node pool {pool.name}; expected one tenant"
+            actual = f"tenants {names} have quota for node pool {pool.name}, whose pods share a GPU without isolation"
+            message = f"{actual}; expected quota of one tenant"
             related = [Related(f"quota of {quota.kind} {quota.owner}", quota.place) for quota in quotas(cluster, pool)]
             yield Found(path, message, related=related)

@@ -1,8 +1,9 @@
-"""Dedicated tenants and node pools."""
+"""Rules about tenants with isolation dedicated, and about node pools that only such a tenant may use."""
 
 from itertools import chain
 
 from gpuc.diagnostics.finding import Path, Related
+from gpuc.diagnostics.words import kind_of
 from gpuc.model import Cluster, Pool, Tenant
 from gpuc.rules import Findings, Found, rule
 from gpuc.rules.queues.places import namespace_quotas, queue_quotas
@@ -10,7 +11,7 @@ from gpuc.rules.queues.places import namespace_quotas, queue_quotas
 
 @rule("TEN103")
 def dedicated_pool_of_others(cluster: Cluster) -> Findings:
-    """Other tenants have quota for a node pool of a dedicated tenant, and the node pool is not shared."""
+    """Another tenant has quota for a node pool that is dedicated to a tenant."""
     for tenant in cluster.tenants:
         if tenant.spec.isolation == "dedicated":
             yield from _general_pools(cluster, tenant)
@@ -29,9 +30,9 @@ def _general_pools(cluster: Cluster, tenant: Tenant) -> Findings:
     for pool in tenant.pools:
         others = [other for other in cluster.tenants_of(pool) if other is not tenant]
         if others and not (pool.is_gpu or pool.spec.shared):
-            names = ", ".join(f"tenant {other.name}" for other in others)
-            actual = f"node pool {pool.name} is used by dedicated tenant {tenant.name}, and by {names}"
-            message = f"{actual}; expected a shared node pool, or a separate node pool"
+            names = kind_of([other.name for other in others], "tenant")
+            actual = f"tenant {tenant.name} is dedicated, but its node pool {pool.name} is also for {names}"
+            message = f"{actual}; expected a node pool with shared: true, or a node pool of its own"
             fix = f"set pools.{pool.name}.shared to true, or remove {pool.name} from the quota of tenant {tenant.name}"
             related = [Related(f"quota of tenant {other.name}", _first_quota(cluster, other, pool)) for other in others]
             yield Found(_first_quota(cluster, tenant, pool), message, fix, [_dedicated(tenant), *related])

@@ -1,4 +1,4 @@
-"""Checks what objects of tenants may use so that clients outside of the cluster can reach them."""
+"""Rules about the section `exposed` of a namespace: how clients outside of the cluster reach objects of a tenant."""
 
 from gpuc.catalog.annotations import FREE, GRANTED, annotation, annotations, controller_of
 from gpuc.diagnostics.finding import Path, Related, Severity
@@ -9,7 +9,7 @@ from gpuc.rules import Findings, Found, rule
 
 @rule("TEN116")
 def annotation_without_grant(cluster: Cluster) -> Findings:
-    """exposed.annotations lists an annotation that its controller does not know, or that needs another entry."""
+    """`exposed.annotations` has an annotation that its controller does not know, or that does not need this entry."""
     substrate = cluster.spec.cloud.substrate.folder
     for _, namespace in cluster.namespaces:
         for index, key in enumerate(namespace.spec.exposed.annotations):
@@ -34,7 +34,7 @@ def _problem(key: str, substrate: str) -> str:
 
 @rule("TEN117", Severity.WARNING)
 def same_load_balancer(cluster: Cluster) -> Findings:
-    """Several tenants may use the same group of load balancers, or the same address."""
+    """Several tenants may use the same group of load balancers, or the same IP address."""
     first: dict[tuple[str, str], tuple[str, Path]] = {}
     for tenant, namespace in cluster.namespaces:
         exposed = namespace.spec.exposed

@@ -1,4 +1,4 @@
-"""The members of tenants, and auditors."""
+"""Rules about the members of tenants, and about auditors."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -43,7 +43,7 @@ Places = Mapping[str, Mapping[str, Sequence[tuple[Path, Manifest | None]]]]
 
 @rule("RBA010", Severity.WARNING)
 def group_of_two_tenants(cluster: Cluster) -> Findings:
-    """Several tenants have the same group as a member."""
+    """The same group is a member of several tenants."""
     places: dict[str, dict[str, list[tuple[Path, Manifest | None]]]] = {}
     for tenant, _, group, path in _groups(cluster):
         places.setdefault(f"group {group}", {}).setdefault(tenant.name, []).append((path, None))
@@ -59,7 +59,7 @@ def _groups(cluster: Cluster) -> Iterator[tuple[Tenant, Members, str, Path]]:
 
 
 def members_of_several(places: Places) -> Iterator[Found]:
-    """Yields a finding at each place of a group or user that is a member of several tenants."""
+    """Yields a finding at each place that makes a member of one tenant also a member of another tenant."""
     for member, tenants in places.items():
         for tenant, own in tenants.items() if len(tenants) > 1 else ():
             others = {other: where for other, where in tenants.items() if other != tenant}
@@ -83,7 +83,7 @@ def namespace_without_editors(tenant: Tenant) -> Findings:
 
 @tenant_rule("RBA011", Severity.WARNING)
 def role_without_effect(tenant: Tenant) -> Findings:
-    """A group has two roles in one namespace."""
+    """A role of a group has no effect: another entry gives the group the same or a wider role in the namespace."""
     for members in tenant.members:
         for index, group in enumerate(members.spec.groups):
             others = [_other_role(tenant, members, group, namespace) for namespace in members.namespaces]

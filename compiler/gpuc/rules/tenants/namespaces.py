@@ -1,4 +1,4 @@
-"""The namespaces of tenants: their names, hosts, quotas and isolation."""
+"""Rules about the namespaces of tenants: their names, host names, quotas and isolation."""
 
 from gpuc.diagnostics.finding import Related, Severity
 from gpuc.model import Cluster, Tenant
@@ -28,7 +28,7 @@ def _covers(wildcard: str, host: str) -> bool:
 
 @rule("TEN102")
 def namespace_of_the_platform(cluster: Cluster) -> Findings:
-    """A tenant has a namespace of the platform."""
+    """A tenant has a namespace that a component of the platform uses."""
     moved = {settings.namespace: name for name, settings in cluster.spec.components.items() if settings.namespace}
     for tenant, namespace in cluster.namespaces:
         owner = f"namespace {namespace.name} of tenant {tenant.name}"
@@ -37,7 +37,7 @@ def namespace_of_the_platform(cluster: Cluster) -> Findings:
             message = f"{owner} is the namespace of {component}"
             yield Found(("spec", "components", component, "namespace"), message, related=related)
         elif namespace.name in cluster.platform_namespaces or namespace.name.startswith("kube-"):
-            message = f"{owner} is a namespace of the platform"
+            message = f"{owner} is a namespace of the platform; expected a namespace that only the tenant uses"
             yield Found(namespace.path, message, f"rename {owner}", on_key=True)
 
 

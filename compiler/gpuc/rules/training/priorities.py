@@ -1,4 +1,4 @@
-"""Checks priorities: the tenants that may use them, and names that Kubernetes reserves."""
+"""Rules about priorities: which tenants may use them, and names that Kubernetes reserves."""
 
 from gpuc.diagnostics.finding import Related
 from gpuc.model import Cluster
@@ -23,7 +23,7 @@ def priority_of_others(cluster: Cluster) -> Findings:
 
 @rule("TRN107")
 def priority_of_the_system(cluster: Cluster) -> Findings:
-    """A priority of pods has a name that Kubernetes reserves."""
+    """A priority of pods has a name that Kubernetes reserves for system components."""
     for name, priority in cluster.spec.priorities.items():
         if priority.pods and name.startswith("system-"):
             message = f"priority {name} has pods: true; Kubernetes reserves PriorityClasses that begin with system-"

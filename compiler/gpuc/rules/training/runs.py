@@ -1,4 +1,4 @@
-"""The training runtimes of tenants: their pools, queues and checkpoints."""
+"""Rules about the training runtimes of tenants: their pools, queues and checkpoints."""
 
 from collections.abc import Iterator
 
@@ -30,7 +30,7 @@ def runtime_without_trainer(cluster: Cluster) -> Findings:
 
 @rule("TRN102")
 def runtime_on_unsuitable_pool(cluster: Cluster) -> Findings:
-    """The node pool of a training runtime has no EFA, or its GPUs are divided."""
+    """The node pool of a training runtime has no EFA, or has partitioned or shared GPUs."""
     for run in _runs(cluster):
         if actual := _unsuitable(run.pool):
             message = f"training runtime {run.name} is on node pool {run.pool.name}, which {actual}"
@@ -47,7 +47,7 @@ def _unsuitable(pool: Pool) -> str:
 
 @rule("TRN103")
 def runtime_that_no_queue_admits(cluster: Cluster) -> Findings:
-    """No queue of the namespace admits the nodes of a training runtime."""
+    """No queue of the namespace has enough quota for the nodes of a training runtime."""
     for run in _runs(cluster):
         queue = run.queue
         if _unsuitable(run.pool):
@@ -85,7 +85,7 @@ def checkpoints_after_grace(cluster: Cluster) -> Findings:
 
 @rule("TRN105", Severity.WARNING)
 def interruptible_without_checkpoints(cluster: Cluster) -> Findings:
-    """A training runtime on capacity that can be interrupted has no checkpoints."""
+    """A training runtime without checkpoints is on capacity that can be interrupted."""
     for run in _runs(cluster):
         seconds = run.pool.scaling.notice_seconds if run.pool.scaling else None
         if seconds and run.spec.checkpoints is None:

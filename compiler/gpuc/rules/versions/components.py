@@ -1,4 +1,4 @@
-"""Versions of components: charts, images and drivers."""
+"""Rules about the versions of components: charts, images and drivers."""
 
 from gpuc.diagnostics.finding import Related, Severity
 from gpuc.model import Cluster, GpuPool
@@ -14,7 +14,7 @@ def _versions(cluster: Cluster) -> dict[str, str]:
 
 @rule("VER106")
 def component_versions_differ(cluster: Cluster) -> Findings:
-    """The version of a chart differs from the version of the chart with its CRDs."""
+    """The version of a chart differs from the version of the chart that installs its CRDs."""
     versions = cluster.spec.releases.components
     for name, release in cluster.components.items():
         crds = cluster.components.get(release.crds_from)
@@ -32,7 +32,7 @@ def component_versions_differ(cluster: Cluster) -> Findings:
 
 @rule("VER107")
 def version_in_other_form(cluster: Cluster) -> Findings:
-    """A version has another form than the published versions of the chart."""
+    """The version of a chart has a v, but the published versions have no v, or the other way round."""
     for name, version in _versions(cluster).items():
         published = published_form(cluster, name)
         if version != published:

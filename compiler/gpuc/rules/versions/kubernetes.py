@@ -1,4 +1,4 @@
-"""Versions of Kubernetes that components and AMIs support."""
+"""Rules about the versions of Kubernetes that components and AMIs support."""
 
 import re
 
@@ -16,7 +16,7 @@ def numbers(version: str) -> Numbers:
 
 
 def published_form(cluster: Cluster, name: str) -> str:
-    """Returns the version of a component in the form of its published versions: with or without v."""
+    """Returns the version of a component as its project publishes versions: with v (v1.2.0), or without v (1.2.0)."""
     digits = cluster.components[name].version.removeprefix("v")
     has_v = cluster.catalog.releases[cluster.spec.releases.set][name].version.startswith("v")
     return f"v{digits}" if has_v else digits
@@ -25,9 +25,8 @@ def published_form(cluster: Cluster, name: str) -> str:
 def incompatible_components(cluster: Cluster, *, certain: bool) -> Findings:
     """Yields findings for components that do not support the cluster's Kubernetes version.
 
-    The catalog marks some facts as facts of low confidence. With `certain`, the function ignores these facts; otherwise
-    it uses only these facts. The function yields nothing for a version without schemas, because another rule reports
-    this version.
+    gpuc has schemas of some Kubernetes versions; another rule reports a version without schemas. With `certain`, the
+    function uses only facts of the catalog with high confidence; otherwise only those with low confidence.
     """
     cluster_version, kubernetes = cluster.spec.kubernetes, ("spec", "kubernetes")
     if cluster_version not in builtin_versions():
@@ -37,8 +36,8 @@ def incompatible_components(cluster: Cluster, *, certain: bool) -> Findings:
         known = supported_versions(cluster)
         actual = f"the Kubernetes version is {cluster_version}, but {', '.join(sentences)}"
         expected = f"; expected one of {', '.join(known)}" if known else ""
-        test = "" if certain else f", or test the components with {cluster_version} and accept VER102"
-        fix = f"change the cluster and kubernetes to {known[0]}{test}" if known else ""
+        test = "" if certain else f", or test the components with {cluster_version} and add VER102 to accept"
+        fix = f"upgrade the cluster to {known[0]} and set kubernetes to {known[0]}{test}" if known else ""
         yield Found(kubernetes, actual + expected, fix, release_set(cluster))
     row = cluster.catalog.kubernetes.get(cluster_version)
     if row and certain == (row.confidence != "low"):
@@ -55,8 +54,9 @@ def incompatible_components(cluster: Cluster, *, certain: bool) -> Findings:
 
 
 def release_set(cluster: Cluster) -> list[Related]:
-    """Returns the place of the release set, which contains the versions of the components."""
-    return [Related(f"release set {cluster.spec.releases.set}", ("spec", "releases"), on_key=True)]
+    """Returns, for a finding, the path of `releases` in the spec, which selects the versions of all components."""
+    message = f"release set {cluster.spec.releases.set}: the versions of the components"
+    return [Related(message, ("spec", "releases"), on_key=True)]
 
 
 def supported_versions(cluster: Cluster) -> list[str]:

@@ -1,8 +1,8 @@
-"""Rewrites the text of a spec file so that all fields are at their new places; everything else keeps its layout.
+"""Rewrites a spec file so that all fields are at their new paths. Everything else in the file keeps its layout.
 
 An entry of a map in block style moves as complete lines: its own lines, the comments directly above it with the same
 indentation, and deeper comments after it. An entry of a map in flow style moves as the text from its key to the end of
-its value. A result counts only if it has the same values and comments.
+its value. A result is used only if it has the same values and comments.
 """
 
 from collections import Counter
@@ -19,9 +19,9 @@ from gpuc.source.relocation.layout import Layout, UnusualLayoutError, edited
 
 
 def relocated(text: str, file: str) -> str | None:
-    """Returns the text of a spec file or layer with all movable fields at their new places.
+    """Returns the text of a spec file or layer with all fields at their new paths.
 
-    A field whose new place has a value stays where it is.
+    A field stays where it is if there is already a value at its new path.
 
     Returns:
         The same text if there is nothing to move; None if the text cannot be parsed, or if gpuc cannot move the fields
@@ -44,7 +44,7 @@ def relocated(text: str, file: str) -> str | None:
 
 
 def free_moves(document: Node) -> list[Move]:
-    """Returns the fields that are at their old places and whose new places are free, in the order of the file."""
+    """Returns the fields at old paths whose new paths have no value yet, in the order of the file."""
     return [move for move in moves(document) if move.taken_at is None]
 
 

@@ -1,4 +1,4 @@
-"""Moves fields from one map of a text to another map."""
+"""Moves fields from one map to another map in the text of a YAML file."""
 
 from collections.abc import Iterator, Sequence
 
@@ -12,10 +12,10 @@ _STEP = 2
 
 
 def edits(layout: Layout, group: Sequence[Move]) -> Iterator[Edit]:
-    """Yields the edits that move fields of one map to another map. Maps that become empty are removed.
+    """Yields the changes of the text that move fields of one map to another map. Maps that become empty are removed.
 
-    A field that stays in its map only gets another key. If the edits remove entries from the map around a new map, the
-    new map takes the place of the first of these entries. Otherwise, the new map follows the map of the fields.
+    A field that stays in its map only gets another key. If the changes remove entries from the map around a new map,
+    the new map takes the place of the first of these entries. Otherwise, the new map follows the map of the fields.
 
     Raises:
         UnusualLayoutError: when the layout cannot be kept.
@@ -57,7 +57,7 @@ class _GroupMove:
         """The comments of the maps that become empty, and whether a key or value is before the comment."""
 
     def additions(self) -> Iterator[Edit]:
-        """Yields the edits that write the fields at their new place."""
+        """Yields the changes of the text that write the fields at their new paths."""
         flow = self._flow_text()
         if self.target:
             yield from self._added(self.target, flow)
@@ -71,7 +71,7 @@ class _GroupMove:
             yield place, place, gap + self._new_map(flow)
 
     def removals(self) -> Iterator[Edit]:
-        """Yields the edits that remove the fields, and maps that become empty, from their old places."""
+        """Yields the changes of the text that remove the fields from their old paths, and maps that become empty."""
         if self.around.is_flow_map:
             yield from self._removed_from_flow()
             return

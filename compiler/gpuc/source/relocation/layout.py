@@ -1,4 +1,4 @@
-"""The places of the entries and comments of a YAML text, as offsets."""
+"""Finds where the entries of maps and the comments are in a YAML text. All positions are numbers of characters."""
 
 import re
 from collections import Counter
@@ -19,7 +19,7 @@ Edit: TypeAlias = tuple[int, int, str]
 
 
 class UnusualLayoutError(Exception):
-    """gpuc cannot move the fields of a text and keep its layout."""
+    """gpuc cannot move fields in the text of a YAML file without changing the layout of the file."""
 
 
 class _Loader(yaml.SafeLoader):
@@ -43,7 +43,7 @@ class _Loader(yaml.SafeLoader):
 
 
 class Entry:
-    """An entry of a map."""
+    """An entry of a map in a YAML text: its key, its value and their positions."""
 
     def __init__(self, key: yaml.Node, value: yaml.Node, end: int) -> None:
         self.key: Any = key.value
@@ -63,7 +63,7 @@ class Entry:
 
 
 class Layout:
-    """A text, and the places of its entries and comments.
+    """A YAML text, with the positions of its entries and comments.
 
     Raises:
         YAMLError: when the text cannot be parsed.
@@ -78,20 +78,20 @@ class Layout:
         """The place of each comment by the beginning of its line."""
 
     def comments(self) -> Counter[str]:
-        """Returns the texts of all comments with their numbers."""
+        """Returns the texts of all comments, and how often each occurs."""
         return Counter(self.text[place : self.next_line(place)].rstrip() for place in self.comment_places.values())
 
     def entries(self, value: yaml.Node) -> list[Entry]:
-        """Returns the entries of a map; an empty list for another value."""
+        """Returns the entries of a map; an empty list if the value is not a map."""
         pairs = value.value if isinstance(value, yaml.MappingNode) else ()
         return [Entry(key, child, self._end(key, child)) for key, child in pairs]
 
     def entry(self, value: yaml.Node, key: object) -> Entry | None:
-        """Returns the entry of a map with a key."""
+        """Returns the entry with this key; None if the value is not a map or has no such key."""
         return next((entry for entry in self.entries(value) if entry.key == key), None)
 
     def path(self, path: Iterable[object]) -> list[Entry]:
-        """Returns the entries from the root to a path; an empty list if an alias is in the path."""
+        """Returns the entries of all keys on a path, from the root; an empty list for a missing key or an alias."""
         value, found = self.root, []
         for step in path:
             entry = self.entry(value, step)
@@ -102,19 +102,19 @@ class Layout:
         return found
 
     def line_start(self, place: int) -> int:
-        """Returns the beginning of the line of a place."""
+        """Returns the position at which the line of a character begins."""
         return self.text.rfind("\n", 0, place) + 1
 
     def next_line(self, place: int) -> int:
-        """Returns the beginning of the next line; the end of the text after the last line."""
+        """Returns the position at which the next line begins; after the last line, the end of the text."""
         return self.text.find("\n", place) + 1 or len(self.text)
 
     def is_blank(self, line: int) -> bool:
-        """Returns whether a line, except the end of the text, has only spaces."""
+        """Returns whether the line at a position has only spaces; False at the end of the text."""
         return line < len(self.text) and not self.text[line : self.next_line(line)].strip()
 
     def lines(self, entry: Entry) -> tuple[int, int]:
-        """Returns the beginning and the end of the lines of an entry in block style, with its comments.
+        """Returns where the lines of an entry in block style begin and end. Its comments are included.
 
         Raises:
             UnusualLayoutError: when the line of the key has other text before the key.
@@ -136,11 +136,11 @@ class Layout:
         return start, end
 
     def flow_text(self, entry: Entry, name: str) -> str:
-        """Returns an entry of a map in flow style with another key."""
+        """Returns the text of an entry in flow style, with a new name as its key."""
         return self._new_key(entry, name) + self.text[entry.key_end : entry.end]
 
     def block_text(self, entry: Entry, name: str, column: int) -> str:
-        """Returns the lines of an entry in block style with another key and column. Comments keep their columns."""
+        """Returns the lines of an entry in block style, with a new key at a new column. Comments keep their columns."""
         start, end = self.lines(entry)
         return "".join(self._indented_lines(entry, start, end, name, column - entry.column))
 
@@ -195,10 +195,10 @@ class Layout:
 
 
 def edited(text: str, edits: Iterable[Edit]) -> str:
-    """Returns a text with edits.
+    """Applies changes to a text, and returns the new text.
 
     Raises:
-        UnusualLayoutError: when two edits overlap.
+        UnusualLayoutError: when two changes overlap.
     """
     parts, end = [], 0
     for start, edit_end, new in sorted(edits, key=lambda edit: edit[:2]):

@@ -1,1 +1,1 @@
-"""EKS with Karpenter."""
+"""The substrate `eks`: clusters on Amazon EKS, whose nodes the autoscaler Karpenter starts and ends."""

@@ -1,4 +1,4 @@
-"""The disruption budgets of a NodePool: how many nodes Karpenter disrupts at a time, for each reason and each time.
+"""The disruption budgets of a NodePool: how many nodes Karpenter disrupts at the same time, by reason and schedule.
 
 Source: kubernetes-sigs/karpenter v1.14.1 pkg/apis/v1/nodepool.go (GetAllowedDisruptionsByReason,
 GetAllowedDisruptions, IsActive)
@@ -28,19 +28,19 @@ _WEEK = (1 << WEEK_MINUTES) - 1
 
 
 def policy_of(pool: NodePool) -> str:
-    """Returns the consolidation policy of a NodePool."""
+    """Returns the consolidation policy of a NodePool, for example WhenEmpty."""
     return str(dig(pool.manifest.body, *CONSOLIDATION) or _POLICY)
 
 
 def idle_time(pool: NodePool) -> str:
-    """Returns how long a node must be without a change of its pods before consolidation, or Never."""
+    """Returns `consolidateAfter` of a NodePool: how long a node keeps the same pods before consolidation, or Never."""
     return str(dig(pool.manifest.body, *IDLE_TIME) or _IDLE)
 
 
 def is_open(pool: NodePool | None, reason: str) -> bool:
-    """Returns whether Karpenter ever disrupts nodes of a NodePool for a reason.
+    """Returns whether Karpenter can ever disrupt nodes of a NodePool for a reason, for example because of drift.
 
-    Karpenter does not consolidate a static NodePool.
+    For a static NodePool, only drift is a possible reason, because Karpenter does not consolidate the nodes.
 
     Source: kubernetes-sigs/karpenter v1.14.1 pkg/controllers/disruption/consolidation.go and emptiness.go
     (ShouldDisrupt)
@@ -53,13 +53,13 @@ def is_open(pool: NodePool | None, reason: str) -> bool:
 
 
 def is_closed(pool: NodePool | None, reason: str) -> bool:
-    """Returns whether the budgets allow no node at any time."""
+    """Returns whether the budgets of a NodePool never allow Karpenter to disrupt a node for a reason such as drift."""
     own = _budgets(pool, reason)
     return all(_allowed(active, _MOST) == 0 for (active,) in _times([own]))
 
 
 def allows_more(after: NodePool, before: NodePool, reason: str) -> bool:
-    """Returns whether the budgets of a NodePool allow more nodes at some time than the budgets of another NodePool."""
+    """Returns whether, at some time, the budgets of `after` let Karpenter disrupt more nodes than those of `before`."""
     own, other = _budgets(after, reason), _budgets(before, reason)
     most = min(after.most_nodes or before.most_nodes or _MOST, _MOST)
     return any(
@@ -70,7 +70,7 @@ def allows_more(after: NodePool, before: NodePool, reason: str) -> bool:
 
 
 def pace(pool: NodePool | None, cluster: Cluster | None, reason: str = DRIFTED) -> str:
-    """Returns how many nodes Karpenter disrupts at a time, and when."""
+    """Returns how many nodes Karpenter disrupts at a time, and when: "one at a time, outside of working hours"."""
     if is_closed(pool, reason):
         return "none while the budget is 0"
     own = _budgets(pool, reason)

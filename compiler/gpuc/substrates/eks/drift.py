@@ -1,7 +1,7 @@
-"""Which nodes Karpenter replaces after a change, by the rules of the pinned Karpenter.
+"""Computes which nodes Karpenter replaces after a change of a NodePool or an EC2NodeClass, because the nodes drift.
 
-A change of a hashed field replaces all nodes. Requirements, images, subnets, security groups and capacity reservations
-are compared with each node. Other fields apply only to new nodes.
+A change of a hashed field replaces all nodes. Karpenter compares each node with the requirements, images, subnets,
+security groups and capacity reservations. Other fields apply only to new nodes.
 
 Source: kubernetes-sigs/karpenter v1.14.1 pkg/controllers/nodeclaim/disruption/drift.go; aws/karpenter-provider-aws
 v1.14.1 pkg/cloudprovider/drift.go
@@ -55,7 +55,7 @@ _TAINTS = {"taints": "taint", "startupTaints": "startup taint"}
 
 
 def field_words(change: Change, pair: Pair, field: FieldChange) -> str:
-    """Returns a text about a changed field of a NodePool or an EC2NodeClass, with the values if they are short."""
+    """Returns a text about a changed field of a Karpenter object, for example "AMI family AL2023 -> Custom"."""
     steps = [step for step in field.path if step not in ("spec", "template", "metadata")]
     name, last = (str(steps[0]), str(steps[-1])) if steps else ("template", "template")
     if name in _TAINTS:
@@ -76,9 +76,9 @@ def field_words(change: Change, pair: Pair, field: FieldChange) -> str:
 
 
 def misfit_words(pair: Pair, field: FieldChange) -> str:
-    """Returns which pods fit the old nodes and not the new nodes; an empty string if all pods fit.
+    """Returns which pods fit the old nodes but not the new nodes after a change of a field; empty if all pods fit.
 
-    Karpenter ignores startup taints, and lets pods run in spite of the effect PreferNoSchedule.
+    Startup taints, and taints with the effect PreferNoSchedule, keep no pods away, so they are not counted.
 
     Source: kubernetes-sigs/karpenter v1.14.1 pkg/controllers/provisioning/scheduling/nodeclaim.go (CanAdd),
     preferences.go (toleratePreferNoScheduleTaints)
@@ -94,7 +94,7 @@ def misfit_words(pair: Pair, field: FieldChange) -> str:
 
 
 def values_text(field: FieldChange) -> str:
-    """Returns the values before and after a change; "none" where the field does not exist."""
+    """Returns the values of a field before and after a change, for example "none -> 3". A missing field is "none"."""
     return " -> ".join("none" if value is MISSING else str(value) for value in (field.before, field.after))
 
 
@@ -147,7 +147,7 @@ _LABELS = {
 
 
 class Reason(Struct, frozen=True):
-    """Why Karpenter replaces nodes."""
+    """A reason for the replacement of nodes: a changed field of a NodePool or an EC2NodeClass."""
 
     words: str
     """A text about the change, for example "image al2023@v20260815 -> al2023@v20260901"."""
@@ -159,7 +159,7 @@ class Reason(Struct, frozen=True):
 
 
 class PoolDrift(Struct, frozen=True):
-    """The nodes of a node pool that Karpenter replaces."""
+    """The nodes of one node pool of the spec that Karpenter replaces after a change."""
 
     name: str
     """The name of the node pool in the spec."""
@@ -171,7 +171,7 @@ class PoolDrift(Struct, frozen=True):
 
 
 class Scope(Enum):
-    """Which nodes of a NodePool a change replaces."""
+    """How many nodes of a NodePool Karpenter replaces after a change: all nodes, some nodes, or an unknown number."""
 
     ALL = "all"
     SOME = "some"
@@ -181,9 +181,9 @@ class Scope(Enum):
 
 
 def drifts(change: Change, scope: Scope) -> list[PoolDrift]:
-    """Returns the node pools whose nodes Karpenter replaces, with the NodePools of this scope.
+    """Returns the node pools in which Karpenter replaces all nodes, some nodes or an unknown number, as `scope` says.
 
-    A NodePool has the largest scope of its changes.
+    If a NodePool has several changes, the change that replaces the most nodes decides the scope of the NodePool.
     """
     found: dict[str, list[tuple[PoolPair, list[Reason]]]] = {}
     for pair in change.pools:
@@ -272,10 +272,11 @@ def _scope(possible: Domain, wanted: Domain) -> Scope | None:
 
 
 def labels_of_nodes(pool: NodePool, key: str) -> Domain:
-    """Returns the possible values of a label of the nodes that a NodePool started.
+    """Returns the values that a label of the running nodes of a NodePool can have.
 
-    A node has the labels of the template, the labels that the provider derives from the instance, and one value for
-    each requirement with a label of the user. If the requirement lists no values, the pods choose the value.
+    A node has the labels of the template, and the labels that the provider derives from the instance. For each
+    requirement with a label of the user, a node has one of the allowed values. If the requirement lists no values, the
+    pods choose the value.
 
     Source: kubernetes-sigs/karpenter v1.14.1 pkg/controllers/provisioning/scheduling/nodeclaimtemplate.go
     (resolveCustomLabelsFromRequirements)

@@ -1,4 +1,4 @@
-"""The EC2 instance types that node pools can have."""
+"""Checks the EC2 instance types that a spec names for node pools."""
 
 import re
 
@@ -15,11 +15,11 @@ _LISTED = 6
 _NUMBER = re.compile(r"(\d{1,3})x")
 _SMALL = {"nano": 1, "micro": 1, "small": 1, "medium": 1, "large": 2, "xlarge": 4}
 """The number of vCPUs by size, for sizes whose names contain no number."""
-_ADD = "a row in specs/catalog/ adds an instance type (`gpuc catalog import --help`)"
+_ADD = "to add the type, write a row in specs/catalog/ (`gpuc catalog import --help`)"
 
 
 def refused_type(name: str, path: Path, catalog: Catalog) -> Finding | None:
-    """Returns the finding about a type that node pools cannot use; None for a type that gpuc supports."""
+    """Returns the finding about an instance type that node pools cannot use; None for a type that gpuc supports."""
     instance = catalog.instance_type(name)
     if reason := _why_unsupported(name, instance, catalog):
         return UNSUPPORTED.at(path, reason)
@@ -37,7 +37,7 @@ def _why_unsupported(name: str, instance: InstanceType | None, catalog: Catalog)
     if instance.gpu and not instance.gpu_count:
         return f"instance type {name} has only a fraction of a GPU, which Karpenter does not count as a GPU"
     if family is not None and not instance.gpu and (family.gpu or family.accelerator):
-        return f"instance type {name} has {family.gpu or family.accelerator}; expected NVIDIA GPUs or no accelerators"
+        return f"instance type {name} has {family.gpu or family.accelerator} accelerators; expected NVIDIA GPUs or none"
     return ""
 
 
@@ -53,16 +53,16 @@ def _without_figures(name: str, path: Path, catalog: Catalog) -> Finding:
         near = sorted(sizes, key=lambda other: _distance(size, other))[:_LISTED]
         listed = ", ".join(f"{family}.{other}" for other in sorted(near, key=sizes.index))
         suggestion = misspelt(size, sizes)
-        message = f"gpuc has no figures for {name}; the nearest types of family {family} are {listed}; {_ADD}"
+        message = f"gpuc does not know instance type {name}; similar types are {listed}; {_ADD}"
         return NO_FIGURES.at(path, message, fix=write(suggestion and f"{family}.{suggestion}"))
     unpublished = catalog.unpublished_types.get(family)
     if unpublished is not None:
-        reason = f"EC2 publishes the name of family {family} without figures"
-        return NO_FIGURES.at(path, f"gpuc has no figures for {name}: {reason}; {_ADD}")
+        reason = f"EC2 publishes only the name of family {family}"
+        return NO_FIGURES.at(path, f"gpuc does not know instance type {name}: {reason}; {_ADD}")
     families = dict.fromkeys((*catalog.ec2_families, *(other.family for other in catalog.instances.values())))
     meant = [f"{other}.{size}" for other in families if other.replace("-", "") == family.replace("-", "")]
     fix = write(meant[0]) if len(meant) == 1 and catalog.instance_type(meant[0]) is not None else ""
-    return NO_FIGURES.at(path, f"gpuc has no figures for {name}, and knows no family {family}; {_ADD}", fix=fix)
+    return NO_FIGURES.at(path, f"gpuc does not know instance type {name} or its family {family}; {_ADD}", fix=fix)
 
 
 def _distance(size: str, other: str) -> tuple[bool, int, str]:

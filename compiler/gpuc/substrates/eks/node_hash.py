@@ -1,7 +1,8 @@
-"""The fields of NodePools and EC2NodeClasses that are in the hashes by which Karpenter detects drift.
+"""The fields of NodePools and EC2NodeClasses from which Karpenter computes hashes to detect drift.
 
-A node has the hashes of the objects with which it started. If one of them changes, Karpenter replaces the node. A test
-compares the results of this module with the real hash functions: tests/conformance/karpenter_hashes.py.
+A node has the hashes of the objects with which it started. If a hash of one of these objects changes, Karpenter
+replaces the node. A test compares the results of this module with the hash functions of Karpenter:
+tests/conformance/karpenter_hashes.py.
 
 Source: kubernetes-sigs/karpenter v1.14.1 pkg/apis/v1/nodepool.go (Hash; fields with hash:"ignore");
 aws/karpenter-provider-aws v1.14.1 pkg/apis/v1/ec2nodeclass.go (Hash); mitchellh/hashstructure v2.0.2 hashstructure.go
@@ -49,7 +50,7 @@ _FAMILIES = ("AL2", "AL2023", "Bottlerocket", "Windows2019", "Windows2022", "Win
 
 
 def hashed_fields(pair: Pair) -> list[FieldChange]:
-    """Returns the changed fields of a NodePool or an EC2NodeClass that change its hash."""
+    """Returns those changed fields of a NodePool or an EC2NodeClass that change its hash, so that its nodes drift."""
     if not pair.is_changed:
         return []
     prefix = TEMPLATE if pair.manifest.kind == "NodePool" else ("spec",)

@@ -1,4 +1,4 @@
-"""Facts about EKS with Karpenter that `gpuc plan` needs for changes of the complete cluster."""
+"""What `gpuc plan` must know about a cluster on EKS: upgrades of its control plane, and its removal."""
 
 from gpuc.objects.object_set import dig
 from gpuc.plan.change import Change

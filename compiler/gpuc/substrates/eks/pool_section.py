@@ -1,4 +1,4 @@
-"""The part of a node pool in the spec that only EKS with Karpenter has: capacity, lifetime, image and volume."""
+"""The section `eks` of a node pool in the spec: purchase options, reservations, lifetime, image and volume of nodes."""
 
 import re
 from datetime import UTC, datetime
@@ -66,7 +66,7 @@ ResourceTags = Annotated[
 
 
 class Image(Shorthand):
-    """The AMI of nodes: an alias of a public AMI (al2023@v20260815), or the family and the id of your AMI."""
+    """The AMI of nodes: an alias of a public AMI (al2023@v20260815), or the family and the id of your own AMI."""
 
     short_for: ClassVar[str] = "alias"
 
@@ -116,7 +116,7 @@ ReservationId = Annotated[
 
 
 class Reservations(SpecModel):
-    """Reserved EC2 capacity."""
+    """The EC2 capacity reservations in which Karpenter starts the reserved nodes of a node pool."""
 
     in_messages: ClassVar[str] = "{ids: [cr-0a1b2c3d4e5f6a7b8]}"
 
@@ -140,7 +140,7 @@ def _default_purchase(fields: dict[str, Any]) -> list[Purchase]:
 
 
 class EksPool(SpecModel):
-    """What only EKS with Karpenter knows about a node pool: purchase, zones, lifetime, image, volume and tags."""
+    """Settings of a node pool for EKS with Karpenter: purchase options, zones, lifetime, image, volume and tags."""
 
     in_messages: ClassVar[str] = "{purchase: [on-demand]}"
 

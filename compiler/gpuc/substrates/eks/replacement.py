@@ -1,4 +1,4 @@
-"""How Karpenter replaces nodes: how many at a time, when, and how long running pods keep a node.
+"""Describes how Karpenter replaces nodes: how many at a time, when, and how long running pods keep a node.
 
 Source: kubernetes-sigs/karpenter v1.14.1 pkg/controllers/disruption/drift.go, staticdrift.go, types.go (NewCandidate)
 """
@@ -16,9 +16,10 @@ from gpuc.substrates.eks.budgets import pace
 
 
 def is_replaceable(pair: PoolPair) -> bool:
-    """Returns whether the limit of a NodePool allows the new node that replaces an old node.
+    """Returns whether the node limit of a NodePool allows the new node that replaces an old node.
 
-    A static NodePool starts the new node first. With the limit 0, which a leaving pool has, no node starts.
+    In a static NodePool, the new node starts before the old node ends. A leaving pool has the limit 0, so no new node
+    starts.
     """
     limits = pair.new.limits if pair.new else {}
     if pair.new and pair.new.replicas is not None:
@@ -27,10 +28,10 @@ def is_replaceable(pair: PoolPair) -> bool:
 
 
 def replaced_words(nodes: str, pairs: Sequence[PoolPair], cluster: Cluster | None, misfits: Sequence[str] = ()) -> str:
-    """Returns a text: whether Karpenter replaces drifted nodes, and if so, when and how many at a time.
+    """Returns a text about drifted nodes, such as "all nodes are replaced, one at a time".
 
     Args:
-        nodes: the nodes in words.
+        nodes: the nodes in words, for example "all nodes".
         misfits: which pods do not fit the new nodes, as in PoolDrift.
     """
     replaceable = [pair for pair in pairs if is_replaceable(pair)]
@@ -64,7 +65,7 @@ def _full(pairs: Sequence[PoolPair]) -> Iterator[str]:
 
 
 def smaller_limits(pair: PoolPair) -> dict[str, tuple[str, str]]:
-    """Returns the limits of a NodePool that shrink: the quantities before and after, by resource."""
+    """Returns the limits of a NodePool that a change makes smaller: the quantities before and after, by resource."""
     before, after = (pool.limits if pool else {} for pool in (pair.old, pair.new))
     return {
         name: (quantity_text(name, before[name]), quantity_text(name, count))
@@ -74,9 +75,9 @@ def smaller_limits(pair: PoolPair) -> dict[str, tuple[str, str]]:
 
 
 def details(pairs: Sequence[PoolPair], change: Change, misfits: Sequence[str] = ()) -> Iterator[str]:
-    """Yields sentences about pods that do not fit, the order, the time, static pools, and the grace of running pods.
+    """Yields sentences about the replacement of nodes: pods that do not fit, the order, the time, the grace periods.
 
-    Karpenter replaces a node of a dynamic NodePool only if all its pods fit a new node or other nodes.
+    In a NodePool that is not static, Karpenter replaces a node only if all pods of the node fit other nodes.
 
     Source: kubernetes-sigs/karpenter v1.14.1 pkg/controllers/disruption/drift.go (AllNonPendingPodsScheduled),
     staticdrift.go
@@ -112,13 +113,13 @@ def details(pairs: Sequence[PoolPair], change: Change, misfits: Sequence[str] = 
 
 
 def protected_pods_end(pool: NodePool) -> str:
-    """Returns when pods that forbid a disruption end, if Karpenter deletes their node in spite of them."""
+    """Returns a clause: when pods with karpenter.sh/do-not-disrupt end, if Karpenter deletes their node anyway."""
     end = f"after at most {pool.grace}" if pool.grace else "when they have finished"
     return f"pods with karpenter.sh/do-not-disrupt end {end}"
 
 
 def grace_words(pair: PoolPair, change: Change) -> str:
-    """Returns how long running pods keep a drifted node. A running node keeps the grace period of its start."""
+    """Returns a sentence: how long running pods keep a drifted node, by the grace period with which it started."""
     pool = pool_of(change.after.cluster, pair.element)
     if pair.old and pair.old.grace:
         end = "all its pods end, also those with karpenter.sh/do-not-disrupt"

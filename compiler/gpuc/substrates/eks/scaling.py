@@ -1,4 +1,4 @@
-"""How Karpenter starts, replaces and ends the nodes of a pool on EKS."""
+"""The class EksScaling: how Karpenter starts, replaces and ends the nodes of a pool on EKS."""
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
@@ -47,7 +47,7 @@ _HOUR_SECONDS = 3600
 
 
 class EksScaling(Struct, frozen=True, kw_only=True):
-    """The capacity, the lifetime, the image and the volumes of the nodes of a pool."""
+    """The settings of the nodes of one pool on EKS: capacity, lifetime, image, network and volumes."""
 
     pool: PoolSpec
     name: str
@@ -63,40 +63,40 @@ class EksScaling(Struct, frozen=True, kw_only=True):
 
     @property
     def warm_node_pool(self) -> str:
-        """The name of the static NodePool object of the warm nodes; empty without warm nodes."""
+        """The name of the static NodePool object for `nodes.min`, whose nodes always run; empty without this field."""
         return f"{self.name}-warm" if self.pool.nodes.min else ""
 
     @property
     def node_pools(self) -> tuple[str, ...]:
-        """The names of the NodePool objects of the pool. The first has the name of the pool."""
+        """The names of the NodePool objects of the pool. The first NodePool object has the name of the pool."""
         return tuple(filter(None, (self.name, self.warm_node_pool)))
 
     @property
     def static_node_pool(self) -> str:
-        """The name of the NodePool object whose nodes always run; empty if there is none."""
+        """The name of the NodePool object whose nodes always run; empty if the pool has no such NodePool."""
         return self.name if self.pool.nodes.static is not None else self.warm_node_pool
 
     @property
     def reserved_ids(self) -> list[str]:
-        """The ids of the reservations of the pool."""
+        """The ids of the capacity reservations of the pool; empty without reservations."""
         return self.spec.reservations.ids if self.spec.reservations else []
 
     @property
     def reserved_instances(self) -> int | None:
-        """The declared number of instances of all reservations; None if it is not declared."""
+        """The number of instances of all reservations of the pool; None if the spec does not declare the number."""
         return self.spec.reservations.instances if self.spec.reservations else None
 
     @property
     def block(self) -> CapacityBlock | None:
-        """The capacity block of the pool."""
+        """The capacity block for ML of the pool, with the time of its end; None for a pool without a capacity block."""
         return self.spec.reservations.block if self.spec.reservations else None
 
     @property
     def can_start_spare_node(self) -> bool:
-        """Whether a static pool can start a node in addition to its static number of nodes.
+        """Whether a static pool can start one more node than its static number of nodes.
 
-        Karpenter starts the replacement of a drifted node before it removes the node. If the pool only has reserved
-        capacity, the reservation needs a place for the replacement.
+        Karpenter starts the new node before it removes a drifted node. If the pool has only reserved capacity, the
+        reservation therefore needs a free instance.
         """
         is_reserved_only = set(self.spec.purchase) == {"reserved"}
         most_nodes = self.pool.nodes.static or self.pool.nodes.max or 0
@@ -104,10 +104,10 @@ class EksScaling(Struct, frozen=True, kw_only=True):
 
     @property
     def keeps_runs(self) -> bool:
-        """Whether Karpenter never drains a node of the pool while a run is on the node.
+        """Whether Karpenter never drains a node of the pool while a training run is on the node.
 
-        Spot nodes are not kept: Karpenter would not stop the pods after an interruption notice, and EC2 would end the
-        instance before the pods have written a checkpoint.
+        This is false for spot nodes. On a spot node, EC2 would end the instance before the pods have written a
+        checkpoint, because Karpenter would not stop the pods after the interruption notice.
 
         Source: aws/karpenter-provider-aws v1.14.1 pkg/controllers/interruption/controller.go; kubernetes-sigs/karpenter
         v1.14.1 pkg/utils/pod/scheduling.go (IsEvictable)
@@ -116,12 +116,12 @@ class EksScaling(Struct, frozen=True, kw_only=True):
 
     @property
     def run_annotations(self) -> Mapping[str, str]:
-        """The annotation with which a run keeps its node; empty if Karpenter does not keep the nodes of runs."""
+        """The annotation with which pods of a training run keep Karpenter from draining their node; empty if it may."""
         return KEEP_NODE if self.keeps_runs else {}
 
     @property
     def notice_seconds(self) -> int | None:
-        """The time from the interruption notice to the end of a spot instance; None without spot capacity."""
+        """The seconds between an interruption notice and the end of a spot instance; None without spot capacity."""
         return SPOT_NOTICE_SECONDS if "spot" in self.spec.purchase else None
 
     @property
@@ -139,14 +139,15 @@ class EksScaling(Struct, frozen=True, kw_only=True):
 
     @property
     def join_minutes(self) -> int:
-        """The maximum time from the launch of a node until the node joins the cluster."""
+        """The maximum minutes from the launch of a node until the node joins the cluster."""
         return JOIN_MINUTES
 
     @property
     def registered(self) -> tuple[str, str]:
-        """The step of the GPU gate that waits until Karpenter has registered the node, and its condition.
+        """The name of a container of the GPU gate (a DaemonSet on new GPU nodes), and the condition that it waits for.
 
-        Karpenter then writes all labels and startup taints of the NodePool again, and removes its own taint.
+        When Karpenter has registered the node, Karpenter writes all labels and startup taints of the NodePool again,
+        and removes its own taint.
 
         Source: kubernetes-sigs/karpenter v1.14.1 pkg/controllers/nodeclaim/lifecycle/registration.go (syncNode)
         """
@@ -154,11 +155,11 @@ class EksScaling(Struct, frozen=True, kw_only=True):
 
     @property
     def choices(self) -> Mapping[str, tuple[str, ...]]:
-        """The zones and the purchase options, by the label of the node."""
+        """The zones and the purchase options of the pool, each under the key of the node label that shows it."""
         return {ZONE: self.zones, CAPACITY_TYPE: tuple(self.spec.purchase)}
 
     def bought(self, nodes: int) -> Iterator[tuple[int, tuple[Purchase, ...]]]:
-        """Yields the nodes by purchase option: reserved nodes come first, as Karpenter prefers them."""
+        """Yields pairs: a number of nodes, and the purchase options that they can have, as in (2, ("reserved",))."""
         rest = nodes
         if "reserved" in self.spec.purchase:
             reserved = min(nodes, self.reserved_instances or nodes)
@@ -168,9 +169,9 @@ class EksScaling(Struct, frozen=True, kw_only=True):
             yield rest, tuple(purchase for purchase in self.spec.purchase if purchase != "reserved")
 
     def hold_at(self, boot_minutes: int) -> datetime | None:
-        """Returns the time from which new runs would not end before their capacity block; None without such a block.
+        """Returns the last time to start a run that ends before the capacity block ends; None without a capacity block.
 
-        boot_minutes: the time from the launch of a node to the start of its first pod.
+        boot_minutes: the minutes from the launch of a node to the start of its first pod.
         """
         if self.block is None:
             return None
@@ -180,12 +181,12 @@ class EksScaling(Struct, frozen=True, kw_only=True):
 
     @property
     def pins_cpus(self) -> bool:
-        """Whether the kubelet pins cores and aligns them with GPUs: true for training pools with exclusive GPUs."""
+        """Whether the kubelet gives containers exclusive cores near GPUs: in training pools with exclusive GPUs."""
         return self.pool.purpose == "training" and self.pool.sharing is not None and bool(self.pool.sharing.exclusive)
 
     @property
     def uses_instance_store(self) -> bool:
-        """Whether pods use local NVMe storage: all instance types have NVMe disks, and the image formats them."""
+        """Whether pods use local NVMe disks: all instance types have NVMe disks, and the image formats the disks."""
         return self.image.ami_family != "Custom" and all(instance.local_nvme_gb for instance in self.instances)
 
     @property
@@ -202,25 +203,25 @@ class EksScaling(Struct, frozen=True, kw_only=True):
     def root_volume_iops(self) -> int:
         """I/O operations per second of the root volume.
 
-        EC2 refuses more than 0.25 MiB/s for each I/O operation per second.
+        The default grows with the throughput: EC2 refuses more than 0.25 MiB/s for each I/O operation per second.
         """
         return self.spec.root_volume_iops or max(GP3_IOPS, IOPS_PER_MIB * self.root_volume_throughput)
 
     def allocatable(self, instance: InstanceType) -> Amounts:
-        """Returns allocatable cpu, memory and ephemeral storage of a node, as Karpenter predicts them."""
+        """Returns the allocatable cpu, memory and ephemeral storage of a node, as Karpenter computes them."""
         disk_bytes = instance.local_nvme_gb * 10**9 if self.uses_instance_store else self.root_volume_bytes
         reserved = {"systemReserved": {CPU: f"{SYSTEM_CPU_MILLI}m"}} if self.pins_cpus else None
         return predicted_allocatable(instance, self.kubelet, disk_bytes, reserved)
 
 
 def eks(pool: Pool) -> EksScaling:
-    """Returns the scaling of a pool of a cluster on EKS."""
+    """Returns the EksScaling of a pool. The cluster must be on EKS."""
     assert isinstance(pool.scaling, EksScaling), "the cluster is on EKS"
     return pool.scaling
 
 
 def add_on_registry(cluster: Cluster) -> str:
-    """Returns the registry with the images of EKS add-ons; empty if the catalog has none for the region."""
+    """Returns the registry with the images of EKS add-ons, from the spec or the catalog; empty if neither has one."""
     row = cluster.catalog.eks_registries.get(aws(cluster).region)
     return aws(cluster).add_on_registry or (row.host if row else "")
 

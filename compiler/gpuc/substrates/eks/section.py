@@ -1,4 +1,4 @@
-"""The parts of the spec that only EKS with Karpenter has: the AWS account, and the capacity and image of node pools."""
+"""The section `cloud.aws` of the spec: the AWS account, the network and the IAM roles of a cluster on EKS."""
 
 import re
 from typing import Annotated, ClassVar
@@ -176,8 +176,9 @@ RoleArn = Annotated[
 class ServiceAccount(SpecModel):
     """A ServiceAccount whose pods get the permissions of an IAM role from EKS Pod Identity.
 
-    The agent of EKS Pod Identity finds the role by namespace and name. Its webhook adds a token of its own to the pods,
-    so that automountServiceAccountToken decides only about the token for the API server.
+    The agent of EKS Pod Identity finds the role by namespace and name of the ServiceAccount. The webhook of EKS Pod
+    Identity adds a separate token to the pods. So automountServiceAccountToken concerns only the token for the API
+    server.
 
     Source: Amazon EKS User Guide, Understand how EKS Pod Identity works
     """
@@ -191,7 +192,7 @@ class ServiceAccount(SpecModel):
 
 
 class TenantTags(SpecModel):
-    """The tags of a tenant."""
+    """AWS tags for the instances and volumes of node pools that are dedicated to a tenant."""
 
     tags: ResourceTags = {}
     """Additional tags of instances and volumes of the pools that are dedicated to the tenant. They replace tags of the
@@ -202,14 +203,14 @@ class TenantTags(SpecModel):
 
 
 def pool_section(pool: BaseModel) -> EksPool:
-    """Returns the section of a node pool."""
+    """Returns the section `eks` of a node pool in the spec."""
     section = getattr(pool, SECTIONS.pool_key)
     assert isinstance(section, EksPool)
     return section
 
 
 def aws_section(cloud: BaseModel) -> Aws | None:
-    """Returns the section of a cluster; None on another substrate."""
+    """Returns the section `cloud.aws` of a spec; None if the cluster is on another substrate."""
     section = getattr(cloud, SECTIONS.name)
     assert section is None or isinstance(section, Aws)
     return section

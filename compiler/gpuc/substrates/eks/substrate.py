@@ -1,4 +1,4 @@
-"""EKS with Karpenter as the place where a cluster lives."""
+"""EKS with Karpenter as a substrate, the place where a cluster lives: instance types, zones, images and nodes."""
 
 from gpuc.catalog import Catalog
 from gpuc.catalog.records import Image, InstanceType

@@ -1,4 +1,4 @@
-"""Tags of the AWS resources of a node pool, by which AWS Cost Explorer divides the costs."""
+"""Computes the AWS tags of the resources of node pools. AWS Cost Explorer can divide the costs by these tags."""
 
 from collections.abc import Iterator
 
@@ -26,19 +26,21 @@ Source: Amazon EC2 User Guide, tags, tag restrictions
 
 
 def tag_sections(cluster: Cluster) -> Iterator[tuple[Path, dict[str, str]]]:
-    """Yields the spec path and the tags of each map of tags in the spec."""
+    """Yields the maps of AWS tags in the spec, each with its path: the tags of the cluster, of pools and of tenants."""
     yield ("spec", "cloud", "aws", "tags"), aws(cluster).tags
     yield from (((*eks(pool).path, "tags"), eks(pool).spec.tags) for pool in cluster.pools)
     yield from (((*tenant.path, "tags"), tenant.spec.tags) for tenant in cluster.tenants)
 
 
 def node_tags(cluster: Cluster, pool: Pool) -> dict[str, str]:
-    """Returns the tags in the EC2NodeClass of a pool, sorted by key.
+    """Returns the AWS tags in the EC2NodeClass of a pool, sorted by key.
 
-    Karpenter sets them on instances, volumes, network interfaces, launch templates, fleets, requests for spot instances
-    and the instance profile. The tags of gpuc replace those of the spec. A change of a tag replaces the nodes (drift),
-    because Karpenter does not change the tags of instances. The tags therefore do not depend on queues and quotas: a
-    new tenant of a pool must not replace its nodes. Only a dedicated tenant changes the pool, which also gets a taint.
+    Karpenter sets the tags on instances, volumes, network interfaces, launch templates, fleets, requests for spot
+    instances and the instance profile. A tag of gpuc replaces a tag of the spec with the same key.
+
+    A change of a tag replaces the nodes (drift), because Karpenter does not change the tags of instances. The tags
+    therefore do not depend on queues and quotas: a new tenant of a pool must not replace its nodes. Only a dedicated
+    tenant sets tags, because its pool also gets a taint.
 
     Source: aws/karpenter-provider-aws v1.14.1 pkg/apis/v1/ec2nodeclass.go (Hash, Tags, InstanceProfileTags),
     pkg/providers/instance/types.go (NewCreateFleetInputBuilder), pkg/providers/launchtemplate/types.go (Build)

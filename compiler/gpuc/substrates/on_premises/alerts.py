@@ -1,4 +1,4 @@
-"""Alerts about existing nodes: missing nodes, spares in use, and nodes whose labels differ from their rule."""
+"""Alerts about existing nodes: missing nodes, spares in use, and nodes without the labels of their NodeFeatureRule."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -14,14 +14,14 @@ _READY = 'kube_node_status_condition{condition="Ready",status="true"} == 1'
 
 
 def alert_labels(cluster: Cluster) -> tuple[str, ...]:
-    """Returns the node labels that the alerts read: the label of the rack, and the label of proven servers."""
+    """Returns the keys of the node labels that alerts show: the rack, and the server type if the hardware proves it."""
     levels = {pool.level_labels.get("rack", "") for pool in cluster.pools}
     proven = any(pool.instances[0].dmi_product for pool in cluster.pools)
     return (*sorted(levels - {""}), *([PROVEN_LABEL] if proven else []))
 
 
 def node_alerts(cluster: Cluster) -> Iterator[Alert]:
-    """Yields the alerts of each pool.
+    """Yields the alerts about the nodes of each pool.
 
     Source: kubernetes/kube-state-metrics v2.20 docs/metrics/cluster/node-metrics.md
     """

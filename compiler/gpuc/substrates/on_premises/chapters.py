@@ -1,4 +1,4 @@
-"""The chapters of the README about what a cluster of existing nodes needs."""
+"""Chapters of the cluster's README: what a cluster of existing nodes needs."""
 
 from collections.abc import Iterator
 from pathlib import Path as File
@@ -21,7 +21,7 @@ _SECTION = ("spec", "cloud", "none")
 
 
 def nodes(cluster: Cluster) -> Chapter:
-    """Returns the chapter about the nodes of the pools, and the nodes on which the controllers run."""
+    """Returns the chapter of the README about the nodes of the pools, and the nodes on which the controllers run."""
     rows: list[Row] = [("nodes", (*pool.path, "machines"), {"name": pool.name}) for pool in cluster.pools]
     rows += [
         ("kubernetes", ("spec", "kubernetes"), {"version": cluster.spec.kubernetes}),
@@ -35,7 +35,7 @@ def nodes(cluster: Cluster) -> Chapter:
 
 
 def network(cluster: Cluster) -> Chapter:
-    """Returns the chapter about the engine that enforces NetworkPolicies."""
+    """Returns the chapter of the README about the network plugin that enforces NetworkPolicies."""
     return written(cluster, _HERE / "network", "Network", _network_rows(cluster), host_names=host_names_of(cluster))
 
 
@@ -48,7 +48,7 @@ def _network_rows(cluster: Cluster) -> Iterator[Row]:
 
 
 def members(cluster: Cluster) -> Chapter:
-    """Returns the chapter about the groups of members and auditors."""
+    """Returns the chapter of the README about the groups of tenants' members and of auditors."""
     groups = {group: tenant.path for tenant in cluster.tenants for group in tenant.groups}
     groups |= {group: ("spec", "auditors") for group in cluster.auditors if group not in groups}
     rows: list[Row] = [("group", path, {"name": name}) for name, path in groups.items()]
@@ -56,7 +56,7 @@ def members(cluster: Cluster) -> Chapter:
 
 
 def shares(cluster: Cluster) -> Chapter:
-    """Returns the chapter about the storage systems of the shares that namespaces mount."""
+    """Returns the chapter of the README about the storage systems whose shares namespaces mount."""
     found = list(mounted(cluster))
     rows: dict[str, Row] = {}
     for volume in found:

@@ -1,4 +1,4 @@
-"""The settings of the kubelet and of containerd on existing nodes, as files that Argo CD does not sync.
+"""Settings of the kubelet and of containerd for existing nodes, in files that an engineer copies to the nodes.
 
 `Allocatable` of a node is `Capacity` minus kubeReserved, systemReserved and the hard eviction threshold. `Capacity`
 does not include the memory that the kernel keeps for itself. So `reserved.memory` of the spec is the sum of three
@@ -38,7 +38,7 @@ _HERE = File(__file__).parent
 
 
 class Settings(NamedTuple):
-    """The resources that the kubelet and the kernel of each node of a pool keep back."""
+    """The resources that the kubelet and the kernel keep from pods, on each node of a pool."""
 
     kernel: int
     """The memory that the kernel keeps for itself, in bytes. It is no part of the capacity."""
@@ -55,12 +55,12 @@ class Settings(NamedTuple):
 
 
 def reserved_of(cloud: Existing, pool: Pool) -> Reserved:
-    """Returns what pods cannot use on each node of a pool."""
+    """Returns the CPU and memory that pods cannot use on each node: `reserved` of the pool, or else of the cluster."""
     return machines(pool.spec).reserved or cloud.reserved
 
 
 def settings(cluster: Cluster, pool: Pool) -> Settings:
-    """Returns the settings from which the kubelet computes the allocatable resources that the model counts."""
+    """Returns the settings with which a node reports the allocatable resources that gpuc computes for the pool."""
     cloud = existing(cluster.spec.cloud)
     reserved, kernel = reserved_of(cloud, pool), -(-pool.instances[0].memory_mib // _PAGE_STRUCTS) * MIB
     disk = -(-(machines(pool.spec).disk or cloud.disk) * 100 // (100 - _NODEFS_PERCENT))
@@ -69,15 +69,16 @@ def settings(cluster: Cluster, pool: Pool) -> Settings:
 
 
 def pins_cpus(pool: Pool) -> bool:
-    """Returns whether the kubelet pins cores beside GPUs: for training pools with exclusive GPUs."""
+    """Returns whether the kubelet gives containers exclusive cores: for training pools with exclusive GPUs."""
     sharing = pool.spec.sharing
     return pool.spec.purpose == "training" and sharing is not None and bool(sharing.exclusive)
 
 
 def node_files(cluster: Cluster) -> Iterator[Text]:
-    """Yields the files for the nodes of each pool: a patch of KubeletConfiguration, JoinConfiguration, and a drop-in.
+    """Yields the files for the nodes of each pool: a patch of the kubelet's settings, and a JoinConfiguration.
 
-    kubeadm reads patches by the name of the file: kubeletconfiguration+merge.yaml.
+    With `memlock: unlimited`, containerd also gets a drop-in file for its systemd unit. kubeadm recognizes a patch by
+    the name of its file: kubeletconfiguration+merge.yaml.
 
     Source: k8s.io/kubernetes v1.35.4 cmd/kubeadm/app/util/patches/patches.go
     """

@@ -12,7 +12,7 @@ MOST_NAMES = 1000
 """The largest number of names that one range can have."""
 _RANGE = re.compile(r"\[([0-9]+)-([0-9]+)\]")
 _NAME = r"[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?"
-_SAME_DIGITS = "a range with as many digits on both sides, such as [08-12]; for names without a leading 0, two ranges"
+_SAME_DIGITS = "a range with as many digits on both sides, such as [08-12] (or two ranges, such as [8-9] and [10-12])"
 
 
 def _checked(text: str) -> str:
@@ -56,7 +56,7 @@ NodeNames = Annotated[
 
 
 def expanded(text: str) -> Iterator[str]:
-    """Yields the names that a name or a range of names means, in the order of the numbers."""
+    """Yields the names in a range, in order: gpu-a1 and gpu-a2 for "gpu-a[1-2]". Yields "gpu-b" for "gpu-b"."""
     match = _RANGE.search(text)
     if match is None:
         yield text
@@ -66,7 +66,7 @@ def expanded(text: str) -> Iterator[str]:
 
 
 def all_names(texts: Iterable[str]) -> dict[str, int]:
-    """Returns the names that a list of names and ranges contains, each with the index of its first entry."""
+    """Returns, for each node name in a list of names and ranges, the index of the first entry that has the name."""
     found: dict[str, int] = {}
     for index, text in enumerate(texts):
         for name in expanded(text):

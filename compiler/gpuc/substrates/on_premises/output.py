@@ -1,4 +1,4 @@
-"""What existing nodes add to the output and to the README of a cluster: NodeFeatureRules, and their chapters."""
+"""What existing nodes add to the output and to the README of a cluster: NodeFeatureRules, and chapters."""
 
 import json
 from collections.abc import Iterable, Iterator

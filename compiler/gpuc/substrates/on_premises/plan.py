@@ -1,4 +1,4 @@
-"""Facts about existing nodes that `gpuc plan` needs for changes of the complete cluster."""
+"""What `gpuc plan` must know about a cluster of existing nodes: upgrades of its control plane, and its removal."""
 
 from gpuc.plan.change import Change
 from gpuc.plan.substrate import SubstratePlan

@@ -1,4 +1,4 @@
-"""Reads pools of existing nodes from objects: a NodeFeatureRule names the nodes, and gives them labels and taints."""
+"""Finds pools of existing nodes among objects: a NodeFeatureRule names the nodes, and gives them labels and taints."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -22,7 +22,7 @@ _OF_CLOUDS = (NODE_POOL, CAPACITY_TYPE, INSTANCE_TYPE, REGION, ZONE, ZONE_ID)
 
 
 def read(objects: ObjectSet) -> Iterator[Pool]:
-    """Yields the pools of existing nodes: the NodeFeatureRules that set the label of a pool on named nodes."""
+    """Yields the pools of existing nodes: rules of a NodeFeatureRule that set the label of a pool on named nodes."""
     for manifest in objects.of("nfd.k8s-sigs.io", "NodeFeatureRule"):
         for position, rule in items(dig(manifest.body, "spec", "rules")):
             if POOL_LABEL in labels(dig(rule, "labels")):
@@ -30,7 +30,7 @@ def read(objects: ObjectSet) -> Iterator[Pool]:
 
 
 class ExistingPool(Pool):
-    """The nodes that a rule of a NodeFeatureRule names: a static pool without an autoscaler."""
+    """The existing nodes that one rule of a NodeFeatureRule names, as a node pool with a constant number of nodes."""
 
     substrate = "on_premises"
 
@@ -53,7 +53,7 @@ class ExistingPool(Pool):
         return self._fields.get(path)
 
     def place(self, path: Path) -> Path:
-        """Returns the path of labels, taints or node names in the rule; the rule's own path for other fields."""
+        """Returns the path of labels, taints or node names in the rule; for another field, the path of the rule."""
         rule: Path = ("spec", "rules", self._position)
         for field, own in ((LABELS, "labels"), (TAINTS, "taints"), (REPLICAS, "matchFeatures")):
             if path[: len(field)] == field:
@@ -62,7 +62,7 @@ class ExistingPool(Pool):
 
     @cached_property
     def offer(self) -> Offer:
-        """The labels of the rule. Nodes have no label of a cloud."""
+        """The labels of the nodes, by key. Labels that only nodes of a cloud have, such as the region, are absent."""
         own = {key: Domain(False, frozenset((value,)), False) for key, value in self._rule_labels.items()}
         row = self.catalog.instance_type(self._rule_labels.get(SERVER_LABEL, ""))
         arch = {"kubernetes.io/arch": Domain(False, frozenset((row.arch,)), False)} if row else {}
@@ -77,29 +77,29 @@ class ExistingPool(Pool):
 
     @property
     def listed_types(self) -> list[str]:
-        """The type of the server; empty if the rule declares no resources or the type is not known."""
+        """A list with the server type; empty if the rule declares no resources, or if the catalog lacks the type."""
         return self._names[0]
 
     @property
     def is_known(self) -> bool:
-        """Whether the rule declares the resources of the nodes, and the type of the server is known."""
+        """Whether the rule declares the resources of the nodes, and the catalog has the server type of the nodes."""
         return bool(self._names[0])
 
     def hardware(self, name: str) -> Amounts:
-        """Returns the declared resources of a node; empty if the rule declares none."""
+        """Returns the same resources as `allocatable`, because a rule declares no others; empty if it declares none."""
         return dict(self._declared)
 
     def allocatable(self, instance: InstanceType) -> Amounts:
-        """Returns the declared resources of a node for pods and DaemonSets."""
+        """Returns the allocatable resources of a node, as the rule declares them; empty if the rule declares none."""
         return dict(self._declared)
 
     def holder(self, wanted: Requirement) -> tuple[Manifest, Path]:
-        """Returns the rule and the path of its labels."""
+        """Returns where the labels of the nodes are: the NodeFeatureRule, and the path of the labels in it."""
         return self.manifest, self.place(LABELS)
 
 
 def node_names(rule: Any) -> list[Any]:
-    """Returns the node names of a rule; empty if the rule selects nodes in another way."""
+    """Returns the node names in a rule of a NodeFeatureRule; empty if the rule selects nodes in another way."""
     features = [feature for _, feature in items(dig(rule, "matchFeatures")) if dig(feature, "feature") == "system.name"]
     wanted = dig(features[0], "matchExpressions", "nodename") if len(features) == 1 else None
     values = dig(wanted, "value")

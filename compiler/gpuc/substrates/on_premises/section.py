@@ -1,4 +1,4 @@
-"""The parts of the spec about nodes that exist: their names, and what the kubelet leaves to pods."""
+"""The sections of the spec for nodes that exist: the names of the nodes, and the resources that pods can use."""
 
 import re
 from collections.abc import Iterable
@@ -49,7 +49,7 @@ class Reserved(SpecModel):
 
 
 class Existing(SpecModel):
-    """Nodes that exist: gpuc starts, replaces and ends no node."""
+    """A cluster of nodes that exist. gpuc never starts, replaces or ends a node."""
 
     in_messages: ClassVar[str] = "{gpuDriver: operator, reserved: {cpu: 2000m, memory: 16Gi}, disk: 3500Gi}"
 
@@ -86,7 +86,7 @@ class Existing(SpecModel):
 
 
 class Machines(SpecModel):
-    """The machines of a node pool."""
+    """The existing nodes of a node pool: their names, the spares, and the resources that pods cannot use."""
 
     in_messages: ClassVar[str] = "{names: [gpu-a01, gpu-a02]}"
 
@@ -120,17 +120,17 @@ class Machines(SpecModel):
 
     @cached_property
     def nodes(self) -> tuple[str, ...]:
-        """The names of all nodes, without ranges."""
+        """The names of all nodes of the pool. Ranges are replaced by the names in the range."""
         return tuple(all_names(self.names))
 
     @property
     def working(self) -> tuple[str, ...]:
-        """The names of the nodes that take pods."""
+        """The names of the nodes that take pods: all nodes of the pool, without the excluded nodes."""
         return tuple(name for name in self.nodes if name not in self.excluded)
 
     @property
     def spare_count(self) -> int:
-        """The number of nodes that no quota promises."""
+        """The number of spares: how many nodes of the pool the quotas leave free, in case other nodes fail."""
         if isinstance(self.spares, int):
             return self.spares
         return -(-len(self.nodes) * int(self.spares.removesuffix("%")) // 100)
@@ -156,26 +156,26 @@ SECTIONS = Sections(
 
 
 def machines(pool: BaseModel) -> Machines:
-    """Returns the section of a node pool."""
+    """Returns the section `machines` of a node pool in the spec."""
     section = getattr(pool, SECTIONS.pool_key)
     assert isinstance(section, Machines)
     return section
 
 
 def existing(cloud: BaseModel) -> Existing:
-    """Returns the section of a cluster."""
+    """Returns the section `cloud.onPremises` of a spec. The cluster must be on existing nodes."""
     section = getattr(cloud, SECTIONS.name)
     assert isinstance(section, Existing)
     return section
 
 
 def racks(cloud: BaseModel) -> dict[str, dict[str, int]]:
-    """Returns the names of the nodes of each rack, with their places in its list."""
+    """Returns the nodes of each rack: by the name of a node, the index of its entry in the list of the rack."""
     return {rack: all_names(names) for rack, names in existing(cloud).racks.items()}
 
 
 def by_rack(cloud: BaseModel, names: Iterable[str]) -> dict[str, list[str]]:
-    """Returns which of some nodes are in each rack. Racks without any of these nodes are left out."""
+    """Returns the names of the given nodes by rack. Racks without any of these nodes are left out."""
     own = list(names)
     found = {rack: [name for name in own if name in nodes] for rack, nodes in racks(cloud).items()}
     return {rack: nodes for rack, nodes in found.items() if nodes}

@@ -1,4 +1,4 @@
-"""The parts of the spec about shares that exist, and about the volumes of namespaces on them."""
+"""The sections of the spec for shares (file systems that exist), and for volumes of namespaces on the shares."""
 
 from typing import Annotated, ClassVar
 
@@ -38,8 +38,8 @@ class Nfs(SpecModel):
 class Csi(SpecModel):
     """A file system that a CSI driver mounts, for example CephFS, JuiceFS or Lustre. gpuc does not install the driver.
 
-    gpuc knows what cephfs.csi.ceph.com, csi.juicefs.com and lustre-csi.hpe.com need, and checks it. It copies the keys
-    for other drivers.
+    gpuc checks the keys that cephfs.csi.ceph.com, csi.juicefs.com and lustre-csi.hpe.com need. For other drivers, gpuc
+    copies the keys without a check.
     """
 
     in_messages: ClassVar[str] = "{driver: csi.juicefs.com, publishSecret: storage/juicefs}"
@@ -62,7 +62,7 @@ class Csi(SpecModel):
 
 
 class Share(OneOf):
-    """A share that exists. gpuc creates, empties and deletes no share."""
+    """A file system that exists and that namespaces can mount. gpuc never creates, empties or deletes a share."""
 
     in_messages: ClassVar[str] = "{nfs: {server: nfs1.example.com, path: /export/home}, size: 20Ti}"
     one_of: ClassVar[tuple[str, ...]] = ("nfs", "csi")
@@ -81,7 +81,7 @@ class Share(OneOf):
 
 
 class Volume(SpecModel):
-    """A volume of a namespace: a share, or a folder of it."""
+    """A volume of a namespace: a complete share, or one folder of a share."""
 
     in_messages: ClassVar[str] = "{share: home, path: team-a}"
 
@@ -96,7 +96,7 @@ class Volume(SpecModel):
 
 
 class NamespaceVolumes(SpecModel):
-    """The volumes of a namespace."""
+    """The volumes of a namespace, which show shares: file systems that exist already."""
 
     volumes: dict[Name, Volume] = {}
     """Volumes by the name of their PersistentVolumeClaim, which pods name in `persistentVolumeClaim.claimName`. Only

@@ -1,4 +1,4 @@
-"""Existing nodes as the place where a cluster lives."""
+"""Existing nodes as a substrate, the place where a cluster lives: server types, resources and MIG layouts."""
 
 from functools import partial
 
@@ -20,12 +20,12 @@ UNKNOWN_SERVER = rule_of("NOD014")
 
 
 def refused_type(name: str, path: Path, catalog: Catalog) -> Finding | None:
-    """Returns the finding about a type that is not a server of the catalog; None for a server of the catalog."""
+    """Returns the finding about an instance type that is no server of the catalog; None for a server of the catalog."""
     servers = sorted(other for other in {**catalog.servers, **catalog.instances} if "." not in other)
     if name in servers:
         return None
-    actual = f"{name} is no type of server" if "." in name else f"gpuc has no figures for server {name}"
-    add = "a row in instanceTypes of a file in specs/catalog/ adds a server"
+    actual = f"{name} is not a server" if "." in name else f"gpuc does not know server {name}"
+    add = "to add a server, write a row under instanceTypes in a file of specs/catalog/"
     message = f"{actual}; expected one of {', '.join(servers)}; {add}"
     return UNKNOWN_SERVER.at(path, message, fix=write(misspelt(name, servers)))
 

@@ -1,4 +1,4 @@
-"""The volumes of namespaces: a PersistentVolume and its PersistentVolumeClaim for each."""
+"""The objects of the volumes of namespaces: a PersistentVolume and a PersistentVolumeClaim for each volume."""
 
 from collections.abc import Iterator
 from functools import cache
@@ -17,7 +17,7 @@ _drivers = cache(lambda: table_beside(__file__))
 
 
 class Mounted(NamedTuple):
-    """A volume of a namespace, and its share."""
+    """A volume of a namespace, together with the share (an existing file system) that contains its files."""
 
     tenant: Tenant
     namespace: Namespace
@@ -31,30 +31,30 @@ class Mounted(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The name of the PersistentVolume. Namespaces and claims have no dot, so that two volumes have two names."""
+        """The name of the PersistentVolume: namespace.claim. Neither part contains a dot, so each name is unique."""
         return f"{self.namespace.name}.{self.claim}"
 
     @property
     def folder(self) -> str:
-        """The folder of the storage system that the volume shows, without a slash at the end."""
+        """The absolute path of the folder on the storage system that the volume shows, without a slash at the end."""
         base = self.share.nfs.path if self.share.nfs else root_of(self.share.csi)
         return base.rstrip("/") + (f"/{self.spec.path}" if self.spec.path else "")
 
 
 def driver(csi: Csi | None) -> dict[str, Any]:
-    """Returns the facts about the driver of a share; an empty map for a driver that gpuc does not know."""
+    """Returns what gpuc knows about the CSI driver of a share; an empty map for other drivers."""
     name = csi.driver if csi else ""
     # Rook writes its namespace before the name of the driver.
     return next((row for known, row in _drivers().items() if name == known or name.endswith(f".{known}")), {})
 
 
 def root_of(csi: Csi | None) -> str:
-    """Returns the folder of the file system that is the root of a share."""
+    """Returns the folder of the file system that is the root of a share; empty for the root of the file system."""
     return csi.attributes.get(driver(csi).get("folderAttribute", ""), "") if csi else ""
 
 
 def mounted(cluster: Cluster) -> Iterator[Mounted]:
-    """Yields the volumes of all namespaces whose share exists, in the order of the spec."""
+    """Yields the volumes of all namespaces, in the order of the spec. A volume of an unknown share is left out."""
     shares = existing(cluster.spec.cloud).shares
     for tenant, namespace in cluster.namespaces:
         for claim, spec in namespace.spec.volumes.items():
@@ -63,10 +63,11 @@ def mounted(cluster: Cluster) -> Iterator[Mounted]:
 
 
 def volumes(cluster: Cluster) -> Iterator[Manifest]:
-    """Yields the objects of each volume, protected from pruning: without them, programs do not find their data.
+    """Yields a PersistentVolume and a PersistentVolumeClaim for each volume, with annotations against pruning.
 
-    claimRef keeps claims of other namespaces off the volume. Argo CD applies the claims after all other objects of the
-    tenants, because a claim is healthy only when it is bound.
+    Without these objects, programs would not find their data. The field claimRef prevents that a claim of another
+    namespace uses the volume. Argo CD applies the claims after all other objects of the tenants, because a claim is
+    healthy only when the claim is bound.
     """
     for volume in mounted(cluster):
         # The name of a tenant contains no dot, so that no other file of a tenant has this path.

@@ -1,1 +1,1 @@
-"""Checks of the Helm values of the pinned charts."""
+"""Checks of the Helm values for the chart versions that the cluster uses."""

@@ -1,4 +1,4 @@
-"""Finds Helm values that the pinned charts do not accept, and Helm values with which pods of a chart have no node."""
+"""Finds Helm values that a chart does not accept, and Helm values that leave pods of a chart without a node."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -33,14 +33,14 @@ def unknown_key(subject: Subject) -> Findings:
 
 @check("VAL002")
 def wrong_type(subject: Subject) -> Findings:
-    """A Helm value has a type, or a value of the right type, that the pinned chart does not accept."""
+    """A Helm value has a type or a value that the pinned chart does not accept."""
     for values, item in subject.value_errors(ErrorKind.VALUE, ErrorKind.MISSING, ErrorKind.QUANTITY):
         yield ObjectFinding(wrong_type.rule, values.manifest, item.path, item.message, item.fix)
 
 
 @check("VAL004")
 def null_field(subject: Subject) -> Findings:
-    """A chart renders an empty Helm value as a null in a custom resource."""
+    """A chart renders an empty Helm value as null in a custom resource."""
     for values in subject.values:
         reported = {error.path for other, error in subject.value_errors(*ErrorKind) if other is values}
         for path, message in null_fields(values.component, values.body):
@@ -50,7 +50,7 @@ def null_field(subject: Subject) -> Findings:
 
 @check("VAL006")
 def no_node(subject: Subject) -> Findings:
-    """With the Helm values of a component, nodes that need its pods do not take them."""
+    """Because of the Helm values of a component, some nodes that need its pods do not accept the pods."""
     pods = [(values, *item) for values in subject.values for item in values.pods.items()]
     for values, path, runs_on in pods if subject.index.nodes.pools else ():
         pod = dig(values.body, *path)
@@ -61,12 +61,12 @@ def no_node(subject: Subject) -> Findings:
 
 
 def null_fields(component: str, values: Any) -> Iterator[tuple[Path, str]]:
-    """Yields the path of every empty value that a chart renders as a null, and a message about the null.
+    """Yields the path of every empty Helm value that a chart renders as a null, with a message about the null.
 
     A missing value is no error: the chart uses its default value, which renders no null.
 
     Args:
-        component: the chart's key in the release set.
+        component: the name of the component in gpuc, for example kueue.
     """
     for row in load().null_fields.get(component, ()):
         *above, key = row.value.split(".")

@@ -1,1 +1,1 @@
-"""Checks of the fields, values, quantities and metadata of every object against the schema of the object's kind."""
+"""Checks the fields, values, quantities and metadata of every object against the schema of its kind."""

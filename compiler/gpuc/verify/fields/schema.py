@@ -1,4 +1,4 @@
-"""Fields, values, kinds and metadata of objects that the API server refuses or drops."""
+"""Finds fields, values, kinds and metadata that the API server refuses or drops."""
 
 from collections.abc import Iterable, Iterator
 
@@ -53,7 +53,7 @@ _problems: dict[str, tuple[Problem, ...]] = {}
 
 @CHECKS.finds(*RULES.values(), needs=Needs.OBJECTS, when=When.COMPILE)
 def fields(subject: Subject) -> Findings:
-    """Yields the findings about fields that the schema of the kind does not allow."""
+    """Yields findings about fields that the schema of an object's kind does not allow."""
     for manifest, error in sorted(subject.schema_errors, key=lambda row: RULES[row[1].kind].id):
         on_key = error.kind is ErrorKind.UNKNOWN
         yield ObjectFinding(RULES[error.kind], manifest, error.path, error.message, error.fix, on_key)
@@ -79,7 +79,7 @@ def illegal_metadata(subject: Subject) -> Findings:
 
 
 def schema_findings(manifests: Iterable[Manifest], kubernetes: str, *, as_written: bool = False) -> list[ObjectFinding]:
-    """Returns the findings about fields, values and metadata that the API server would drop or refuse.
+    """Returns findings about fields, values and metadata that the API server would refuse or drop.
 
     Args:
         kubernetes: the cluster's minor version, for example "1.35".

@@ -1,1 +1,1 @@
-"""The check that tenants are isolated."""
+"""The check that the output isolates tenants from each other."""

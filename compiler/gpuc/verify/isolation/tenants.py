@@ -6,5 +6,5 @@ from gpuc.verify.subject import Subject
 
 @CHECKS.finds(OPEN_PAIR, OPEN_SIDE, HOST_NETWORK_OPEN, FOREIGN_NAMESPACE, needs=Needs.CLUSTER, when=When.BOTH)
 def tenants(subject: Subject) -> Findings:
-    """Yields the findings about connections between pods of two tenants."""
+    """Yields findings about connections that policies permit between pods of two tenants."""
     return findings(subject.objects)

@@ -1,1 +1,1 @@
-"""Checks that find objects that are emitted twice, and nulls, empty maps and empty lists without a meaning."""
+"""Checks that find objects that are emitted twice, and nulls, empty maps and empty lists that have no meaning."""

@@ -1,4 +1,4 @@
-"""Objects that gpuc emits twice, values without a meaning, and user data that EC2 refuses."""
+"""Finds objects that gpuc emits twice, empty values without a meaning, and user data that EC2 refuses."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -69,7 +69,7 @@ def _is_meaningful(path: tuple[str | int, ...], step: str | int) -> bool:
 
 @check("SCH008")
 def object_twice(subject: Subject) -> Findings:
-    """gpuc emits an object twice, or emits objects of another file between the objects of one file."""
+    """gpuc emits an object twice, or does not emit the objects of an output file directly after each other."""
     yield from _duplicates(subject.objects.manifests)
     yield from _interleaved(subject.objects.manifests)
 

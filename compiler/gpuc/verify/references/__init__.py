@@ -1,1 +1,1 @@
-"""Checks of references from objects to other objects, by name or by key."""
+"""Checks of fields in which an object names another object, or a key of another object."""

@@ -1,4 +1,4 @@
-"""PersistentVolumeClaims that the pods of a gang mount on several nodes."""
+"""Finds PersistentVolumeClaims that only one node can mount, although the pods of a workload run on several nodes."""
 
 from gpuc.diagnostics.contract import Needs, When
 from gpuc.diagnostics.finding import Severity
@@ -13,7 +13,7 @@ _ONE_NODE = {"ReadWriteOnce", "ReadWriteOncePod"}
 
 @check("TRN201", severity=Severity.WARNING, needs=Needs.OBJECTS, when=When.BOTH)
 def claim_of_one_node(subject: Subject) -> Findings:
-    """Several pods of a workload write to a claim that one node can mount."""
+    """Several pods of a workload write to a PersistentVolumeClaim that only one node can mount."""
     objects = subject.objects
     claims = {(claim.namespace, claim.name): claim for claim in objects.of("", "PersistentVolumeClaim")}
     claims = {key: claim for key, claim in claims.items() if _modes(claim.body) and _modes(claim.body) <= _ONE_NODE}

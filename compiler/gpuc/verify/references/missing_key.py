@@ -16,7 +16,7 @@ READS: list[tuple[str, str, str, str]] = TABLE["keys"]
 
 @check("REF007", when=When.BOTH)
 def missing_key(subject: Subject) -> Findings:
-    """A pod refers to a key that the ConfigMap or Secret does not have."""
+    """A pod refers to a key that its ConfigMap or Secret does not have."""
     # An object without any key causes no finding, because a program adds the keys.
     index = subject.index
     manifests = (manifest for kind in ("ConfigMap", "Secret") for manifest in index.tree.of("", kind))

@@ -1,4 +1,4 @@
-"""Fields in which objects refer to other objects by name, and the checks that the named objects exist."""
+"""The fields in which objects name other objects, and the check that the named objects exist."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -56,13 +56,13 @@ _BY_SOURCE = by_first((row.source, (row, pattern(row.path))) for row in REFERENC
 
 @CHECKS.finds(*_RULES, needs=Needs.OBJECTS, when=When.BOTH)
 def references(subject: Subject) -> Findings:
-    """Yields a finding for every reference to an object that does not exist."""
+    """Yields a finding for every field that names an object that does not exist."""
     for reference in sorted(object_references(subject.index), key=lambda reference: reference.rule.id):
         yield from check_reference(reference, subject.index)
 
 
 def object_references(index: "Index") -> Iterator[ObjectReference]:
-    """Yields every reference from an object to another object."""
+    """Yields every field in which an object names another object."""
     for manifest in index.tree.manifests:
         rows = _rows(manifest)
         rows = [*rows, *_BY_SOURCE.get(f"{group(manifest)}/*", []), *(_BY_SOURCE[ANY] if manifest.labels else ())]
@@ -77,7 +77,7 @@ def object_references(index: "Index") -> Iterator[ObjectReference]:
 
 
 def reference_paths(manifest: Manifest) -> set[Path]:
-    """Returns the paths of the fields of an object that are references of its kind."""
+    """Returns the paths of the fields in which an object names other objects."""
     return {path for _, steps in _rows(manifest) for path, _ in matching_values(manifest.body, steps)}
 
 

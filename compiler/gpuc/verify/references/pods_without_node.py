@@ -23,7 +23,7 @@ _DEFAULT_QUEUE = "default"
 
 @check("REF086", needs=Needs.CLUSTER, when=When.BOTH)
 def pods_without_node(subject: Subject) -> Findings:
-    """No node takes the pods of an object: neither the system nodes nor the nodes of a node pool."""
+    """No node accepts the pods of an object: neither the system nodes nor the nodes of a node pool."""
     objects, index = subject.objects, subject.index
     if objects.is_complete and index.nodes.pools and not any(map(_changes_pods, objects.manifests)):
         pools = index.nodes.pools

@@ -1,4 +1,4 @@
-"""Declarations of the fields in which objects refer to other objects, and the check that the named object exists."""
+"""Describes a field in which objects name other objects, and checks that the named object exists."""
 
 import re
 from collections.abc import Iterator
@@ -38,7 +38,7 @@ ANY_NAMESPACE: Final = "any"
 
 
 class Confidence(Enum):
-    """How certain it is that a cluster does not have an object of a kind that the checked files do not have."""
+    """How certain it is that a cluster lacks an object if the checked files do not contain the object."""
 
     CERTAIN = "certain"
     """A repository has either all objects of the kind or none. If the files have others, the finding is an error."""
@@ -50,7 +50,7 @@ class Confidence(Enum):
 
 
 class Reference(Struct, frozen=True):
-    """A field in which objects of one kind refer to objects of another kind."""
+    """A field in which objects of one kind name objects of another kind."""
 
     source: str
     """The kind that has the field: "kueue.x-k8s.io/LocalQueue", a group with "/*", ANY or POD."""
@@ -68,7 +68,7 @@ class Reference(Struct, frozen=True):
 
 
 class ObjectReference(Struct, frozen=True):
-    """A reference from an object to another object by name."""
+    """A field of an object that contains the name of another object."""
 
     reference: Reference
     rule: Rule
@@ -89,7 +89,7 @@ _OFTEN_GENERATED = frozenset(map(kind_of, TABLE["often_generated"]))
 
 
 def confidence_of(kind: Kind) -> Confidence:
-    """Returns how certain it is that a cluster does not have an object that the checked files do not have."""
+    """Returns how certain it is that a cluster lacks an object of a kind if the checked files lack the object."""
     if kind[0] in _CERTAIN_GROUPS:
         return Confidence.CERTAIN
     return Confidence.ONLY_IF_MISSPELLED if kind in _OFTEN_GENERATED else Confidence.LIKELY
@@ -98,7 +98,7 @@ def confidence_of(kind: Kind) -> Confidence:
 def object_reference(
     reference: Reference, rule: Rule, manifest: Manifest, path: Path, value: Any, document: Any, under: Path = ()
 ) -> ObjectReference | None:
-    """Returns the reference in a field of a document; None if the field refers to no object.
+    """Returns the reference in a field; None if the value of the field names no object.
 
     Args:
         path: the path of the field in the document.
@@ -121,7 +121,7 @@ def object_reference(
 
 
 def check_reference(reference: ObjectReference, index: "Index") -> Iterator[ObjectFinding]:
-    """Yields a finding if the named object of a reference does not exist."""
+    """Yields a finding if the object that the reference names does not exist."""
     symbols, is_complete = index.symbols, index.tree.is_complete
     kind, name, namespace = reference.kind, reference.name, reference.namespace
     if symbols.has(kind, name, namespace) or not (is_complete or symbols.namespaces_by_name(kind)):
@@ -187,7 +187,7 @@ def _parent_map(path: Path) -> Path:
 
 
 def is_name(value: Any) -> bool:
-    """Returns whether a value is a name, and contains no variable that a tool replaces."""
+    """Returns whether a value is the name of an object. A text with a placeholder such as ${NAME} is not."""
     return isinstance(value, str) and bool(value) and not any(sign in value for sign in "${}<>")
 
 

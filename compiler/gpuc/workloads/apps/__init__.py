@@ -1,1 +1,1 @@
-"""Deployments and the other kinds of replicas of Kubernetes."""
+"""Deployments, StatefulSets, ReplicaSets and DaemonSets."""

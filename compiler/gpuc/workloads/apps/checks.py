@@ -1,4 +1,4 @@
-"""Checks of Deployments, StatefulSets and DaemonSets that a row of the table of checks cannot express.
+"""Functions for checks of Deployments, StatefulSets and DaemonSets that the table of checks, apps.rows, cannot express.
 
 Source: k8s.io/kubernetes v1.35.4 pkg/apis/apps/validation/validation.go
 """

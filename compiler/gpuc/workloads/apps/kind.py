@@ -1,4 +1,4 @@
-"""The records of Deployments, StatefulSets, ReplicaSets and DaemonSets.
+"""What gpuc knows about Deployments, StatefulSets, ReplicaSets and DaemonSets.
 
 Source: k8s.io/api v0.35 apps/v1; k8s.io/kubernetes v1.35.4
 plugin/pkg/auth/authorizer/rbac/bootstrappolicy/controller_policy.go; kubernetes-sigs/kueue v0.19.2

@@ -1,1 +1,1 @@
-"""Jobs and CronJobs."""
+"""The kinds Job and CronJob of Kubernetes."""

@@ -1,4 +1,4 @@
-"""Checks of Jobs and CronJobs that a row of the table of checks cannot express.
+"""Functions for checks of Jobs and CronJobs that the table of checks, batch.rows, cannot express.
 
 Source: k8s.io/kubernetes v1.35.4 pkg/apis/batch/validation/validation.go, pkg/registry/batch/job/strategy.go;
 kubernetes-sigs/kueue v0.19.2 pkg/controller/jobs/job/job_webhook.go

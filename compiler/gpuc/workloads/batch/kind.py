@@ -1,4 +1,4 @@
-"""The records of Jobs and CronJobs.
+"""What gpuc knows about Jobs and CronJobs.
 
 Source: k8s.io/api v0.35 batch/v1; k8s.io/kubernetes v1.35.4 pkg/registry/batch/job/strategy.go (labels),
 pkg/controller/job/job_controller.go, plugin/pkg/auth/authorizer/rbac/bootstrappolicy/controller_policy.go
@@ -24,7 +24,7 @@ _MANAGERS = ("kubernetes.io/job-controller",)
 
 
 def parallel_pods(job: Any) -> int:
-    """Returns how many pods of a Job run at the same time, by its spec."""
+    """Returns how many pods of a Job run at the same time, from the spec of the Job."""
     parallel = count_or(dig(job, "parallelism"), 1)
     return min(parallel, count_or(dig(job, "completions"), parallel))
 

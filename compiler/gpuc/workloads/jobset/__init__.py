@@ -1,1 +1,1 @@
-"""JobSets."""
+"""The kind JobSet, a group of Jobs."""

@@ -1,4 +1,4 @@
-"""Checks of the webhooks for JobSets that a row of the table of checks cannot express.
+"""Functions for checks of the JobSet webhooks that the table of checks, jobset.rows, cannot express.
 
 Source: kubernetes-sigs/jobset v0.12.0 pkg/webhooks/jobset_webhook.go
 """

@@ -1,4 +1,4 @@
-"""The template of a gang as a JobSet, for clusters without Kubeflow Trainer."""
+"""A template that users copy: a JobSet whose pods start together on several nodes, if there is no Kubeflow Trainer."""
 
 from collections.abc import Iterator
 
@@ -16,7 +16,7 @@ _USAGE = (
 
 
 def gang(template: Template) -> Iterator[Manifest]:
-    """Yields the JobSet. The full DNS name of the first pod is in its own /etc/hosts, so that it needs no DNS record.
+    """Yields the JobSet. Its first pod has its own full DNS name in /etc/hosts, so the pod needs no DNS record.
 
     Source: kubernetes-sigs/jobset v0.12.0 pkg/controllers/jobset_controller.go (GenPodName, GenSubdomain)
     """

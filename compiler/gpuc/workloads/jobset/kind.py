@@ -1,4 +1,4 @@
-"""The record of JobSets.
+"""What gpuc knows about JobSets.
 
 Source: the CRDs of kubernetes-sigs/jobset v0.12.0, pkg/controllers/jobset_controller.go (labels, managedBy),
 pkg/webhooks/pod_webhook.go (setExclusiveAffinities, setNodeSelector), config/default/kustomization.yaml. The chart

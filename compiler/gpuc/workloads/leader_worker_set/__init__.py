@@ -1,1 +1,1 @@
-"""LeaderWorkerSets."""
+"""The kind LeaderWorkerSet, groups of pods with a leader."""

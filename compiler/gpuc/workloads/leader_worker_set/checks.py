@@ -1,4 +1,4 @@
-"""Checks of the webhooks for LeaderWorkerSets that a row of the table of checks cannot express.
+"""Functions for checks of LeaderWorkerSets that the table of checks, leader_worker_set.rows, cannot express.
 
 Source: kubernetes-sigs/lws v0.9.0 pkg/webhooks/leaderworkerset_webhook.go
 """

@@ -1,4 +1,4 @@
-"""The record of LeaderWorkerSets.
+"""What gpuc knows about LeaderWorkerSets.
 
 Source: kubernetes-sigs/lws v0.9.0 config/default/kustomization.yaml (the chart has the same names),
 pkg/controllers/leaderworkerset_controller.go, pod_controller.go: the StatefulSets of leaders and of workers have the

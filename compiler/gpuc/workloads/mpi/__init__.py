@@ -1,1 +1,1 @@
-"""MPIJobs."""
+"""The kind MPIJob of the MPI Operator."""

@@ -1,4 +1,4 @@
-"""The record of MPIJobs.
+"""What gpuc knows about MPIJobs.
 
 Source: kubeflow/mpi-operator v0.8.2 deploy/v2beta1/mpi-operator.yaml
 """

@@ -1,1 +1,1 @@
-"""Kinds with pods that gpuc reads, but does not trace."""
+"""Kinds with pods whose objects gpuc reads, but for which `gpuc trace` does not work."""

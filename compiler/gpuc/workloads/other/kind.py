@@ -1,4 +1,4 @@
-"""The records of kinds with pods that gpuc does not trace.
+"""What gpuc knows about the kinds with pods for which `gpuc trace` does not work.
 
 Source: k8s.io/api v0.35 core/v1; the CRDs of argo-rollouts v1.8 and knative serving v1; kubernetes-sigs/kueue v0.19.2
 pkg/controller/jobs/{appwrapper,sparkapplication}

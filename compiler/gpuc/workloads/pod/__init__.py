@@ -1,1 +1,1 @@
-"""Pods."""
+"""The kind Pod."""

@@ -1,4 +1,4 @@
-"""Checks of Kueue's webhook for pods that a row of the table of checks cannot express.
+"""Functions for checks of Kueue's webhook for pods that the table of checks, pod.rows, cannot express.
 
 Source: kubernetes-sigs/kueue v0.19.2 pkg/controller/jobs/pod/pod_webhook.go
 """

@@ -1,4 +1,4 @@
-"""The record of Pods.
+"""What gpuc knows about Pods that no controller has created.
 
 Source: k8s.io/api v0.35 core/v1
 """

@@ -1,1 +1,1 @@
-"""The kinds of KubeRay."""
+"""The kinds of KubeRay: RayCluster, RayJob and RayService."""

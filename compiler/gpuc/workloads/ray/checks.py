@@ -1,4 +1,4 @@
-"""Checks of Ray kinds that a row of the table of checks cannot express.
+"""Functions for checks of the kinds of KubeRay that the table of checks, ray.rows, cannot express.
 
 Source: ray-project/kuberay v1.6.2 ray-operator/apis/ray/v1; ray-operator/controllers/ray: common/service.go
 (getServicePorts, BuildServiceForHeadPod), utils/util.go (FetchHeadServiceURL); kubernetes-sigs/kueue v0.19.2

@@ -1,4 +1,4 @@
-"""The template of a gang as a RayJob: the head and the workers each use a complete node."""
+"""A template that users copy: a RayJob whose head and workers start together, each on a complete node."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ _USAGE = (
 
 
 def gang(template: Template) -> Iterator[Manifest]:
-    """Yields the RayJob. Kueue refuses a RayJob that keeps its cluster, and counts all pods of a RayJob in one queue.
+    """Yields the RayJob. It deletes its Ray cluster at the end, because Kueue refuses a RayJob that keeps the cluster.
 
     Source: kubernetes-sigs/kueue v0.19.2 pkg/controller/jobs/rayjob/rayjob_webhook.go; ray-project/kuberay v1.6.2
     ray-operator/apis/ray/v1/rayjob_types.go (HTTPMode: the operator submits the job, without a pod)

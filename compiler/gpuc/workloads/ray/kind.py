@@ -1,4 +1,4 @@
-"""The records of the kinds of KubeRay.
+"""What gpuc knows about RayClusters, RayJobs and RayServices.
 
 Source: the CRDs of ray-project/kuberay v1.6.2; helm-chart/kuberay-operator/templates/_helpers.tpl: the ServiceAccount
 has the name of the release, and upstream names no namespace; ray-operator/controllers/ray/common/pod.go (labelPod),

@@ -1,10 +1,10 @@
-"""The pods that KubeRay makes from the templates of a Ray cluster, and what Kueue counts for them.
+"""Predicts the pods that KubeRay creates for a Ray cluster, and the requests that Kueue counts for these pods.
 
 Source: ray-project/kuberay v1.6.2 ray-operator/controllers/ray: common/pod.go (DefaultHeadPodTemplate,
 DefaultWorkerPodTemplate, BuildAutoscalerContainer, addEmptyDir), common/job.go (GetDefaultSubmitterContainer),
 rayjob_controller.go (constructRayClusterForRayJob, getSubmitterTemplate), utils/util.go
-(GetWorkerGroupDesiredReplicas); kubernetes-sigs/kueue v0.19.2 pkg/controller/jobs: raycluster/common.go
-(BuildPodSets), rayjob/rayjob_controller.go (addSubmitterPodSet, addSidecarSubmitterToHeadPodSet, Skip)
+(GetWorkerGroupDesiredReplicas); kubernetes-sigs/kueue v0.19.2 pkg/controller/jobs: raycluster/common.go (BuildPodSets),
+rayjob/rayjob_controller.go (addSubmitterPodSet, addSidecarSubmitterToHeadPodSet, Skip)
 """
 
 from collections.abc import Iterator
@@ -26,12 +26,12 @@ _SMALL = {"cpu": "200m", "memory": "256Mi"}
 
 
 def worker_pods(group: Any) -> int:
-    """Returns the number of pods that Kueue counts for a group of workers, with the defaults of the API server."""
+    """Returns how many pods Kueue counts for a group of Ray workers, whose missing fields have their defaults."""
     return count_or(dig(group, "replicas"), 0) * max(1, count_or(dig(group, "numOfHosts"), 1))
 
 
 def made(document: Body, path: Path, pod: Any) -> Made:
-    """Returns the pods of a template of a Ray cluster; see gpuc.parts.workload_kind.Traits."""
+    """Returns the pods that KubeRay creates from a template, in the form that parts.workload_kind.Traits explains."""
     group = dig(document, *path[:-1])
     containers = [row for _, row in items(dig(pod, "containers"))]
     if path[-2] != "headGroupSpec":
@@ -113,9 +113,9 @@ def _with_cleanup(container: Any) -> Any:
 
 
 def submitter(document: Body) -> Iterator[FurtherPods]:
-    """Yields the pod that submits the job of a RayJob: by default a small pod with the image of the head.
+    """Yields the pod that submits the job of a RayJob. By default, this is a small pod with the image of the Ray head.
 
-    Without the template, the pod of a RayJob for an existing cluster has the image of that cluster's head.
+    If a RayJob without a template for this pod uses an existing cluster, the pod has the image of that cluster's head.
     """
     if dig(document, "spec", "submissionMode") not in (None, "K8sJobMode"):
         return
@@ -128,6 +128,6 @@ def submitter(document: Body) -> Iterator[FurtherPods]:
 
 
 def existing_cluster(document: Body) -> str:
-    """Returns the text that a RayJob uses an existing RayCluster; an empty string if it creates a RayCluster."""
+    """Returns a message that a RayJob uses an existing RayCluster; an empty text if the RayJob creates a RayCluster."""
     name = dict(pairs(dig(document, "spec", "clusterSelector")))
     return f"clusterSelector gives the job to RayCluster {name.get('ray.io/cluster')}" if name else ""

@@ -1,1 +1,1 @@
-"""The kinds of Kubeflow Trainer."""
+"""The kinds of Kubeflow Trainer: TrainJob and its runtimes."""

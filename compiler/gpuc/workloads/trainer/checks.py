@@ -1,4 +1,4 @@
-"""What the webhook of Kubeflow Trainer for runtimes refuses."""
+"""Functions for checks of Kubeflow Trainer's webhook for training runtimes."""
 
 from gpuc.admission.validation.field import Field, Problems, count_or_one
 

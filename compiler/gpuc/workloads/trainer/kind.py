@@ -1,4 +1,4 @@
-"""The records of TrainJobs and of their runtimes.
+"""What gpuc knows about TrainJobs and their runtimes.
 
 Source: kubeflow/trainer v2.3.0 manifests/overlays/manager/kustomization.yaml, manifests/base/rbac/service_account.yaml
 """

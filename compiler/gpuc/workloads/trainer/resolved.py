@@ -1,4 +1,4 @@
-"""The JobSet that Kubeflow Trainer creates from a TrainJob and its runtime, and problems that users do not expect.
+"""Predicts the JobSet that Kubeflow Trainer creates from a TrainJob and its runtime, and finds problems in both.
 
 Source: kubeflow/trainer v2.3.0 pkg/runtime/core/trainingruntime.go (RuntimeInfo, mergeRuntimePatches),
 pkg/runtime/framework/plugins/torch/torch.go, pkg/runtime/framework/plugins/jobset/{jobset,builder}.go
@@ -23,7 +23,7 @@ _PATCHES: Path = ("spec", "runtimePatches")
 
 
 def resolved(train_job: Body, find: Find) -> Resolved:
-    """Returns the JobSet of a TrainJob, and what is wrong with both.
+    """Returns the JobSet that Kubeflow Trainer creates from a TrainJob, and problems of the TrainJob and its runtime.
 
     Args:
         find: returns an object by API group, kind, name and namespace.
@@ -54,7 +54,7 @@ def resolved(train_job: Body, find: Find) -> Resolved:
 
 
 def of_runtime(runtime: Body) -> Iterator[Problem]:
-    """Yields a problem if no Job of a PyTorch runtime has the label that makes its pods the nodes of a run.
+    """Yields a problem if no Job of a PyTorch runtime has the label by which Kubeflow Trainer finds the training pods.
 
     Source: kubeflow/trainer v2.3.0 pkg/webhooks/trainingruntime_webhook.go
     """

@@ -1,4 +1,4 @@
-"""The objects of training runtimes: a TrainingRuntime for each entry of `trains`, and the template of its TrainJob.
+"""Creates a TrainingRuntime for each entry of `trains` in the spec, and a template of a TrainJob that uses it.
 
 Source: kubeflow/trainer v2.3.0 pkg/apis/trainer/v1alpha1, pkg/runtime/framework/plugins/torch/torch.go
 """
@@ -19,9 +19,9 @@ API = f"{GROUP}/v1alpha1"
 
 
 def synced(cluster: Cluster, tenant: Tenant, file: str) -> Iterator[Artifact]:
-    """Yields the TrainingRuntimes of a tenant.
+    """Yields the TrainingRuntimes of a tenant, which Argo CD applies.
 
-    Argo CD does not delete them: a TrainJob that waits cannot start without its runtime.
+    Argo CD never deletes them, because a TrainJob that waits in a queue cannot start without its runtime.
     """
     for run in tenant.runs:
         template = run_template(cluster, tenant, run, 1)
@@ -38,7 +38,7 @@ def synced(cluster: Cluster, tenant: Tenant, file: str) -> Iterator[Artifact]:
 
 
 def templates(cluster: Cluster) -> Iterator[Artifact]:
-    """Yields the template of a TrainJob for each training runtime.
+    """Yields a template of a TrainJob for each training runtime.
 
     The template has no empty list: with an empty list below spec.trainer, Kueue would never start the TrainJob.
     """
@@ -60,7 +60,7 @@ def templates(cluster: Cluster) -> Iterator[Artifact]:
 
 
 def run_template(cluster: Cluster, tenant: Tenant, run: Run, nodes: int) -> Template:
-    """Returns the properties of the pods of a run with a number of nodes."""
+    """Returns the properties of the pods of a TrainJob that uses a training runtime on this number of nodes."""
     requests = node_requests(cluster, dict(run.pool.node), full_cores=True)
     queue = run.queue.name if run.queue else ""
     return Template(cluster, run.name, run.pool, Place.of(cluster, tenant, run.namespace), requests, queue, nodes)

@@ -1,1 +1,1 @@
-"""The jobs of the Kubeflow Training Operator."""
+"""The jobs of the Kubeflow Training Operator, for example PyTorchJob."""

@@ -1,4 +1,4 @@
-"""Checks of the webhook of the training operator that a row of the table of checks cannot express.
+"""Functions for checks of the Training Operator that the table of checks, training_operator.rows, cannot express.
 
 Source: kubeflow/training-operator v1.9.3 pkg/webhooks, pkg/common/util/webhooks.go
 """

@@ -1,4 +1,4 @@
-"""The template of a gang as a PyTorchJob, for users of the Training Operator, the predecessor of Kubeflow Trainer."""
+"""A template that users copy: a PyTorchJob on several nodes, for clusters with the Kubeflow Training Operator."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""The records of the jobs of the Kubeflow Training Operator.
+"""What gpuc knows about the jobs of the Kubeflow Training Operator.
 
 Source: kubeflow/training-operator v1.9.3, its CRDs, manifests/overlays/standalone and
 manifests/base/rbac/service-account.yaml
@@ -17,12 +17,12 @@ TRAITS = parts.NO_TRAITS._replace(has_service=True)
 
 
 def role_pods(document: Body, path: Path) -> tuple[str, int]:
-    """Returns the pod set of a role, for example of the workers."""
+    """Returns the name and the number of pods of a role, for example ("worker", 4)."""
     return str(path[-2]).lower(), count_or(dig(document, *path[:-1], "replicas"), 1)
 
 
 class TrainingJob(NamedTuple):
-    """What distinguishes a kind of jobs."""
+    """The properties of a kind of jobs, such as PyTorchJob, that differ from the other kinds of the operator."""
 
     replicas: str
     """The field of spec with the replicas by role."""

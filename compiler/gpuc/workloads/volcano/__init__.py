@@ -1,1 +1,1 @@
-"""Jobs of Volcano."""
+"""The kind Job of Volcano."""

@@ -1,4 +1,4 @@
-"""Checks and defaults of the webhooks for Jobs of Volcano that a row of the table of checks cannot express.
+"""Functions for checks and defaults of Volcano's webhooks that the table of checks, volcano.rows, cannot express.
 
 Source: volcano-sh/volcano v1.15.1 pkg/webhooks/admission/jobs/{validate,mutate},
 pkg/controllers/job/plugins/factory.go, pkg/controllers/job/plugins/distributed-framework/mpi/mpi.go

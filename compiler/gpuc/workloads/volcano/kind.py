@@ -1,4 +1,4 @@
-"""The record of Jobs of Volcano. Kueue v0.19.2 has no integration for them.
+"""What gpuc knows about the Job of Volcano. Kueue v0.19.2 does not manage this kind.
 
 Source: volcano-sh/volcano v1.15.1 staging/src/volcano.sh/apis/pkg/apis/batch/v1alpha1/{job,labels}.go,
 pkg/controllers/job/job_controller_util.go (createJobPod), pkg/controllers/job/plugins/svc/svc.go (Service),

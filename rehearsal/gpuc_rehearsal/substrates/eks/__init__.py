@@ -1,4 +1,4 @@
-"""Clusters on EKS in a rehearsal: Karpenter with a simulated provider."""
+"""How a rehearsal gets the nodes of clusters on EKS: Karpenter starts simulated nodes."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Instance types of the simulated cloud provider, and DaemonSets that reserve resources of nodes."""
+"""The instance types of the simulated cloud provider, and DaemonSets that reduce the resources of its nodes."""
 
 from collections.abc import Iterable, Iterator
 
@@ -33,17 +33,17 @@ _PRICE_FACTORS = {"reserved": 0.01, "spot": 0.4, "on-demand": 1.0}
 
 
 def instance_types(cluster: Cluster, zones: Iterable[str]) -> list[Body]:
-    """Returns the instance types of all pools, with offerings in the given zones and of every capacity type."""
+    """Returns the instance types of all pools, which the simulated provider offers in these zones."""
     instances = {instance.type: instance for pool in cluster.pools for instance in pool.instances}
     return [_instance_type(cluster, instance, list(zones)) for instance in instances.values()]
 
 
 def reserve_daemon_sets(cluster: Cluster) -> Iterator[Body]:
-    """Yields a DaemonSet for each pool and instance type with less allocatable resources than in another pool.
+    """Yields a DaemonSet for each pool in which an instance type offers less resources than in another pool.
 
-    The simulated provider has the same capacity for an instance type in all pools. Karpenter subtracts the requests of
-    the DaemonSets from the capacity. The result equals the allocatable resources of the pool in the model. The
-    DaemonSets start no pods, because simulated nodes report the allocatable resources of the model.
+    The simulated provider offers the same resources for an instance type in all pools. Karpenter subtracts the requests
+    of the DaemonSet, so that the rest equals the resources of the pool in the model. The DaemonSets start no pods,
+    because the status of simulated nodes already has the smaller resources.
     """
     for pool in cluster.pools:
         for instance in pool.instances:

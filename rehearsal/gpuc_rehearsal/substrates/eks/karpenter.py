@@ -1,4 +1,4 @@
-"""Karpenter in a rehearsal, with the simulated provider of kwok, and how it replaces nodes after a change."""
+"""Runs Karpenter in a rehearsal with a simulated cloud provider, and observes how it replaces nodes after a change."""
 
 import json
 import re
@@ -56,9 +56,9 @@ _HASH = "karpenter.sh/nodepool-hash"
 
 
 def start(run: PodRun) -> Process:
-    """Starts Karpenter with the simulated provider.
+    """Starts Karpenter with the simulated provider, for `gpuc rehearse --argocd`.
 
-    Feature gates of the settings override feature gates of the pod.
+    The feature gates of the pod apply, unless the settings of the control plane have other values.
     """
     health = run.site.port()
     local = _environment(run.site, run.settings, run.folder, health)
@@ -67,7 +67,7 @@ def start(run: PodRun) -> Process:
 
 
 def start_program(site: Site, settings: Settings) -> Process:
-    """Starts Karpenter with the instance types of the settings. kwok simulates the nodes."""
+    """Starts Karpenter with the instance types from the settings of the control plane. kwok simulates the nodes."""
     health = site.port()
     environment = _environment(site, settings, site.folder, health)
     return site.run(PROGRAM, [], f"http://{LOOPBACK}:{health}/readyz", environment)
@@ -91,12 +91,12 @@ def _environment(site: Site, settings: Settings, folder: Path, health: int) -> d
 
 
 def gates(spec: CompiledSpec) -> dict[str, bool]:
-    """Returns the feature gates of the Helm values by name, without capacity reservations."""
+    """Returns Karpenter's feature gates from the Helm values, but always without the gate for capacity reservations."""
     return {**_installed_gates(spec), RESERVED_GATE: False}
 
 
 def unsupported_gate(spec: CompiledSpec) -> str:
-    """Returns the feature gate of capacity reservations if the cluster has it."""
+    """Returns the feature gate for capacity reservations, which rehearsals lack, if the cluster enables it; else ""."""
     return RESERVED_GATE if _installed_gates(spec)[RESERVED_GATE] else ""
 
 
@@ -107,25 +107,25 @@ def _installed_gates(spec: CompiledSpec) -> dict[str, bool]:
 
 
 def simulated(manifest: Manifest) -> Object:
-    """Returns a NodePool that references the node class of the simulated provider."""
+    """Returns a NodePool that refers to the node class of the simulated provider instead of an EC2NodeClass."""
     document = deepcopy(manifest.document())
     document["spec"]["template"]["spec"]["nodeClassRef"] |= {"group": SIMULATED_GROUP, "kind": SIMULATED_CLASS}
     return document
 
 
 def simulated_text(text: str) -> str:
-    """Returns the text of a YAML file in which NodePools use the simulated node class."""
+    """Returns the text of a YAML file in which NodePools refer to the node class of the simulated provider."""
     return _NODE_CLASS.sub(rf"\g<1>{SIMULATED_GROUP}\g<2>{SIMULATED_CLASS}\n", text)
 
 
 def replacements(cluster: Cluster) -> list[Object]:
-    """Returns node classes of the simulated provider, and DaemonSets that reserve resources of nodes."""
+    """Returns a node class of the simulated provider for each pool, and DaemonSets that reduce what its nodes offer."""
     classes = [new_object(*SIMULATED, pool.name) for pool in cluster.pools]
     return [*classes, *reserve_daemon_sets(cluster)]
 
 
 def reconcile(client: Client) -> None:
-    """Marks EC2NodeClasses as ready, and creates a simulated node class for each new EC2NodeClass.
+    """Simulates the AWS controller once: marks each EC2NodeClass as ready, and creates a simulated node class for it.
 
     A deleted EC2NodeClass remains until no NodeClaim uses it.
     """
@@ -148,11 +148,11 @@ def reconcile(client: Client) -> None:
 def node_outcomes(
     before: Snapshot, seen: Mapping[str, Object], after: Snapshot, always_running: Collection[str]
 ) -> Iterator[NodeOutcome]:
-    """Yields the outcome of each NodeClaim that existed before and had work.
+    """Yields what happened to each NodeClaim that had work before the change: kept, drained, removed or waiting.
 
     Args:
         seen: the last state of each NodeClaim during the observation, by name.
-        always_running: the pools with nodes that run without work.
+        always_running: the pools whose nodes count also without work.
     """
     known = {claim["metadata"]["name"] for claim in before.of("NodeClaim")}
     added = Counter(pool_of(claim) for claim in after.of("NodeClaim") if claim["metadata"]["name"] not in known)
@@ -181,8 +181,8 @@ def node_outcomes(
 def blocked_by(snapshot: Snapshot, claim: Object) -> str:
     """Returns Karpenter's last message about why it does not replace a drifted node; an empty string without a message.
 
-    Messages from before the drift, and messages about the start of a node, do not count. If a budget allows no
-    replacement, the message is about the NodePool.
+    Messages before the drift, and messages about the start of a node, do not count. If a budget allows no replacement,
+    the message is about the NodePool.
 
     Source: sigs.k8s.io/karpenter v1.14.1 pkg/controllers/disruption/events/events.go (Blocked,
     NodePoolBlockedForDisruptionReason)
@@ -197,7 +197,9 @@ def blocked_by(snapshot: Snapshot, claim: Object) -> str:
 
 
 def is_stale(client: Client, snapshot: Snapshot) -> bool:
-    """Returns whether a NodePool has another hash than one of its NodeClaims without the condition Drifted.
+    """Returns whether Karpenter has not yet compared a NodeClaim with its changed NodePool.
+
+    The result is True if the NodeClaim has another hash than the NodePool, and has no condition Drifted.
 
     Source: sigs.k8s.io/karpenter v1.14.1 pkg/controllers/nodeclaim/disruption/drift.go (areStaticFieldsDrifted)
     """
@@ -212,14 +214,15 @@ def is_stale(client: Client, snapshot: Snapshot) -> bool:
 
 
 def drifted(snapshot: Snapshot) -> set[str]:
-    """Returns the names of the NodeClaims that have drifted."""
+    """Returns the names of the NodeClaims with the condition Drifted. Karpenter wants to replace their nodes."""
     return {claim["metadata"]["name"] for claim in snapshot.of("NodeClaim") if is_true(claim, _DRIFTED)}
 
 
 def await_decisions(client: Client, before: Snapshot) -> bool:
-    """Waits until Karpenter has decided: it replaces a node of each pool with drifted nodes, or reports why not.
+    """Waits until Karpenter has decided about drifted nodes. Returns False if Karpenter does not decide in time.
 
-    Returns whether Karpenter has decided about all these pools. Nodes that had drifted before do not count.
+    Karpenter has decided if, for each pool with drifted nodes, Karpenter replaces a node or reports why not. Nodes that
+    drifted before the change do not count.
     """
     return poll(lambda: _is_decided(client, before), DISRUPTION_SECONDS, _POLL_SECONDS)
 
@@ -235,7 +238,7 @@ def _is_decided(client: Client, before: Snapshot) -> bool:
 
 
 def notes(changed: Sequence[Manifest]) -> Iterator[str]:
-    """Yields sentences about what a transition does not show about nodes."""
+    """Yields sentences about effects on nodes that `gpuc rehearse --from` cannot show."""
     yield "EC2NodeClasses are applied, but no controller reads them: the drift that they cause is not simulated."
     classes = {manifest.name for manifest in changed if manifest.kind == EC2_NODE_CLASS[1]}
     if names := ", ".join(sorted(classes)):

@@ -117,7 +117,8 @@ def test_a_cohort_above_the_capacity_of_its_pools_is_reported_with_both_numbers(
     objects = copies("prod-use1")
     quota(objects, "research", "train-h100", GPU)["nominalQuota"] = "160"
     ((_, text),) = reported(objects)
-    assert "quotas for ResourceFlavor train-h100 is 208 nvidia.com/gpu (research 160, search 48)" in text
+    assert "quotas for ResourceFlavor train-h100 is 208 nvidia.com/gpu" in text
+    assert "(ClusterQueue research: 160, ClusterQueue search: 48)" in text
     assert "expected at most 128, the capacity of NodePool train-h100" in text
     assert "spec.resourceGroups[0].flavors[0].resources[3].nominalQuota" in text
 
@@ -241,13 +242,19 @@ def test_resource_quotas_for_pools_outside_of_kueue_fit_the_pools() -> None:
     objects = copies("prod-use1")
     quota_of(objects, "embeddings")["requests.nvidia.com/gpu.shared"] = "97"
     ((identity, text),) = reported(objects)
-    assert (identity, "pods outside of Kueue is 97 nvidia.com/gpu.shared (embeddings 97)" in text) == ("KRP004", True)
+    assert (identity, "pods outside of Kueue is 97 nvidia.com/gpu.shared (namespace embeddings: 97)" in text) == (
+        "KRP004",
+        True,
+    )
     assert "expected at most 96, the capacity of NodePool embed-l40s" in text
     assert reported(objects, is_complete=False) == []
     objects = copies("prod-use1")
     quota_of(objects, "search-train")["requests.nvidia.com/mig-2g.20gb"] = "1"
     ((identity, text),) = reported(objects)
-    assert (identity, "33 nvidia.com/mig-2g.20gb (search-train 1, search-serving 32)" in text) == ("KRP004", True)
+    assert (
+        identity,
+        "33 nvidia.com/mig-2g.20gb (namespace search-train: 1, namespace search-serving: 32)" in text,
+    ) == ("KRP004", True)
     named(objects, "NodePool", "serve-a100")["spec"]["template"]["metadata"]["labels"].pop("gpuc.dev/pool")
     assert reported(objects) == [], "other clusters may allow more than their nodes have"
 

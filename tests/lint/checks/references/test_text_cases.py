@@ -54,6 +54,7 @@ def findings(content: Mapping[str, Any], case: Mapping[str, Any], *, is_complete
     ]
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize(("content", "case"), list(rows()))
 def test_findings_are_those_of_the_case(content: Mapping[str, Any], case: Mapping[str, Any]) -> None:
     for key, is_complete in (("partial", False), ("complete", True), ("finds", False), ("finds", True)):

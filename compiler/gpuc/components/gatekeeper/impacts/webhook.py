@@ -1,4 +1,4 @@
-"""Impacts on the requests that Gatekeeper checks."""
+"""Impacts of a change on the requests that Gatekeeper checks."""
 
 from collections.abc import Iterator
 
@@ -12,13 +12,13 @@ from gpuc.plan.impact import Impacts, Level, Raised, impact
 
 @impact("IMP312", Level.RESTRICTS)
 def gatekeeper_checks_more(change: Change) -> Impacts:
-    """Gatekeeper checks the requests of more namespaces, or the cluster refuses requests without Gatekeeper."""
+    """Gatekeeper checks requests of more namespaces, or requests are refused while Gatekeeper is not available."""
     yield from _coverage_changes(change, checks_more=True)
 
 
 @impact("IMP311", Level.NONE)
 def gatekeeper_checks_less(change: Change) -> Impacts:
-    """Gatekeeper ignores the requests of more namespaces, or the cluster accepts requests without Gatekeeper."""
+    """Gatekeeper ignores requests of more namespaces, or requests are accepted while Gatekeeper is not available."""
     yield from _coverage_changes(change, checks_more=False)
 
 

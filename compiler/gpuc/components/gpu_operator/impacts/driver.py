@@ -1,4 +1,4 @@
-"""Impacts on the driver that the GPU Operator installs."""
+"""Impacts of a change on the NVIDIA driver that the GPU Operator installs."""
 
 from operator import attrgetter
 
@@ -40,7 +40,7 @@ def driver_pods_restart(change: Change) -> Impacts:
 
 @impact("IMP142", Level.NONE)
 def driver_keeps(change: Change) -> Impacts:
-    """The driver of the GPU Operator or its upgrades change without an effect on running nodes, or it is installed."""
+    """The driver settings of the GPU Operator change, but running nodes keep their driver."""
     pools = change.after.cluster.pools if change.after.cluster else ()
     exist = pools and all(pool.scaling is None for pool in pools)
     kept = f"running nodes keep their driver until {'their driver pod is deleted' if exist else 'they are replaced'}"

@@ -1,4 +1,4 @@
-"""Impacts on the GPU Operator: its operands and their configurations."""
+"""Impacts of a change on the operands of the GPU Operator, such as the device plugin, and on their configurations."""
 
 from gpuc.cluster.pool_fields import LABELS
 from gpuc.components.gpu_operator.operands import (

@@ -1,4 +1,4 @@
-"""Impacts on the configuration of Kueue."""
+"""Impacts of a change on the configuration of Kueue."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
@@ -17,7 +17,7 @@ FRAMEWORKS = ("integrations", "frameworks")
 
 
 class ConfigurationChange(NamedTuple):
-    """Two different configurations."""
+    """The configuration of Kueue before and after a change."""
 
     pair: Pair
     """The Helm values of Kueue."""
@@ -25,22 +25,22 @@ class ConfigurationChange(NamedTuple):
     after: Any
 
     def raised(self, message: str, *path: str, details: Iterable[str] = ()) -> Raised:
-        """Returns an impact of the change of a field."""
+        """Returns an impact with this message, at the path of the changed field in Kueue's configuration."""
         return self.pair.raised(message, (*CONFIGURATION, *path), details)
 
     def frameworks(self, *, added: bool) -> list[str]:
-        """Returns the kinds of jobs that Kueue begins to manage, or does not manage any more."""
+        """Returns the kinds of jobs that Kueue manages only after the change (`added`) or only before the change."""
         before, after = (value or () for value in self.values(*FRAMEWORKS))
         some, others = (after, before) if added else (before, after)
         return [name for name in some if name not in others]
 
     def values(self, *path: str) -> tuple[Any, Any]:
-        """Returns the values at a path before and after the change; None where the path does not exist."""
+        """Returns the values at a path before and after the change; None for a path that does not exist."""
         return dig(self.before, *path), dig(self.after, *path)
 
 
 def configuration_changes(change: Change) -> Iterator[ConfigurationChange]:
-    """Yields the configurations of Kueue, if both states have Kueue and the configurations differ."""
+    """Yields the changed configuration of Kueue. Yields nothing if Kueue is new or removed, or nothing has changed."""
     pair = change.values_of("kueue")
     if pair and pair.changes(*CONFIGURATION):
         texts = zip((change.before, change.after), pair.values(*CONFIGURATION), strict=True)

@@ -1,4 +1,4 @@
-"""Impacts on fair sharing, which divides idle quota by weight."""
+"""Impacts of a change on fair sharing, with which Kueue divides idle quota by weight."""
 
 from collections.abc import Iterator
 

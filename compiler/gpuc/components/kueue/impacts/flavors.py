@@ -1,4 +1,4 @@
-"""Impacts on flavors, and the resources that they offer to queues."""
+"""Impacts of a change on ResourceFlavors, and on the resources that queues can use."""
 
 from collections.abc import Iterator
 from typing import Any

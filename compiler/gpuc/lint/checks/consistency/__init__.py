@@ -1,1 +1,1 @@
-"""Checks of single objects and of the fields that belong together."""
+"""Checks of single objects, and of fields of an object that must fit each other."""

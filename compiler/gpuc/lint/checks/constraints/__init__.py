@@ -1,1 +1,1 @@
-"""Checks of all constraints of Gatekeeper together."""
+"""Checks of the Gatekeeper constraints of a cluster, with the ConstraintTemplates and all other objects."""

@@ -55,7 +55,7 @@ _SELECTING_MIN = 3
            "kueue.x-k8s.io/LocalQueue", "karpenter.sh/*", "karpenter.k8s.aws/*", "nfd.k8s-sigs.io/NodeFeatureRule"),
 )  # fmt: skip
 def findings(objects: ObjectSet) -> Findings:
-    """Yields the findings about the Gatekeeper constraints of an object set, ExpansionTemplates and Config."""
+    """Yields findings about constraints, ExpansionTemplates and the Config of Gatekeeper."""
     found = (manifest for manifest in objects.manifests if manifest.api.startswith(f"{CONSTRAINTS}/"))
     by_kind = grouped(found, lambda constraint: constraint.kind)
     for constraints in by_kind.values():
@@ -275,7 +275,7 @@ def _has_exclusion(objects: ObjectSet) -> bool:
 
 @check(WRONG_PATH, kinds=("mutations.gatekeeper.sh/*",))
 def paths_of_mutators(objects: ObjectSet) -> Findings:
-    """Yields a finding for every location that a mutator cannot have."""
+    """Yields a finding for every Gatekeeper mutator whose `spec.location` is no valid path."""
     for kind in ("Assign", "AssignImage", "AssignMetadata", "ModifySet"):
         for mutator in objects.of("mutations.gatekeeper.sh", kind):
             text = dig(mutator.body, "spec", "location")

@@ -1,4 +1,4 @@
-"""The permissions and the network of tenants."""
+"""Checks of the permissions of tenants."""
 
 from gpuc.diagnostics.contract import Needs
 from gpuc.isolation import access, dns_egress
@@ -17,7 +17,7 @@ check(dns_egress.NO_DNS)(dns_egress.findings)
 
 @check(group_of_two_tenants.rule, kinds=("Namespace", f"{RBAC}/*"))
 def shared_members(objects: ObjectSet) -> Findings:
-    """Yields the bindings of subjects that have bindings in namespaces of several tenants, in complete input only."""
+    """Yields findings about RoleBindings with a user or group of several tenants, if the input is a whole cluster."""
     tenancy = labelled_tenancy(objects)
     if objects.is_complete and tenancy.tenants:
         places = {

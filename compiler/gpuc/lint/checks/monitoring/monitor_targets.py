@@ -35,7 +35,7 @@ _WITHOUT_TARGETS = frozenset(
 
 @check(WRONG_NAMESPACES, NO_TARGETS)
 def findings(objects: ObjectSet) -> Findings:
-    """Yields findings about monitors that select the wrong namespaces, or labels that no target has."""
+    """Yields findings about monitors that select the wrong namespaces, or labels that no Service or pod has."""
     targets = _Targets(objects)
     for monitor in objects.once(monitors):
         if monitor.wanted and monitor.manifest.namespace and not monitor.is_everywhere:
@@ -107,15 +107,15 @@ class _Targets(Struct, frozen=True, dict=True):
         )
 
     def has(self, namespace: str, kind: str) -> bool:
-        """Returns whether the input has targets in a namespace. selectors.py compares the labels of these targets."""
+        """Returns whether the input has Services in a namespace (for a ServiceMonitor) or pods (for a PodMonitor)."""
         known = self._labels_in_input[kind]
         return namespace in known or (namespace == "default" and "" in known)
 
     def are_known(self, namespace: str) -> bool:
-        """Returns whether all targets in a namespace are known.
+        """Returns whether the labels of all Services and pods in a namespace are known.
 
-        In partial input the targets of a namespace count as known if the namespace has known charts, or no object
-        that may create targets.
+        If the input is only a part of a cluster, this is true for a namespace with charts of which gpuc knows the
+        labels, and for a namespace without objects that may create Services or pods.
         """
         if namespace in ALWAYS or not self.charts.are_known(namespace):
             return False
@@ -124,16 +124,16 @@ class _Targets(Struct, frozen=True, dict=True):
         return namespace not in self._namespaces_with_workloads
 
     def may_match(self, namespace: str, monitor: Monitor) -> bool:
-        """Returns whether an object of a known chart in a namespace can have the labels."""
+        """Returns whether a chart in a namespace may create an object with the labels that a monitor selects."""
         return any(
             all(_has(labels, key, values) for _, key, values in monitor.wanted)
             for labels in self.charts.labels(namespace, monitor.kind)
         )
 
     def matching(self, monitor: Monitor) -> list[str]:
-        """Returns the sorted namespaces with targets that have the labels.
+        """Returns the sorted namespaces with Services or pods that have the labels of the monitor.
 
-        The targets are objects of the input, or objects of charts for which the value of at least one label is known.
+        The function compares objects of the input, and objects of charts if the value of at least one label is known.
         """
         in_input = self._labels_in_input[monitor.kind].items()
         namespaces = {name for name, several in in_input if name and any(map(monitor.selects, several))}
@@ -146,14 +146,14 @@ class _Targets(Struct, frozen=True, dict=True):
 
 @cache
 def known_labels() -> dict[str, tuple[str, ChartLabels]]:
-    """Returns the component and the labels of each chart whose labels gpuc knows, by the name of the chart."""
+    """Returns, by the name of a chart, the name of its component and the labels; only for charts with known labels."""
     names = {row.chart: row.component for row in load().all_releases}
     found = {chart: (name, component_named(name)) for chart, name in names.items()}
     return {chart: (name, part.chart_labels) for chart, (name, part) in found.items() if part and part.chart_labels}
 
 
 class InstalledCharts:
-    """The charts that Applications install, by namespace. Labels that values change count as unknown."""
+    """The charts that Applications install, by namespace. A label counts as unknown if Helm values change the label."""
 
     def __init__(self, objects: ObjectSet) -> None:
         self._charts: dict[str, list[str]] = {}
@@ -173,20 +173,20 @@ class InstalledCharts:
                     self._relabelled.add(chart)  # values in a string or in parameters are not parsed
 
     def names(self, namespace: str) -> list[str]:
-        """Returns the names of all charts in a namespace, including charts without known labels."""
+        """Returns the names of all charts in a namespace, also of charts whose labels gpuc does not know."""
         return self._charts.get(namespace, [])
 
     @cached_property
     def namespaces(self) -> list[str]:
-        """The namespaces with a chart whose labels are known."""
+        """The namespaces with at least one chart whose labels gpuc knows."""
         return [name for name, charts in self._charts.items() if not known_labels().keys().isdisjoint(charts)]
 
     def labels(self, namespace: str, kind: str) -> list[Labels]:
-        """Returns the labels that a kind of monitor can select in a namespace, one item for every known chart."""
+        """Returns the known labels of charts in a namespace: of Services for a ServiceMonitor, or else of pods."""
         return [known_labels()[chart][1].of(kind) for chart in self.names(namespace) if chart in known_labels()]
 
     def are_known(self, namespace: str) -> bool:
-        """Returns whether the labels of all charts in a namespace are known."""
+        """Returns whether gpuc knows the labels of all charts in a namespace."""
         return all(
             chart in known_labels() and known_labels()[chart][1].has_all and chart not in self._relabelled
             for chart in self.names(namespace)
@@ -202,7 +202,7 @@ def _sets(value: Any, keys: tuple[str, ...]) -> bool:
 
 @check(NOT_SELECTED)
 def unselected(objects: ObjectSet) -> Findings:
-    """Yields a finding for every rule and monitor that no Prometheus of the input selects by its labels."""
+    """Yields a finding for every PrometheusRule or monitor whose labels no Prometheus of the input selects."""
     programs = _programs(objects)
     for manifest in objects.manifests if programs else ():
         field = _FIELDS.get(manifest.kind) if group(manifest) == MONITORING else None

@@ -1,6 +1,6 @@
-"""Borrowing limits without a lender, limits and weights that Kueue refuses, and resources without quota.
+"""Checks borrowing limits without a lender, limits and weights that Kueue refuses, and resources without quota.
 
-Rules of `gpuc.rules` judge the mistakes that can also be in a spec.
+A spec can also contain some of these mistakes. For such mistakes, the checks use the rules of `gpuc.rules`.
 """
 
 from fractions import Fraction
@@ -36,7 +36,7 @@ _TOO_SMALL = Fraction(1, 10**9)
     resource_without_quota.rule, unreachable_borrowing.rule, kinds=QUEUES_AND_POOLS,
 )  # fmt: skip
 def borrowing(objects: ObjectSet) -> Findings:
-    """Yields findings about limits and weights of ClusterQueues and Cohorts, and resources without quota."""
+    """Yields findings about the limits and weights of ClusterQueues and Cohorts, and about resources without quota."""
     for tree in objects.once(from_objects).trees:
         yield from _of_tree(objects.once(FlavorCapacity), tree)
 

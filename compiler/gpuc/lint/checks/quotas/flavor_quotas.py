@@ -1,7 +1,7 @@
-"""Checks quotas of flavors that do not fit their node pools.
+"""Checks whether the quotas of a ResourceFlavor fit the node pools of the flavor.
 
-Such a quota can exceed the capacity of the node pools, or be out of proportion to the other quotas of the flavor, or be
-for pools with a limit of 0 nodes.
+The checks find quotas that exceed the capacity of the node pools, quotas that are out of proportion to other quotas of
+the flavor, and quotas for node pools with a limit of 0 nodes.
 """
 
 from collections import defaultdict
@@ -41,7 +41,8 @@ _ALWAYS = ("cpu", "memory", "pods")
 def quota_over_capacity(objects: ObjectSet) -> Findings:
     """Yields findings about nominal quotas that exceed the capacity of the flavor's node pools.
 
-    A flavor has one finding, for the resource with the largest excess, because all resources depend on the same nodes.
+    Each flavor has at most one finding, for the resource with the largest excess, because all resources depend on the
+    number of nodes.
     """
     pools, trees = objects.once(FlavorCapacity), objects.once(from_objects).trees
     checks = objects.of(GROUP, "AdmissionCheck")
@@ -61,7 +62,7 @@ def quota_over_capacity(objects: ObjectSet) -> Findings:
                 exceeded.append((total / most if most > 0 else inf, key, members, most))
         if exceeded:
             _, key, members, most = max(exceeded, key=lambda excess: excess[0])
-            rows = [Counted(row.name, row.quotas[key].nominal, *place(row, key, "nominalQuota")) for row in members]
+            rows = [Counted(row.words, row.quotas[key].nominal, *place(row, key, "nominalQuota")) for row in members]
             rule = quotas_exceed_capacity.rule if pools.is_certain(flavor) else OVER_KNOWN_CAPACITY
             found = beyond(rows, most, f"ResourceFlavor {flavor}", named(pools.by_flavor[flavor]), Unit(key[1], ""))
             others = [other[1] for _, other, _, _ in exceeded if other != key]
@@ -71,9 +72,10 @@ def quota_over_capacity(objects: ObjectSet) -> Findings:
 
 @check(BELOW_A_NODE, OUT_OF_PROPORTION, kinds=QUEUES_AND_POOLS)
 def quota_proportions(objects: ObjectSet) -> Findings:
-    """Yields findings about GPU quotas below one node, and about too little cpu, memory or EFA for the GPU quota.
+    """Yields findings about GPU quotas below one node, and about too little cpu, memory or EFA for a GPU quota.
 
-    In partial input, only ClusterQueues without a cohort are checked: others may borrow from queues of other files.
+    If the input is only a part of a cluster, the function checks only ClusterQueues without a cohort, because the other
+    ClusterQueues may borrow from queues in other files.
     """
     pools, trees = objects.once(FlavorCapacity), objects.once(from_objects).trees
     checked = (tree for tree in trees if objects.is_complete or tree.root.is_queue)
@@ -104,7 +106,7 @@ def _of_gpus(queue: Member, flavor: str, quotas: dict[str, Quota], gpus: int, ty
 
 @check(BORROWED_GPUS_WITHOUT_CPU, FLAVOR_WITHOUT_CPU, kinds=QUEUES_AND_POOLS)
 def unbalanced_quota(objects: ObjectSet) -> Findings:
-    """Yields findings about flavors in which only some of the resources of a pod have quota or can be borrowed."""
+    """Yields findings about flavors with quota (own or borrowed) for only some of the resources that a pod needs."""
     pools = objects.once(FlavorCapacity)
     for queue in (queue for tree in objects.once(from_objects).trees for queue in tree.queues):
         reachable = {resource for flavor, resource in queue.quotas if queue.capacity((flavor, resource)) > 0}
@@ -153,7 +155,7 @@ def _borrowed_gpus_without_cpu(
 
 @check(TOO_FEW_NODES, kinds=QUEUES_AND_POOLS)
 def closed_pools(objects: ObjectSet) -> Findings:
-    """Yields findings about static node pools with a limit of 0 nodes whose flavor has quota."""
+    """Yields findings about static node pools with a limit of 0 nodes, if ClusterQueues have quota for them."""
     pools, with_quota = objects.once(Pools), objects.once(from_objects).with_quota
     for flavor in objects.once(every_flavor):
         for pool in pools.matching(flavor.labels) if flavor.labels and flavor.name in with_quota else ():

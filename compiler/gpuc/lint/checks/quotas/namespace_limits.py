@@ -1,4 +1,4 @@
-"""LimitRanges that contradict themselves or bypass a ResourceQuota, and ResourceQuotas that count objects.
+"""Checks LimitRanges that contradict themselves or bypass a ResourceQuota, and ResourceQuotas that count objects.
 
 Source: kubernetes v1.35 pkg/apis/core/validation/validation.go (ValidateLimitRange), pkg/quota/v1/evaluator/core
 (registry.go) and pkg/quota/v1/install (keys of spec.hard)
@@ -28,7 +28,7 @@ _OLD_NAMES = frozenset(("configmaps", "persistentvolumeclaims", "replicationcont
 
 @check(CONTRADICTS_ITSELF, COUNTS_AS_NOTHING, kinds=("LimitRange", "ResourceQuota"))
 def limit_ranges(objects: ObjectSet) -> Findings:
-    """Yields findings about bounds and defaults of every LimitRange."""
+    """Yields findings about the minima, maxima and defaults of every LimitRange."""
     bounded = _bounded(objects)
     for manifest in objects.of("", "LimitRange"):
         for number, limit in items(dig(manifest.body, "spec", "limits")):
@@ -66,9 +66,9 @@ def _crossed(manifest: Manifest, path: Path, limit: Any) -> Findings:
 
 @check(TOO_MANY, NO_JOBS)
 def object_counts(objects: ObjectSet) -> Findings:
-    """Yields findings about ResourceQuotas with object counts that the input exceeds.
+    """Yields findings about ResourceQuotas that allow fewer objects of a kind than the input has.
 
-    All workloads of a kind that name a LocalQueue count as one object, because users can submit them one by one.
+    All workloads of a kind that name a LocalQueue count as one object, because users can create one after another.
     """
     quotas = objects.of("", "ResourceQuota")
     if not quotas:

@@ -1,4 +1,4 @@
-"""ResourceQuotas of namespaces that contradict the quota of the ClusterQueues of their LocalQueues.
+"""Checks ResourceQuotas of a namespace that contradict the quota of the ClusterQueues that the namespace can use.
 
 Source: kubernetes v1.35 pkg/quota/v1/evaluator/core/pods.go (keys of spec.hard)
 """
@@ -36,7 +36,7 @@ Hard = dict[str, tuple[Fraction, Manifest, Path]]
     kinds=(*QUEUES_AND_POOLS, "ResourceQuota", "LimitRange"),
 )  # fmt: skip
 def namespace_quotas(objects: ObjectSet) -> Findings:
-    """Yields findings about ResourceQuotas that contradict the quota of the namespace's ClusterQueues."""
+    """Yields findings about ResourceQuotas that contradict the quota of the ClusterQueues of the namespace."""
     hard, queues = _hard(objects), objects.once(from_objects)
     if not hard or not queues.trees:
         return
@@ -80,7 +80,7 @@ def _parts_beyond_pools(parts: tuple[PoolPart, ...], unqueued: list[Pool]) -> Fi
         known = [bound for bound in bounds if bound is not None]
         if known and len(known) == len(bounds) and sum(part.cpu for part in rows) > sum(known):
             path = ("spec", "hard", f"requests.{CPU}")
-            counted = [Counted(part.quota.namespace, part.cpu, path, part.quota) for part in rows]
+            counted = [Counted(f"namespace {part.quota.namespace}", part.cpu, path, part.quota) for part in rows]
             found = beyond(counted, sum(known), named(pools), named(pools), Unit(CPU, ""))
             yield found.on_object(quotas_exceed_capacity.rule)
 
@@ -213,7 +213,7 @@ def _out_of_reach(queue: Member, bounds: list[Hard]) -> Findings:
 
 
 class NamespaceQuota(NamedTuple):
-    """The ResourceQuota of a namespace, and the amounts that Kueue can provide in the namespace."""
+    """The ResourceQuota of a namespace, together with the amounts that Kueue can provide in the namespace."""
 
     namespace: str
     queues: list[str]
@@ -222,13 +222,13 @@ class NamespaceQuota(NamedTuple):
     provided: Mapping[str, int]
 
     def outside(self, resource: str) -> Fraction:
-        """Returns the amount that the namespace may request beyond the amount that Kueue can provide."""
+        """Returns the amount by which the ResourceQuota exceeds Kueue's quota; 0 for a resource without a limit."""
         if resource not in self.hard:
             return Fraction(0)
         return max(self.hard[resource][0] - self.provided.get(resource, 0), Fraction(0))
 
     def pools(self, unqueued: list[Pool]) -> list[Pool]:
-        """Returns the pools without Kueue whose GPUs the namespace may request."""
+        """Returns the pools in `unqueued` (pools outside of Kueue) with a GPU that the ResourceQuota allows."""
         return [pool for pool in unqueued if any(self.outside(resource) >= 1 for resource in pool.gpus)]
 
 
@@ -237,9 +237,10 @@ _Group = tuple[dict[str, Pool], list[NamespaceQuota]]
 
 
 def outside_kueue(quotas: list[NamespaceQuota], unqueued: list[Pool]) -> Findings:
-    """Yields findings about ResourceQuotas for pools that no ResourceFlavor selects.
+    """Yields findings about ResourceQuotas for GPUs of `unqueued`, the node pools that no ResourceFlavor selects.
 
-    Only sums for pools of gpuc are compared with the capacity: other clusters may allow more than their nodes have.
+    Sums are compared with the capacity only for node pools of gpuc. In other clusters, ResourceQuotas may intentionally
+    allow more than the nodes have.
     """
     for quota in quotas:
         yield from _counted_twice(quota, unqueued)
@@ -279,7 +280,7 @@ def _over_capacity(pools: dict[str, Pool], quotas: list[NamespaceQuota]) -> Find
         beyond_kueue = [(quota, amount) for quota in quotas if (amount := quota.outside(resource))]
         if len(known) == len(bounds) and sum(amount for _, amount in beyond_kueue) > sum(known):
             rows = [
-                Counted(quota.namespace, amount, quota.hard[resource][2], quota.hard[resource][1])
+                Counted(f"namespace {quota.namespace}", amount, quota.hard[resource][2], quota.hard[resource][1])
                 for quota, amount in beyond_kueue
             ]
             found = beyond(rows, sum(known), "pods outside of Kueue", named(pools.values()), Unit(resource, ""))

@@ -1,1 +1,1 @@
-"""References between objects: references to missing objects, and objects that nothing refers to."""
+"""Checks of references between objects: names of missing objects, and objects to which no object refers."""

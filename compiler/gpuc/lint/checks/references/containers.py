@@ -1,5 +1,6 @@
 import os
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
@@ -10,21 +11,25 @@ from gpuc.cluster.index import Index
 from gpuc.cluster.monitor import Monitor, monitors
 from gpuc.diagnostics.finding import Path
 from gpuc.diagnostics.spelling import misspelt, write
+from gpuc.kubernetes.network_policy import EGRESS, INGRESS
 from gpuc.kubernetes.selector import matches
 from gpuc.lint.checks import Findings, check, rule_of
 from gpuc.manifest.manifest import Manifest
+from gpuc.objects.network_policies import Policy
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.objects.object_set import ObjectSet, dig, grouped, home_namespace, items, labels, pairs
+from gpuc.objects.object_set import ObjectSet, dig, group, grouped, home_namespace, items, labels, pairs
+from gpuc.objects.other_policies import enforced_policies
 from gpuc.objects.pods import Pods
 from gpuc.objects.selectors import equal_labels
 
+Value = TypeVar("Value", str, int)
 REFUSED_AMOUNT = rule_of("OBJ020")
 NO_PORT = rule_of("OBJ022")
 
 
 @check(REFUSED_AMOUNT, NO_PORT)
 def findings(objects: ObjectSet) -> Findings:
-    """Yields findings about the amounts of containers, and about names of ports."""
+    """Yields findings about wrong amounts of resources, and about names of ports that no container has."""
     index = objects.once(Index)
     defaults = _defaults(index)
     workloads = grouped(index.pods, lambda pods: home_namespace(pods.manifest))
@@ -35,6 +40,9 @@ def findings(objects: ObjectSet) -> Findings:
     services = index.tree.of("", "Service")
     for service in services:
         yield from _targets(service, workloads.get(home_namespace(service), []))
+    for policy in objects.once(enforced_policies):
+        own = policy.namespace
+        yield from _policy(policy, workloads.get(own, []), [row for row in services if home_namespace(row) == own])
     for monitor in index.tree.once(monitors):
         if monitor.kind == "ServiceMonitor":
             own = home_namespace(monitor.manifest)
@@ -64,28 +72,62 @@ def _defaults(index: Index) -> dict[str, dict[str, Any]]:
     return {namespace: defaults[0] for namespace, defaults in by_namespace.items() if len(defaults) == 1}
 
 
-def _ports(container: Any) -> set[str]:
-    return {name for _, port in items(dig(container, "ports")) if isinstance(name := dig(port, "name"), str)}
+def _ports(workloads: Iterable[Pods], field: str, kind: type[Value]) -> set[Value]:
+    """Returns the values of a field of all ports of containers."""
+    containers = (container for pods in workloads for _, container in pods.containers())
+    ports = (port for container in containers for _, port in items(dig(container, "ports")))
+    return {value for port in ports if isinstance(value := dig(port, field), kind)}
+
+
+def _selects(service: Manifest, pods: Pods) -> bool:
+    selected = equal_labels(dig(service.body, "spec", "selector"))
+    return bool(selected) and matches(selected, pods.labels)
 
 
 def _probes(pods: Pods, path: Path, container: Any) -> Findings:
     for probe in PROBES:
         for action in ("httpGet", "tcpSocket"):
             name = dig(container, probe, action, "port")
-            if isinstance(name, str) and not name.isdigit() and name not in (known := _ports(container)):
+            known = {own for _, port in items(dig(container, "ports")) if isinstance(own := dig(port, "name"), str)}
+            if isinstance(name, str) and not name.isdigit() and name not in known:
                 port_path = (*path, probe, action, "port")
                 yield _no_port(pods.manifest, port_path, name, known, "the container")
 
 
 def _targets(service: Manifest, workloads: list[Pods]) -> Findings:
     """Yields findings about named ports that no selected pod has, for a Service that selects pods of the input."""
-    selected = equal_labels(dig(service.body, "spec", "selector"))
-    chosen = [pods for pods in workloads if selected and matches(selected, pods.labels)]
-    known = {name for pods in chosen for _, container in pods.containers() for name in _ports(container)}
+    chosen = [pods for pods in workloads if _selects(service, pods)]
+    known = _ports(chosen, "name", str)
     for number, port in items(dig(service.body, "spec", "ports")) if chosen else ():
         name = dig(port, "targetPort")
         if isinstance(name, str) and not name.isdigit() and name not in known:
             yield _no_port(service, ("spec", "ports", number, "targetPort"), name, known, "the selected pods")
+
+
+def _policy(policy: Policy, workloads: list[Pods], services: list[Manifest]) -> Findings:
+    """Yields findings about ports that no pod of a rule has: names, and ports of Services, which the rule never sees.
+
+    Only rules about pods of the policy's namespace are checked.
+
+    Source: k8s.io/api v0.35 networking/v1 NetworkPolicyPort; kubernetes.io/docs/reference/networking/virtual-ips
+    """
+    ends = [(rule, policy.pods) for rule in policy.rules.get(INGRESS, ())]
+    ends += [(rule, peer.pods) for _, rule, peer in policy.peers(EGRESS) if peer.namespaces is None]
+    for rule, wanted in ends:
+        chosen = [pods for pods in workloads if wanted and matches(wanted, pods.labels)]
+        if not chosen or any("." in group(pods.manifest) for pods in chosen):  # a controller may add ports
+            continue
+        known, numbers = _ports(chosen, "name", str), _ports(chosen, "containerPort", int)
+        behind = [row for row in services if any(_selects(row, pods) for pods in chosen)]
+        for span in dict.fromkeys(rule.ports):
+            if span.name and span.name not in known:
+                yield _no_port(policy.manifest, rule.path, span.name, known, "the selected pods")
+            ports = [(row, port) for row in behind for _, port in items(dig(row.body, "spec", "ports"))]
+            same = [(row, dig(port, "targetPort")) for row, port in ports if dig(port, "port") == span.low == span.high]
+            if same and span.low not in numbers and all(target not in (None, span.low) for _, target in same):
+                row, target = same[0]
+                message = f"{span.low} is the port of {row}; its pods get connections on {target}"
+                yield ObjectFinding(NO_PORT, policy.manifest, rule.path, message)
 
 
 def _endpoints(monitor: Monitor, services: list[Manifest]) -> Findings:

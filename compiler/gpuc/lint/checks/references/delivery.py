@@ -41,10 +41,10 @@ _KINDS_MAX = 4
 
 @check(NOT_SYNCED, NOTHING_TO_SYNC, NO_VALUES, SYNCED_TWICE, NO_CHART, TWO_OWNERS, DEFINED_LATER)
 def findings(objects: ObjectSet) -> Findings:
-    """Yields findings about folders that no or two Applications sync, and about missing folders, values and charts.
+    """Yields findings about folders that no or several Applications sync, and about missing folders, values or charts.
 
-    Input with an ApplicationSet is not checked for missing Applications, because the Applications of an
-    ApplicationSet are in no file.
+    If the input has an ApplicationSet, the check does not report folders or charts without an Application. An
+    ApplicationSet creates Applications that are in no file.
     """
     index = objects.once(Index)
     delivery = index.delivery
@@ -177,7 +177,7 @@ def _values(source: Source, delivery: Delivery, objects: ObjectSet) -> Findings:
 
 
 def missing_charts(index: Index, delivery: Delivery) -> Findings:
-    """Yields findings about charts that are needed and not installed, if Applications install other charts."""
+    """Yields findings about charts that objects need but no Application installs, if Applications install any chart."""
     if not delivery.charts:
         return
     definitions = dict(_charts_of_definitions())
@@ -203,7 +203,7 @@ def _charts_of_definitions() -> Iterator[tuple[str, str]]:
 
 
 def device_plugins() -> Iterator[DevicePlugin]:
-    """Yields the device plugins of components. Each device plugin has all charts that install it."""
+    """Yields the device plugins of the components, each with the names of all charts that install the plugin."""
     charts = {row.component: row.chart for row in load().all_releases}
     for component in components():
         if plugin := component.device_plugin:

@@ -41,7 +41,7 @@ _SLICES = {1: 1, 2: 2, 3: 4, 4: 4, 7: 8}
 
 
 class Configurations(NamedTuple):
-    """The configurations of one operand of the GPU operator (device plugin or MIG manager) for node pools."""
+    """The named configurations of a program of the GPU Operator, one of which a node label selects for each node."""
 
     part: str
     source: str
@@ -55,13 +55,13 @@ class Configurations(NamedTuple):
 
     @property
     def label(self) -> str:
-        """The node label that selects a configuration."""
+        """The node label whose value is the name of the node's configuration, for example nvidia.com/mig.config."""
         return _LABELS[self.part]
 
 
 @check(NO_CONFIGURATION, NO_POLICY)
 def findings(objects: ObjectSet) -> Findings:
-    """Yields findings about labels without a configuration, labels without effect, and a missing ClusterPolicy."""
+    """Yields findings about node labels that name no configuration or have no effect, and a missing ClusterPolicy."""
     index = objects.once(Index)
     yield from _without_policy(index)
     for known in configurations(index):
@@ -104,14 +104,14 @@ def _without_policy(index: Index) -> Findings:
 
 
 def operators(index: Index) -> Iterator[tuple[Any, Manifest | None]]:
-    """Yields the settings of every GPU operator, with the ClusterPolicy; None for chart values that create one."""
+    """Yields the settings of every GPU Operator, with its ClusterPolicy; None for settings in Helm values."""
     yield from ((dig(policy.body, "spec"), policy) for policy in index.tree.of("nvidia.com", "ClusterPolicy"))
     if (values := policy_values(index.tree)) is not None:
         yield values, None
 
 
 def configurations(index: Index) -> Iterator[Configurations]:
-    """Yields the configurations of the input: of ClusterPolicies, and of the chart's values."""
+    """Yields the configurations in the input: of ClusterPolicies, and of the Helm values of the GPU Operator."""
     for spec, policy in operators(index):
         for part in _LABELS:
             config = dig(spec, part, "config")
@@ -153,7 +153,7 @@ def _unknown(manifest: Manifest, path: Path, name: Any, known: Configurations) -
 
 @check(MORE_THAN_ONE)
 def shared_requests(objects: ObjectSet) -> Findings:
-    """Yields findings about requests and limits above one for resources that all configurations limit to one."""
+    """Yields findings about containers that request more than one shared GPU, if all configurations forbid this."""
     index = objects.once(Index)
     requesting = [pods for pods in index.pods if any(name.startswith(_NVIDIA) for _, name in pods.resources())]
     refused = _refused(index) if requesting else set()
@@ -202,7 +202,7 @@ def _names(sharing: Any) -> Iterator[str]:
 
 @check(NO_ROOM)
 def mig_layouts(objects: ObjectSet) -> Findings:
-    """Yields findings about MIG layouts of mig-parted's configuration that need more slices than a GPU has."""
+    """Yields findings about MIG layouts in configurations of mig-parted that need more slices than a GPU has."""
     index = objects.once(Index)
     for manifest in index.tree.of("", "ConfigMap"):
         for key, text in pairs(dig(manifest.body, "data")):
@@ -232,7 +232,7 @@ def _excess(devices: Any) -> str:
 
 @check(NO_CONFIG, MIXED_LAYOUT, NO_ROOM)
 def settings(objects: ObjectSet) -> Findings:
-    """Yields findings about mounted keys and MIG layouts that do not fit the settings of the GPU operator."""
+    """Yields findings about keys of ConfigMaps and MIG layouts that do not fit the settings of the GPU Operator."""
     index = objects.once(Index)
     for spec, policy in operators(index):
         yield from _keys(index, spec, str(policy or "the values of the GPU operator"))

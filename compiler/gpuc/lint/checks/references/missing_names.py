@@ -18,7 +18,7 @@ MISSPELT_COHORT = rule_of("REF011")
 
 @check(NO_NAMESPACE, NO_SUBDOMAIN, MISSPELT_COHORT)
 def findings(objects: ObjectSet) -> Findings:
-    """Yields findings about namespaces of objects, subdomains of pods and cohorts of queues."""
+    """Yields findings about missing namespaces, subdomains of pods without a Service, and misspelt cohorts."""
     index = objects.once(Index)
     yield from _namespaces(index)
     yield from _subdomains(index)

@@ -1,9 +1,9 @@
 import re
-from collections.abc import Iterator
 from typing import Any
 
 from gpuc.cluster.flavors import ResourceFlavor, every_flavor
 from gpuc.cluster.index import Index
+from gpuc.cluster.instance_labels import TYPE_LABELS, all_types
 from gpuc.cluster.pool import Pool
 from gpuc.cluster.pool_fields import LABELS, REQUIREMENTS
 from gpuc.cluster.pools import Pools
@@ -14,10 +14,8 @@ from gpuc.kubernetes.kueue import QUEUE_LABEL
 from gpuc.kubernetes.node_pool import (
     AWS_INSTANCE,
     AWS_LABELS,
-    HOSTNAME,
     INSTANCE_TYPE,
     WELL_KNOWN,
-    is_restricted,
     is_well_known,
     normal,
 )  # fmt: skip
@@ -39,12 +37,14 @@ _SIZES = re.compile(r"nano|micro|small|medium|large|(?:\d+)?xlarge|metal(?:-\d+x
 Source: https://docs.aws.amazon.com/ec2/latest/instancetypes/instance-type-names.html
 """
 _TYPE = re.compile(r"[a-z][a-z0-9-]*\.([a-z0-9-]+)")
+_ADDED = re.compile(r"^(?:nvidia|tesla)-|(?<=\d)\.\d*x?large$")
+"""What people add to the names of GPUs, and to those of families."""
 _NOT_TOGETHER = "node pools set each of these labels, but no node pool sets all of them"
 
 
 @check(FLAVOR_WITHOUT_NODES, PODS_WITHOUT_NODES, MISSPELT_LEVEL)
 def findings(objects: ObjectSet) -> Findings:
-    """Yields findings about labels of topologies, and about labels of flavors and pods if the input has node pools."""
+    """Yields findings about node labels that topologies, flavors or pods use, but that no node of the input has."""
     index = objects.once(Index)
     yield from _levels(index)
     if not index.nodes.pools:
@@ -149,38 +149,17 @@ def _nothing_gives(key: str, values: list[str], nodes: Pools) -> tuple[str, str,
 
 @check(NO_SUCH_LABEL, kinds=("karpenter.sh/*", "karpenter.k8s.aws/*", "nfd.k8s-sigs.io/NodeFeatureRule"))
 def of_karpenter(objects: ObjectSet) -> Findings:
-    """Yields findings about the labels and the requirements of node pools of Karpenter."""
+    """Yields findings about labels and requirements in NodePools of Karpenter that no node can have."""
     for pool in objects.once(Index).nodes.pools:
-        if pool.manifest.api.startswith(f"{KARPENTER}/"):
-            for path, key in _keys(pool):
-                if message := _refused(key):
-                    yield ObjectFinding(NO_SUCH_LABEL, pool.manifest, path, message)
-                elif pool.api_group == KARPENTER_AWS:
-                    meant = _meant(key)
+        if pool.manifest.api.startswith(f"{KARPENTER}/") and pool.api_group == KARPENTER_AWS:
+            rows = items(dig(pool.manifest.body, *REQUIREMENTS))
+            keys: list[tuple[Path, Any]] = [((*REQUIREMENTS, number, "key"), dig(row, "key")) for number, row in rows]
+            keys += [((*LABELS, key), key) for key, _ in pairs(dig(pool.manifest.body, *LABELS))]
+            for path, key in keys:
+                if isinstance(key, str) and (meant := _meant(key)):
                     message = f'no instance type has the label "{key}"{alternatives((), meant)}'
-                    parts = (pool.manifest, path, message, write(meant))
-                    yield from [ObjectFinding(NO_SUCH_LABEL, *parts)] if meant else []
-            yield from _values(pool) if pool.api_group == KARPENTER_AWS else ()
-
-
-def _keys(pool: Pool) -> Iterator[tuple[Path, str]]:
-    """Yields the path and the key of each label and requirement."""
-    body = pool.manifest.body
-    yield from (((*LABELS, key), key) for key, _ in pairs(dig(body, *LABELS)) if isinstance(key, str))
-    for number, row in items(dig(body, *REQUIREMENTS)):
-        if isinstance(key := dig(row, "key"), str):
-            yield (*REQUIREMENTS, number, "key"), key
-
-
-def _refused(key: str) -> str:
-    """Returns why the API server refuses a label of a NodePool.
-
-    Source: karpenter v1.14.1 pkg/apis/crds/karpenter.sh_nodepools.yaml (label domain "karpenter.sh" is restricted)
-    """
-    domain = key.rpartition("/")[0]
-    if key != HOSTNAME and not (is_restricted(key) and f".{domain}".endswith(f".{KARPENTER}")):
-        return ""
-    return f"Karpenter reserves {key}, and the API server refuses it in a NodePool"
+                    yield ObjectFinding(NO_SUCH_LABEL, pool.manifest, path, message, write(meant))
+            yield from _values(pool)
 
 
 def _meant(key: str) -> str:
@@ -194,16 +173,17 @@ def _meant(key: str) -> str:
 
 
 def _values(pool: Pool) -> Findings:
-    """Yields findings about instance types and sizes that do not follow the form of EC2's names."""
+    """Yields findings about values that no instance type has: of another form than EC2's names, or misspelt."""
     for number, row in items(dig(pool.manifest.body, *REQUIREMENTS)):
-        key = dig(row, "key")
-        if not isinstance(key, str) or normal(key) != INSTANCE_TYPE:
-            continue
-        for position, value in items(dig(row, "values")):
-            found = _TYPE.fullmatch(value) if isinstance(value, str) else None
-            size = found[1] if found else ""
-            if size and not _SIZES.fullmatch(size):
-                meant = misspelt(value, pool.catalog.instances)
-                message = f'EC2 has no instance type "{value}": there is no size {size}{alternatives((), meant)}'
+        key = normal(str(dig(row, "key")))
+        known = pool.values(key, all_types(pool.catalog)) if key in TYPE_LABELS else ()
+        for position, value in items(dig(row, "values")) if known else ():
+            found = _TYPE.fullmatch(value) if isinstance(value, str) and key == INSTANCE_TYPE else None
+            is_no_size = found is not None and not _SIZES.fullmatch(found[1])
+            plain = _ADDED.sub("", value.lower()) if isinstance(value, str) and value not in known else ""
+            meant = plain if plain in known else misspelt(plain, known)
+            if is_no_size or (meant and key != INSTANCE_TYPE):
+                reason = f": there is no size {found[1]}" if found else ""
+                message = f'no instance type has {key}: "{value}"{reason}{alternatives((), meant)}'
                 path = (*REQUIREMENTS, number, "values", position)
                 yield ObjectFinding(NO_SUCH_LABEL, pool.manifest, path, message, write(meant))

@@ -36,7 +36,7 @@ _SLICES = 7
 
 
 class Declared(Struct):
-    """The resources that overlays declare for one instance type of a pool."""
+    """The resources that NodeOverlays of Karpenter declare for one instance type of a pool."""
 
     has: set[str] = field(default_factory=set)
     """Resources with an amount above zero."""
@@ -46,7 +46,7 @@ class Declared(Struct):
 
 @check(PARTIAL_OVERLAY)
 def partial_overlays(objects: ObjectSet) -> Findings:
-    """Yields findings about instance types without a resource that overlays give to other types of the same pool."""
+    """Yields findings about NodeOverlays that declare a resource for only some instance types of a pool."""
     index = objects.once(Index)
     if not index.tree.has("karpenter.sh", "NodeOverlay"):
         return
@@ -96,7 +96,7 @@ def _lacks(declared: Declared, resource: str) -> bool:
 
 
 class Sharing(NamedTuple):
-    """The devices that a configuration of the device plugin advertises for the GPUs of a node."""
+    """The resources that the device plugin advertises for the GPUs of a node with one configuration."""
 
     name: str
     strategy: str
@@ -109,7 +109,7 @@ class Sharing(NamedTuple):
     """The MIG layout of the MIG manager: groups of GPUs and their MIG devices; None if unknown."""
 
     def limit(self, resource: str, gpus: int) -> tuple[int, bool] | None:
-        """Returns the largest amount of a resource on a node with some GPUs, and whether it is exact; or None."""
+        """Returns the maximum of a resource on a node with `gpus` GPUs, and whether it is exact; None if unknown."""
         base = resource.removesuffix(SHARED)
         times = self.replicas.get(base, 1)
         if (base in self.replicas and self.renames) is not (base != resource):
@@ -128,9 +128,9 @@ class Sharing(NamedTuple):
 
 @check(WRONG_DEVICES)
 def wrong_devices(objects: ObjectSet) -> Findings:
-    """Yields findings about devices in overlays that the nodes of a pool do not have.
+    """Yields findings about devices that NodeOverlays declare, but that the nodes of the pool do not have.
 
-    Nodes whose configuration of the device plugin or whose GPUs are unknown are not checked.
+    The function does not check nodes if their GPUs, or their configuration of the device plugin, are unknown.
     """
     index = objects.once(Index)
     settings = [values for values, _ in operators(index)] if index.tree.has("karpenter.sh", "NodeOverlay") else []

@@ -17,7 +17,7 @@ KIND_NOT_PERMITTED = rule_of("REF013")
 
 @check(NOT_PERMITTED, KIND_NOT_PERMITTED)
 def findings(objects: ObjectSet) -> Findings:
-    """Yields findings about Applications, and objects in their folders, that the AppProject does not permit."""
+    """Yields findings about Applications, and objects in their folders, that their AppProject does not permit."""
     index = objects.once(Index)
     for application in index.delivery.applications:
         project, destination = project_of(index.tree, application), application.destination

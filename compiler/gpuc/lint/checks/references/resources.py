@@ -30,7 +30,7 @@ _DEVICES: list[str] = _TABLE["devices"]
 
 @check(NOT_COVERED, USELESS_QUOTA_KEY, MISSPELT_RESOURCE)
 def findings(objects: ObjectSet) -> Findings:
-    """Yields findings about keys of ResourceQuotas, misspelt resources, and resources that no ClusterQueue covers."""
+    """Yields findings about misspelt resources, useless keys of ResourceQuotas, and resources of no ClusterQueue."""
     index = objects.once(Index)
     for quota in index.tree.of("", "ResourceQuota"):
         yield from _quota_keys(quota)
@@ -147,7 +147,7 @@ def _quotas_covered(index: Index) -> Findings:
 
 
 def intended_resource(name: str, offered: Collection[str]) -> str:
-    """Returns the resource that a misspelt name most likely means; empty if the name is correct, or unknown.
+    """Returns the resource name that a misspelt name probably means; empty if gpuc finds no mistake in the name.
 
     Args:
         offered: names of further resources that objects of the input add to nodes.

@@ -63,7 +63,7 @@ _REMOVED = re.compile(r"([\w.-]+/[\w.-]*\w)(?:=[^\s:]*)?(?::\w+)?-")
     MISSING_TAINT, OPERATOR_KEPT_OFF,
 )  # fmt: skip
 def findings(objects: ObjectSet) -> Findings:
-    """Yields findings about taints that are not tolerated, and tolerated or listed taints that no node has."""
+    """Yields findings about taints that pods or flavors do not tolerate, and tolerations of taints that no node has."""
     index = objects.once(Index)
     if not index.nodes.pools:
         return
@@ -273,7 +273,7 @@ def _not_discovered(index: Index, values: Any) -> Findings:
 
 @check(UNREMOVED_TAINT, IDLE_REMOVER)
 def startup_taints(objects: ObjectSet) -> Findings:
-    """Yields findings about startup taints that no pods remove, and DaemonSets that remove taints of no pool."""
+    """Yields findings about startup taints that no pods remove, and DaemonSets that remove a taint of no node pool."""
     index = objects.once(Index)
     if index.tree.is_complete and index.nodes.pools:
         for pods in index.pods:

@@ -24,7 +24,7 @@ RESERVATIONS = rule_of("REF019")
 
 
 class Unused(NamedTuple):
-    """A kind whose objects have no effect unless an object of another kind refers to the objects."""
+    """A kind whose objects have no effect if no object of another kind refers to them, for example Topology."""
 
     kind: Kind
     user: Kind
@@ -50,7 +50,7 @@ KINDS = (
 
 @check(UNUSED_CAPACITY, UNUSED, RESERVATIONS, capacity_without_queue.rule)
 def findings(objects: ObjectSet) -> Findings:
-    """Yields findings about objects that no other object refers to."""
+    """Yields findings about objects without effect, because no other object refers to them."""
     index = objects.once(Index)
     objects, used = index.tree, {(use.kind, use.name) for use in object_references(index)}
     groups = {group(manifest) for manifest in objects.manifests}

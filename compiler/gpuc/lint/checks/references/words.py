@@ -1,7 +1,6 @@
-"""Finds labels and annotations at a place where no program reads them.
+"""Finds labels and annotations where no program reads them, for example labels outside of the pod template.
 
-Examples are an annotation instead of a label, and a label above the pod template. The file words.toml contains the
-words, the programs and the places.
+The file words.toml lists the labels and annotations, the programs that read them, and where the programs read them.
 """
 
 from functools import cache
@@ -26,7 +25,7 @@ _PLACES = {
 
 @check(NOT_READ)
 def findings(objects: ObjectSet) -> Findings:
-    """Yields a finding for every known label or annotation that is where its program does not read it."""
+    """Yields a finding for every known label or annotation on an object on which no program reads the key."""
     for manifest in objects.manifests:
         if (group(manifest), manifest.kind) in _kinds():
             yield from _misplaced(manifest)

@@ -1,4 +1,4 @@
-"""The smallest pods that a ClusterQueue can admit."""
+"""Computes the smallest pods that a ClusterQueue can admit. If these pods cannot run, no pod of the queue can run."""
 
 from collections.abc import Mapping
 
@@ -12,7 +12,7 @@ Smallest = Mapping[str, tuple[ResourceFlavor, dict[str, Amounts]]]
 
 
 def smallest_pods(cluster: ClusterIndex, queue: Member) -> Smallest:
-    """Returns the smallest pods of a ClusterQueue in each of its flavors that the input has."""
+    """Returns the smallest pods that a ClusterQueue can admit, by the name of a flavor that the input defines."""
     known = [flavor for name, flavor in queue.flavors.items() if name in cluster.flavors]
     return {flavor.name: (cluster.flavors[flavor.name], _smallest(queue, flavor)) for flavor in known}
 

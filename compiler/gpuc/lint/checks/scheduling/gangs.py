@@ -1,4 +1,4 @@
-"""Checks gangs (pods that train together): TrainJobs and their runtimes, retries, rendezvous, lost annotations."""
+"""Checks gangs, pods that train together: TrainJobs and runtimes, retries, host names, and misplaced annotations."""
 
 import re
 from typing import Any
@@ -31,7 +31,7 @@ _DEFAULT_LIMIT = 6
     kinds=(PODS, "trainer.kubeflow.org/*"),
 )  # fmt: skip
 def findings(objects: ObjectSet) -> Findings:
-    """Yields findings about gangs, and about workloads whose annotation protects no pod."""
+    """Yields findings about gangs, and about annotations that are on a workload instead of its pods."""
     for manifest in objects.manifests:
         if (workload := workload_of(manifest, objects=objects)) and workload.made:
             for problem in workload.problems:

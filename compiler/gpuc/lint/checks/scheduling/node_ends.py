@@ -1,4 +1,4 @@
-"""Checks for nodes that Karpenter ends too early for their pods, and for budgets that never allow an eviction.
+"""Checks for nodes that end before their pods, and for PodDisruptionBudgets that never allow an eviction.
 
 The first check compares the time that a pod may run with the lifetime of its node. The second check finds
 PodDisruptionBudgets that allow no eviction although all pods are healthy.
@@ -33,7 +33,7 @@ NO_EVICTION = rule_of("SCD012")
 
 @check(ENDS_EARLY, NO_EVICTION)
 def findings(objects: ObjectSet) -> Findings:
-    """Yields findings about pods that run longer than their nodes exist, and budgets that block every eviction."""
+    """Yields findings about pods that may run longer than their nodes, and budgets that allow no eviction."""
     index = objects.once(Index)
     for pods in index.pods if index.nodes.pools else ():
         yield from _run(pods, index)
@@ -42,7 +42,7 @@ def findings(objects: ObjectSet) -> Findings:
 
 
 def own_pools(pods: Pods, nodes: Pools) -> list[Pool]:
-    """Returns the node pools that pods select by a label that only node pools of the input can set."""
+    """Returns the node pools of the input that pods select with a node selector; empty if other nodes may match too."""
     wanted = labels(dig(pods.spec, "nodeSelector"))
     keys = [key for key in map(normal, wanted) if key == NODE_POOL or not is_well_known(key)]
     return nodes.matching(wanted) if any(key in nodes.values for key in keys) else []

@@ -49,7 +49,7 @@ class _Refusal(NamedTuple):
     kinds=("kueue.x-k8s.io/*", *POLICIES, *NAMESPACE_LIMITS, PODS, *KUEUE_CONFIGURATION, "argoproj.io/Application"),
 )  # fmt: skip
 def policy_conflicts(objects: ObjectSet) -> Findings:
-    """Yields one finding for every constraint that the smallest pod of a resource violates, in complete input."""
+    """Yields a finding for each constraint that refuses a ClusterQueue's smallest pods, if the input is complete."""
     cluster = objects.once(ClusterIndex)
     reported: set[int] = set()
     for queue in cluster.quotas.values() if objects.is_complete else ():

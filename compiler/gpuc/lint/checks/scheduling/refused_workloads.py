@@ -1,4 +1,4 @@
-"""Workloads that the admission of their own object set refuses: policies, Pod Security, LimitRanges and ResourceQuotas.
+"""Finds workloads that other objects of the input refuse: policies, Pod Security, LimitRanges and ResourceQuotas.
 
 Source: the decisions of gpuc.admission
 """
@@ -27,7 +27,7 @@ _STAGES = (Stage.POLICY, Stage.POD_POLICY, Stage.POD_SECURITY, Stage.NAMESPACE)
     ),
 )  # fmt: skip
 def findings(objects: ObjectSet) -> Findings:
-    """Yields a finding for every workload that an object of the set refuses."""
+    """Yields a finding for every workload that another object of the input refuses."""
     if not objects.namespaces:
         return
     cluster = objects.once(ClusterIndex)

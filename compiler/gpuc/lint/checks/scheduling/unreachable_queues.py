@@ -1,6 +1,7 @@
-"""ClusterQueues, flavors and node pools that no pod can use, and workloads that can never start.
+"""Finds ClusterQueues, flavors and node pools that no pod can use, and workloads that can never start.
 
-The checks trace the smallest pod that requests a resource of a ClusterQueue through quota, admission and scheduling.
+For each resource of a ClusterQueue, the checks trace the smallest pod that requests the resource through quota,
+admission and scheduling.
 """
 
 from itertools import chain
@@ -87,9 +88,10 @@ def findings(objects: ObjectSet) -> Findings:
 
 @check(NEVER_STARTS_IN_INPUT, kinds=(*QUEUES_AND_POOLS, *NAMESPACE_LIMITS, PODS, *POD_NEEDS, *KUEUE_CONFIGURATION))
 def without_queue(objects: ObjectSet) -> Findings:
-    """Yields findings about workloads without a queue that no nodes of their node pools can hold.
+    """Yields findings about workloads without a queue whose pods fit on no node of their node pools.
 
-    These are the selected node pools, or all node pools for devices such as GPUs if the input is the whole cluster.
+    The node pools are those that the pods select. If the input is the whole cluster, pods with devices such as GPUs are
+    checked against all node pools.
     """
     cluster = objects.once(ClusterIndex)
     for manifest in objects.manifests if cluster.nodes.pools else ():

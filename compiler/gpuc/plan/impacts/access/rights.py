@@ -1,4 +1,4 @@
-"""Impacts on rights of people and pods, and on AppProjects."""
+"""Impacts on the rights of people and pods, and on what AppProjects allow Argo CD to do."""
 
 from collections.abc import Iterator
 
@@ -34,7 +34,7 @@ def rights_lost(change: Change) -> Impacts:
 
 @impact("IMP454", Level.NONE)
 def project_widens(change: Change) -> Impacts:
-    """An AppProject allows Argo CD to apply more."""
+    """An AppProject allows Argo CD to apply more kinds of objects, or to use more namespaces or repositories."""
     for pair in change.pairs(ARGO, "AppProject"):
         if pair.before and pair.after and (more := "; ".join(_added(Project(pair.before), Project(pair.after)))):
             yield Raised(f"AppProject {pair.name}", f"allows Argo CD to apply more: {more}", pair.after, ("spec",))

@@ -1,4 +1,4 @@
-"""Impacts on policies, Pod Security levels, and the objects and workloads that they refuse."""
+"""Impacts on admission policies and Pod Security levels, and on the objects and workloads that are refused."""
 
 from collections.abc import Iterator
 
@@ -24,7 +24,7 @@ from gpuc.plan.refused_workloads import by_decision, named, refused_templates, r
 
 @impact("IMP301", Level.RESTRICTS)
 def policy_stricter(change: Change) -> Impacts:
-    """The stage of a policy rises to deny, or a policy with this stage is new."""
+    """An admission policy begins to refuse violations: it is new with stage deny, or its stage rises to deny."""
     stricter = (policy for policy in policy_changes(change) if policy.is_stricter and policy.after == "deny")
     for found in by_policy(stricter):
         message = f"stage {found[0].stages}: the API server refuses violations"
@@ -44,7 +44,7 @@ def _refused_counts(change: Change, found: list[PolicyChange]) -> Iterator[str]:
 
 @impact("IMP302", Level.NONE)
 def policy_weaker(change: Change) -> Impacts:
-    """The stage of a policy falls, or a policy is removed."""
+    """The stage of an admission policy falls, for example from deny to warn, or a policy is removed."""
     for first, *_ in by_policy(policy for policy in policy_changes(change) if policy.is_weaker):
         lost = "violations are allowed" if first.before == "deny" else "violations get no warning"
         yield first.raised(f"stage {first.stages}: {lost}")
@@ -52,7 +52,7 @@ def policy_weaker(change: Change) -> Impacts:
 
 @impact("IMP310", Level.NONE)
 def policy_warns(change: Change) -> Impacts:
-    """The stage of a policy rises to warn, or a policy with this stage is new."""
+    """An admission policy begins to warn about violations: it is new with stage warn, or its stage rises to warn."""
     stricter = (policy for policy in policy_changes(change) if policy.is_stricter and policy.after == "warn")
     for first, *_ in by_policy(stricter):
         yield first.raised(f"stage {first.stages}: violations get a warning")
@@ -60,7 +60,7 @@ def policy_warns(change: Change) -> Impacts:
 
 @impact("IMP303", Level.RESTRICTS)
 def policy_settings_change(change: Change) -> Impacts:
-    """A policy with the stage deny refuses more, because its settings or the objects that it checks change."""
+    """A policy with the stage deny refuses more, because its settings or its selection of objects changes."""
     yield from policy_settings(change, "deny", refuses_more=True, effect="; the API server refuses violations")
     for pair in policy_data_changes(change):
         yield _policy_raised(pair, "its limits, members or checked namespaces change")
@@ -76,7 +76,7 @@ def policy_settings_relax(change: Change) -> Impacts:
 
 @impact("IMP304", Level.RESTRICTS)
 def policy_expressions_change(change: Change) -> Impacts:
-    """The expressions of a policy change."""
+    """The expressions of an admission policy change. They decide what the policy refuses."""
     for pair in template_changes(change):
         yield _policy_raised(pair, "its expressions change")
 
@@ -108,7 +108,7 @@ Source: argo-cd v3.5.1 manifests/install.yaml
 
 @impact("IMP313", Level.DISRUPTS)
 def change_refused(change: Change) -> Impacts:
-    """A policy of the cluster refuses an object of the change, so the sync of an Application fails."""
+    """A policy of the cluster refuses an object of this change, so the sync of an Application fails."""
     policies = change.after.objects.once(Policies)
     written = (pair for pair in change.all_pairs if pair.after and pair.fields and pair.after.namespace)
     decisions = ((pair, _denied(policies, pair.manifest)) for pair in written)
@@ -134,7 +134,7 @@ def _denied(policies: Policies, manifest: Manifest) -> Decision | None:
 
 @impact("IMP305", Level.RESTRICTS)
 def workload_refused(change: Change) -> Impacts:
-    """Workloads of --workloads would not start again."""
+    """A workload in the files of the option --workloads would not start again after the change."""
     workloads = grouped(refused_workloads(change), lambda workload: workload.manifest.namespace)
     for namespace, refused in workloads.items():
         for found in by_decision(refused):
@@ -146,7 +146,7 @@ def workload_refused(change: Change) -> Impacts:
 
 @impact("IMP306", Level.RESTRICTS)
 def template_refused(change: Change) -> Impacts:
-    """Workload templates of the state before no longer work."""
+    """A workload template, which users copy, no longer works: the cluster refuses copies or has no node for them."""
     for found in by_decision(refused_templates(change)):
         first, (names, others) = found[0], named(found)
         message = f"copies of {names} {_VERBS[first.outcome][1]} now: {first.reason}"

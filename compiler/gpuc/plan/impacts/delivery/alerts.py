@@ -1,4 +1,4 @@
-"""Impacts on the alerts of a cluster: who gets them, and which series they read."""
+"""Impacts on alerts: the receivers of alerts, and the time series that the alerting rules read."""
 
 from typing import get_args
 
@@ -10,7 +10,7 @@ from gpuc.spec.notify import Receiver, Severity
 
 @impact("IMP530", Level.NONE)
 def alerts_go_elsewhere(change: Change) -> Impacts:
-    """Alerts of the platform or of a tenant go to another receiver, or to none."""
+    """Alerts of the platform or of a tenant go to another receiver, or to no receiver."""
     old, new = (_receivers(state.cluster) if state.cluster else {} for state in (change.before, change.after))
     kept = (key for key in old if key in new and old[key] != new[key])
     moved = tuple(f"{key}: {old[key][0]} -> {new[key][0]}" for key in kept)
@@ -35,6 +35,6 @@ def _receivers(cluster: Cluster) -> dict[str, tuple[str, Receiver | None]]:
 
 @impact("IMP531", Level.NONE)
 def rules_read_other_series(change: Change) -> Impacts:
-    """The rules of Prometheus read the series with another label of the cluster."""
+    """The rules of Prometheus select the time series of the cluster by another label."""
     for path in change.changed_paths("spec", "observability", "prometheus", "clusterLabel"):
         yield Raised("alerts", "the rules read only the series with the label in clusterLabel", path=path)

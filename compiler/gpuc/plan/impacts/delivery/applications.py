@@ -1,4 +1,4 @@
-"""Impacts on Applications and their charts."""
+"""Impacts on Applications, and on the charts that they install."""
 
 from gpuc.cluster.application import ARGO, application_in
 from gpuc.cluster.project import project_of
@@ -13,7 +13,7 @@ from gpuc.plan.pruning import kinds_text
 
 @impact("IMP506", Level.RESTRICTS)
 def application_removed(change: Change) -> Impacts:
-    """An Application is removed, and what it has installed stays."""
+    """An Application is removed, but the objects that Argo CD installed for the Application stay in the cluster."""
     if change.is_removed:
         return
     described = {pair.name for pair in change.pairs(ARGO, "Application") if not pair.is_removed} | _described(change)
@@ -44,7 +44,7 @@ def _described(change: Change) -> set[str]:
 
 @impact("IMP512", Level.DISRUPTS)
 def component_moves(change: Change) -> Impacts:
-    """A component is installed in another namespace."""
+    """A component is installed in another namespace than before."""
     for old, new in kept_applications(change):
         before, after = old.destination.namespace, new.destination.namespace
         if before == after or not new.chart:
@@ -66,7 +66,7 @@ def component_moves(change: Change) -> Impacts:
 
 @impact("IMP524", Level.RESTRICTS)
 def chart_handed_over(change: Change) -> Impacts:
-    """Argo CD no longer installs the chart of a component, because another team does."""
+    """Argo CD no longer installs the chart of a component, because another team installs the chart."""
     for found in changed_installations(change):
         if found.after == "another team":
             name = change.after.name
@@ -125,7 +125,7 @@ def sync_order(change: Change) -> Impacts:
 
 @impact("IMP513", Level.NONE)
 def version_with_objects(change: Change) -> Impacts:
-    """The version of a chart and objects of its kinds change in one commit."""
+    """One commit changes the version of a chart and objects of the kinds that the chart defines."""
     written = [pair.after for pair in change.all_pairs if pair.after is not None and pair.fields]
     for chart in chart_changes(change):
         groups = _api_groups(change, chart.component)
@@ -152,7 +152,7 @@ def _api_groups(change: Change, component: str) -> set[str]:
 
 @impact("IMP528", Level.NONE)
 def health_checks_change(change: Change) -> Impacts:
-    """The health checks change that an administrator installs as Helm values of Argo CD."""
+    """The health checks of Argo CD change, which an administrator installs as Helm values of Argo CD."""
     file = f"clusters/{change.after.name}/argocd-health.yaml"
     before, after = change.before.texts.get(file), change.after.texts.get(file)
     if before and after and before != after:
@@ -194,7 +194,7 @@ _FIELD_NOUNS = {"repoURL": "repository", "targetRevision": "revision", "server":
 
 @impact("IMP507", Level.RESTRICTS)
 def root_changes(change: Change) -> Impacts:
-    """The root Application changes, which an administrator applies."""
+    """The root Application changes. The change has no effect until an administrator applies the root Application."""
     for pair in change.pairs(ARGO, "Application"):
         if pair.is_changed and pair.manifest.file.startswith("clusters/"):
             fields = dict.fromkeys(str(field.path[-1]) for field in pair.fields)

@@ -1,4 +1,4 @@
-"""Impacts on clusters, and the place from which and to which Argo CD delivers."""
+"""Impacts on whole clusters: new and removed clusters, and where Argo CD runs and deploys."""
 
 from collections.abc import Iterator
 
@@ -19,7 +19,7 @@ from gpuc.plan.substrate import substrate_plan
 
 @impact("IMP520", Level.NONE)
 def cluster_added(change: Change) -> Impacts:
-    """A cluster is added, and Argo CD does not know it until an administrator applies two objects."""
+    """A cluster is new, and Argo CD syncs nothing until an administrator applies two of its objects."""
     if not change.is_new or not change.after.first_sync:
         return
     name = change.after.name
@@ -47,7 +47,7 @@ def cluster_added(change: Change) -> Impacts:
 
 @impact("IMP508", Level.RESTRICTS)
 def cluster_removed(change: Change) -> Impacts:
-    """A cluster is removed from the fleet, and everything in the cluster stays."""
+    """A cluster is removed from the fleet, but everything that runs in the cluster stays."""
     if not change.is_removed:
         return
     name, before = change.before.name, change.before.objects
@@ -93,7 +93,7 @@ def _renamed(change: Change, namespace: str, besides: str) -> Raised:
 
 @impact("IMP527", Level.RESTRICTS)
 def argocd_moves(change: Change) -> Impacts:
-    """The Applications move to another namespace, because Argo CD runs there."""
+    """Argo CD runs in another namespace, so the Applications move to this namespace."""
     removed = {pair.name: pair.namespace for pair in change.pairs(ARGO, "Application") if pair.is_removed}
     moved = [pair for pair in change.pairs(ARGO, "Application") if pair.is_added and pair.name in removed]
     if not moved:
@@ -146,7 +146,7 @@ _Row = tuple[str, tuple[str, ...], Manifest, Path]
 
 @impact("IMP523", Level.NONE)
 def deletion_protection_changes(change: Change) -> Impacts:
-    """Objects get or lose the protection against deletion by Argo CD, or Applications start or stop to prune."""
+    """The protection of objects against deletion by Argo CD changes, or Applications begin or stop to prune objects."""
     has_setting = _SETTING in change.changed_paths(*_SETTING)
     for message, details, manifest, path in (*_protections(change), *_applications(change)):
         raised = Raised(cluster_subject(change), f"from now on, Argo CD {message}", manifest, path, details)
@@ -213,7 +213,7 @@ _EMPTY = {
 
 @impact("IMP509", Level.DISRUPTS)
 def two_steps(change: Change) -> Impacts:
-    """A node pool, queue, tenant or namespace is removed or renamed in one commit, although it needs two."""
+    """One commit removes or renames a node pool, queue, tenant or namespace in use, which needs two commits."""
     before, after = change.before.cluster, change.after.cluster
     if before is None or after is None:
         return

@@ -1,4 +1,4 @@
-"""Impacts on objects that Argo CD prunes, leaves, refuses or creates again, and templates."""
+"""Impacts on objects that Argo CD prunes, leaves in the cluster or creates again, and on workload templates."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ def objects_pruned(change: Change) -> Impacts:
 
 @impact("IMP502", Level.NONE)
 def objects_left(change: Change) -> Impacts:
-    """Objects are removed from Git, and Argo CD leaves them in the cluster."""
+    """Objects are removed from Git, but Argo CD leaves them in the cluster."""
     groups = grouped(removed_objects(change, "left"), lambda removed: (removed.application, removed.reason))
     for (application, reason), found in groups.items():
         manifests = [removed.manifest for removed in found]
@@ -57,7 +57,7 @@ def _commands(manifests: list[Manifest]) -> list[str]:
 
 @impact("IMP505", Level.RESTRICTS)
 def prune_waits(change: Change) -> Impacts:
-    """Argo CD asks before it deletes an object."""
+    """Argo CD asks for a confirmation before it deletes an object, and the sync waits."""
     for removed in removed_objects(change, "confirmed"):
         message = f"Argo CD asks whether to delete {removed.manifest}, and the sync waits for the answer"
         yield Raised(f"Application {removed.application}", message, removed.manifest)
@@ -68,7 +68,7 @@ _VOLUME = "its volume is deleted, unless the reclaim policy is Retain"
 
 @impact("IMP504", Level.DESTROYS)
 def data_pruned(change: Change) -> Impacts:
-    """Argo CD deletes an object that holds data: a volume or a stateful program."""
+    """Argo CD deletes an object that holds data: a PersistentVolumeClaim or a stateful workload."""
     for removed in removed_objects(change, "pruned"):
         if removed.has_data:
             effect = _VOLUME if removed.manifest.kind == CLAIM[1] else "its pods end"
@@ -79,7 +79,7 @@ def data_pruned(change: Change) -> Impacts:
 
 @impact("IMP501", Level.DISRUPTS)
 def immutable_field(change: Change) -> Impacts:
-    """A field changes that the API server or a webhook refuses to change, so the sync of an Application fails."""
+    """A field changes that the API server or a webhook does not allow to change, so an Application cannot be synced."""
     for pair in change.all_pairs:
         if pair.after is None:
             continue
@@ -141,7 +141,7 @@ def object_created_again(change: Change) -> Impacts:
 
 @impact("IMP522", Level.RESTRICTS)
 def object_stays_with_application(change: Change) -> Impacts:
-    """An object moves to another Application, but its old Application does not release it."""
+    """An object moves to another Application, whose sync fails, because the old Application keeps the object."""
     for moved in moved_objects(change):
         if moved.reason:
             message = (
@@ -161,7 +161,7 @@ _COMMON = ("spec", "template")
 
 @impact("IMP529", Level.NONE)
 def templates_change(change: Change) -> Impacts:
-    """Workload templates change, which users copy."""
+    """Workload templates change, but the copies that users made keep the old values."""
     fields: dict[tuple[str, ...], dict[str, None]] = defaultdict(dict)
     places: list[tuple[Manifest, Path]] = []
     for after, paths in _changed_templates(change):

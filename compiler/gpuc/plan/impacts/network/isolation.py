@@ -1,4 +1,4 @@
-"""Impacts on network paths of tenants."""
+"""Impacts on the network connections of tenants."""
 
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
@@ -42,19 +42,19 @@ def isolation_ends(change: Change) -> Impacts:
 
 @impact("IMP404", Level.NONE)
 def outside_opens(change: Change) -> Impacts:
-    """Pods of a tenant get a network path to or from addresses, host names or namespaces of the platform."""
+    """Pods of a tenant get connections to or from further addresses, host names or namespaces of the platform."""
     yield from opened(change)
 
 
 @impact("IMP405", Level.RESTRICTS)
 def outside_closes(change: Change) -> Impacts:
-    """Pods of a tenant lose a network path to or from addresses, host names or namespaces of the platform."""
+    """Pods of a tenant lose connections to or from addresses, host names or namespaces of the platform."""
     yield from closed(change)
 
 
 @impact("IMP401", Level.DISRUPTS)
 def tenants_connect(change: Change) -> Impacts:
-    """Pods of a tenant can connect to pods of another tenant, and could not before."""
+    """Pods of a tenant can connect to pods of another tenant, which was not possible before the change."""
     opens = [after for before, after in _pair_changes(change) if after and after.state is _OPEN is not _state(before)]
     yield from _pairs_raised(change, opens, "can", at_policy=True)
 
@@ -69,7 +69,7 @@ def tenants_separated(change: Change) -> Impacts:
 
 @impact("IMP402", Level.NONE)
 def tenants_declared(change: Change) -> Impacts:
-    """Pods of a tenant can connect to pods of another tenant, and the spec declares this."""
+    """Pods of a tenant can connect to pods of another tenant, because the spec now declares this connection."""
     pairs = ((_state(before), after) for before, after in _pair_changes(change))
     declared = [after for was, after in pairs if after and after.state is PairState.DECLARED and was is _BLOCKED]
     yield from _pairs_raised(change, declared, "can")
@@ -77,7 +77,7 @@ def tenants_declared(change: Change) -> Impacts:
 
 @impact("IMP408", Level.DISRUPTS)
 def policies_stay(change: Change) -> Impacts:
-    """The policies that isolate namespaces stay, and Argo CD prunes the policies that allow connections."""
+    """Argo CD leaves a policy that isolates pods, but prunes the policies that allow their connections."""
     removed_tenants = {tenant.tenant for tenant in tenants(change) if tenant.is_removed}
     for tenant, namespaces, manifest in isolation_that_stays(change):
         where = kind_of(namespaces, "namespace")

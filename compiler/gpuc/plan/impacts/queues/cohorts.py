@@ -1,4 +1,4 @@
-"""Impacts on cohorts, and the order and preemption of workloads."""
+"""Impacts on cohorts, and on the order and preemption of workloads."""
 
 from collections.abc import Iterable, Iterator
 
@@ -66,7 +66,7 @@ def _renamed(change: Change, changes: Iterable[QuotaChange]) -> Iterator[str]:
 
 @impact("IMP244", Level.RESTRICTS)
 def queue_is_shared(change: Change) -> Impacts:
-    """Another tenant gets a queue that a tenant has."""
+    """A queue that a tenant already uses is shared with another tenant."""
     for name, pairs in grouped(change.kept(GROUP, "ClusterQueue"), lambda pair: pair.element).items():
         before, after = _tenants(change, pairs, 0), _tenants(change, pairs, 1)
         joining, staying = ([tenant for tenant in after if (tenant in before) == is_old] for is_old in (False, True))
@@ -116,7 +116,7 @@ def best_effort_order(change: Change) -> Impacts:
 
 @impact("IMP228", Level.RESTRICTS)
 def strict_order(change: Change) -> Impacts:
-    """A queue admits its workloads in strict order."""
+    """A queue admits its workloads in strict order: a workload that waits for quota blocks all later workloads."""
     for order in changed(change.pairs(GROUP, "ClusterQueue"), _ORDER):
         if order.after == _STRICT:
             yield order.raised("a workload that waits for quota blocks all later workloads, also those that would fit")
@@ -124,7 +124,7 @@ def strict_order(change: Change) -> Impacts:
 
 @impact("IMP237", Level.DISRUPTS)
 def priority_order_changes(change: Change) -> Impacts:
-    """A priority class gets a value with which workloads are ordered in another way."""
+    """The value of a priority class changes, so that its workloads are ordered before or after other workloads."""
     kept = list(change.kept(GROUP, "WorkloadPriorityClass"))
     values = {pair.name: pair.values("value") for pair in kept}
     values = {name: row for name, row in values.items() if all(isinstance(value, int) for value in row)}

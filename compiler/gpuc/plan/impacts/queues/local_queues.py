@@ -1,4 +1,4 @@
-"""Impacts on queues that begin, stop or end, on their LocalQueues, and on the workloads in them."""
+"""Impacts on queues that are added, stopped or removed, on their LocalQueues, and on the workloads in these queues."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -96,7 +96,7 @@ class _Stop(NamedTuple):
     """Whether `pairs` contains all LocalQueues of the queue."""
 
     def predictions(self, outcome: str) -> tuple[Prediction, ...]:
-        """Returns that the queues are inactive, and the outcome for the workloads of the queues."""
+        """Returns predictions: the queues become inactive, and their workloads get this outcome, as in "evicted"."""
         names = dict.fromkeys(pair.element for pair in self.pairs)
         inactive = tuple(Prediction(f"queue {name}", "inactive") for name in names)
         kind, _, name = self.subject.partition(" ")
@@ -110,7 +110,7 @@ class _Stop(NamedTuple):
         return sorted({pair.namespace for pair in self.pairs} - {""})
 
     def raised(self, message: str, details: tuple[str, ...] = (), predicts: tuple[Prediction, ...] = ()) -> Raised:
-        """Returns an impact of the stopPolicy."""
+        """Returns an impact that is caused by `stopPolicy` of the ClusterQueue or LocalQueue."""
         return Raised(self.subject, message, self.pairs[0].after, ("spec", "stopPolicy"), details, predicts)
 
 
@@ -159,26 +159,26 @@ def queue_added(change: Change) -> Impacts:
 
 @impact("IMP215", Level.DISRUPTS)
 def queue_removed(change: Change) -> Impacts:
-    """A queue is removed that has not left in an earlier change."""
+    """A queue is removed that admitted new workloads until this change, so workloads can still be in the queue."""
     yield from _removed_queues(change, after_leaving=False)
 
 
 @impact("IMP242", Level.NONE)
 def left_queue_removed(change: Change) -> Impacts:
-    """A queue is removed that has left in an earlier change."""
+    """A queue is removed that admitted no new workloads before this change, because of `leaving: true`."""
     yield from _removed_queues(change, after_leaving=True)
 
 
 @impact("IMP219", Level.NONE)
 def queue_starts(change: Change) -> Impacts:
-    """A queue admits workloads again, because the queue, its tenant or its namespace is not leaving any more."""
+    """A queue admits workloads again, because `leaving: true` is removed from the queue, tenant or namespace."""
     for stop in _stop_changes(change, _NONE):
         yield stop.raised("workloads are admitted again")
 
 
 @impact("IMP217", Level.DISRUPTS)
 def queue_stops(change: Change) -> Impacts:
-    """A queue admits no new workloads any more, because the queue, its tenant or its namespace is leaving."""
+    """A queue admits no new workloads any more, because the queue, its tenant or its namespace gets `leaving: true`."""
     for stop in _stop_changes(change, _HOLD):
         is_named = not stop.namespaces or stop.subject.startswith("namespace")
         where = "" if is_named else f" in {', '.join(stop.namespaces)}"
@@ -198,7 +198,7 @@ def queue_drains(change: Change) -> Impacts:
 
 @impact("IMP220", Level.DISRUPTS)
 def queue_inactive(change: Change) -> Impacts:
-    """A queue becomes inactive, because an object that the queue names does not exist."""
+    """A queue becomes inactive, because the queue refers to an object that does not exist."""
     for pair in change.pairs(GROUP, "ClusterQueue"):
         before, after = (from_objects(state.objects).by_name.get(pair.name) for state in (change.before, change.after))
         reason = inactive_reason(change.after.objects, after) if after else None
@@ -210,7 +210,7 @@ def queue_inactive(change: Change) -> Impacts:
 
 @impact("IMP222", Level.NONE)
 def local_queue_added(change: Change) -> Impacts:
-    """A namespace that exists gets LocalQueues of a queue that exists."""
+    """An existing namespace gets a LocalQueue for an existing queue."""
     added = []
     for pair in change.pairs(GROUP, "LocalQueue"):
         namespace = change.pair("", "Namespace", pair.namespace)
@@ -224,7 +224,7 @@ def local_queue_added(change: Change) -> Impacts:
 
 @impact("IMP223", Level.DISRUPTS)
 def local_queue_moves(change: Change) -> Impacts:
-    """A LocalQueue gets another ClusterQueue, which the API server refuses."""
+    """A LocalQueue refers to another ClusterQueue. The API server refuses this change."""
     for queue in changed(change.pairs(GROUP, "LocalQueue"), ("spec", "clusterQueue")):
         pair, _, before, after = queue
         if before and after:
@@ -239,7 +239,7 @@ def local_queue_moves(change: Change) -> Impacts:
 
 @impact("IMP221", Level.DISRUPTS)
 def local_queue_removed(change: Change) -> Impacts:
-    """A namespace loses the LocalQueues of a queue, and the queue and the namespace stay."""
+    """A namespace loses its LocalQueue for a queue, although the namespace and the queue stay."""
     removed = (pair for pair in change.pairs(GROUP, "LocalQueue") if pair.is_removed and _stays(change, pair))
     found = uses(change)
     for (owner, queue), pairs in grouped(removed, lambda pair: owner_and_queue(change, pair)).items():
@@ -270,7 +270,7 @@ def _stays(change: Change, pair: Pair) -> bool:
 
 @impact("IMP241", Level.DISRUPTS)
 def selector_excludes_namespaces(change: Change) -> Impacts:
-    """A queue does not accept namespaces any more that keep their LocalQueues."""
+    """A queue no longer accepts workloads from a namespace, although the namespace keeps its LocalQueue."""
     for pair in change.pairs(GROUP, "ClusterQueue"):
         if not pair.before or not pair.after or not pair.changes("spec", "namespaceSelector"):
             continue

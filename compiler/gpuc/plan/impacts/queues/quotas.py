@@ -165,7 +165,7 @@ def lending_shrinks(change: Change) -> Impacts:
 
 @impact("IMP210", Level.NONE)
 def pool_joins_queue(change: Change) -> Impacts:
-    """A queue that exists gets quota on another node pool."""
+    """An existing queue gets quota on another node pool."""
     for pairs in queues(change).values():
         for pair in pairs if not all(pair.is_added for pair in pairs) else ():
             known = flavors(change.before, pair.name)
@@ -177,7 +177,7 @@ def pool_joins_queue(change: Change) -> Impacts:
 
 @impact("IMP209", Level.RESTRICTS)
 def pool_leaves_queue(change: Change) -> Impacts:
-    """A queue loses its quota on a node pool, and keeps other pools."""
+    """A queue loses its quota on a node pool, but keeps its quota on other pools."""
     for pairs in queues(change).values():
         for pair in pairs if not all(pair.is_removed for pair in pairs) else ():
             kept = flavors(change.after, pair.name)
@@ -239,7 +239,7 @@ def pool_stops_admission(change: Change) -> Impacts:
 
 @impact("IMP208", Level.RESTRICTS)
 def node_resources_shrink(change: Change) -> Impacts:
-    """The quotas on a node pool have less of a resource, although the spec sets the same number of nodes."""
+    """A node offers less of a resource to pods, so a quota in nodes contains less of this resource."""
     if not any(pair.is_changed for pair in change.pairs(GROUP, "ClusterQueue")):
         return
     nodes = tree(change.before), tree(change.after)

@@ -1,4 +1,4 @@
-"""Impacts on limits and objects in the namespaces of tenants."""
+"""Impacts on ResourceQuotas, LimitRanges and other objects in the namespaces of tenants."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -21,14 +21,14 @@ from gpuc.trace.workload import workload_of
 
 @impact("IMP257", Level.NONE)
 def namespace_quota_grows(change: Change) -> Impacts:
-    """The ResourceQuota of a namespace grows."""
+    """A ResourceQuota allows more in a namespace."""
     for limits in limit_changes(change, smaller=False):
         yield limits.raised()
 
 
 @impact("IMP256", Level.RESTRICTS)
 def namespace_quota_shrinks(change: Change) -> Impacts:
-    """The ResourceQuota of a namespace shrinks."""
+    """A ResourceQuota allows less in a namespace."""
     for limits in limit_changes(change, smaller=True):
         details = (
             "pods that run continue; while their requests are above the quota, the API server refuses new pods, also "
@@ -73,7 +73,7 @@ _NOUNS = {"Container": "containers", "Pod": "pods", "PersistentVolumeClaim": "Pe
 
 @impact("IMP260", Level.RESTRICTS)
 def default_requests_change(change: Change) -> Impacts:
-    """The LimitRange of a namespace changes."""
+    """The LimitRange of a namespace changes: the default requests, default limits, minimums or maximums of its pods."""
     changed = (pair for pair in change.kept("", "LimitRange") if _limit_texts(pair)[0])
     groups = grouped(changed, lambda pair: (owner_of(change, pair.namespace), _limit_texts(pair)[0]))
     for (owner, texts), ranges in groups.items():
@@ -108,7 +108,7 @@ def _limits(value: Any) -> dict[tuple[str, str, str], tuple[Path, Any]]:
 
 @impact("IMP261", Level.DISRUPTS)
 def service_account_removed(change: Change) -> Impacts:
-    """A ServiceAccount of a namespace that stays is removed."""
+    """A ServiceAccount is removed from a namespace that stays."""
     for pair in pruned_in_namespaces(change, "ServiceAccount"):
         message = f"ServiceAccount {pair.name} is removed: pods that name it are refused, and pods that run lose access"
         of_namespace = [manifest for manifest in change.workloads if manifest.namespace == pair.namespace]
@@ -128,7 +128,7 @@ def _service_accounts(manifest: Manifest) -> set[str]:
 
 @impact("IMP258", Level.DISRUPTS)
 def nccl_profile_removed(change: Change) -> Impacts:
-    """A namespace loses the ConfigMap of an NCCL profile."""
+    """A namespace loses the ConfigMap with the NCCL variables of a profile."""
     removed = [pair for pair in pruned_in_namespaces(change, "ConfigMap") if pair.name.startswith(_NCCL)]
     for name, pairs in grouped(removed, lambda pair: pair.name).items():
         namespaces = ", ".join(pair.namespace for pair in pairs)
@@ -142,7 +142,7 @@ _NCCL = "nccl-"
 
 @impact("IMP259", Level.NONE)
 def nccl_environment_changes(change: Change) -> Impacts:
-    """The NCCL variables of a profile change."""
+    """The environment variables for NCCL in a profile change."""
     profiles = [pair for pair in change.pairs("", "ConfigMap") if pair.name.startswith(_NCCL) and pair.changes("data")]
     for name, pairs in grouped(profiles, lambda pair: pair.name).items():
         fields = [field for field in pairs[0].leaves if field.is_below("data") and field.path != ("data",)]

@@ -1,4 +1,4 @@
-"""Impacts on TrainJobs whose runtime changes. A runtime that leaves Git stays in the cluster, as IMP502 reports.
+"""Impacts on TrainJobs whose training runtime changes. IMP502 reports a runtime that is removed from Git.
 
 Source: kubernetes-sigs/kueue v0.19.2 pkg/controller/jobframework/reconciler.go (ensureOneWorkload,
 EquivalentToWorkload), pkg/util/equality/podset.go (comparePodTemplate); kubeflow/trainer v2.3.0
@@ -20,7 +20,7 @@ def _runtimes(change: Change) -> list[Pair]:
 
 @impact("IMP264", Level.DISRUPTS)
 def runtime_stops_jobs(change: Change) -> Impacts:
-    """The containers of a training runtime change, and Kueue stops its running TrainJobs."""
+    """The containers of a training runtime change, so Kueue stops the running TrainJobs that use this runtime."""
     for pair in _runtimes(change):
         if _containers(pair)[0] != _containers(pair)[1]:
             message = "running TrainJobs are stopped, and start again with the new containers"
@@ -34,7 +34,7 @@ def runtime_stops_jobs(change: Change) -> Impacts:
 
 @impact("IMP265", Level.NONE)
 def runtime_changes(change: Change) -> Impacts:
-    """A training runtime changes in a way that running TrainJobs do not notice."""
+    """A training runtime changes, but not its containers, so running TrainJobs continue."""
     for pair in _runtimes(change):
         if _containers(pair)[0] == _containers(pair)[1]:
             message = "TrainJobs that start, or start again after Kueue suspended them, get the change"

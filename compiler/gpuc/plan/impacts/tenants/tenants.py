@@ -21,7 +21,7 @@ def tenant_added(change: Change) -> Impacts:
 
 @impact("IMP251", Level.DISRUPTS)
 def tenant_removed(change: Change) -> Impacts:
-    """A tenant is removed, and its namespaces stay in the cluster."""
+    """A tenant is removed from the spec, but its namespaces stay in the cluster."""
     for tenant in tenants(change):
         removed = [pair for pair in tenant.pairs if pair in left(change)]
         if tenant.is_removed and removed and not has_left(change, removed):
@@ -34,7 +34,7 @@ def tenant_removed(change: Change) -> Impacts:
 
 @impact("IMP254", Level.NONE)
 def namespace_added(change: Change) -> Impacts:
-    """A tenant that exists gets another namespace."""
+    """An existing tenant gets another namespace."""
     new = {tenant.tenant for tenant in tenants(change) if tenant.is_added}
     for pair in change.pairs("", "Namespace"):
         if pair.is_added and tenant_of(pair, 1) and tenant_of(pair, 1) not in new:
@@ -67,7 +67,7 @@ def _waiting(change: Change, namespace: str) -> str:
 
 @impact("IMP253", Level.DISRUPTS)
 def namespace_removed(change: Change) -> Impacts:
-    """A namespace of a tenant that stays is removed, and stays in the cluster."""
+    """A namespace of a tenant is removed from the spec, but stays in the cluster. The tenant stays too."""
     gone = {tenant.tenant for tenant in tenants(change) if tenant.is_removed}
     for pair in left(change):
         tenant = tenant_of(pair, 0)
@@ -77,7 +77,7 @@ def namespace_removed(change: Change) -> Impacts:
 
 @impact("IMP263", Level.RESTRICTS)
 def left_namespace_removed(change: Change) -> Impacts:
-    """Namespaces are removed that have left in an earlier change, alone or with their tenant."""
+    """Namespaces are removed that had `leaving: true` before this change, alone or with their tenant."""
     removed = [pair for pair in left(change) if has_left(change, [pair])]
     for owner, pairs in grouped(removed, lambda pair: owner_of(change, pair.name)).items():
         names = kind_of([pair.name for pair in pairs], "namespace")
@@ -86,7 +86,7 @@ def left_namespace_removed(change: Change) -> Impacts:
 
 @impact("IMP262", Level.DESTROYS)
 def namespace_deleted(change: Change) -> Impacts:
-    """A namespace is removed, and Argo CD deletes it in the cluster."""
+    """A namespace is removed, and Argo CD deletes the namespace with everything in it."""
     removed = [pair for pair in change.pairs("", "Namespace") if pair.is_removed and pair not in left(change)]
     for owner, pairs in grouped(removed, lambda pair: owner_of(change, pair.name)).items():
         names = [pair.name for pair in pairs]

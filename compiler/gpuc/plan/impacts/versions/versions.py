@@ -1,4 +1,4 @@
-"""Impacts on versions and values of charts, and versions of Kubernetes."""
+"""Impacts on the versions and Helm values of charts, and on the version of Kubernetes."""
 
 from collections.abc import Iterator
 
@@ -51,7 +51,7 @@ def chart_repository_changes(change: Change) -> Impacts:
 
 @impact("IMP610", Level.NONE)
 def component_added(change: Change) -> Impacts:
-    """The cluster needs another component, so Argo CD installs its chart."""
+    """The cluster needs a component that it did not need before, so Argo CD installs the chart of the component."""
     for found in changed_installations(change):
         if not found.before:
             message = f"Argo CD installs chart {found.chart} in namespace {found.namespace}"
@@ -76,7 +76,7 @@ _SHOWN = 4
 
 @impact("IMP603", Level.RESTRICTS)
 def component_restarts(change: Change) -> Impacts:
-    """The Helm values of a component change, and its programs restart."""
+    """The Helm values of a component change, so the programs of the component restart."""
     for pair in change.helm_values():
         fields = restarting_values(pair)
         if fields and not values_of_other_team(pair.after):
@@ -88,7 +88,7 @@ def component_restarts(change: Change) -> Impacts:
 
 @impact("IMP611", Level.RESTRICTS)
 def values_for_other_team(change: Change) -> Impacts:
-    """The Helm values of a component change that another team installs."""
+    """The Helm values change of a component that another team installs, so this team has to install the new values."""
     for pair in change.helm_values():
         if values_of_other_team(pair.before) and values_of_other_team(pair.after) and pair.fields:
             names = list(dict.fromkeys(place(field.path[:3]) for field in pair.fields))

@@ -1,4 +1,4 @@
-"""The chapters of the README about what a cluster on EKS needs from AWS."""
+"""Chapters of the cluster's README: what a cluster on EKS needs from AWS."""
 
 from pathlib import Path as File
 

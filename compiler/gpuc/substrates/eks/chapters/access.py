@@ -1,4 +1,4 @@
-"""The IAM roles of ServiceAccounts, and the groups of members and auditors."""
+"""Chapters of the README about access: the IAM roles of ServiceAccounts, and the groups of members and auditors."""
 
 import re
 from shlex import quote
@@ -14,7 +14,7 @@ _PREFIX = re.compile(r"[A-Za-z0-9._-]+:")
 
 
 def service_accounts(cluster: Cluster) -> Chapter:
-    """Returns the chapter about the IAM roles of tenants' ServiceAccounts."""
+    """Returns the chapter of the README about the IAM roles of tenants' ServiceAccounts."""
     rows: list[Row] = []
     accounts = []
     for _, namespace in cluster.namespaces:
@@ -30,7 +30,7 @@ def service_accounts(cluster: Cluster) -> Chapter:
 
 
 def members(cluster: Cluster) -> Chapter:
-    """Returns the chapter about the groups of members and auditors.
+    """Returns the chapter of the README about the groups of tenants' members and of auditors.
 
     EKS gets the groups from an identity provider or from access entries.
     """

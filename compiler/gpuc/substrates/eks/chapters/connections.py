@@ -1,4 +1,4 @@
-"""Subnets, security groups, and the engine that enforces NetworkPolicies."""
+"""The chapter of the README about subnets, security groups, and the engine that enforces NetworkPolicies."""
 
 from collections.abc import Iterator
 
@@ -18,7 +18,7 @@ from gpuc.substrates.eks.section import SecurityGroups, Subnets
 
 
 def network(cluster: Cluster) -> Chapter:
-    """Returns the chapter about the network."""
+    """Returns the chapter of the README about the subnets, security groups and NetworkPolicies of the cluster."""
     networks = networks_of(cluster)
     host_names = host_names_of(cluster)
     values = {
@@ -85,12 +85,12 @@ def _selection(selected: Subnets | SecurityGroups, noun: str, of_ids: str) -> st
 
 
 def names(selection: Subnets | SecurityGroups) -> list[str]:
-    """Returns the ids of the selected resources, or their tags as key=value."""
+    """Returns the ids of the selected subnets or security groups, or else the tags that select them, as key=value."""
     return selection.ids or [f"{key}={value}" for key, value in (selection.tags or {}).items()]
 
 
 def selector(selected: Subnets | SecurityGroups, option: str) -> str:
-    """Returns the arguments with which the aws command selects the resources. `option` is the option for ids."""
+    """Returns options of an aws command that list the subnets or security groups: `option` with ids, or --filters."""
     if selected.ids:
         return f"{option} {' '.join(selected.ids)}"
     filters = (f"Name=tag:{key},Values={value}" for key, value in (selected.tags or {}).items())

@@ -1,4 +1,4 @@
-"""The EKS cluster with the nodes of the controllers, and what EC2 must offer for the nodes of pools."""
+"""Chapters of the README about the EKS cluster, the nodes of the controllers, and what EC2 must offer for pools."""
 
 from gpuc.emit.component import by_section, needed_components
 from gpuc.emit.prerequisites.connections import replaces_kube_proxy
@@ -12,7 +12,7 @@ CAPACITY_TITLE = "Reserved capacity"
 
 
 def system_nodes(cluster: Cluster) -> Chapter:
-    """Returns the chapter about the EKS cluster, and the nodes on which the controllers run."""
+    """Returns the chapter of the README about the EKS cluster, and about the nodes on which the controllers run."""
     known = {"name": aws(cluster).eks_cluster, "version": cluster.spec.kubernetes}
     replaced = replaces_kube_proxy(cluster)
     components = by_section(needed_components(cluster))
@@ -32,9 +32,9 @@ def system_nodes(cluster: Cluster) -> Chapter:
 
 
 def instance_types(cluster: Cluster) -> Chapter:
-    """Returns the chapter about the instance types that EC2 must offer in the region.
+    """Returns the chapter of the README about the instance types that EC2 must offer in the region of the cluster.
 
-    The price table of the catalog has only us-east-1. So a type without a row in the table is unknown, not refused.
+    gpuc has no list of the types that EC2 offers in each region, so the chapter has commands that check the types.
     """
     paths = {instance.type: pool.path for pool in reversed(cluster.pools) for instance in pool.instances}
     types = sorted(paths)
@@ -45,7 +45,7 @@ def instance_types(cluster: Cluster) -> Chapter:
 
 
 def placement(cluster: Cluster) -> Chapter:
-    """Returns the chapter about the placement groups of pools."""
+    """Returns the chapter of the README about the EC2 placement groups of node pools."""
     placed = [pool for pool in cluster.pools if eks(pool).spec.placement]
     # EC2 places the instances of a capacity block close together without a placement group.
     in_group = [pool for pool in placed if eks(pool).reserved_ids and eks(pool).block is None]
@@ -56,7 +56,7 @@ def placement(cluster: Cluster) -> Chapter:
 
 
 def capacity(cluster: Cluster) -> Chapter:
-    """Returns the chapter about the capacity reservations of pools."""
+    """Returns the chapter of the README about the capacity reservations of node pools."""
     ids_of = [(pool, eks(pool).reserved_ids) for pool in cluster.pools if eks(pool).reserved_ids]
     reserved = [pool for pool, _ in ids_of]
     ids = " ".join(name for _, listed in ids_of for name in listed)
@@ -83,7 +83,7 @@ def _types(pool: Pool) -> str:
 
 
 def topology(cluster: Cluster) -> Chapter:
-    """Returns the chapter about the node labels with which Kueue places the pods of a workload close together."""
+    """Returns the chapter of the README about the node labels with which Kueue places pods close together."""
     by_block = [pool for pool in cluster.pools if "block" in (pool.spec.topology or ())]
     labels = sorted({pool.level_labels["block"] for pool in by_block})
     pools = {label: [pool for pool in by_block if pool.level_labels["block"] == label] for label in labels}

@@ -1,4 +1,4 @@
-"""EFA device plugin. It runs on nodes with EFA only."""
+"""The EFA device plugin as a component. The plugin runs only on nodes with EFA."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +14,7 @@ from gpuc.substrates.eks.scaling import add_on_registry, aws
 
 
 def preparation(cluster: Cluster) -> Chapter:
-    """Returns the chapter about EFA: the version of the CNI plugin, and the rules of the security group."""
+    """Returns the README chapter about EFA: the version of the CNI plugin, and the rules of the security group."""
     groups = aws(cluster).security_groups
     engine = "cilium" if cluster.network.policy_engine == "cilium" else "vpc-cni"
     known = {"name": ",".join(names(groups)), "groups": selector(groups, "--group-ids")}
@@ -26,7 +26,7 @@ def preparation(cluster: Cluster) -> Chapter:
 
 
 def efa(cluster: Cluster) -> Iterator[Artifact]:
-    """Yields the Helm values of the EFA device plugin.
+    """Yields the Helm values of the EFA device plugin, which runs on the nodes of pools with EFA.
 
     Without the plugin, a node does not advertise EFA, Karpenter never marks the node as initialized, and NCCL uses TCP.
     """

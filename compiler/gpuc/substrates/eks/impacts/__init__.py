@@ -1,1 +1,1 @@
-"""What a change does to nodes of Karpenter."""
+"""Impacts: what a change of the spec does to nodes that Karpenter starts."""

@@ -1,4 +1,4 @@
-"""Impacts on the IAM roles of pods."""
+"""Impacts of a change on the IAM roles of ServiceAccounts."""
 
 from collections.abc import Iterator
 
@@ -20,7 +20,7 @@ def cloud_role_gained(change: Change) -> Impacts:
 
 @impact("IMP453", Level.RESTRICTS)
 def cloud_role_changes(change: Change) -> Impacts:
-    """A service account of a tenant loses its IAM role, or has another one."""
+    """A service account of a tenant loses its IAM role, or gets another IAM role."""
     for before, after, raised in _cloud_roles(change):
         if before:
             instead = f"has IAM role {after} instead of {before}; update the association"

@@ -1,4 +1,4 @@
-"""Impacts on nodes that Karpenter replaces or ends."""
+"""Impacts of a change on running nodes, which Karpenter replaces or ends."""
 
 from collections.abc import Iterator
 
@@ -39,7 +39,7 @@ def some_nodes_replaced(change: Change) -> Impacts:
 
 @impact("IMP112", Level.DISRUPTS)
 def nodes_perhaps_replaced(change: Change) -> Impacts:
-    """Karpenter replaces nodes if other resources of AWS match a new selector."""
+    """Karpenter replaces nodes if a new selector matches other AWS resources than the old selector."""
     for raised in _replaced(change, Scope.UNKNOWN, "perhaps replaced"):
         yield raised._replace(details=("gpuc cannot compute which nodes match", *raised.details))
 
@@ -58,7 +58,7 @@ def _replaced(change: Change, scope: Scope, outcome: str) -> Impacts:
 
 @impact("IMP113", Level.DISRUPTS)
 def nodes_expire(change: Change) -> Impacts:
-    """Nodes of a node pool end after a time, or after a shorter time than before."""
+    """The nodes of a node pool get a maximum lifetime, or a shorter maximum lifetime than before."""
     for pair in change.pools:
         old, new = pair.old, pair.new
         if old is None or new is None:
@@ -94,7 +94,7 @@ _NONE = {DRIFTED: "no drifted node is replaced", UNDERUSED: "no pods move", EMPT
 
 @impact("IMP130", Level.NONE)
 def budget_changes(change: Change) -> Impacts:
-    """The budgets allow fewer nodes at a time, or nodes at fewer times, or only more empty nodes."""
+    """The disruption budgets allow Karpenter to disrupt fewer nodes, at fewer times, or only more empty nodes."""
     for old, new, pair in _kept_pools(change):
         if next(_allowing_more(old, new), None):
             continue
@@ -113,7 +113,7 @@ def budget_changes(change: Change) -> Impacts:
 
 @impact("IMP133", Level.DISRUPTS)
 def budgets_widen(change: Change) -> Impacts:
-    """The budgets allow Karpenter to disrupt more nodes at a time, or nodes at more times."""
+    """The disruption budgets allow Karpenter to disrupt more nodes at a time, or nodes at more times."""
     for old, new, pair in _kept_pools(change):
         for reason in _allowing_more(old, new):
             now, before = pace(new, change.after.cluster, reason), pace(old, change.before.cluster, reason)
@@ -136,7 +136,7 @@ def _allowing_more(old: NodePool, new: NodePool) -> Iterator[str]:
 
 @impact("IMP131", Level.DISRUPTS)
 def consolidation_changes(change: Change) -> Impacts:
-    """Karpenter also removes nodes with running pods, to use fewer or cheaper nodes, or does so sooner."""
+    """Karpenter begins to move pods to use fewer or cheaper nodes, or moves the pods sooner than before."""
     for old, new, pair in _kept_pools(change):
         policies, times = (policy_of(old), policy_of(new)), (idle_time(old), idle_time(new))
         reasons = {
@@ -168,7 +168,7 @@ def _kept_nodes(pool: NodePool) -> tuple[str, ...]:
 
 @impact("IMP132", Level.NONE)
 def idle_time_changes(change: Change) -> Impacts:
-    """Empty nodes of a node pool end after another time or stay, or Karpenter no longer moves pods to fewer nodes."""
+    """Karpenter removes empty nodes after another time or never, or no longer moves pods to use fewer nodes."""
     for old, new, pair in _kept_pools(change):
         before, after = idle_time(old), idle_time(new)
         if before != after and not new.is_static:

@@ -1,4 +1,4 @@
-"""Impacts on MIG layouts that running nodes do not get."""
+"""Impacts of a change of a MIG layout: running nodes keep the old layout."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Impacts on node pools and their numbers of nodes."""
+"""Impacts of a change on node pools and on the number of their nodes."""
 
 from gpuc.cluster.pool_fields import LIMITS, NODES, REPLICAS, REQUIREMENTS
 from gpuc.diagnostics.words import counted
@@ -12,7 +12,7 @@ from gpuc.substrates.eks.replacement import protected_pods_end, smaller_limits
 
 @impact("IMP104", Level.NONE)
 def pool_added(change: Change) -> Impacts:
-    """A node pool is new."""
+    """The spec has a new node pool."""
     names = {pair.element for pair in change.pools if not pair.is_added}
     for pair in change.pools:
         if change.is_new or not pair.is_added or pair.new is None or pair.element in names:
@@ -66,7 +66,7 @@ def pool_grows(change: Change) -> Impacts:
 
 @impact("IMP102", Level.RESTRICTS)
 def pool_shrinks(change: Change) -> Impacts:
-    """The maximum number of nodes of a node pool shrinks, or the maximum of another resource, for example its CPUs."""
+    """The maximum number of nodes of a node pool shrinks, or the maximum of a resource, for example of CPUs."""
     for size in pool_sizes(change):
         deleted = max(size.running_before - size.running_after, 0)
         if size.before - size.after <= deleted:
@@ -88,7 +88,7 @@ def pool_shrinks(change: Change) -> Impacts:
 
 @impact("IMP103", Level.DISRUPTS)
 def static_pool_shrinks(change: Change) -> Impacts:
-    """A static node pool gets fewer nodes, or fewer of its nodes always run."""
+    """A static node pool gets fewer nodes, or a node pool gets a smaller number of nodes that always run."""
     for size in pool_sizes(change):
         count = size.running_before - size.running_after
         # Argo CD can leave the removed NodePool of the warm nodes in the cluster.
@@ -102,7 +102,7 @@ def static_pool_shrinks(change: Change) -> Impacts:
 
 @impact("IMP107", Level.NONE)
 def warm_nodes_start(change: Change) -> Impacts:
-    """More nodes of a node pool always run."""
+    """A node pool gets a larger number of nodes that always run."""
     for size in pool_sizes(change):
         count = size.running_after - size.running_before
         if count > 0:
@@ -113,7 +113,7 @@ def warm_nodes_start(change: Change) -> Impacts:
 
 @impact("IMP108", Level.RESTRICTS)
 def on_demand_removed(change: Change) -> Impacts:
-    """A node pool starts no nodes on demand any more."""
+    """A node pool no longer starts on-demand nodes."""
     for pair in change.pools:
         old, new = (by_key.get(CAPACITY_TYPE) for by_key in pair.requirements)
         before, after = old and old.allowed, new and new.allowed

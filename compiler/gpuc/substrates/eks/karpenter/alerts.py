@@ -1,4 +1,4 @@
-"""Alerts for nodes that do not become ready, and for capacity that EC2 does not deliver, or takes away."""
+"""Alerts for nodes that do not become ready, and for EC2 capacity that is missing or ends."""
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
@@ -19,7 +19,7 @@ Source: kubernetes-sigs/karpenter v1.14.1 pkg/controllers/nodeclaim/lifecycle (l
 
 
 def node_pool_pattern(pools: Iterable[Pool]) -> str:
-    """Returns a regular expression for the names of the NodePools of pools."""
+    """Returns a regular expression for alerts, which matches the names of all NodePool objects of these pools."""
     return any_of(name for pool in pools for name in eks(pool).node_pools)
 
 

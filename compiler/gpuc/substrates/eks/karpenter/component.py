@@ -1,4 +1,4 @@
-"""Karpenter: controller values, and an EC2NodeClass, NodeOverlays and a NodePool per pool."""
+"""Karpenter as a component: the Helm values of the controller, and the Karpenter objects of each node pool."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""EC2NodeClass: image, network, disks and user data of the nodes of a pool."""
+"""The EC2NodeClass of a pool: the image, network, disks and user data of its nodes."""
 
 from gpuc.catalog.records import InstanceType
 from gpuc.kubernetes.amounts import CPU, GIB, quantity_text
@@ -80,9 +80,10 @@ def _network(pool: Pool) -> Body:
 
 
 def efa_interfaces(instance: InstanceType) -> list[Body]:
-    """Returns one interface with an IP address, then one EFA-only interface per network card that supports EFA.
+    """Returns the network interfaces of a node with EFA: one with an IP address, then EFA-only interfaces.
 
-    If an instance type has more network cards than EFA devices, the first cards do not support EFA.
+    Each network card that supports EFA has one EFA-only interface. If an instance type has more network cards than EFA
+    devices, the first cards do not support EFA.
 
     Source: Amazon EC2 User Guide, efa-acc-inst-types: card 0 takes its EFA as device 1, further cards as device 0
     """

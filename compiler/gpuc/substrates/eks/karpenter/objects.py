@@ -1,4 +1,4 @@
-"""The objects of a pool: an EC2NodeClass, NodeOverlays and NodePools."""
+"""The Karpenter objects of a pool: an EC2NodeClass, NodeOverlays and NodePools."""
 
 from collections.abc import Iterator, Sequence
 
@@ -21,7 +21,7 @@ NODES = "nodes"
 
 
 def pool_objects(cluster: Cluster, pool: Pool) -> Iterator[Manifest]:
-    """Yields the objects of a pool, all in one file."""
+    """Yields the EC2NodeClass, the NodeOverlays and the NodePools of a pool, which are all in one file."""
     file = cluster.out(f"karpenter/pools/{pool.name}.yaml")
 
     def manifest(api: str, kind: str, name: str, body: Body, annotations: dict[str, str]) -> Manifest:
@@ -52,9 +52,9 @@ def _reserved_instances(pool: Pool) -> dict[str, str]:
 
 
 def overlay_capacity(pool: Pool, instance: InstanceType) -> dict[str, str]:
-    """Returns the resources of a node for which Karpenter's own prediction is missing or wrong.
+    """Returns the resources of a node that a NodeOverlay declares, because Karpenter would compute other amounts.
 
-    Karpenter predicts complete GPUs and EFA devices, but not MIG slices, GPU shares and huge pages. Without a
+    Karpenter computes complete GPUs and EFA devices, but not MIG slices, GPU shares and huge pages. Without a
     NodeOverlay, Karpenter never starts a node for a pod that requests one of these resources. Partitioned and shared
     GPUs do not count as complete GPUs. Otherwise Karpenter would start a node without a complete GPU for a pod that
     requests a complete GPU.
@@ -197,7 +197,7 @@ def expire_after(pool: Pool) -> str:
 
 
 def disruption(cluster: Cluster, pool: Pool) -> Body:
-    """Returns the `disruption` block of a NodePool object."""
+    """Returns the field `spec.disruption` of a NodePool object: the consolidation policy and the disruption budgets."""
     idle_seconds = eks(pool).spec.idle_after
     if idle_seconds is None:
         idle_seconds = _IDLE_SECONDS.get(pool.spec.purpose, _DEFAULT_IDLE_SECONDS)

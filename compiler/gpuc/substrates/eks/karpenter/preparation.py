@@ -1,4 +1,4 @@
-"""The IAM roles of nodes and of Karpenter's controller, and the interruption queue."""
+"""The chapter of the README about the IAM roles that Karpenter needs, and about its interruption queue."""
 
 from collections.abc import Iterator
 from pathlib import Path

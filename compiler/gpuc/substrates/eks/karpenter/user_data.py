@@ -1,7 +1,7 @@
-"""User data of nodes, by the family of the node image.
+"""The user data of nodes: text that a node reads at its first start. The format depends on the family of the image.
 
 - Amazon Linux 2023: a shell script that installs systemd units, and a NodeConfig for the kubelet.
-- Bottlerocket: TOML settings that Karpenter merges with its own.
+- Bottlerocket: TOML settings, which Karpenter merges with Karpenter's settings.
 - Ubuntu: a script that joins the cluster, because Karpenter adds nothing for the AMI family Custom.
 """
 
@@ -37,7 +37,7 @@ FOLDER = Path(__file__).parent
 
 
 def user_data(cluster: Cluster, pool: Pool) -> str:
-    """Returns the user data of the nodes of a pool, without the user data that Karpenter adds. It may be empty."""
+    """Returns the user data that gpuc writes for the nodes of a pool. It may be empty: Karpenter adds its own."""
     return _RENDERERS[pool.image.id](cluster, pool)
 
 

@@ -1,1 +1,1 @@
-"""CRDs of Karpenter."""
+"""The component that installs the CustomResourceDefinitions of Karpenter, which are in a chart of their own."""

@@ -1,4 +1,4 @@
-"""CRDs of Karpenter. Their own chart installs the CRDs before the controller, and keeps them without the controller."""
+"""The CRDs of Karpenter as a separate component: the CRDs stay in the cluster when the controller is removed."""
 
 from gpuc.emit.component import CRD, Component
 from gpuc.emit.component_facts import READ, ChartLabels, nothing

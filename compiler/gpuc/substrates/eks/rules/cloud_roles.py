@@ -1,4 +1,4 @@
-"""The IAM roles of ServiceAccounts."""
+"""Rules about the IAM roles of ServiceAccounts."""
 
 from collections.abc import Iterator
 

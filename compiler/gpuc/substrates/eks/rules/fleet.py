@@ -1,4 +1,4 @@
-"""Rules about what two specs of a fleet on EKS must not have in common."""
+"""Rules about values that only one cluster of a fleet on EKS may have, for example a capacity reservation."""
 
 from collections.abc import Iterator
 
@@ -18,7 +18,7 @@ def same_eks_cluster(spec: Spec) -> Iterator[Owned]:
 
 @fleet_rule("FLT003", Severity.WARNING)
 def same_reservation(spec: Spec) -> Iterator[Owned]:
-    """Two clusters use the same reservation."""
+    """Two clusters use the same capacity reservation."""
     for name, pool in spec.pools.items():
         reservations = pool_section(pool).reservations
         for index, id_ in enumerate(reservations.ids if reservations else []):
@@ -27,7 +27,7 @@ def same_reservation(spec: Spec) -> Iterator[Owned]:
 
 @fleet_rule("FLT004")
 def same_interruption_queue(spec: Spec) -> Iterator[Owned]:
-    """Two clusters use the same queue of interruption events."""
+    """Two clusters use the same SQS queue of interruption events."""
     aws = aws_section(spec.cloud)
     if aws and aws.interruption_queue:
         path = ("spec", "cloud", "aws", "interruptionQueue")

@@ -1,4 +1,4 @@
-"""The AMIs of node pools."""
+"""Rules about the AMIs of node pools."""
 
 from gpuc.diagnostics.finding import Related
 from gpuc.model import Cluster, GpuPool, Pool
@@ -13,7 +13,7 @@ def floating_image(cluster: Cluster) -> Findings:
         return
     for path, pool in {pool.image_path: pool for pool in cluster.pools}.items():
         if eks(pool).ami.endswith("@latest"):
-            message = f"the image in prod is {eks(pool).ami}; expected a fixed version, for example al2023@v20260815"
+            message = f"image is {eks(pool).ami} in environment prod; expected a fixed version such as al2023@v20260815"
             yield Found(path, message)
 
 
@@ -70,7 +70,7 @@ def invalid_image_version(cluster: Cluster) -> Findings:
 
 @gpu_rule("GPU101")
 def mps_without_operator(pool: GpuPool) -> Findings:
-    """A node pool shares GPUs through MPS, but the AMI of the node pool has a device plugin."""
+    """A node pool shares GPUs through MPS, but its AMI has its own device plugin, which does not support MPS."""
     if pool.image.device_plugin == "image" and pool.sharing and pool.sharing.kind == "mps":
         actual = f"the device plugin of {pool.image.id} AMIs does not support sharing mps of node pool {pool.name}"
         message = f"{actual}; expected exclusive or timeSlicing"

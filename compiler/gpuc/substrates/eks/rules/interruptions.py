@@ -1,4 +1,4 @@
-"""The runs of node pools, and what interrupts pods: spot capacity and the replacement of nodes."""
+"""Rules about training runs, and about what interrupts their pods: spot capacity, and the replacement of nodes."""
 
 from gpuc.diagnostics.finding import Related, Severity
 from gpuc.kubernetes.duration import format_duration
@@ -9,7 +9,7 @@ from gpuc.substrates.eks.scaling import aws, eks
 
 @pool_rule("KRP104", Severity.WARNING)
 def checkpoint_after_longest_run(pool: Pool) -> Findings:
-    """The time between checkpoints is longer than the longest run."""
+    """The time between two checkpoints of a node pool is longer than its longest run."""
     runs = pool.spec.runs
     if runs and runs.checkpoint_every and runs.checkpoint_every > runs.longest:
         every, longest = format_duration(runs.checkpoint_every), format_duration(runs.longest)
@@ -20,7 +20,7 @@ def checkpoint_after_longest_run(pool: Pool) -> Findings:
 
 @pool_rule("KRP124", Severity.WARNING)
 def expiring_nodes(pool: Pool) -> Findings:
-    """Nodes with servers or runs expire."""
+    """The nodes of a node pool with servers or training runs expire."""
     expire_after = eks(pool).spec.expire_after
     if expire_after is not None and (pool.spec.purpose == "inference" or pool.spec.runs):
         longest, lifetime = pool.spec.runs.longest if pool.spec.runs else 0, format_duration(expire_after)
@@ -33,13 +33,12 @@ def expiring_nodes(pool: Pool) -> Findings:
 
 @pool_rule("KRP005")
 def interruptible_runs(pool: Pool) -> Findings:
-    """Runs on spot capacity save no checkpoints."""
+    """Training runs on spot capacity save no checkpoints."""
     runs = pool.spec.runs
     if runs and runs.checkpoint_every is None and "spot" in eks(pool).spec.purchase:
         longest = format_duration(runs.longest)
-        message = (
-            f"node pool {pool.name} buys spot capacity for runs of up to {longest}, but has no runs.checkpointEvery"
-        )
+        actual = f"node pool {pool.name} has no runs.checkpointEvery, but spot capacity, which AWS can take back"
+        message = f"{actual}: a run loses the work of up to {longest}"
         fix = f"add checkpointEvery to runs of node pool {pool.name}, or remove spot from purchase"
         related = [Related("runs without checkpoints", (*pool.path, "runs"), on_key=True)]
         yield Found((*eks(pool).path, "purchase", eks(pool).spec.purchase.index("spot")), message, fix, related)
@@ -55,7 +54,7 @@ def no_working_hours(cluster: Cluster) -> Findings:
 
 @pool_rule("KRP103", Severity.WARNING)
 def training_without_runs(pool: Pool) -> Findings:
-    """The spec of a training node pool does not declare the length of runs."""
+    """The spec of a training node pool does not declare how long its runs last."""
     if pool.spec.purpose == "training" and pool.spec.runs is None:
         message = f"purpose of node pool {pool.name} is training, but the key runs is missing"
         fix = f"add runs: {{longest, checkpointEvery}} to node pool {pool.name}"

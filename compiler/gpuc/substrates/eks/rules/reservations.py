@@ -1,4 +1,4 @@
-"""Reservations and capacity blocks of node pools."""
+"""Rules about the capacity reservations and capacity blocks of node pools."""
 
 from datetime import datetime
 
@@ -27,7 +27,7 @@ def incomplete_reservation(pool: Pool) -> Findings:
 
 @pool_rule("KRP121")
 def more_nodes_than_reserved(pool: Pool) -> Findings:
-    """A node pool with only reserved capacity has more nodes than its reservations have instances."""
+    """A node pool with only reserved capacity can have more nodes than its reservations have instances."""
     instances = eks(pool).reserved_instances
     if instances is not None and set(eks(pool).spec.purchase) == {"reserved"} and instances < pool.nodes_max:
         key = "static" if pool.is_static else "max"
@@ -60,7 +60,7 @@ def other_capacity_beside_reservation(pool: Pool) -> Findings:
 
 @rule("KRP109", Severity.WARNING)
 def reservation_used_twice(cluster: Cluster) -> Findings:
-    """Two node pools use the same reservation."""
+    """Two node pools use the same capacity reservation."""
     owners: dict[str, tuple[str, Path]] = {}
     for pool in cluster.pools:
         for index, id_ in enumerate(eks(pool).reserved_ids):
@@ -97,7 +97,7 @@ def ended_block(pool: Pool) -> Findings:
 
 @pool_rule("KRP148")
 def warm_reserved_nodes(pool: Pool) -> Findings:
-    """A node pool with reserved capacity has a minimum number of nodes."""
+    """A node pool with reserved capacity sets `nodes.min`, a minimum number of running nodes."""
     if pool.warm_nodes and "reserved" in eks(pool).spec.purchase:
         message = f"nodes.min of node pool {pool.name} is {pool.warm_nodes}, but the node pool buys reserved capacity"
         place = (*eks(pool).path, "purchase", eks(pool).spec.purchase.index("reserved"))

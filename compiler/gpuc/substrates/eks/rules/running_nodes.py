@@ -1,4 +1,4 @@
-"""Nodes that always run: static nodes, and the minimum of a node pool."""
+"""Rules about nodes that always run: static nodes, and the minimum number of nodes of a pool."""
 
 from gpuc.diagnostics.finding import Related, Severity
 from gpuc.model import Cluster, Pool
@@ -8,7 +8,7 @@ from gpuc.substrates.eks.scaling import eks
 
 @pool_rule("KRP112", Severity.WARNING)
 def idle_after_on_static_nodes(pool: Pool) -> Findings:
-    """A static node pool has idleAfter."""
+    """A static node pool sets `idleAfter`, although Karpenter never removes its empty nodes."""
     if pool.is_static and eks(pool).spec.idle_after is not None:
         message = f"idleAfter has no effect, because node pool {pool.name} is static"
         fix = f"remove idleAfter from node pool {pool.name}"
@@ -18,7 +18,7 @@ def idle_after_on_static_nodes(pool: Pool) -> Findings:
 
 @rule("KRP149")
 def name_of_warm_nodes(cluster: Cluster) -> Findings:
-    """A node pool has the name of the NodePool for the minimum of another node pool."""
+    """A node pool has the name of the NodePool that gpuc creates for `nodes.min` of another node pool."""
     names = {eks(pool).warm_node_pool: pool.name for pool in cluster.pools if pool.warm_nodes}
     for pool in cluster.pools:
         if owner := names.get(pool.name):
@@ -29,7 +29,7 @@ def name_of_warm_nodes(cluster: Cluster) -> Findings:
 
 @pool_rule("KRP122", Severity.WARNING)
 def static_pool_without_spare_node(pool: Pool) -> Findings:
-    """A static node pool with only reserved capacity has no reserved instance for the replacement of a node."""
+    """A static node pool has only reserved capacity, and no reserved instance is left to replace a node."""
     reservations = eks(pool).spec.reservations
     if pool.is_static and reservations and not eks(pool).can_start_spare_node:
         expected = f"expected instances: {pool.nodes_max + 1} or more"
@@ -45,7 +45,7 @@ def static_pool_without_spare_node(pool: Pool) -> Findings:
 
 @pool_rule("KRP108", Severity.WARNING)
 def static_spot(pool: Pool) -> Findings:
-    """Nodes that always run are spot capacity."""
+    """Nodes that always run are spot instances."""
     is_only_spot = set(eks(pool).spec.purchase) == {"spot"}
     if (pool.is_static and "spot" in eks(pool).spec.purchase) or (pool.warm_nodes and is_only_spot):
         path = (*eks(pool).path, "purchase", eks(pool).spec.purchase.index("spot"))

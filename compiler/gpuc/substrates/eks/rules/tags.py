@@ -1,4 +1,4 @@
-"""The tags of nodes."""
+"""Rules about the AWS tags of nodes."""
 
 from gpuc.diagnostics.finding import Severity
 from gpuc.model import Cluster
@@ -11,7 +11,7 @@ RESERVED = ("aws:", "eks:", "kubernetes.io/cluster", "karpenter.sh/", "karpenter
 
 @rule("KRP126")
 def reserved_tag(cluster: Cluster) -> Findings:
-    """A tag of the spec is reserved for AWS, Karpenter or gpuc."""
+    """A tag in the spec has a key that only AWS, Karpenter or gpuc may set."""
     for path, tags in tag_sections(cluster):
         for key in tags:
             if prefix := next((prefix for prefix in RESERVED if key.lower().startswith(prefix)), ""):

@@ -1,4 +1,4 @@
-"""The user data of the spec."""
+"""Rules about the user data of nodes that a spec sets."""
 
 import re
 import tomllib
@@ -12,7 +12,7 @@ from gpuc.substrates.eks.scaling import eks
 
 
 def pools_with_user_data(cluster: Cluster) -> Iterator[tuple[Path, Pool]]:
-    """Yields the pools whose nodes get user data of the spec, each with the path of the text in the spec."""
+    """Yields the pools for whose nodes the spec sets user data, each with the path of this user data in the spec."""
     for pool in cluster.pools:
         if eks(pool).spec.user_data is not None:
             yield (*eks(pool).path, "userData"), pool
@@ -33,7 +33,7 @@ _ENDS = (*(f"--{text}" for text in BOUNDARIES), *(f"{text}-script" for text in B
 
 @rule("KRP145")
 def boundary_in_user_data(cluster: Cluster) -> Findings:
-    """A line of a script in user data is the boundary between the parts of user data."""
+    """A line of a script in user data begins like the lines with which gpuc separates the parts of the user data."""
     for path, pool in pools_with_user_data(cluster):
         for number, line in enumerate(pool.own_user_data.splitlines(), 1):
             if pool.image.id != "bottlerocket" and line.startswith(_ENDS):
@@ -75,7 +75,7 @@ _HEADER = re.compile(r"(\s*(#[^\n]*)?\n)*\s*\[settings")
 
 @rule("KRP144")
 def user_data_of_other_image(cluster: Cluster) -> Findings:
-    """User data does not have the format that the AMI of the node pool reads."""
+    """The user data of a node pool does not have the format that the AMI of the node pool reads."""
     for path, pool in pools_with_user_data(cluster):
         if problem := _problem(pool):
             yield Found(path, f"user data of node pool {pool.name} {problem}")

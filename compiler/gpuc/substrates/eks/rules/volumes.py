@@ -1,4 +1,4 @@
-"""The volumes of nodes, and of namespaces."""
+"""Rules about the volumes of nodes and the volumes of namespaces."""
 
 from gpuc.diagnostics.finding import Severity
 from gpuc.kubernetes.amounts import GIB
@@ -56,7 +56,7 @@ def throughput_without_iops(pool: Pool) -> Findings:
 
 @tenant_rule("TEN113")
 def volume_without_share(tenant: Tenant) -> Findings:
-    """A namespace of an EKS cluster has volumes on shares."""
+    """A namespace of an EKS cluster has volumes, which only clusters of existing nodes can have."""
     for namespace in tenant.namespaces:
         if namespace.spec.volumes:
             message = f"namespace {namespace.name} has volumes, but only cloud.onPremises has shares"

@@ -1,4 +1,4 @@
-"""The zones of node pools and of the cluster."""
+"""Rules about the availability zones of node pools and of the cluster."""
 
 from gpuc.diagnostics.finding import Path, Related
 from gpuc.model import Cluster, Pool
@@ -10,7 +10,7 @@ ZONES: Path = ("spec", "cloud", "aws", "zones")
 
 @pool_rule("KRP113")
 def placement_across_zones(pool: Pool) -> Findings:
-    """A node pool in several zones has a cluster placement group."""
+    """A node pool has a cluster placement group, but is in several zones."""
     if eks(pool).spec.placement and len(pool.zones) > 1:
         actual = f"node pool {pool.name} has placement {eks(pool).spec.placement} in zones {', '.join(pool.zones)}"
         message = f"{actual}; expected one zone"

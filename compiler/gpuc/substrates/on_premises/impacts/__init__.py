@@ -1,1 +1,1 @@
-"""Impacts on existing nodes."""
+"""Impacts: what a change of the spec does to existing nodes and to volumes on shares."""

@@ -1,4 +1,4 @@
-"""Impacts on the nodes that exist: their pools, labels, taints and MIG layouts."""
+"""Impacts of a change on existing nodes: their pools, labels, taints and MIG layouts."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -148,7 +148,7 @@ def _by_rule(pair: Pair, of: Callable[[Any], Any]) -> tuple[dict[str, Any], dict
 
 @impact("IMP124", Level.RESTRICTS)
 def nodes_excluded(change: Change) -> Impacts:
-    """A node of a pool of existing nodes is excluded."""
+    """A node of a pool is excluded: it takes no new pods, and no quota counts the node."""
     for pair in _rules(change):
         old, new = _by_rule(pair, lambda rule: dig(rule, "taints"))
         if nodes := [name for name in new if name not in old and name in _names(pair)[0]]:
@@ -169,7 +169,7 @@ def nodes_return(change: Change) -> Impacts:
 
 @impact("IMP126", Level.RESTRICTS)
 def spare_is_promised(change: Change) -> Impacts:
-    """Quotas can promise a node that was a spare."""
+    """A pool gets fewer spares, so quotas can use more of its nodes."""
     for pair in _rules(change):
         old, new = (pool_of(state.cluster, pair.name) for state in (change.before, change.after))
         if old and new and new.spares < old.spares and new.promised_nodes > old.promised_nodes:
@@ -180,7 +180,7 @@ def spare_is_promised(change: Change) -> Impacts:
 
 @impact("IMP127", Level.RESTRICTS)
 def racks_change(change: Change) -> Impacts:
-    """A node is in another rack."""
+    """A node moves to another rack."""
     for pair in _rules(change):
         old, new = _by_rule(pair, lambda rule: labels(dig(rule, "labels")).get(LEVEL_LABELS["rack"]))
         nodes = [name for name in new if name in old and new[name] != old[name]]

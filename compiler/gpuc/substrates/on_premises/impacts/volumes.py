@@ -1,4 +1,4 @@
-"""Impacts on the volumes of namespaces."""
+"""Impacts of a change on the volumes of namespaces."""
 
 from gpuc.objects.object_set import dig
 from gpuc.plan.change import Change

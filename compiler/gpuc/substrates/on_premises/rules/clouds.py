@@ -15,8 +15,8 @@ def fabric_of_a_cloud(cluster: Cluster) -> Findings:
     ]
     for words, path, fabric in sections:
         if fabric == "efa":
-            other = "RoCE and InfiniBand are not supported yet"
-            message = f"{words} has fabric efa, which existing servers do not have; expected no fabric: {other}"
+            other = "gpuc does not support RoCE and InfiniBand yet"
+            message = f"{words} has fabric efa, which existing servers do not have; expected no key fabric: {other}"
             fix = f"remove {'fabric from ' if path[1] == 'pools' else ''}{words}"
             yield Found((*path, "fabric"), message, fix)
 
@@ -33,7 +33,7 @@ def role_without_a_cloud(tenant: Tenant) -> Findings:
 
 @rule("NOD101", Severity.WARNING)
 def setting_without_effect(cluster: Cluster) -> Findings:
-    """A setting has no effect on existing nodes."""
+    """The spec has a setting that has no effect on existing nodes."""
     if cluster.spec.working_hours is not None:
         message = "workingHours have no effect: nothing replaces existing nodes"
         yield Found(("spec", "workingHours"), message, "remove workingHours", on_key=True)

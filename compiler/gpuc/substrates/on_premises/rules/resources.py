@@ -1,4 +1,4 @@
-"""The resources, labels and taints of existing nodes."""
+"""Rules about the resources, labels and taints of existing nodes."""
 
 from gpuc.diagnostics.finding import Path, Related, Severity
 from gpuc.diagnostics.place import dotted
@@ -14,7 +14,7 @@ CLOUD: Path = ("spec", "cloud", SECTIONS.name)
 
 @pool_rule("NOD010")
 def no_room_for_pods(pool: Pool) -> Findings:
-    """Nodes of a pool have no room for pods of tenants."""
+    """The nodes of a pool have too little cpu, memory or disk left for pods of tenants."""
     section, instance = machines(pool.spec), pool.instances[0]
     own: Path = (*pool.path, SECTIONS.pool_key)
     allocatable, rest = pool.allocatable(instance), pool.tenant_allocatable(instance)
@@ -30,13 +30,13 @@ def no_room_for_pods(pool: Pool) -> Findings:
                 whole = quantity_text(name, {CPU: instance.vcpu * 1000, MEMORY: instance.memory_mib * MIB}[name])
                 actual = f"{dotted(place)} is more than the {name} of server {instance.type}, which has {whole}"
                 actual += f"; node pool {pool.name} has no {name} left"
-            message = f"{actual}, and node agents request {agents}; expected room for pods of tenants"
+            message = f"{actual}, and node agents request {agents}; expected {name} for pods of tenants"
             yield Found((*(CLOUD if reserved is None else own), *place), message)
 
 
 @rule("NOD132", Severity.WARNING)
 def reserved_without_kernel(cluster: Cluster) -> Findings:
-    """The reserved memory is less than what the kernel and the kubelet keep."""
+    """The reserved memory of nodes is less than the memory that the kernel and the kubelet keep for themselves."""
     most: dict[Path, tuple[int, Pool]] = {}
     for pool in cluster.pools:
         place = (*pool.path, SECTIONS.pool_key) if machines(pool.spec).reserved else CLOUD
@@ -47,7 +47,7 @@ def reserved_without_kernel(cluster: Cluster) -> Findings:
         if reserved < needed:
             kernel, memory = (quantity_text(MEMORY, -(-size // GIB) * GIB) for size in (needed - 2 * GIB, needed))
             actual = f"reserved.memory is {quantity_text(MEMORY, reserved)} on the nodes of node pool {pool.name}"
-            message = f"{actual}, but the kernel keeps about {kernel}, and the kubelet 1Gi for evictions"
+            message = f"{actual}, but the kernel uses about {kernel}, and the kubelet keeps 1Gi free by evictions"
             fix = f"write memory: {memory}"
             yield Found((*place, "reserved", "memory"), f"{message}; expected {memory} or more", fix)
 
@@ -62,7 +62,7 @@ def no_gpu_pool(cluster: Cluster) -> Findings:
 
 @rule("NOD012")
 def pods_only_for_agents(cluster: Cluster) -> Findings:
-    """The kubelet of a node runs not more pods than there are node agents."""
+    """A node can run at most as many pods as there are node agents, so it has no place for other pods."""
     agents = max((len(pool.daemonsets) for pool in cluster.pools), default=0)
     pods = existing(cluster.spec.cloud).pods
     if pods <= agents:
@@ -72,7 +72,7 @@ def pods_only_for_agents(cluster: Cluster) -> Findings:
 
 @pool_rule("NOD013")
 def key_without_own_domain(pool: Pool) -> Findings:
-    """Node feature discovery does not set a node label or taint of a pool."""
+    """The key of a node label or taint of a pool has a domain that node feature discovery refuses, or no domain."""
     keys = [((*pool.path, "nodeLabels", key), f"node label {key}") for key in pool.spec.node_labels]
     keys += [((*pool.path, "taints", at, "key"), f"taint {taint.key}") for at, taint in enumerate(pool.spec.taints)]
     for path, words in keys:
@@ -85,9 +85,9 @@ def key_without_own_domain(pool: Pool) -> Findings:
 
 @rule("NOD104", Severity.WARNING)
 def two_drivers(cluster: Cluster) -> Findings:
-    """The GPU Operator installs a driver on servers whose operating system has one."""
+    """The GPU Operator installs a driver on servers whose operating system already has a driver."""
     pools = [pool for pool in cluster.gpu_pools if pool.instances[0].host_driver and pool.image.driver == "operator"]
-    message = "from its maker contains the driver; expected host, or an operating system without a driver"
+    message = "as delivered contains the driver; expected host, or an operating system without a driver"
     yield from _other_driver(cluster, pools, message, "host")
 
 

@@ -1,4 +1,4 @@
-"""Shares that exist, and the volumes of namespaces on them."""
+"""Rules about shares of storage systems, and about the volumes of namespaces on the shares."""
 
 from collections.abc import Iterator
 from itertools import combinations
@@ -22,13 +22,13 @@ def unknown_share(cluster: Cluster) -> Findings:
         for claim, volume in namespace.spec.volumes.items():
             if volume.share not in shares:
                 expected = f"expected one of {', '.join(shares)}" if shares else "cloud.onPremises has no shares"
-                message = f'volume {claim} has share "{volume.share}", which does not exist; {expected}'
+                message = f'volume {claim} names share "{volume.share}", which does not exist; {expected}'
                 yield Found((*namespace.path, "volumes", claim, "share"), message, write(nearest(volume.share, shares)))
 
 
 @rule("NOD031")
 def folder_of_unknown_driver(cluster: Cluster) -> Findings:
-    """A volume is a folder of a share whose driver mounts no folders that gpuc knows."""
+    """A volume is a folder of a share, but gpuc does not know how the CSI driver of the share mounts folders."""
     for volume in mounted(cluster):
         if volume.share.csi and volume.spec.path and not _mounts_folders(volume):
             actual = (
@@ -40,7 +40,7 @@ def folder_of_unknown_driver(cluster: Cluster) -> Findings:
 
 @rule("NOD032")
 def driver_lacks_key(cluster: Cluster) -> Findings:
-    """A share lacks what its CSI driver needs."""
+    """A share lacks an attribute or a Secret that its CSI driver needs."""
     for name, share in existing(cluster.spec.cloud).shares.items():
         if share.csi is None:
             continue
@@ -48,13 +48,13 @@ def driver_lacks_key(cluster: Cluster) -> Findings:
         keys |= {"publishSecret": share.csi.publish_secret}
         keys |= {f"attributes.{key}": value for key, value in share.csi.attributes.items()}
         if lacking := [key for key in driver(share.csi).get("needs", ()) if not keys.get(key)]:
-            message = f"share {name} lacks {', '.join(lacking)}; {share.csi.driver} needs it to mount a static volume"
+            message = f"share {name} has no {', '.join(lacking)}, which {share.csi.driver} needs for static volumes"
             yield Found((*SHARES, name, "csi"), message, on_key=True)
 
 
 @rule("NOD033")
 def handle_of_two_volumes(cluster: Cluster) -> Findings:
-    """Two volumes have the volumeHandle of one share."""
+    """Two volumes use a share that sets `handle`, so both volumes have the same volumeHandle."""
     first: dict[str, Mounted] = {}
     for volume in mounted(cluster):
         if volume.share.csi and volume.share.csi.handle:
@@ -83,7 +83,7 @@ def share_of_two_tenants(cluster: Cluster) -> Findings:
 
 @rule("NOD130", Severity.WARNING)
 def folder_of_two_tenants(cluster: Cluster) -> Findings:
-    """Volumes of two tenants show the same files, and pods can write them."""
+    """Volumes of two tenants show the same files, and pods can write to these files."""
     for second, first in _common_files(cluster):
         if not (_is_complete(first) or _is_complete(second)):
             shows = (
@@ -120,7 +120,7 @@ def _common_files(cluster: Cluster) -> Iterator[tuple[Mounted, Mounted]]:
 
 @rule("NOD131", Severity.WARNING)
 def unused_share(cluster: Cluster) -> Findings:
-    """No namespace has a volume of a share."""
+    """The spec has a share of which no namespace has a volume."""
     shares = existing(cluster.spec.cloud).shares
     named = {volume.share for _, namespace in cluster.namespaces for volume in namespace.spec.volumes.values()}
     for name in shares if named <= shares.keys() else ():

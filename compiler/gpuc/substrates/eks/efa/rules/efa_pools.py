@@ -1,4 +1,4 @@
-"""Node pools with EFA."""
+"""Rules about node pools with EFA."""
 
 from gpuc.diagnostics.finding import Path, Related, Severity
 from gpuc.model import Cluster, Namespace, Pool, Tenant
@@ -59,13 +59,15 @@ def efa_without_interfaces(pool: Pool) -> Findings:
 
 @rule("EFA006")
 def efa_without_self_rule(cluster: Cluster) -> Findings:
-    """The security group of nodes with EFA does not allow all traffic from and to itself."""
+    """The security group of nodes with EFA does not allow all traffic between members of the group."""
     if cluster.efa_pools and not aws(cluster).security_groups.efa_self_rule:
         names = ", ".join(pool.name for pool in cluster.efa_pools)
         path = ("spec", "cloud", "aws", "securityGroups", "efaSelfRule")
         related = [Related(f"node pool {pool.name} has EFA", (*pool.path, "fabric")) for pool in cluster.efa_pools]
-        message = f"securityGroups.efaSelfRule is not true, but these node pools have fabric efa: {names}"
-        fix = "add the rule to the security group, then set cloud.aws.securityGroups.efaSelfRule to true"
+        actual = "cloud.aws.securityGroups.efaSelfRule is not true: the security group may refuse EFA traffic"
+        message = f"{actual}; these node pools have fabric efa: {names}"
+        fix = "allow all traffic between members of the security group, then set"
+        fix += " cloud.aws.securityGroups.efaSelfRule to true"
         yield Found(path, message, fix, related)
 
 

@@ -1,4 +1,4 @@
-"""NCCL profiles: their environment variables, and the namespaces that use them."""
+"""Rules about NCCL profiles, which are sets of environment variables in the spec, and the namespaces with profiles."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -17,7 +17,7 @@ POD_INTERFACE = "eth0"
 
 
 def profile_variables(cluster: Cluster) -> Iterator[tuple[Path, str, str, str]]:
-    """Yields the path, the NCCL profile, the name and the value of every environment variable of an NCCL profile."""
+    """Yields every environment variable of an NCCL profile: the path in the spec, the profile, the name, the value."""
     for name, profile in cluster.spec.nccl.profiles.items():
         for variable, value in profile.env.items():
             yield ("spec", "nccl", "profiles", name, "env", variable), name, variable, value
@@ -100,7 +100,7 @@ def _expected_number(variable: "NcclVariable", value: str) -> str:
 
 @rule("EFA103", Severity.WARNING)
 def unknown_variable(cluster: Cluster) -> Findings:
-    """NCCL and the EFA plugin have no environment variable with this name."""
+    """A variable in an NCCL profile is neither a variable of NCCL nor of the EFA plugin."""
     for path, profile, name, _ in profile_variables(cluster):
         nccl = cluster.catalog.nccl
         known = nccl.variables.keys() | {verdict.name for verdict in nccl.verdicts}
@@ -126,7 +126,7 @@ def profile_in_restricted_namespace(cluster: Cluster) -> Findings:
 
 @rule("EFA107", Severity.WARNING)
 def profile_without_fabric(cluster: Cluster) -> Findings:
-    """A namespace has an NCCL profile for a fabric that no node pool of its quotas has."""
+    """The NCCL profile of a namespace is for a fabric that none of its node pools has."""
     for _, namespace in cluster.namespaces:
         pools = [pool for queue in namespace.queues for pool in queue.pools]
         fabrics = {pool.spec.fabric for pool in (*pools, *(quota.pool for quota in namespace.quotas))}
@@ -139,7 +139,7 @@ def profile_without_fabric(cluster: Cluster) -> Findings:
 
 @rule("EFA108", Severity.WARNING)
 def unused_profile(cluster: Cluster) -> Findings:
-    """No namespace uses an NCCL profile."""
+    """The spec has an NCCL profile that no namespace uses."""
     used = {namespace.nccl.name for _, namespace in cluster.namespaces if namespace.nccl}
     for name in cluster.spec.nccl.profiles:
         if name not in used:

@@ -1,7 +1,7 @@
-"""Posts the plan of a pull request as one comment, and edits the comment after each push.
+"""Posts the report of `gpuc plan` as a comment on a pull request, and edits the comment after each push.
 
-The workflow gpuc-comment.yaml runs this file from the default branch, with a token that may write comments. The plan
-is the artifact of a run that the pull request controls, so the plan is untrusted text: its size is limited, and links,
+The workflow gpuc-comment.yaml runs this file from the default branch, with a token that may write comments. The plan is
+the artifact of a run that the pull request controls, so the plan is untrusted text: its size is limited, and links,
 images, mentions and HTML in it have no effect. Everything else comes from the event, which GitHub writes. The file
 needs no package except Python's standard library.
 
@@ -53,7 +53,7 @@ _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u20
 
 
 class Refused(Exception):
-    """The plan cannot be posted. The text is the reason."""
+    """The plan cannot be posted. The text of the exception is the reason."""
 
 
 class _NoRedirect(HTTPRedirectHandler):
@@ -64,7 +64,7 @@ class _NoRedirect(HTTPRedirectHandler):
 
 
 class Api:
-    """The API of GitHub for one repository."""
+    """The REST API of GitHub for one repository."""
 
     def __init__(self, url: str, repository: str, token: str) -> None:
         self._base = f"{url}/repos/{repository}"
@@ -76,11 +76,11 @@ class Api:
         }
 
     def get(self, path: str, **query: str) -> Any:
-        """Returns the answer to a GET request."""
+        """Sends a GET request, and returns the JSON of the response."""
         return json.loads(self._send("GET", f"{self._base}/{path}?{urlencode(query)}"))
 
     def pages(self, path: str, **query: str) -> Iterator[Any]:
-        """Yields the entries of a list, from all pages."""
+        """Yields the entries of a list in the API. Requests further pages of the list as long as there are any."""
         for page in range(1, PAGES + 1):
             entries = self.get(path, **query, per_page="100", page=str(page))
             yield from entries
@@ -88,7 +88,7 @@ class Api:
                 return
 
     def write(self, method: str, path: str, body: str) -> Any:
-        """Creates or edits a comment and returns it."""
+        """Creates a comment on a pull request or edits it, and returns the comment as GitHub stores it."""
         return json.loads(self._send(method, f"{self._base}/{path}", json.dumps({"body": body}).encode()))
 
     def download(self, path: str, limit: int) -> bytes:
@@ -130,7 +130,7 @@ def _read(request: Request, limit: int = -1) -> bytes:
 
 
 def pull_request_of(api: Api, repository: str, run: Mapping[str, Any]) -> int | None:
-    """Returns the number of the open pull request whose newest commit is the commit of a run; None if there is none.
+    """Returns the number of the open pull request whose newest commit a workflow run tested; None if there is none.
 
     Raises:
         Refused: when several pull requests have this commit and the event does not name one of them.
@@ -154,7 +154,7 @@ def pull_request_of(api: Api, repository: str, run: Mapping[str, Any]) -> int | 
 
 
 def plan_of(api: Api, run: Mapping[str, Any]) -> str | None:
-    """Returns the text of the plan in the artifact of a run; None if the run wrote no plan.
+    """Downloads the artifact of a workflow run, and returns the plan in it; None if the run wrote no plan.
 
     Raises:
         Refused: when the artifact is too large, or is not a ZIP archive with a UTF-8 text.
@@ -170,7 +170,7 @@ def plan_of(api: Api, run: Mapping[str, Any]) -> str | None:
 
 
 def text_of(archive: bytes) -> str:
-    """Returns the text of the plan in a ZIP archive. No file is written.
+    """Returns the text of the plan in a ZIP archive. The archive is read in memory, and no file is written.
 
     Raises:
         Refused: when the bytes are no archive, or the plan is missing, too large, encrypted or not UTF-8.
@@ -189,7 +189,7 @@ def text_of(archive: bytes) -> str:
 
 
 def harmless(text: str) -> str:
-    """Returns a text in which links, images, mentions, references, HTML and drawings have no effect.
+    """Changes a text so that links, images, mentions, references, HTML and drawings in it have no effect on GitHub.
 
     A character without width separates the characters that GitHub would interpret, in text and in code. The tags and
     entities of the reports of gpuc stay.
@@ -199,7 +199,7 @@ def harmless(text: str) -> str:
 
 
 def comment(run: Mapping[str, Any], plan: str | None, problem: str = "") -> str:
-    """Returns the text of the comment. The text that the pull request controls is at the end."""
+    """Returns the text of the comment. The plan, which the pull request controls, is at the end."""
     head = f"Commit {run['head_sha'][:12]}, [run {int(run['id'])}]({run['html_url']})"
     if plan is None:
         reason = problem or f"the run wrote no plan and ended with {run['conclusion']}"
@@ -217,7 +217,7 @@ def comment(run: Mapping[str, Any], plan: str | None, problem: str = "") -> str:
 
 
 def post(api: Api, number: int, body: str) -> str:
-    """Creates the comment of a pull request, or edits the comment of an earlier run. Returns what was done."""
+    """Creates the comment on a pull request, or edits the existing comment. Returns a text about what was done."""
     for present in api.pages(f"issues/{number}/comments"):
         if (present["user"] or {}).get("login") == AUTHOR and (present["body"] or "").startswith(MARKER):
             if present["body"] == body:
@@ -229,7 +229,7 @@ def post(api: Api, number: int, body: str) -> str:
 
 
 def main(environment: Mapping[str, str]) -> int:
-    """Posts the plan for the event of the workflow, and returns the exit code."""
+    """Posts the plan on the pull request that belongs to the event of the workflow, and returns the exit code."""
     with open(environment["GITHUB_EVENT_PATH"], encoding="utf-8") as file:
         run = json.load(file)["workflow_run"]
     repository = environment["GITHUB_REPOSITORY"]

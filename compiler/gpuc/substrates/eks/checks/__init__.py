@@ -1,0 +1,1 @@
+"""Checks of `gpuc lint` about objects of Karpenter's provider for AWS."""

@@ -1,0 +1,82 @@
+"""Checks of EC2NodeClasses: whether nodes read the user data, and whether the volumes hold data of pods.
+
+Source: aws/karpenter-provider-aws v1.14.1 pkg/providers/amifamily (al2.go, al2023.go, bottlerocket.go) and bootstrap
+(eksbootstrap.go, nodeadm.go, bottlerocketsettings.go, mime/mime.go); awslabs/amazon-eks-ami v20260724
+templates/al2023/runtime/rootfs/etc/eks/bootstrap.sh; k8s.io/kubelet v0.36.3 config/v1beta1/types.go
+"""
+
+import re
+import tomllib
+from collections.abc import Iterator
+from email import message_from_string
+
+from gpuc.cluster.node_class import DATA_DEVICES, NodeClass
+from gpuc.diagnostics.spelling import alternatives, misspelt
+from gpuc.kubernetes.api_groups import KARPENTER_AWS
+from gpuc.lint.checks import Findings, check
+from gpuc.objects.embedded import document
+from gpuc.objects.object_finding import ObjectFinding
+from gpuc.objects.object_set import ObjectSet, dig, items, pairs
+from gpuc.substrates.eks.rules.user_data import user_data_of_other_image
+from gpuc.substrates.eks.rules.volumes import root_volume_without_use
+
+_NODE_CONFIG, _SCRIPT = "application/node.eks.aws", "text/x-shellscript"
+_BOOTSTRAP = re.compile(r"^[ \t]*(?:sudo |exec )?(?:(?:ba)?sh )?/etc/eks/bootstrap\.sh\b", re.MULTILINE)
+
+
+@check(user_data_of_other_image.rule, root_volume_without_use.rule, kinds=(f"{KARPENTER_AWS}/*",))
+def findings(objects: ObjectSet) -> Findings:
+    """Yields findings about user data that nodes do not read as it is meant, and volumes that hold no data of pods."""
+    for row in objects.of(KARPENTER_AWS, "EC2NodeClass"):
+        text, family = dig(row.body, "spec", "userData"), NodeClass(KARPENTER_AWS, row).family
+        problem = next(_problems(objects, family, text), "") if isinstance(text, str) and text.strip() else ""
+        if problem:
+            yield ObjectFinding(user_data_of_other_image.rule, row, ("spec", "userData"), problem)
+        disks = [dig(disk, "deviceName") for _, disk in items(dig(row.body, "spec", "blockDeviceMappings"))]
+        device = DATA_DEVICES.get(family, "" if text else "/dev/xvda")  # a script may mount other volumes
+        if family in ("al2", "al2023", "bottlerocket") and device and disks and device not in disks:
+            message = (
+                f"images and data of pods are on {device}, which has the size of the AMI; expected this deviceName"
+            )
+            yield ObjectFinding(root_volume_without_use.rule, row, ("spec", "blockDeviceMappings"), message)
+
+
+def _problems(objects: ObjectSet, family: str, text: str) -> Iterator[str]:
+    if family == "bottlerocket":
+        try:
+            settings = tomllib.loads(text).get("settings")
+        except (ValueError, RecursionError) as error:
+            yield f"Bottlerocket reads settings in TOML ({error})"
+        else:
+            yield from [] if settings else ["Bottlerocket reads the table settings, which the user data lacks"]
+    for kind, content in _parts(objects, text) if family in ("al2", "al2023") else ():
+        if kind == _NODE_CONFIG:
+            yield from _of_node_config(objects, content) if family == "al2023" else ["AL2 reads no NodeConfig"]
+        elif kind and kind != _SCRIPT:
+            continue
+        elif not kind or not content.lstrip().startswith("#!"):
+            yield f"{family.upper()} runs scripts that begin with #!, and MIME archives of several parts"
+        elif family == "al2023" and _BOOTSTRAP.search(content):
+            yield "AL2023 has no /etc/eks/bootstrap.sh: the script fails; expected a NodeConfig"
+
+
+def _parts(objects: ObjectSet, text: str) -> Iterator[tuple[str, str]]:
+    """Yields the types and texts of the parts of user data. The type is empty for an archive that has no parts."""
+    if not text.strip().startswith(("MIME-Version:", "Content-Type:")):
+        is_map = isinstance(document(objects, text), dict) or "kind: NodeConfig" in text
+        yield _NODE_CONFIG if is_map else _SCRIPT, text
+        return
+    archive = message_from_string(text.strip())
+    for part in archive.walk() if archive.is_multipart() else ():
+        is_plain = part.get("Content-Transfer-Encoding", "7bit") in ("7bit", "8bit")
+        yield (part.get_content_type(), str(part.get_payload())) if is_plain else ("other", "")
+    yield from [] if archive.is_multipart() else [("", text)]
+
+
+def _of_node_config(objects: ObjectSet, text: str) -> Iterator[str]:
+    config, fields = document(objects, text), objects.catalog.kubelet.fields
+    if isinstance(config, dict) and dig(config, "kind") != "NodeConfig":
+        yield f"AL2023 reads a map in YAML as a NodeConfig, and its kind is {dig(config, 'kind') or 'missing'}"
+    for key, _ in pairs(dig(config, "spec", "kubelet", "config")):
+        if key not in fields:
+            yield f'the kubelet has no field "{key}"{alternatives((), misspelt(str(key), fields))}'
