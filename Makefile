@@ -13,7 +13,7 @@ TORCH_CPU := https://download.pytorch.org/whl/cpu
 export SOURCE_DATE_EPOCH ?= 1796083200
 export GPUC_TORCH_PYTHON ?= $(CURDIR)/$(TORCH)/bin/python
 
-.PHONY: help compile test test-all test-wheel check docs wheel tools tools-argocd tools-lws tools-jobset tools-karpenter-hash tools-nodeadm tools-promtool tools-workloads observe torch conformance conformance-training conformance-all generate budgets format bench clean
+.PHONY: help compile test test-all test-wheel check docs wheel tools tools-argocd tools-lws tools-jobset tools-karpenter-hash tools-nfd tools-nodeadm tools-promtool tools-workloads observe torch conformance conformance-training conformance-all generate budgets format bench clean
 
 help:  ## Print the commands.
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
@@ -70,6 +70,9 @@ tools-jobset: $(VENV)/.installed  ## Build the controller of JobSets for `make c
 
 tools-karpenter-hash: $(VENV)/.installed  ## Build karpenter-hash for `make conformance-all` (needs Go; takes some minutes once).
 	$(BIN)/gpuc tools --karpenter-hash
+
+tools-nfd: $(VENV)/.installed  ## Build nfd-master for `make conformance-all` (needs Go; takes some minutes once).
+	$(BIN)/gpuc tools --nfd
 
 tools-nodeadm: $(VENV)/.installed  ## Build nodeadm and kubectl for `make conformance-all` (needs Go; takes some minutes once).
 	$(BIN)/gpuc tools --nodeadm

@@ -73,10 +73,10 @@ def test_c27_the_pod_of_the_finding_is_denied() -> None:
     found = denied(decided(Request(bad, JOBS)))
     assert found == {
         "host-access": "containers main are privileged; remove securityContext.privileged",
-        "host-network": "hostNetwork is not allowed for tenants; remove hostNetwork, because EFA and NCCL work on the "
-        "pod network",
-        "visible-devices": "containers main select devices with environment variables; request GPUs and EFA devices "
-        "under resources.limits",
+        "host-network": "hostNetwork is not allowed for tenants; remove hostNetwork, because NCCL and network devices "
+        "work on the pod network",
+        "visible-devices": "containers main select devices with environment variables; request GPUs and network "
+        "devices under resources.limits",
     }
     implied = denied(decided(Request(job(bad), "alice")))
     assert implied == {name: f"[Implied by gpuc-job] {message}" for name, message in found.items()}

@@ -143,6 +143,8 @@ def test_the_specs_of_a_fleet_name_its_schema() -> None:
         [],
         ["--network-policy-engine", "cilium", "--kubernetes", "1.36", "--region", "eu-central-1", *HUB],
         ["--kubernetes", "1.34", "--name", "on", "--repo", "git@git.example.com:platform/fleet.git"],
+        ["--substrate", "on-premises"],
+        ["--substrate", "on-premises", "--minimal", "--network-policy-engine", "cilium", *HUB],
     ],
 )
 def test_a_new_fleet_compiles_and_is_fresh(options: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,7 +181,7 @@ def on_terminal(folder: Path, answers: str, *options: str) -> tuple[int, str]:
 
 
 def test_a_terminal_is_asked_for_missing_options_until_the_answers_are_correct(tmp_path: Path) -> None:
-    answers = "Lab\nlab\neu-west-1\ncilium\nhub\nhttps://abc.example.com\n\nother==1\ngpuc==0.1.0\n"
+    answers = "\nLab\nlab\neu-west-1\ncilium\nhub\nhttps://abc.example.com\n\nother==1\ngpuc==0.1.0\n"
     code, output = on_terminal(tmp_path / "fleet", answers, "--kubernetes", "1.36")
     assert code == 0, output
     assert "The name of the cluster and of its spec\n" in output and "[dev-use1]: " in output
@@ -191,8 +193,16 @@ def test_a_terminal_is_asked_for_missing_options_until_the_answers_are_correct(t
     assert (tmp_path / "fleet" / "requirements.txt").read_text() == "gpuc==0.1.0\ngpuc-rehearsal==0.1.0\n"
 
 
+def test_a_terminal_is_asked_only_for_settings_that_the_substrate_has(tmp_path: Path) -> None:
+    code, output = on_terminal(tmp_path / "fleet", "on-premises\n\n\n\n\n", *REQUIREMENT)
+    assert code == 0, output
+    assert "[lab-dc1]: " in output and "region" not in output and "NetworkPolicies" not in output
+    spec = yaml.safe_load((tmp_path / "fleet" / "specs" / "lab-dc1.yaml").read_text())["spec"]
+    assert (list(spec["cloud"]), spec["network"]["policyEngine"]) == (["onPremises"], "cilium")
+
+
 def test_a_terminal_that_is_closed_leaves_no_file(tmp_path: Path) -> None:
-    code, output = on_terminal(tmp_path / "fleet", "lab\n\x04")
+    code, output = on_terminal(tmp_path / "fleet", "on-premises\n\x04")
     assert code == 2
     assert "the questions were not answered; no file was written" in output
     assert not (tmp_path / "fleet").exists()

@@ -163,7 +163,7 @@ def test_limits_are_requests_before_the_defaults_of_limit_ranges(
     """Kueue counts the default for the template of a job; the pod that is made asks for its limit."""
     found = traced(tmp_path, capsys, job(pod(container(gpu=8, cpu="192", memory="16Gi"))))
     assert found["pods"]["main"]["requests"]["cpu"] == 192_000
-    assert found["last"]["stage"] == "instance type"
+    assert found["last"]["stage"] == "node"
 
 
 def test_a_workload_without_a_queue_gets_the_default(

@@ -10,7 +10,7 @@ from gpuc.trace import ClusterIndex, Step, TraceResult, trace_workload, workload
 
 AWS = "karpenter.k8s.aws/"
 QUEUE = "kueue.x-k8s.io/queue-name"
-NODE_STAGES = ("node pool", "instance type", "startup taints")
+NODE_STAGES = ("node pool", "node", "startup taints")
 
 
 def need(key: str, operator: str, *values: str, **more: int) -> dict[str, Any]:

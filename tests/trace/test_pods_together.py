@@ -87,7 +87,7 @@ def test_pods_together(
 ) -> None:
     work = deployment(pod(1, **rules), count) if is_deployment else job(pod(1, **rules), count)
     found = result(work, *pools)
-    steps = [step.verdict for step in found.steps if step.stage.value == "instance type"]
+    steps = [step.verdict for step in found.steps if step.stage.value == "node"]
     assert verdict in (steps[0], "unknown") if verdict == "failed" else steps[0] == verdict, found.steps[-1].message
     assert verdict == "unknown" or (found.failure is None) == (verdict == "passed")
 

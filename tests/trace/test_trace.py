@@ -60,7 +60,7 @@ def test_a_pod_gets_its_node(capsys: pytest.CaptureFixture[str]) -> None:
     [
         ("--queue research --pool train-h100 --gpus 8 --pods 17", "quota", "Kueue"),
         ("--queue research --pool train-h100 --gpus 9", "policies", "policy"),
-        ("--queue research --pool train-h100 --gpus 8 --cpu 192", "instance type", "Karpenter"),
+        ("--queue research --pool train-h100 --gpus 8 --cpu 192", "node", "Karpenter"),
         ("--queue research --pool dev-l4 --gpus 1", "policies", "policy"),
         ("--queue research --pool train-h100 --gpus 1 --resource example.com/tpu=1", "resources", "Kueue"),
         ("--queue research --gpus 1 --pool lab-h100 --priority nobody", "policies", "policy"),

@@ -127,7 +127,7 @@ def on_another_pool(body: Any) -> None:
 
 
 @pytest.mark.parametrize(("is_complete", "rule"), [(True, "SCD006"), (False, "SCD007")])
-@pytest.mark.parametrize(("change", "words"), [(too_many_gpus, "instance type"), (on_another_pool, "quota")])
+@pytest.mark.parametrize(("change", "words"), [(too_many_gpus, "node"), (on_another_pool, "quota")])
 def test_work_that_never_starts(change: Change, words: str, is_complete: bool, rule: str) -> None:
     (finding,) = reported(broken("prod-use1", "Job", "train-h100", change), is_complete=is_complete)
     assert (finding.rule.id, finding.manifest.kind) == (rule, "Job")

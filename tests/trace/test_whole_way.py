@@ -77,7 +77,7 @@ def test_the_job_starts(traced: Traced) -> None:
     stages = list(dict.fromkeys(step["stage"] for step in found["steps"]))
     assert stages == [
         "rights", "API server", "policies", "local queue", "cluster queue", "resources", "flavor", "quota",
-        "pod validation", "pod policies", "Pod Security", "namespace limits", "node pool", "instance type",
+        "pod validation", "pod policies", "Pod Security", "namespace limits", "node pool", "node",
     ]  # fmt: skip
 
 

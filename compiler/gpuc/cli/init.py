@@ -1,9 +1,10 @@
 """Writes the files of a new fleet: copies of the templates in template/, and the JSON Schema of the spec language."""
 
 import json
+import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 from msgspec.structs import asdict
@@ -16,10 +17,11 @@ if TYPE_CHECKING:
     from gpuc.cli.init_settings import Settings
 
 TEMPLATE = Path(__file__).parent / "template"
-SUBSTRATE = next((TEMPLATE.parents[1] / "substrates").glob("*/template"))
-"""The folder of the default substrate of new clusters: templates of specs, and questions.toml about their settings."""
-LAYER = f"specs/base/{next(SUBSTRATE.glob('*/specs/base/*')).stem}"
-"""The layer of a new fleet."""
+SUBSTRATES = {
+    folder.parent.name.replace("_", "-"): folder
+    for folder in sorted((TEMPLATE.parents[1] / "substrates").glob("*/template"))
+}
+"""The folders of the substrates of new clusters: their part of a spec, and questions.toml about their settings."""
 COMMON = "common"
 """The folder in TEMPLATE with the files of all fleets."""
 TENANTS = "tenants"
@@ -29,6 +31,8 @@ MINIMAL = "minimal"
 SCHEMA_FILE = "gpuc.schema.json"
 _CLUSTER_FILE = "specs/cluster.yaml"
 """The template of the cluster's spec. The spec itself has the name of the cluster."""
+_LAYER_FILE = "specs/base/layer.yaml"
+"""The template of the layer of a new fleet. The layer itself has the name of the substrate."""
 _LISTS_OF_LINES = (".gitattributes", ".gitignore", "requirements.txt")
 """Files whose missing lines the user can add to a file that exists."""
 
@@ -70,16 +74,29 @@ def write_fleet(directory: Path, settings: "Settings", example: str = TENANTS) -
 
 def fleet_files(settings: "Settings", example: str = TENANTS) -> dict[str, str]:
     """Returns the contents of the files of a new fleet, by their paths in the fleet."""
-    texts, values = {SCHEMA_FILE: schema_text()}, {**asdict(settings), "example": example, "layer": LAYER}
-    values["rehearsal"] = rehearsal_requirement(settings.requirement)
-    for folder in (TEMPLATE / COMMON, TEMPLATE / example, SUBSTRATE / example):
+    texts = {SCHEMA_FILE: schema_text()}
+    values = {**substrate_facts(settings.substrate), **asdict(settings), "example": example}
+    values |= {"layer": layer_of(settings), "rehearsal": rehearsal_requirement(settings.requirement)}
+    for folder in (TEMPLATE / COMMON, TEMPLATE / example):
         for file in folder.rglob("*"):
             if file.is_file() and file.parent.name != "__pycache__":  # pip compiles the Python files of a package
                 name = file.relative_to(folder).as_posix()
                 text = file.read_text("utf-8")
                 texts[name.removesuffix(".j2")] = _rendered(text, values) if file.suffix == ".j2" else text
     texts[f"specs/{settings.name}.yaml"] = texts.pop(_CLUSTER_FILE)
+    if _LAYER_FILE in texts:
+        texts[layer_of(settings)] = texts.pop(_LAYER_FILE)
     return dict(sorted(texts.items()))
+
+
+def layer_of(settings: "Settings") -> str:
+    """Returns the path of the layer of a new fleet."""
+    return f"specs/base/{settings.substrate}.yaml"
+
+
+def substrate_facts(substrate: str) -> dict[str, Any]:
+    """Returns questions.toml of a substrate."""
+    return tomllib.loads((SUBSTRATES[substrate] / "questions.toml").read_text("utf-8"))
 
 
 def schema_text(of: str = "spec") -> str:
@@ -116,12 +133,13 @@ def _missing_lines(file: str, present: str, text: str) -> list[str]:
     return [line for line in text.splitlines() if line and line not in present.splitlines()]
 
 
-def _rendered(text: str, values: Mapping[str, str]) -> str:
-    from jinja2 import Environment, StrictUndefined
+def _rendered(text: str, values: Mapping[str, Any]) -> str:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     from gpuc.spec.corrected import yaml_text
 
     environment = Environment(
-        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
-    )
+        loader=FileSystemLoader(SUBSTRATES[values["substrate"]]),
+        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
+    )  # fmt: skip
     return environment.from_string(text).render(values, scalar=yaml_text)

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from gpuc.cli.init import LAYER, MINIMAL, TENANTS, Written, write_fleet
+from gpuc.cli.init import MINIMAL, TENANTS, Written, layer_of, substrate_facts, write_fleet
 from gpuc.cli.init_settings import EXAMPLE_REPO, Settings, complete
 from gpuc.cli.requirement import path_of, rehearsal_requirement
 from gpuc.cli.specs import top_of_repository
@@ -73,10 +73,9 @@ def _steps(directory: Path, settings: Settings, written: Written, *, is_minimal:
         yield "check that requirements.txt installs gpuc and gpuc-rehearsal: the CI workflow installs only this file"
     elif "#" in settings.requirement and not rehearsal:
         yield "add the address of gpuc-rehearsal with its hash to requirements.txt: the CI workflow runs gpuc rehearse"
-    resources = "zones, role and tags" if is_minimal else "zones, role, tags and address ranges"
-    yield f"edit {spec}: {resources} of your cluster, and pools"
+    yield f"edit {spec}: {substrate_facts(settings.substrate)['edit']} of your cluster, and pools"
     if settings.repo == EXAMPLE_REPO:
-        file = spec if is_minimal else LAYER
+        file = spec if is_minimal else layer_of(settings)
         yield f"edit {file}: delivery.repo is the URL of your Git repository"
     yield "gpuc compile"
     yield f'git add --all && git commit --message "Add the cluster {settings.name}"'

@@ -7,6 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from gpuc.cli.command import choice_of
+from gpuc.cli.init import SUBSTRATES, substrate_facts
 from gpuc.cli.requirement import EXPECTED, requirement_problem
 from gpuc.diagnostics.usage import UsageError
 
@@ -19,6 +20,7 @@ class Settings(Struct, frozen=True):
     """The settings of a new fleet and of its first cluster. The reference of the spec language explains the values."""
 
     name: str = "dev-use1"
+    substrate: str = "eks"
     region: str = "us-east-1"
     kubernetes: str = "1.35"
     network_policy_engine: str = "vpc-cni"
@@ -69,8 +71,12 @@ class Question(NamedTuple):
 
 
 def questions() -> tuple[Question, ...]:
-    """Returns the questions in the order in which `gpuc init` asks them."""
+    """Returns the questions in the order in which `gpuc init` asks them.
+
+    The substrate is the first, because it has own defaults for the others.
+    """
     return (
+        _choice("substrate", "PLACE", "where the cluster runs: in EKS, or on machines that exist", tuple(SUBSTRATES)),
         Question(
             "name",
             "NAME",
@@ -78,7 +84,12 @@ def questions() -> tuple[Question, ...]:
             "a letter, then lower-case letters, digits and hyphens, at most 40 characters, for example dev-use1",
             "spec.cluster.Metadata",
         ),
-        Question("region", "REGION", *_of_substrate("region")),
+        *(
+            Question(field, field.upper(), row["text"], row["expected"], row["model"])
+            for substrate in SUBSTRATES
+            for field, row in substrate_facts(substrate).items()
+            if "model" in row
+        ),
         _choice("kubernetes", "VERSION", "the version of Kubernetes", _kubernetes_versions()),
         _choice("network_policy_engine", "ENGINE", "the program that enforces NetworkPolicies", ENGINES),
         _choice("argocd", "PLACE", "whether Argo CD runs in the cluster or in another cluster", (OWN_ARGO_CD, HUB)),
@@ -99,16 +110,6 @@ def questions() -> tuple[Question, ...]:
         # No default: no package index contains gpuc, and an invented line would fail in CI on the first push.
         Question("requirement", "LINE", "the line of requirements.txt that installs gpuc", EXPECTED),
     )
-
-
-def _of_substrate(field: str) -> tuple[str, str, str]:
-    """Returns the question, the expected form and the model of a setting that only one substrate has."""
-    import tomllib
-
-    from gpuc.cli.init import SUBSTRATE
-
-    row = tomllib.loads((SUBSTRATE / "questions.toml").read_text("utf-8"))[field]
-    return row["text"], row["expected"], row["model"]
 
 
 def _choice(field: str, metavar: str, text: str, choices: tuple[str, ...]) -> Question:
@@ -134,20 +135,37 @@ def complete(given: Mapping[str, str], ask: Callable[[str], str] | None, needs_r
     )
     if problems := "; ".join(wrong):
         raise UsageError(problems)
-    settings = Settings(**given)
+    settings = _of_substrate(Settings(**given), given)
     missing = []
     for question in asked:
         is_needed = {"server": settings.argocd == HUB, "requirement": needs_requirement}.get(question.field, True)
-        if question.field in given or not is_needed:
+        is_fixed = question.field in substrate_facts(settings.substrate)["fixed"]
+        if question.field in given or is_fixed or not is_needed:
             continue
         default = getattr(settings, question.field)
         if ask is not None:
             settings = replace(settings, **{question.field: _answer(question, default, ask)})
+            settings = _of_substrate(settings, given) if question.field == "substrate" else settings
         elif not default:
             missing.append(f"{question.option} is missing: {question.text}; expected {question.expected}")
     if missing:
         raise UsageError("; ".join(missing))
     return _with_server(settings)
+
+
+def _of_substrate(settings: Settings, given: Mapping[str, str]) -> Settings:
+    """Returns the settings with the values that fit their substrate.
+
+    Raises:
+        UsageError: when an option has another value.
+    """
+    facts = substrate_facts(settings.substrate)
+    for field, value in facts["fixed"].items():
+        if given.get(field, value) != value:
+            option, other = f"--{field.replace('_', '-')}", f"--substrate {settings.substrate}"
+            raise UsageError(f"{option} {given[field]} does not fit to {other}; expected {value or f'no {option}'}")
+    defaults = {field: value for field, value in facts["defaults"].items() if field not in given}
+    return replace(settings, **(defaults | facts["fixed"]))
 
 
 def _answer(question: Question, default: str, ask: Callable[[str], str]) -> str:

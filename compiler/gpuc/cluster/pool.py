@@ -45,6 +45,7 @@ class Pool(NodeTemplate):
     """The folder of the substrate whose DaemonSets run on the nodes."""
 
     kind_in_messages = "NodePool"
+    type_in_messages = "instance type"
     """What messages call the pool, before its name."""
 
     def __init__(self, manifest: Manifest, objects: ObjectSet) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from gpuc.manifest.manifest import Artifact, Kind
-from gpuc.model import Cluster
+from gpuc.model import Cluster, Namespace
 from gpuc.spec.substrate import Sections, substrate_records
 
 if TYPE_CHECKING:
@@ -52,6 +52,8 @@ class SubstrateOutput(Struct, frozen=True, kw_only=True):
     """Returns an expression of Prometheus that is true while the cluster has nodes of its pools."""
     artifacts: Callable[[Cluster], Iterator[Artifact]]
     """Yields the objects of the substrate that belong to no component."""
+    claims: Callable[[Namespace], Mapping[str, bool]]
+    """Returns the PersistentVolumeClaims in these objects by name, and whether pods can only read their volume."""
     folders: "tuple[Folder, ...]"
     """The folders of these objects below out/<cluster>/."""
     cluster_kinds: tuple[Kind, ...]

@@ -1,11 +1,13 @@
 """Workload templates: objects that users copy to run workloads on a pool. This module has their common parts."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
 from msgspec import Struct
 
 from gpuc.emit.policy_facts import FACTS
+from gpuc.emit.substrate import substrate_output
 from gpuc.emit.template import render
 from gpuc.kubernetes.amounts import GIB, MEMORY, MIB, Amounts, texts
 from gpuc.kubernetes.kueue import PRIORITY_LABEL, QUEUE_LABEL
@@ -19,6 +21,11 @@ USAGE = f"{DOMAIN}/usage"
 DEFAULT_USER = 1000
 
 
+def claim_volume(claim: str) -> str:
+    """Returns the name of the volume in a pod for a claim. No other volume of a template has such a name."""
+    return f"claim-{claim}"
+
+
 class Place(Struct, frozen=True):
     """A namespace for which gpuc writes a workload template, and the tenant of the namespace."""
 
@@ -30,11 +37,14 @@ class Place(Struct, frozen=True):
     pod_security: str = "privileged"
     """The Pod Security level of the namespace. The namespace default has none, so that all pods are allowed."""
     nccl: Profile | None = None
+    claims: Mapping[str, bool] = {}
+    """The PersistentVolumeClaims that gpuc writes into the namespace, and whether pods can only read their volume."""
 
     @classmethod
-    def of(cls, tenant: Tenant, namespace: Namespace) -> "Place":
+    def of(cls, cluster: Cluster, tenant: Tenant, namespace: Namespace) -> "Place":
         """Returns the Place for a namespace of a tenant."""
-        return cls(namespace.name, tenant.name, tenant, namespace.spec.pod_security, namespace.nccl)
+        claims = substrate_output(cluster).claims(namespace)
+        return cls(namespace.name, tenant.name, tenant, namespace.spec.pod_security, namespace.nccl, claims)
 
 
 class Template(Struct, frozen=True):
@@ -118,18 +128,25 @@ class Template(Struct, frozen=True):
             "resources": {"requests": quantities, "limits": dict(quantities)},
             "securityContext": {"allowPrivilegeEscalation": False, **security},
         }
-        if self.has_shm_volume:
-            body["volumeMounts"] = [{"name": "shm", "mountPath": "/dev/shm"}]
+        mounts = {"shm": "/dev/shm"} if self.has_shm_volume else {}
+        mounts |= {claim_volume(claim): f"/mnt/{claim}" for claim in self.place.claims}
+        if mounts:
+            body["volumeMounts"] = [{"name": name, "mountPath": path} for name, path in mounts.items()]
         return body
 
     @property
     def volumes(self) -> Body:
-        """The volume with shared memory for data loaders and NCCL. The volume counts as memory of the container."""
-        if not self.has_shm_volume:
-            return {}
-        size = min(64 * GIB, self.resources[MEMORY] // 4 // MIB * MIB)
-        shm = {"medium": "Memory", "sizeLimit": texts({MEMORY: size // GIB * GIB or size})[MEMORY]}
-        return {"volumes": [{"name": "shm", "emptyDir": shm}]}
+        """The volume with shared memory for data loaders and NCCL, which counts as memory of the container, and the
+        claims of the namespace."""
+        found: list[Body] = []
+        if self.has_shm_volume:
+            size = min(64 * GIB, self.resources[MEMORY] // 4 // MIB * MIB)
+            shm = {"medium": "Memory", "sizeLimit": texts({MEMORY: size // GIB * GIB or size})[MEMORY]}
+            found.append({"name": "shm", "emptyDir": shm})
+        for claim, is_read_only in self.place.claims.items():
+            source = {"claimName": claim, **({"readOnly": True} if is_read_only else {})}
+            found.append({"name": claim_volume(claim), "persistentVolumeClaim": source})
+        return {"volumes": found} if found else {}
 
     def usage(self, kind: Literal["gang", "job", "server", "train", "whole"], **values: int) -> str:
         """Returns instructions for users of the template. The text depends on the kind of the object."""

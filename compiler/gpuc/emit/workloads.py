@@ -69,7 +69,7 @@ def _quota_template(cluster: Cluster, pool: Pool, name: str, resources: Amounts)
         for quota in namespace.quotas:
             is_leaving = tenant.spec.leaving or namespace.spec.leaving
             if quota.pool is pool and not is_leaving and _covers(quota.amounts, resources):
-                return Template(cluster, name, pool, Place.of(tenant, namespace), resources)
+                return Template(cluster, name, pool, Place.of(cluster, tenant, namespace), resources)
     return None
 
 
@@ -90,7 +90,9 @@ def _queue_template(
             if namespaces:
                 tenant, namespace = _best_namespace(namespaces, pool)
                 pods = _gang_nodes(queue, pool) if pool.has_efa and not is_serving else 1
-                return Template(cluster, name, pool, Place.of(tenant, namespace), resources, cluster_queue.name, pods)
+                return Template(
+                    cluster, name, pool, Place.of(cluster, tenant, namespace), resources, cluster_queue.name, pods
+                )
     return None
 
 

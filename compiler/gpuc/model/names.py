@@ -56,6 +56,12 @@ OPERANDS_LABEL = "nvidia.com/gpu.deploy.operands"
 
 Source: NVIDIA/gpu-operator v26.7.0 controllers/state_manager.go (hasOperandsDisabled), nodelabeling_controller.go
 """
+DRIVER_LABEL = "nvidia.com/gpu.deploy.driver"
+"""With another value than "true", the GPU Operator starts no driver pod on a node. It keeps the value of others.
+
+Source: NVIDIA/gpu-operator v26.7.0 assets/state-driver/0500_daemonset.yaml, controllers/state_manager.go
+(addGPUStateLabels)
+"""
 GPUS_CONDITION = "GpucGpusReady"
 """Node condition: whether user data has checked and partitioned the GPUs of the node."""
 

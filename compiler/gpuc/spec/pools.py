@@ -80,7 +80,7 @@ class AnyPool(SpecModel):
     """The use of the pool. general is for nodes without GPUs. The other uses set defaults of disruption and alerts."""
 
     instances: Annotated[
-        list[Annotated[str, Form(r"^[a-z0-9-]+(\.[a-z0-9-]+)?$", "an instance type such as p5.48xlarge", str.lower)]],
+        list[Annotated[str, Form(r"^[a-z0-9-]+(\.[a-z0-9-]+)?$", "a type such as p5.48xlarge or dgx-h100", str.lower)]],
         Field(min_length=1),
     ]
     """The types of the nodes: instance types, or with `cloud.onPremises` one type of server, for example dgx-h100.

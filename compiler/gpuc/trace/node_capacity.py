@@ -167,7 +167,7 @@ def other_devices_message(cluster: ClusterIndex, found: Sequence[MatchingPool], 
     rooms = [match.room.of(instance) for match in found for instance in match.types]
     for name, count in demand.pod.items():
         if count and is_device(name) and name not in DEVICES_OF_PROVIDER and not any(room.get(name) for room in rooms):
-            return f"the input does not show which nodes have {name}; Karpenter starts no node for it"
+            return f"the input does not show which nodes have {name}; no node starts for it"
     return ""
 
 

@@ -69,7 +69,7 @@ def topology_steps(
     rooms = [slices.room(match, demand, nodes, cluster.domain_nodes) for match in static]
     room = max(rooms, default=0) if required else sum(rooms)
     if not any(match.pool.replicas for match in static):
-        message = f"no topology domains at level: {level or 'any'}; flavor {flavor.name} has no static node pool"
+        message = f"no topology domains at level: {level or 'any'}; no static pool of {flavor.name} accepts the pods"
         yield step("failed", message)
     if room < (whole := pods.count // slices.size * slices.size):
         hidden = unknown_resources_message(cluster, static, requests)

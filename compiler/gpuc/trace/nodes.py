@@ -239,7 +239,7 @@ def insufficient_resources(found: Sequence[MatchingPool], pods: PodDemand) -> Un
     none = [name for name in none if not any(node.get(name) for node in empty)]
     missing = [name for name in none if _is_device(name)]
     if missing:
-        message = f"no instance type that node pool {names} allows has {' or '.join(missing)}"
+        message = f"no {pool.type_in_messages} that node pool {names} allows has {' or '.join(missing)}"
         field = pool.class_field("spec", "networkInterfaces") if EFA in missing else None
         message += f": networkInterfaces of {field[0]} has none" if field else ""
         return UnschedulableReason(message, *(field or (pool.manifest, TEMPLATE)), _remove(missing))
@@ -260,7 +260,7 @@ def insufficient_resources(found: Sequence[MatchingPool], pods: PodDemand) -> Un
     if agent := _largest_agent(found, pods, too_much):
         reason, change = f"{reason}; without {agent}, the pod fits", f"reduce the requests of {agent}"
         fix = f"{fix}, or {change}" if limits or "ephemeral-storage" in too_much else change
-    message = f"no instance type of node pool {names} ({types}) has enough resources for one pod: {reason}"
+    message = f"no {pool.type_in_messages} of node pool {names} ({types}) has enough resources for one pod: {reason}"
     return UnschedulableReason(message, pool.manifest, (), fix)
 
 
@@ -274,7 +274,8 @@ def _full_of_pods(found: Sequence[MatchingPool], pods: PodDemand) -> Unschedulab
     field = match.pool.class_field("spec", "kubelet", "maxPods")
     limit = f"maxPods of {field[0]}" if field else f"the kubelet of {instance.type}"
     message = f"{limit} allows {most} pods on a node, and {most - room[PODS]} pods of DaemonSets run on every node"
-    fix = f"{'raise maxPods' if field else 'allow instance types with more pods'}, or run fewer DaemonSets on the nodes"
+    larger = "raise maxPods" if field else f"allow {match.pool.type_in_messages}s with more pods"
+    fix = f"{larger}, or run fewer DaemonSets on the nodes"
     manifest, path = field or (match.pool.manifest, match.pool.place(REQUIREMENTS))
     summary = "The nodes of the node pools have no room for a further pod (maxPods)."
     return UnschedulableReason(message, manifest, path, fix, summary=summary)
@@ -300,9 +301,9 @@ def _largest_agent(found: Sequence[MatchingPool], pods: PodDemand, names: Sequen
 def _no_type(pool: Pool, pods: PodDemand) -> UnschedulableReason:
     """Returns the first requirement of the pods that no instance type of a pool meets."""
     wanted = next((wanted for term in pods.terms for wanted in term if not pool.types_for((wanted,))), None)
-    message = f"node pool {pool.name} has no instance type that matches the node selector of the pods"
+    message = f"node pool {pool.name} has no {pool.type_in_messages} that matches the node selector of the pods"
     message += f": {wanted}" if wanted else ""
-    summary = "No instance type of the node pools matches the node selector of the pods."
+    summary = f"No {pool.type_in_messages} of the node pools matches the node selector of the pods."
     fix = _change(wanted, pool.values(wanted.key, (row.type for row in pool.types))) if wanted else ""
     return UnschedulableReason(message, pool.manifest, pool.place(REQUIREMENTS), fix, wanted, summary)
 

@@ -40,7 +40,7 @@ class Stage(Enum):
     POD_SECURITY = "Pod Security", "Pod Security"
     NAMESPACE = "namespace limits", "quota"
     NODE_POOL = "node pool"
-    NODE = "instance type"
+    NODE = "node"
     STARTUP = "startup taints"
     SUSPENDED = "suspend"
 

@@ -114,6 +114,7 @@ OTHERS = {
         "karpenter-hash": "the hash functions of Karpenter, for the tests of gpuc",
         "kuberay": "the operator of KubeRay, for the tests of gpuc",
         "lws": "the controller of LeaderWorkerSets, for the tests of gpuc",
+        "nfd": "the master of node feature discovery, for the tests of gpuc",
         "nodeadm": "nodeadm and kubectl, for the tests of gpuc",
         "promtool": "promtool, for the tests of gpuc",
         "trainer": "the controller of TrainJobs, for the tests of gpuc",

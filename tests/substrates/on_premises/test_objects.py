@@ -79,6 +79,12 @@ def test_upgrades_of_the_driver_are_bound_to_the_spares(cluster: str, driver: tu
         assert upgrades["waitForCompletion"]["podSelector"] == "kueue.x-k8s.io/podset"
 
 
+def test_only_nodes_with_the_driver_of_their_host_refuse_driver_pods() -> None:
+    label = "nvidia.com/gpu.deploy.driver"
+    found = {name: node["metadata"]["labels"].get(label) for name, node in nodes("onprem-lab1").items()}
+    assert found == {"gpu01": None, "gpu02": None, "gpu03": "false", "gpu04": "false"}
+
+
 def oracle() -> ModuleType:
     file = Path(os.environ["GPUC_SHARED"]) / "oracles/on_premises/validate.py"
     spec = importlib.util.spec_from_file_location("validate", file)

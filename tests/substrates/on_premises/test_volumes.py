@@ -157,3 +157,12 @@ def test_locked_memory_is_a_drop_in_of_containerd(lab: Path) -> None:
         file = lab / f"clusters/onprem-lab1/nodes/{pool}/containerd.service.d/memlock.conf"
         assert "LimitMEMLOCK=infinity" in file.read_text()
     assert not list((lab / "clusters/lab-dc1").rglob("memlock.conf"))
+
+
+def test_templates_mount_the_volumes_of_their_namespace(lab: Path) -> None:
+    objects(lab, volume="data: {share: home, path: lab/data, readOnly: true}")
+    job = yaml.safe_load((lab / "out/onprem-lab1/workloads/train-a100.yaml").read_text())
+    pod = job["spec"]["template"]["spec"]
+    assert pod["volumes"][1]["persistentVolumeClaim"] == {"claimName": "data", "readOnly": True}
+    mounts = {row["mountPath"]: row["name"] for row in pod["containers"][0]["volumeMounts"]}
+    assert mounts == {"/dev/shm": "shm", "/mnt/data": pod["volumes"][1]["name"]}

@@ -27,7 +27,7 @@ _DRIVER_STARTUP: Body = {"initialDelaySeconds": 60, "periodSeconds": 10, "timeou
 
 
 def cluster_policy(cluster: Cluster) -> Manifest:
-    """Returns the ClusterPolicy. All GPU pools must get driver, toolkit and device plugin from the same source.
+    """Returns the ClusterPolicy. All GPU pools must get toolkit and device plugin from the same source.
 
     The ClusterPolicy has no operands for virtual machines, because `sandboxWorkloads` disables these operands.
     """
@@ -39,7 +39,7 @@ def cluster_policy(cluster: Cluster) -> Manifest:
         "validator": _validator(cluster),
         "psa": {"enabled": True},
         "cdi": {"enabled": pools[0].image.toolkit == "operator"},
-        "driver": _driver(cluster, pools[0]),
+        "driver": _driver(cluster, [pool for pool in pools if pool.image.driver == "operator"]),
         "toolkit": _toolkit(cluster, pools[0]),
         "devicePlugin": _device_plugin(cluster, pools[0]),
         "dcgm": {"enabled": False},
@@ -101,8 +101,8 @@ def _daemonsets(cluster: Cluster) -> Body:
     }
 
 
-def _driver(cluster: Cluster, pool: Pool) -> Body:
-    if pool.image.driver != "operator":
+def _driver(cluster: Cluster, pools: Sequence[Pool]) -> Body:
+    if not pools:
         return {"enabled": False}
     return {
         "enabled": True,
@@ -113,7 +113,7 @@ def _driver(cluster: Cluster, pool: Pool) -> Body:
         "startupProbe": _DRIVER_STARTUP,
         "rdma": {"enabled": False},
         "manager": _image(cluster, "driver.manager"),
-        "upgradePolicy": _upgrades(cluster.gpu_pools),
+        "upgradePolicy": _upgrades(pools),
     }
 
 

@@ -161,6 +161,7 @@ def _chapter(cluster: Cluster) -> dict[str, object]:
             for quota in cluster_queue.pool_quotas
         ],
         "priorities": ", ".join(f"`{name}` {priority.value}" for name, priority in priorities),
+        "starts_nodes": any(pool.scaling for pool in cluster.pools),
         "ready_minutes": pods_ready_minutes(cluster),
         "attempts": cluster.spec.kueue.start_attempts,
         "counts_pods": manages_pods(cluster),

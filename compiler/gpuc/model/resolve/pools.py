@@ -86,7 +86,7 @@ def _hardware_findings(pool_spec: PoolSpec, instances: tuple[InstanceType, ...],
     for index, other in enumerate(others, 1):
         if other.gpu != first.gpu:
             actual = f"{other.type} has GPU {other.gpu or 'none'}, but {first.type} has GPU {first.gpu or 'none'}"
-            message = f"{actual}; expected instance types with the same GPU"
+            message = f"{actual}; expected types with the same GPU"
         elif other.arch != first.arch:
             message = f"{other.type} is {other.arch}, but {first.type} is {first.arch}; expected one architecture"
         elif mig and mig.gpus and other.gpu_count != first.gpu_count:

@@ -44,6 +44,7 @@ OUTPUT = SubstrateOutput(
     pool_label=NODE_POOL,
     labels_by_rules=False,
     artifacts=lambda cluster: iter(()),
+    claims=lambda namespace: {},
     folders=(),
     cluster_kinds=(),
     chapters={

@@ -26,6 +26,14 @@ _PAGE_STRUCTS = 64
 Source: torvalds/linux include/linux/mm_types.h (struct page)
 """
 _NODEFS_PERCENT = 10
+"""The hard eviction threshold of the disk. Only the one of nodefs reduces the allocatable resources.
+
+The kubelet compares the threshold of imagefs with the same file system if images have none of their own. Its default,
+15 %, would evict pods before they use what quotas promise. The kubelet deletes unused images from 85 % on.
+
+Source: k8s.io/kubernetes v1.35.4 pkg/kubelet/eviction/helpers.go (makeSignalObservations), cm/helpers.go,
+apis/config/v1beta1/defaults.go (ImageGCHighThresholdPercent)
+"""
 _HERE = File(__file__).parent
 
 

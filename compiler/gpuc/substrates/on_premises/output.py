@@ -13,7 +13,7 @@ from gpuc.emit.sync import protected
 from gpuc.kubernetes.amounts import PODS, quantity_text
 from gpuc.manifest.manifest import Artifact, Body, Manifest
 from gpuc.model import Cluster, Pool
-from gpuc.model.names import ALLOCATABLE, EXCLUDED, POOL_LABEL, PROVEN_LABEL, SERVER_LABEL, WHY
+from gpuc.model.names import ALLOCATABLE, DRIVER_LABEL, EXCLUDED, POOL_LABEL, PROVEN_LABEL, SERVER_LABEL, WHY
 from gpuc.substrates.on_premises.alerts import alert_labels, node_alerts
 from gpuc.substrates.on_premises.chapters import members, network, nodes, shares
 from gpuc.substrates.on_premises.kubelet import node_files, settings
@@ -43,9 +43,10 @@ def _rules(cluster: Cluster, pool: Pool) -> Iterator[Body]:
     """
     section, server = machines(pool.spec), pool.instances[0]
     taints = [{"key": taint.key, "value": taint.value, "effect": taint.effect} for taint in pool.taints]
+    driver = {DRIVER_LABEL: "false"} if pool.is_gpu and pool.image.driver == "image" else {}
     yield {
         "name": pool.name,
-        "labels": {**pool.labels, SERVER_LABEL: server.type},
+        "labels": {**pool.labels, SERVER_LABEL: server.type, **driver},
         "taints": taints,
         "matchFeatures": [_named(section.nodes)],
     }
@@ -87,7 +88,8 @@ def _values(cluster: Cluster) -> dict[str, object]:
         "settings": partial(settings, cluster),
         "amounts": partial(_amounts, cluster),
         "machines": machines,
-        "driver": section.gpu_driver,
+        "by_operator": [pool.name for pool in cluster.gpu_pools if pool.image.driver == "operator"],
+        "by_host": [pool.name for pool in cluster.gpu_pools if pool.image.driver == "image"],
         "racks": section.racks,
         "spared": spared,
         "memlock": section.memlock == "unlimited",
@@ -109,6 +111,7 @@ OUTPUT = SubstrateOutput(
     pool_label=POOL_LABEL,
     labels_by_rules=True,
     artifacts=lambda cluster: chain(_feature_rules(cluster), volumes(cluster), node_files(cluster)),
+    claims=lambda namespace: {claim: volume.read_only for claim, volume in namespace.spec.volumes.items()},
     folders=(Folder("nodes", "labels and taints of nodes", _WAVE, is_protected=True),),
     cluster_kinds=(("nfd.k8s-sigs.io", "NodeFeatureRule"),),
     chapters={10: nodes, 30: network, 60: shares, 80: members},

@@ -35,6 +35,7 @@ class ExistingPool(Pool):
     substrate = "on_premises"
 
     kind_in_messages = "node pool"
+    type_in_messages = "type of server"
 
     def __init__(self, manifest: Manifest, objects: ObjectSet, position: int, rule: Any) -> None:
         names = frozenset(str(name) for name in node_names(rule)) - _excluded(manifest)

@@ -54,7 +54,7 @@ class Existing(SpecModel):
     in_messages: ClassVar[str] = "{gpuDriver: operator, reserved: {cpu: 2000m, memory: 16Gi}, disk: 3500Gi}"
 
     gpu_driver: Literal["operator", "host"]
-    """Who installs the NVIDIA driver on the nodes.
+    """Who installs the NVIDIA driver on the nodes, for node pools without `machines.gpuDriver`.
 
     operator: the GPU Operator. The nodes have no driver. A new version of the driver reaches as many nodes at a time as
     the pool with the fewest `spares` has, at least one: the GPU Operator cordons a node, and waits until no pod that
@@ -114,6 +114,9 @@ class Machines(SpecModel):
 
     disk: Bytes | None = None
     """The ephemeral storage for pods on each node of the pool. Default: `cloud.onPremises.disk`."""
+
+    gpu_driver: Literal["operator", "host"] | None = None
+    """Who installs the NVIDIA driver on the nodes of the pool. Default: `cloud.onPremises.gpuDriver`."""
 
     @cached_property
     def nodes(self) -> tuple[str, ...]:

@@ -50,7 +50,7 @@ IMAGES = {"operator": _BARE, "host": replace(_BARE, driver="image")}
 def _nodes(spec: Spec, name: str, pool: PoolSpec, instances: tuple[InstanceType, ...], catalog: Catalog) -> Nodes:
     section = machines(pool)
     return Nodes(
-        image=IMAGES[existing(spec.cloud).gpu_driver],
+        image=IMAGES[section.gpu_driver or existing(spec.cloud).gpu_driver],
         own_user_data="",
         is_own_image=False,
         image_path=("spec", "cloud", SECTIONS.name),

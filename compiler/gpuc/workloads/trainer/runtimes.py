@@ -63,4 +63,4 @@ def run_template(cluster: Cluster, tenant: Tenant, run: Run, nodes: int) -> Temp
     """Returns the properties of the pods of a TrainJob. The TrainJob uses a training runtime and `nodes` nodes."""
     requests = node_requests(cluster, dict(run.pool.node), full_cores=True)
     queue = run.queue.name if run.queue else ""
-    return Template(cluster, run.name, run.pool, Place.of(tenant, run.namespace), requests, queue, nodes)
+    return Template(cluster, run.name, run.pool, Place.of(cluster, tenant, run.namespace), requests, queue, nodes)

@@ -180,7 +180,7 @@ def _no_type(flavor: ResourceFlavor, matches: list[MatchingPool]) -> ObjectFindi
     excluding = [key for key in wanted if not any(pool.types_for([equals(key, wanted[key])]) for pool in pools)]
     names = ", ".join(pool.name for pool in pools)
     shown = ", ".join(f"{key}: {wanted[key]}" for key in excluding or wanted)
-    message = f"no instance type that node pool {names} allows has {shown}"
+    message = f"no {pools[0].type_in_messages} that node pool {names} allows has {shown}"
     return ObjectFinding(FLAVOR_WITHOUT_NODES, flavor.manifest, ("spec", "nodeLabels", *excluding[:1]), message)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from gpuc.diagnostics.finding import Path
 from gpuc.diagnostics.words import counted, kind_of
 from gpuc.kubernetes.kueue import LEVEL_LABELS
-from gpuc.model.names import POOL_LABEL
+from gpuc.model.names import DRIVER_LABEL, POOL_LABEL
 from gpuc.objects.object_set import dig, items, labels
 from gpuc.plan.change import Change, Pair
 from gpuc.plan.impact import Impacts, Level, Raised, impact
@@ -103,6 +103,8 @@ def nodes_are_relabelled(change: Change) -> Impacts:
             if not any(field.is_below(*path[:2]) and key in field.path for field in pair.fields):
                 continue
             old, new = pair.values(*path)
+            if key == "labels" and labels(old) | {DRIVER_LABEL: "false"} == labels(new):
+                continue  # IMP129
             nodes = counted(len(_names(pair)[1]), "node")
             added = [row for row in new or [] if row not in (old or [])] if key == "taints" else []
             evicting = any(dig(row, "effect") == "NoExecute" for row in added)
@@ -114,6 +116,21 @@ def nodes_are_relabelled(change: Change) -> Impacts:
                 continue
             below = change.changed_paths(*pool.path, "nodeLabels" if key == "labels" else key)
             yield Raised(f"node pool {pair.name}", message, path=next(iter(below), sharing_path(change, pool)))
+
+
+@impact("IMP129", Level.DISRUPTS)
+def driver_pods_leave(change: Change) -> Impacts:
+    """The GPU Operator no longer installs the driver on some existing nodes, and deletes their driver pods."""
+    cluster = change.after.cluster
+    if cluster is None or all(pool.image.driver == "image" for pool in cluster.gpu_pools):
+        return  # IMP143
+    for pair in _rules(change):
+        old, new = (pool_of(state.cluster, pair.name) for state in (change.before, change.after))
+        if old and new and new.is_gpu and (old.image.driver, new.image.driver) == ("operator", "image"):
+            nodes = counted(len(_names(pair)[1]), "node")
+            message = f"the GPU Operator deletes the driver pods of {nodes} at once"
+            details = ("before the merge, drain the nodes; after it, install the driver of the operating system",)
+            yield _placed(change, pair, message, ("gpuDriver",), details)
 
 
 def _by_rule(pair: Pair, of: Callable[[Any], Any]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -3,7 +3,8 @@
 from gpuc.diagnostics.finding import Path, Related, Severity
 from gpuc.diagnostics.place import dotted
 from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, GIB, MEMORY, MIB, quantity_text
-from gpuc.model import Cluster, Pool
+from gpuc.model import Cluster, GpuPool, Pool
+from gpuc.objects.object_set import grouped
 from gpuc.rules import Findings, Found, pool_rule, rule
 from gpuc.substrates.on_premises.kubelet import reserved_of, settings
 from gpuc.substrates.on_premises.section import SECTIONS, existing, machines
@@ -86,9 +87,38 @@ def key_without_own_domain(pool: Pool) -> Findings:
 def two_drivers(cluster: Cluster) -> Findings:
     """The GPU Operator installs a driver on servers whose operating system already has a driver."""
     pools = [pool for pool in cluster.gpu_pools if pool.instances[0].host_driver and pool.image.driver == "operator"]
-    if pools:
-        servers = " and ".join(dict.fromkeys(pool.instances[0].type for pool in pools))
-        actual = f"gpuDriver is operator, but the operating system of {servers} as delivered contains the driver"
-        message = f"{actual}; expected host, or an operating system without a driver"
-        related = [Related(f"the server of node pool {pool.name}", (*pool.path, "instances", 0)) for pool in pools]
-        yield Found((*CLOUD, "gpuDriver"), message, "write gpuDriver: host", related)
+    message = "as delivered contains the driver; expected host, or an operating system without a driver"
+    yield from _other_driver(cluster, pools, message, "host")
+
+
+@rule("NOD105", Severity.WARNING)
+def no_driver(cluster: Cluster) -> Findings:
+    """Nothing installs a driver on servers without one, because other servers of the cluster have one."""
+    pools = [
+        pool for pool in cluster.gpu_pools if not (pool.instances[0].host_driver or machines(pool.spec).gpu_driver)
+    ]
+    if any(pool.instances[0].host_driver for pool in cluster.gpu_pools):
+        pools = [pool for pool in pools if pool.image.driver == "image"]
+        message = "contains no driver that gpuc knows; expected operator, or host in machines if you install the driver"
+        yield from _other_driver(cluster, pools, message, "operator")
+
+
+def _other_driver(cluster: Cluster, pools: list[GpuPool], message: str, expected: str) -> Findings:
+    """Yields a finding for each `gpuDriver` of some pools: for a pool without this key, the key of the cluster.
+
+    If the key of the cluster is right for other pools, the finding is at the section of the pool, which lacks the key.
+    """
+    inherited = [pool for pool in cluster.gpu_pools if machines(pool.spec).gpu_driver is None]
+    is_common = all(pool in pools for pool in inherited)
+
+    def place(pool: GpuPool) -> Path:
+        own: Path = (*pool.path, SECTIONS.pool_key)
+        return CLOUD if is_common and pool in inherited else own
+
+    for path, found in grouped(pools, place).items():
+        servers = " and ".join(dict.fromkeys(pool.instances[0].type for pool in found))
+        actual = f"gpuDriver is {'operator' if expected == 'host' else 'host'}, but the operating system of {servers}"
+        related = [Related(f"the server of node pool {pool.name}", (*pool.path, "instances", 0)) for pool in found]
+        has_key = path == CLOUD or found[0] not in inherited
+        fix = f"write gpuDriver: {expected}" + ("" if has_key else f" in machines of node pool {found[0].name}")
+        yield Found((*path, "gpuDriver") if has_key else path, f"{actual} {message}", fix, related, on_key=not has_key)

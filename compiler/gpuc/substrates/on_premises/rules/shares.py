@@ -1,5 +1,6 @@
 """Rules about shares of storage systems, and about the volumes of namespaces on the shares."""
 
+from collections.abc import Iterator
 from itertools import combinations
 
 from gpuc.diagnostics.finding import Related, Severity
@@ -29,11 +30,7 @@ def unknown_share(cluster: Cluster) -> Findings:
 def folder_of_unknown_driver(cluster: Cluster) -> Findings:
     """A volume is a folder of a share, but gpuc does not know how the CSI driver of the share mounts folders."""
     for volume in mounted(cluster):
-        if (
-            volume.share.csi
-            and volume.spec.path
-            and not {"folderAttribute", "folderOption"} & {*driver(volume.share.csi)}
-        ):
+        if volume.share.csi and volume.spec.path and not _mounts_folders(volume):
             actual = (
                 f"volume {volume.claim} has path, but gpuc does not know how {volume.share.csi.driver} mounts folders"
             )
@@ -70,25 +67,55 @@ def handle_of_two_volumes(cluster: Cluster) -> Findings:
                 yield Found(volume.path, f"{message}; expected one volume of each share", related=related, on_key=True)
 
 
+@rule("NOD034")
+def share_of_two_tenants(cluster: Cluster) -> Findings:
+    """A volume without a folder shows the complete share, and another tenant has a volume of its files."""
+    for volume, other in _common_files(cluster):
+        if complete := [row for row in (volume, other) if _is_complete(row)]:
+            row = complete[0]
+            actual = f"volume {row.claim} of tenant {row.tenant.name} has no path, so that it shows the complete share"
+            second = other if row is volume else volume
+            words = f"volume {second.claim} of tenant {second.tenant.name}"
+            message = f"{actual} {row.spec.share}, with the files of {words}; expected a folder for each tenant"
+            related = [Related(words, second.path, on_key=True)]
+            yield Found(row.path, message, f"write path: {row.tenant.name}", related, on_key=True)
+
+
 @rule("NOD130", Severity.WARNING)
 def folder_of_two_tenants(cluster: Cluster) -> Findings:
     """Volumes of two tenants show the same files, and pods can write to these files."""
-    reported = set()
-    pairs = (pair for volumes in grouped(mounted(cluster), _source).values() for pair in combinations(volumes, 2))
-    for first, second in pairs:
-        if first.tenant is second.tenant or (first.spec.read_only and second.spec.read_only):
-            continue
-        inner, outer = sorted((f"{first.folder}/", f"{second.folder}/"), key=len, reverse=True)
-        if inner.startswith(outer) and (first.tenant.name, second.tenant.name) not in reported:
-            reported.add((first.tenant.name, second.tenant.name))
-            actual = (
+    for second, first in _common_files(cluster):
+        if not (_is_complete(first) or _is_complete(second)):
+            shows = (
                 f"volume {second.claim} of tenant {second.tenant.name} shows files of volume {first.claim} of tenant"
             )
-            message = f"{actual} {first.tenant.name}: each can read the files of the other, and only user ids limit it"
+            message = f"{shows} {first.tenant.name}: each can read the files of the other, and only user ids limit it"
             related = [Related(f"volume {first.claim} of tenant {first.tenant.name}", first.path, on_key=True)]
-            fix = "" if second.spec.path else f"write path: {second.tenant.name}"
             expected = "expected a folder for each tenant, or readOnly for both"
-            yield Found(second.path, f"{message}; {expected}", fix, related, on_key=True)
+            yield Found(second.path, f"{message}; {expected}", related=related, on_key=True)
+
+
+def _mounts_folders(volume: Mounted) -> bool:
+    """Returns whether gpuc knows how a folder of the share is mounted."""
+    return volume.share.csi is None or bool({"folderAttribute", "folderOption"} & {*driver(volume.share.csi)})
+
+
+def _is_complete(volume: Mounted) -> bool:
+    """Returns whether a volume shows a complete share, and could show a folder."""
+    return _mounts_folders(volume) and not volume.spec.path
+
+
+def _common_files(cluster: Cluster) -> Iterator[tuple[Mounted, Mounted]]:
+    """Yields the first two volumes of two tenants that show the same files, unless pods can only read both."""
+    reported = set()
+    for volumes in grouped(mounted(cluster), _source).values():
+        for first, second in combinations(volumes, 2):
+            if first.tenant is second.tenant or (first.spec.read_only and second.spec.read_only):
+                continue
+            inner, outer = sorted((f"{first.folder}/", f"{second.folder}/"), key=len, reverse=True)
+            if inner.startswith(outer) and (first.tenant.name, second.tenant.name) not in reported:
+                reported.add((first.tenant.name, second.tenant.name))
+                yield second, first
 
 
 @rule("NOD131", Severity.WARNING)
