@@ -20,7 +20,7 @@ class Settings(Struct, frozen=True):
     """The settings of a new fleet and of its first cluster. The reference of the spec language explains the values."""
 
     name: str = "dev-use1"
-    substrate: str = "eks"
+    substrate: str = next(iter(SUBSTRATES))
     region: str = "us-east-1"
     kubernetes: str = "1.35"
     network_policy_engine: str = "vpc-cni"
@@ -76,7 +76,7 @@ def questions() -> tuple[Question, ...]:
     The substrate is the first, because it has own defaults for the others.
     """
     return (
-        _choice("substrate", "PLACE", "where the cluster runs: in EKS, or on machines that exist", tuple(SUBSTRATES)),
+        _choice("substrate", "PLACE", "where the cluster runs: in a cloud, or on machines that exist", tuple(SUBSTRATES)),
         Question(
             "name",
             "NAME",
