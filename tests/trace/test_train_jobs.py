@@ -1,5 +1,6 @@
 """TrainJobs get their pods from runtimes: the steps of the trace, and what keeps a TrainJob from its pods."""
 
+from copy import deepcopy
 from typing import Any
 
 import pytest
@@ -83,6 +84,20 @@ def test_a_runtime_of_the_file_can_be_that_of_the_whole_cluster() -> None:
     assert found is not None
     runtime = {**found.document(), "kind": "ClusterTrainingRuntime", "metadata": {"name": "all"}}
     assert failed(train_job(runtimeRef={"name": "all"}), runtime) == []
+
+
+def test_the_webhook_of_job_set_sets_the_restart_policy_of_a_runtime_without_one() -> None:
+    found = index("prod-use1", policies=False).objects.find(
+        "trainer.kubeflow.org", "TrainingRuntime", "pretrain", "research-train"
+    )
+    assert found is not None
+    document = deepcopy({**found.document(), "kind": "ClusterTrainingRuntime", "metadata": {"name": "all"}})
+    job = document["spec"]["template"]["spec"]["replicatedJobs"][0]["template"]["spec"]
+    del job["template"]["spec"]["restartPolicy"]
+    (step,) = failed(train_job(runtimeRef={"name": "all"}), document)
+    assert "podFailurePolicy needs restartPolicy Never" in step.message
+    del job["podFailurePolicy"]
+    assert failed(train_job(runtimeRef={"name": "all"}), document) == []
 
 
 def test_a_patch_changes_the_pods_and_a_claim_of_the_input_is_known() -> None:

@@ -150,6 +150,8 @@ class Problem(NamedTuple):
     field: Path
     is_refused: bool = False
     """Whether the webhook of the controller refuses the object; otherwise the object is stored, and has the effect."""
+    outcome: str = ""
+    """What the pods do, as the beginning of a sentence; empty if no pods start."""
 
 
 class Resolved(NamedTuple):

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from gpuc.admission.request import Request
+from gpuc.admission.validation import with_defaults
 from gpuc.cluster.flavors import ResourceFlavor
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.controllers import user
@@ -196,7 +197,7 @@ def _children(workload: Workload) -> Iterator[tuple[Body, ChildTemplate]]:
     if child is None:
         return
     kind, owner = workload_kind(*child.kind), _owner(source["apiVersion"], record.kind, workload.name)
-    for made in child.templates(source):
+    for made in child.templates(with_defaults(source)):
         metadata = _metadata(workload, made.template, _owner_name(workload, made.pod_set), made.labels)
         body = {"metadata": {**metadata, "ownerReferences": [owner]}, "spec": dig(made.template, "spec")}
         yield {"apiVersion": kind.api, "kind": kind.kind, **body}, made

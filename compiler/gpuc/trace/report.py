@@ -17,7 +17,7 @@ from gpuc.trace.steps import NO_KUEUE, Placement
 
 VERSION = 2
 """The version of the JSON format."""
-_COLOURS = {"passed": "32", "failed": "1;31", "bypassed": "33", "assumed": "33", "unknown": "33"}
+_COLOURS = {"passed": "32", "failed": "1;31", **dict.fromkeys(("warned", "bypassed", "assumed", "unknown"), "33")}
 _MARGIN = " " * 32
 """The text before the further lines of a message."""
 _REASONS = {Stage[name]: reason for name, reason in table_beside(__file__).items()}
@@ -98,10 +98,11 @@ def _conclusion(result: TraceResult) -> str:
         if result.counted_by:
             unmanaged = f" Kueue does not manage this workload; it is counted by {result.counted_by}."
         needs = "".join(f" {reason}" for reason in dict.fromkeys(step.reason for step in result.assumed))
+        needs += "".join(f" Warning: {step.message}." for step in result.steps if step.verdict == "warned")
         return f"Result: {outcome}. {placements}.{needs}{unmanaged}"
     unmanaged = " Kueue does not manage this workload." if result.bypass else ""
     if failure.stage is Stage.SUSPENDED:
-        return f"Result: no pods. The workload does not start: {failure.message}."
+        return f"Result: {failure.reason or 'no pods. The workload does not start'}: {failure.message}."
     if result.verdict == "refused":
         outcome = "pending in Kueue" if result.by == "Kueue" else "refused"
         return f"Result: {outcome}. {_REASONS[failure.stage]}{unmanaged}"

@@ -56,7 +56,7 @@ NO_KUEUE = "the cluster has no Kueue"
 """The reason why Kueue does not manage a workload in a cluster without Kueue."""
 
 
-Judgement = Literal["passed", "failed", "bypassed", "assumed", "unknown"]
+Judgement = Literal["passed", "warned", "failed", "bypassed", "assumed", "unknown"]
 
 
 class Step(NamedTuple):

@@ -18,6 +18,7 @@ from gpuc.trace import advice
 from gpuc.trace.admission_steps import limit_steps, object_steps, pod_steps
 from gpuc.trace.cluster_index import ClusterIndex
 from gpuc.trace.flavors import admit, choose
+from gpuc.trace.gangs import gang_steps
 from gpuc.trace.kueue_scope import counting_quota, how_to_manage, is_perhaps_suspended, why_gated, why_unmanaged
 from gpuc.trace.kueue_steps import (
     cluster_queue_step,
@@ -101,6 +102,7 @@ def _steps(
     demands = [_demand(pods, flavors_of.get(pods.name, [])) for pods in created]
     sets = list(zip(workload.pod_sets, demands, strict=True))
     yield from workload_node_steps(cluster, workload, sets, result, workload.copies if admission else 1)
+    yield from gang_steps(cluster, workload, result)
 
 
 def _demand(pods: PodSet, flavors: list[ResourceFlavor]) -> PodDemand:
@@ -182,7 +184,7 @@ def problem_steps(workload: Workload, *, is_refused: bool) -> Steps:
     """Yields a failed check for each problem because of which a workload does not run as its user expects."""
     stage = Stage.API if is_refused else Stage.SUSPENDED
     for problem in (problem for problem in workload.problems if problem.is_refused == is_refused):
-        yield Step(stage, "failed", problem.message, fix=problem.fix, field=problem.field)
+        yield Step(stage, "failed", problem.message, fix=problem.fix, field=problem.field, reason=problem.outcome)
 
 
 def stopped_steps(workload: Workload, *, is_queued: bool) -> Steps:

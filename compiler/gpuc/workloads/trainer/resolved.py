@@ -20,6 +20,7 @@ _NODE = "node"
 _RESERVED = tuple(f"PET_{name}" for name in ("NNODES", "NPROC_PER_NODE", "NODE_RANK", "MASTER_ADDR", "MASTER_PORT"))
 _TRAINER: Path = ("spec", "trainer")
 _PATCHES: Path = ("spec", "runtimePatches")
+_ALONE = "the pods start, but do not train together"
 
 
 def resolved(train_job: Body, find: Find) -> Resolved:
@@ -94,12 +95,12 @@ def _of_trainer(train_job: Body, runtime: Body, jobs: list[Body]) -> Iterator[Pr
     nodes = dig(trainer, "numNodes")
     if has_torch is not None and trainer is None:
         message = "without spec.trainer, the pods get no PET_ variables: each of them trains alone"
-        yield Problem(message, "write spec.trainer.numNodes", ("spec",))
+        yield Problem(message, "write spec.trainer.numNodes", ("spec",), outcome=_ALONE)
     if nodes == 0:
         yield Problem("numNodes 0 starts no pods, and the TrainJob is complete at once", "", (*_TRAINER, "numNodes"))
     elif nodes is not None and not any(map(_is_trainer, jobs)):
         message = f"no replicated job of runtime {name} has the label {ANCESTOR}: trainer, so numNodes has no effect"
-        yield Problem(message, f"set the label in runtime {name}", (*_TRAINER, "numNodes"))
+        yield Problem(message, f"set the label in runtime {name}", (*_TRAINER, "numNodes"), outcome=_ALONE)
     for key, value in pairs(trainer):
         if value == []:
             message = f"the empty list {key} keeps the TrainJob suspended: Kueue up to 0.19.2 cannot start it"

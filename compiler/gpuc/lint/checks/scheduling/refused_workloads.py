@@ -9,10 +9,11 @@ from gpuc.diagnostics.contract import PODS
 from gpuc.lint.checks import KUEUE_CONFIGURATION, NAMESPACE_LIMITS, POD_NEEDS, POLICIES, Findings, check, rule_of
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet
+from gpuc.objects.pods import pods_of
 from gpuc.trace.admission_steps import object_steps, pod_steps
 from gpuc.trace.cluster_index import ClusterIndex
 from gpuc.trace.steps import Stage
-from gpuc.trace.workload import workload_of
+from gpuc.trace.workload import PodSet, Workload, workload_of
 
 REFUSED = rule_of("SCD010")
 _STAGES = (Stage.POLICY, Stage.POD_POLICY, Stage.POD_SECURITY, Stage.NAMESPACE)
@@ -27,16 +28,19 @@ _STAGES = (Stage.POLICY, Stage.POD_POLICY, Stage.POD_SECURITY, Stage.NAMESPACE)
     ),
 )  # fmt: skip
 def findings(objects: ObjectSet) -> Findings:
-    """Yields a finding for every workload that another object of the input refuses."""
+    """Yields a finding for every workload, and for the pods of every runtime, that another object of the input refuses."""
     if not objects.namespaces:
         return
     cluster = objects.once(ClusterIndex)
-    for manifest in objects.manifests:
-        workload = workload_of(manifest, objects=objects) if manifest.namespace in objects.namespaces else None
+    for manifest in (row for row in objects.manifests if row.namespace in objects.namespaces):
+        workload = workload_of(manifest, objects=objects)
+        stages: tuple[Stage, ...] = _STAGES
+        of_object = object_steps(cluster, workload, validates=False) if workload else ()
         if workload is None:
-            continue
+            described = tuple(PodSet(pods.spec, path=pods.path) for pods in pods_of(manifest) if pods.record.is_runtime)
+            stages, workload = (Stage.POD_SECURITY,), Workload(described, manifest.namespace, "", name=manifest.name)
         of_pods = (pod_steps(cluster, workload, pods, (), validates=False) for pods in workload.pod_sets)
-        for step in chain(object_steps(cluster, workload, validates=False), *of_pods):
-            if step.failed and step.stage in _STAGES and step.manifest is not None:
+        for step in chain(of_object, *of_pods):
+            if step.failed and step.stage in stages and step.manifest is not None:
                 yield ObjectFinding(REFUSED, manifest, step.field or ("spec",), f"{step.manifest}: {step.message}")
                 break
