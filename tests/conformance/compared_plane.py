@@ -1,11 +1,9 @@
 """Runs random workloads on a control plane with the objects of an example cluster."""
 
-import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from msgspec.structs import replace
 
@@ -19,31 +17,19 @@ from gpuc_rehearsal.health import place_static_nodes
 from gpuc_rehearsal.plane import ControlPlane
 from gpuc_rehearsal.programs import Programs
 from gpuc_rehearsal.substitute import replacement_objects, settings
+from gpuc_rehearsal.substrates.eks.karpenter import CLAIM, PROGRAM
+from tests.conformance.compared_run import DECISION_SECONDS, ComparedRun, Decisions
+from tests.conformance.karpenter_failures import KarpenterFailures
 from tests.conformance.local_controllers import start_controllers, with_definitions
 from tests.conformance.random_workloads import JOBSET, RAY, RandomWorkload
-from tests.conformance.real_answers import KINDS, NODE, Answer, answer, refusal, undecided
+from tests.conformance.real_answers import KINDS, NODE, Answer, refusal
 from tests.conformance.shared_plane import upstream_crds
 from tests.conformance.watched_objects import WatchedObjects
-from tests.conformance.workload_mutations_rules import PREFIX
+from tests.conformance.workload_shares import Shares, rounds
 
 START_SECONDS = 180
-DECISION_SECONDS, MOST_PATIENCE = 40, 2
-"""The longest wait for the decision about a created workload, and by how much a busy machine prolongs it."""
-SLOW_SECONDS = 12
-"""Decisions that take longer are printed."""
-POLL_SECONDS = 0.2
 CREATORS = 6
-"""Number of workloads that are created at the same time."""
-ROUND = 45
-"""The largest number of workloads in a round."""
-USED = 0.7
-"""The part of a quota or pool that the workloads of a round use together."""
-MOST_NODES = 2.0
-"""The nodes of a workload with rules between its pods in a round; a workload that lacks nodes runs again alone."""
-HEAVY = frozenset({
-    "more pods than the quota", "twenty pods", "host anti-affinity beyond the nodes", "one block for twelve nodes",
-})  # fmt: skip
-"""Mutations after which a workload may use all nodes of its pool."""
+"""Number of removals at the same time."""
 CRON_CONTROLLER = "system:serviceaccount:kube-system:cronjob-controller"
 JOBSET_KIND = ("jobset.x-k8s.io/v1alpha2", "JobSet")
 RAY_KINDS = (("ray.io/v1", "RayJob"), ("ray.io/v1", "RayCluster"))
@@ -54,103 +40,40 @@ REMOVED_KINDS = (
 """The kinds that are removed after each round, owners first."""
 
 
-@dataclass
-class Round:
-    """Workloads that run at the same time without a shortage of quota or nodes."""
-
-    workloads: list[RandomWorkload]
-    used: dict[tuple[str, ...], float]
-
-    def add(self, workload: RandomWorkload, *, is_alone: bool) -> bool:
-        """Adds a workload unless the round is full; returns whether the workload was added."""
-        if len(self.workloads) >= ROUND:
-            return False
-        target = workload.target
-        heavy = is_alone or workload.mutation in HEAVY
-        nodes = MOST_NODES if workload.mutation.startswith(PREFIX) else workload.nodes
-        limits = {
-            ("pool", target.pool.name): float(target.pool.nodes_max),
-            ("quota", target.namespace.name if not target.queue else target.queue, target.pool.name): target.nodes,
-        }
-        if is_alone:
-            limits = {("cohort",): 1.0} if target.queue else {**limits, ("namespace", target.namespace.name): 1.0}
-        wanted = {key: limit if heavy else min(nodes, limit) for key, limit in limits.items()}
-        for key, limit in limits.items():
-            if key in self.used and self.used[key] + wanted[key] > USED * limit:
-                return False
-        for key, nodes in wanted.items():
-            self.used[key] = self.used.get(key, 0) + nodes
-        self.workloads.append(workload)
-        return True
-
-
-def rounds(workloads: Iterable[RandomWorkload], *, alone: bool = False) -> list[list[RandomWorkload]]:
-    """Returns the workloads in rounds. alone: workloads of one round share neither a cohort nor a pool."""
-    found: list[Round] = []
-    for workload in workloads:
-        if not any(candidate.add(workload, is_alone=alone) for candidate in found):
-            found.append(Round([], {}))
-            found[-1].add(workload, is_alone=alone)
-    return [candidate.workloads for candidate in found]
-
-
 class ComparedPlane:
-    """A control plane on which workloads run in rounds."""
+    """A control plane on which workloads run."""
 
-    def __init__(self, spec: CompiledSpec, client: Client, watched: WatchedObjects) -> None:
-        self._spec, self._client, self._watched = spec, client, watched
+    def __init__(
+        self, spec: CompiledSpec, client: Client, watched: WatchedObjects, failures: KarpenterFailures
+    ) -> None:
+        self._spec, self._client, self._watched, self._failures = spec, client, watched, failures
         self._context = RehearsalContext(spec, client, Timeouts())
         self._members: dict[str, Client] = {}
+        self._static = {pool.scaling.static_node_pool for pool in spec.cluster.pools if pool.scaling} - {None, ""}
 
     def answers(self, workloads: Sequence[RandomWorkload], progress: Callable[[str], None]) -> dict[int, Answer]:
         """Returns the answers by the number of the workload.
 
         Workloads whose answer others may have caused run again, without workloads of the same cohort or pool.
         """
-        found: dict[int, Answer] = {}
-        for is_alone in (False, True):
-            chosen = [workload for workload in workloads if workload.number not in found]
-            if is_alone:
-                chosen = [workload for workload in workloads if self._is_contended(found[workload.number])]
-                for workload in chosen:
-                    progress(f"again: {workload.name}: {' '.join(vars(found[workload.number]).values())[:200]}")
-            planned = rounds(chosen, alone=is_alone)
-            for number, part in enumerate(planned, 1):
-                started = time.monotonic()
-                found |= self._round(part, progress)
-                decided = time.monotonic() - started
-                self._clear()
-                progress(
-                    f"{self._spec.cluster.name}: round {number} of {len(planned)}{' alone' if is_alone else ''}, "
-                    f"{len(part)} workloads, {decided:.0f} s and {time.monotonic() - started - decided:.0f} s to clear"
-                )
+        decided = self._run(workloads, Shares(), progress)
+        found, again = decided.answers, [row for row in workloads if row.number in decided.contended]
+        for workload in again:
+            progress(f"again: {workload.name}: {' '.join(vars(found[workload.number]).values())[:200]}")
+        for part in rounds(again):
+            found |= self._run(part, Shares(is_alone=True), progress).answers
         return {number: _final(result) for number, result in found.items()}
 
-    def _is_contended(self, result: Answer) -> bool:
-        return result.is_contended(has_static_nodes=any(pool.always_running for pool in self._spec.cluster.pools))
-
-    def _round(self, workloads: Sequence[RandomWorkload], progress: Callable[[str], None]) -> dict[int, Answer]:
-        """Creates workloads, and returns the answers when all of them are decided."""
-        found: dict[int, Answer] = {}
-        names = {workload.number: workload.name for workload in workloads}
-        waiting: dict[int, tuple[float, Object]] = {}
-        with ThreadPoolExecutor(CREATORS) as threads:
-            for workload, result in zip(workloads, threads.map(self._create, workloads), strict=True):
-                if isinstance(result, Answer):
-                    found[workload.number] = result
-                else:
-                    waiting[workload.number] = time.monotonic(), result
-        while waiting:
-            for number, (started, created) in [*waiting.items()]:
-                decision = answer(self._watched, created)
-                if decision is None and time.monotonic() - started > DECISION_SECONDS * _patience():
-                    decision = undecided(self._watched, created)
-                if decision is not None:
-                    found[number] = decision
-                    del waiting[number]
-                    if (seconds := time.monotonic() - started) > SLOW_SECONDS:
-                        progress(f"{names[number]}: {seconds:.0f} s: {' '.join(vars(decision).values())[:200]}")
-            time.sleep(POLL_SECONDS)
+    def _run(self, workloads: Sequence[RandomWorkload], shares: Shares, progress: Callable[[str], None]) -> Decisions:
+        """Returns the answers when all workloads are decided, and removes everything."""
+        started, name = time.monotonic(), self._spec.cluster.name
+        run = ComparedRun(self._client, self._watched, self._failures, self._static, self._create, progress)
+        found = run.decide(workloads, shares)
+        decided = time.monotonic() - started
+        self._clear()
+        cleared = time.monotonic() - started - decided
+        which = f"{len(workloads)} workloads{' alone' if shares.is_alone else ''}"
+        progress(f"{name}: {which}, {decided:.0f} s and {cleared:.0f} s to clear")
         return found
 
     def _create(self, workload: RandomWorkload) -> Object | Answer:
@@ -199,11 +122,6 @@ class ComparedPlane:
                 is_counted = name.startswith("requests.") or name in ("pods", "count/jobs.batch")
                 if is_counted and amount(name, used):
                     yield f"{quota['metadata']['namespace']} {name}"
-
-
-def _patience() -> float:
-    """Returns by how much the other programs of the machine prolong the decisions."""
-    return min(max(os.getloadavg()[0] / (os.cpu_count() or 1), 1), MOST_PATIENCE)
 
 
 def _final(result: Answer) -> Answer:
@@ -270,6 +188,7 @@ def compared_plane(
         for namespace in spec.cluster.tenant_namespaces:
             plane.client.wait_for("v1", "ServiceAccount", "default", lambda _: True, START_SECONDS, namespace)
         kinds = [*KINDS, *([JOBSET_KIND] if "jobset" in used else []), *(RAY_KINDS if "kuberay" in used else ())]
-        with WatchedObjects(plane.client, kinds) as watched:
-            yield ComparedPlane(spec, plane.client, watched)
+        failures = KarpenterFailures(next(row.log for row in plane.site.processes if row.name == PROGRAM))
+        with WatchedObjects(plane.client, [*kinds, CLAIM]) as watched:
+            yield ComparedPlane(spec, plane.client, watched, failures)
         plane.require_alive()

@@ -20,7 +20,9 @@ KUEUE_GATES = ("kueue.x-k8s.io/admission", "kueue.x-k8s.io/topology")
 _KARPENTER_MESSAGE = "Failed to schedule pod"
 _SCHEDULER = "; the scheduler: "
 _NOT_YET = "unsatisfiable topology constraint"
-"""Part of a message of Karpenter about pods for which it can start nodes when the nodes of other pods are ready."""
+"""Part of a message of Karpenter about pods for which it can start nodes when the nodes of other pods are ready.
+
+Events have only the first message about a pod: whether a later decision is the same, the log of Karpenter tells."""
 _FINAL_SCHEDULING = ("persistentvolumeclaim", "didn't find available persistent volumes")
 """Parts of messages of the scheduler about which Karpenter reports nothing."""
 _CONFLICT = ("the object has been modified", "please apply your changes to the latest version", "already exists",
@@ -30,9 +32,11 @@ _FAILURES = ("FailedCreate", "FailedToCreate", "InvalidRay")
 """The starts of the reasons of events about objects that controllers, and those of KubeRay, could not create."""
 _UNKNOWN_OWNER = re.compile(r'"mpod\.kb\.io" denied the request: \S+ "[^"]*" not found')
 """The message of Kueue's webhook about a pod with an owner that Kueue does not know yet. The controller repeats it."""
-_CONTENDED = ("unused quota", "preempt", "exceed limits for nodepool", "Insufficient ", "allows to fit only",
-              "doesn't allow to fit", "excluded:", "no topology domains")  # fmt: skip
+_CONTENDED = ("unused quota", "preempt")
 """Parts of messages that other workloads can cause."""
+_CONTENDED_NODES = ("exceed limits for nodepool", "Insufficient ", "allows to fit only", "doesn't allow to fit",
+                    "excluded:", "no topology domains")  # fmt: skip
+"""Parts of messages that other workloads in the same pool can cause."""
 _USED = re.compile(r"used: ([^;]*?), limited")
 
 
@@ -46,10 +50,12 @@ class Answer:
     """The component that prevents it: API server, Pod Security, policy, quota, Kueue, nodes or controller."""
     message: str = ""
 
-    def is_contended(self, *, has_static_nodes: bool) -> bool:
+    def is_contended(self, *, has_static_nodes: bool, has_own_pool: bool = False) -> bool:
         """Returns whether other workloads at the same time may have caused the answer.
 
-        has_static_nodes: whether Karpenter does not start nodes for some pods, so that the scheduler decides alone.
+        Args:
+            has_static_nodes: whether Karpenter does not start nodes for some pods, so that the scheduler decides alone.
+            has_own_pool: whether no other workload was in the pool.
         """
         if self.verdict == "none":
             return True
@@ -58,7 +64,7 @@ class Answer:
         if used := _USED.search(self.message):
             return any(amount.rpartition("=")[2] not in ("0", "") for amount in used[1].split(","))
         message = self.message if has_static_nodes else self.message.partition(_SCHEDULER)[0]
-        return any(part in message for part in _CONTENDED)
+        return any(part in message for part in (_CONTENDED if has_own_pool else _CONTENDED + _CONTENDED_NODES))
 
 
 def refusal(message: str) -> Answer:
@@ -175,8 +181,13 @@ def _waiting_pod(watched: WatchedObjects, pod: Object, nodes: set[str]) -> Answe
         text = str(event.get("message", ""))
         is_failure = event.get("reason") == "FailedScheduling" and text.startswith(_KARPENTER_MESSAGE)
         if is_failure and _NOT_YET not in text:
-            return Answer("no", "nodes", f"{text}{_SCHEDULER}{message}")
+            return no_node(pod, text)
     return None
+
+
+def no_node(pod: Object, message: str) -> Answer:
+    """Returns the answer for a pod about which Karpenter and the scheduler have decided. message: that of Karpenter."""
+    return Answer("no", "nodes", f"{message}{_SCHEDULER}{condition(pod, 'PodScheduled').get('message', '')}")
 
 
 def undecided(watched: WatchedObjects, created: Object) -> Answer:

@@ -8,7 +8,6 @@ from dataclasses import replace
 import pytest
 
 from gpuc_rehearsal.client import Object
-from tests.conformance.compared_plane import ROUND, USED, rounds
 from tests.conformance.compared_report import (
     AGREED,
     NOT_JUDGED,
@@ -22,6 +21,7 @@ from tests.conformance.compared_workloads import WITH_RAY, cluster_index, trace_
 from tests.conformance.random_workloads import MODES, random_workloads
 from tests.conformance.real_answers import Answer, expected_pods, refusal
 from tests.conformance.workload_mutations import MUTATIONS
+from tests.conformance.workload_shares import MOST, USED, Shares, has_own_pool, rounds
 from tests.conftest import EXAMPLES, compiled_example, example
 from tests.values import walk
 
@@ -85,23 +85,32 @@ def without_names(document: Object) -> Object:
     return {**document, "metadata": {}}
 
 
-def test_rounds_contain_every_workload_once_and_do_not_use_up_a_quota() -> None:
+def test_workloads_at_the_same_time_do_not_use_up_a_pool() -> None:
     workloads = list(random_workloads(example("prod-use1"), 200, 1))
-    planned = rounds(workloads)
-    assert sorted(workload.number for part in planned for workload in part) == list(range(200))
-    for part in planned:
-        assert len(part) <= ROUND
-        used: Counter[str] = Counter()
-        for workload in part:
-            used[workload.target.pool.name] += workload.nodes  # type: ignore[assignment]
-        for name, nodes in used.items():
-            of_pool = [workload for workload in part if workload.target.pool.name == name]
-            assert nodes <= USED * of_pool[0].target.pool.nodes_max or len(of_pool) == 1
+    shares = Shares()
+    running = [workload for workload in workloads if shares.add(workload)]
+    assert 10 < len(running) <= MOST
+    for name in {workload.target.pool.name for workload in running}:
+        of_pool = [workload for workload in running if workload.target.pool.name == name]
+        assert sum(row.nodes for row in of_pool) <= USED * of_pool[0].target.pool.nodes_max or len(of_pool) == 1
+    for workload in running:
+        shares.remove(workload)
+    assert shares == Shares()
+
+
+def test_a_workload_with_rules_between_its_pods_shares_no_pool() -> None:
+    workloads = list(random_workloads(example("prod-use1"), 60, 1, only="rules: "))
+    shares = Shares()
+    pools = Counter(workload.target.pool.name for workload in workloads if shares.add(workload))
+    assert all(map(has_own_pool, workloads))
+    assert set(pools.values()) == {1}
 
 
 def test_workloads_that_run_alone_share_no_cohort_and_no_pool() -> None:
     workloads = list(random_workloads(example("prod-use1"), 60, 1))
-    for part in rounds(workloads, alone=True):
+    planned = rounds(workloads)
+    assert sorted(workload.number for part in planned for workload in part) == list(range(60))
+    for part in planned:
         assert sum(bool(workload.target.queue) for workload in part) <= 1
         pools = Counter(workload.target.pool.name for workload in part if not workload.target.queue)
         assert not pools or max(pools.values()) == 1
@@ -121,8 +130,8 @@ def test_the_component_of_a_refusal_is_recognized(message: str, by: str) -> None
     assert refusal(message).by == by
 
 
-def contended(answer: Answer, *, has_static_nodes: bool = False) -> bool:
-    return answer.is_contended(has_static_nodes=has_static_nodes)
+def contended(answer: Answer, *, has_static_nodes: bool = False, has_own_pool: bool = False) -> bool:
+    return answer.is_contended(has_static_nodes=has_static_nodes, has_own_pool=has_own_pool)
 
 
 def test_only_a_shortage_by_other_workloads_is_contended() -> None:
@@ -136,6 +145,8 @@ def test_only_a_shortage_by_other_workloads_is_contended() -> None:
     )
     assert contended(nodes, has_static_nodes=True)
     assert not contended(nodes)
+    assert not contended(nodes, has_static_nodes=True, has_own_pool=True)
+    assert contended(Answer("no", "Kueue", kueue.format("unused quota")), has_own_pool=True)
     assert contended(Answer("none"))
     assert not contended(Answer("yes"))
 

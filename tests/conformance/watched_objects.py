@@ -95,16 +95,18 @@ class WatchedObjects:
 
     def _update(self, kind: Kind, document: Object, *, is_deleted: bool) -> None:
         uid = document["metadata"]["uid"]
-        owners = [owner["uid"] for owner in document["metadata"].get("ownerReferences", ())]
         with self._lock:
-            if is_deleted:
-                self._objects[kind].pop(uid, None)
-                for owner in owners:
-                    self._children.get(owner, {}).pop(uid, None)
-            else:
+            before = self._objects[kind].pop(uid, None)
+            for owner in _owners(before) if before else ():
+                self._children.get(owner, {}).pop(uid, None)
+            if not is_deleted:
                 self._objects[kind][uid] = document
-                for owner in owners:
+                for owner in _owners(document):
                     self._children.setdefault(owner, {})[uid] = (kind, document)
             if kind == ("v1", "Event") and not is_deleted:
                 subject = document.get("involvedObject", {}).get("uid", "")
                 self._events.setdefault(subject, {})[uid] = document
+
+
+def _owners(document: Object) -> list[str]:
+    return [owner["uid"] for owner in document["metadata"].get("ownerReferences", ())]
