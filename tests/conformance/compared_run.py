@@ -25,7 +25,7 @@ DECISION_SECONDS, MOST_PATIENCE = 40, 2
 """The longest wait for the decision about a created workload, and by how much a busy machine prolongs it."""
 SLOW_SECONDS = 20
 """Decisions that take longer are printed."""
-QUIET_SECONDS = 3
+QUIET_SECONDS = 2
 """The time without a change of the pods of a workload and the nodes of its pool, after which a decision of Karpenter
 counts: the scheduler and Karpenter know all nodes then."""
 REMOVAL_SECONDS, MOST_REMOVAL_SECONDS = 20, 120
@@ -121,6 +121,15 @@ class ComparedRun:
             else:
                 blocked |= keys
 
+    def _empty_pool(self, workload: RandomWorkload) -> None:
+        """Removes the nodes of a pool that no other workload uses."""
+        busy = {pod["spec"].get("nodeName") for pod in self._watched.all(POD)}
+        nodes, claims = (
+            [row for row in self._nodes.removable(kind) if _is_in_pool(row, workload)] for kind in (NODE, CLAIM)
+        )
+        if not busy & {node["metadata"]["name"] for node in nodes}:
+            self._nodes.remove(nodes, claims)
+
     def _is_empty(self, workload: RandomWorkload) -> bool:
         """Returns whether the pool of a workload has no pods, and no nodes except those that always run."""
         started = (*self._nodes.removable(NODE), *self._nodes.removable(CLAIM))
@@ -200,6 +209,8 @@ class ComparedRun:
         for began, run in [*self._ending]:
             family = self._watched.family(run.uid)
             root = self._watched.find((run.created["apiVersion"], run.created["kind"]), run.uid)
+            if root is None and not family and has_own_pool(run.workload):
+                self._empty_pool(run.workload)
             if root is None and not family and not run.nodes & started:
                 self._ending.remove((began, run))
                 self._shares.remove(run.workload)

@@ -61,6 +61,17 @@ class EmptyNodes:
                 self._cordon(name, is_cordoned=True)
                 self._cordoned[name] = time.monotonic()
 
+    def remove(self, nodes: Collection[Object], claims: Collection[Object]) -> None:
+        """Removes nodes that no running workload can use, and claims, also those whose nodes do not exist yet."""
+        for node in nodes:
+            if (name := node["metadata"]["name"]) not in self._removed:
+                self._removed.add(name)
+                self.threads.submit(self._remove, node)
+        for claim in claims:
+            if (name := claim["metadata"]["name"]) not in self._removed:
+                self._removed.add(name)
+                self.threads.submit(self._delete, {**claim, "apiVersion": CLAIM[0], "kind": CLAIM[1]})
+
     def _cordon(self, name: str, *, is_cordoned: bool) -> None:
         node = {"apiVersion": NODE[0], "kind": NODE[1], "metadata": {"name": name}}
         try:
@@ -72,8 +83,11 @@ class EmptyNodes:
     def _remove(self, node: Object) -> None:
         """Removes a node and its claim without draining the node, which takes ten seconds."""
         for document in (*self._claims(node["metadata"]["name"]), {**node, "apiVersion": NODE[0], "kind": NODE[1]}):
-            self.client.delete_object(document)
-            self.client.remove_finalizers(document)
+            self._delete(document)
+
+    def _delete(self, document: Object) -> None:
+        self.client.delete_object(document)
+        self.client.remove_finalizers(document)
 
     def _claims(self, node: str) -> Iterator[Object]:
         for claim in self.watched.all(CLAIM):

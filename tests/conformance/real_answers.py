@@ -63,7 +63,8 @@ class Answer:
             return False
         if used := _USED.search(self.message):
             return any(amount.rpartition("=")[2] not in ("0", "") for amount in used[1].split(","))
-        message = self.message if has_static_nodes else self.message.partition(_SCHEDULER)[0]
+        is_by_scheduler = has_static_nodes and not has_own_pool
+        message = self.message if is_by_scheduler else self.message.partition(_SCHEDULER)[0]
         return any(part in message for part in (_CONTENDED if has_own_pool else _CONTENDED + _CONTENDED_NODES))
 
 

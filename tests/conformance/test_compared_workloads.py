@@ -141,7 +141,9 @@ def test_only_a_shortage_by_other_workloads_is_contended() -> None:
     assert contended(Answer("no", "Kueue", kueue.format("unused quota")))
     assert not contended(Answer("no", "Kueue", kueue.format("quota")))
     nodes = Answer(
-        "no", "nodes", "Failed to schedule pod, x; the scheduler: 0/3 nodes are available: 3 Insufficient cpu"
+        "no",
+        "nodes",
+        "Failed to schedule pod, x; the scheduler: 0/3 nodes are available: 3 Insufficient cpu. preemption: 0/3",
     )
     assert contended(nodes, has_static_nodes=True)
     assert not contended(nodes)
