@@ -6,6 +6,7 @@ the scheduler and Karpenter. `python -m tests.conformance.compared_workloads --c
 
 import argparse
 import json
+import os
 import signal
 import sys
 import time
@@ -40,6 +41,8 @@ WITH_RAY = "infer-euw1"
 """The example cluster that gets the frameworks of Ray objects. prod-use1 has them by itself."""
 CONTROLLERS = {"jobset": "JobSet", "kuberay": "RayJob"}
 """The random kinds that need a controller, by the option of `gpuc tools`."""
+MEMORY_LIMIT = "1600MiB"
+"""The memory of the API server. With the limit of a rehearsal, garbage collection takes two thirds of its CPU time."""
 RECORD = ROOT / "benchmarks" / "trace.md"
 _COMPONENTS = {"Karpenter": "nodes", "scheduler": "nodes"}
 """The components of real answers, by the names of `gpuc trace`."""
@@ -143,6 +146,7 @@ def main(arguments: Sequence[str]) -> int:
     given = parser.parse_args(arguments)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
 
+    os.environ.setdefault("GOMEMLIMIT", MEMORY_LIMIT)
     comparison = run(given.count, given.seed, given.names or tuple(SHARES), print_progress, given.only)
     given.report.write_text(markdown(comparison), encoding="utf-8")
     for problem in comparison.problems():
