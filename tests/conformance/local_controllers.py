@@ -16,6 +16,8 @@ from gpuc_rehearsal.plane.site import Site
 from gpuc_rehearsal.process import LOOPBACK, Process, http_probe
 from gpuc_rehearsal.programs import MissingProgramsError, Programs, find_controller
 
+CERTIFICATES = "k8s-webhook-server/serving-certs"
+"""The folder of the certificates in the folder of temporary files."""
 NO_ACCOUNTS: Mapping[str, str] = {}
 
 
@@ -36,6 +38,11 @@ class LocalController:
     """Its ServiceAccount in the manifests of upstream, as namespace/name."""
     certificates: str = "internalCertManagement"
     """The key of its configuration that switches off the certificates that it writes itself."""
+    has_folder: bool = False
+    """Whether its configuration names the folder of the certificates, which is not that of temporary files then.
+
+    Source: kubernetes-sigs/lws v0.9.0 api/config/v1alpha1/defaults.go (DefaultWebhookCertDir)
+    """
 
     @property
     def _service(self) -> str:
@@ -61,10 +68,11 @@ class LocalController:
         service = {"type": "ExternalName", "externalName": "localhost"}
         client.apply({"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": service})
         file = site.folder / f"{self.name}.json"
-        file.write_text(json.dumps(self._configuration(port, health)))
+        temporary = self._temporary(site)
+        file.write_text(json.dumps(self._configuration(port, health, temporary / CERTIFICATES)))
         environment = {
             "KUBECONFIG": str(site.kubeconfig_of(self.name, user(accounts.get(self.framework, self.account)))),
-            "TMPDIR": str(self._temporary(site)),
+            "TMPDIR": str(temporary),
         }
         is_healthy = http_probe(f"http://{LOOPBACK}:{health}/readyz")
         # The controller reports readiness before its webhooks listen.
@@ -79,13 +87,16 @@ class LocalController:
             client.create(configuration)
         return process
 
-    def _configuration(self, port: int, health: int) -> Object:
+    def _configuration(self, port: int, health: int, certificates: Path) -> Object:
+        webhook: Object = {"host": LOOPBACK, "port": port}
+        if self.has_folder:
+            webhook["certDir"] = str(certificates)
         return {
             "apiVersion": self.configuration,
             "kind": "Configuration",
             "leaderElection": {"leaderElect": False},
             self.certificates: {"enable": False},
-            "webhook": {"host": LOOPBACK, "port": port},
+            "webhook": webhook,
             "health": {"healthProbeBindAddress": f"{LOOPBACK}:{health}"},
             "metrics": {"bindAddress": "0"},
         }
@@ -96,7 +107,7 @@ class LocalController:
         Source: kubernetes-sigs/controller-runtime v0.24.1 pkg/webhook/server.go (os.TempDir)
         """
         temporary = site.subfolder(f"{self.name}-temporary")
-        folder = temporary / "k8s-webhook-server" / "serving-certs"
+        folder = temporary / CERTIFICATES
         folder.mkdir(parents=True)
         hosts = (f"{self._service}.{self.namespace}.svc", "localhost")
         certificate, key = site.authority.issue(self.name, self._service, hosts=hosts)
@@ -134,7 +145,7 @@ CONTROLLERS = {
     ),
     "lws": LocalController(
         "lws", "config.lws.x-k8s.io/v1alpha1", "lws-system", "leaderworkerset.sigs.k8s.io/name",
-        "leaderworkerset.x-k8s.io/leaderworkerset", "lws-system/lws-controller-manager",
+        "leaderworkerset.x-k8s.io/leaderworkerset", "lws-system/lws-controller-manager", has_folder=True,
     ),
     "trainer": LocalController(
         "trainer", "config.trainer.kubeflow.org/v1alpha1", "kubeflow-system", "",
