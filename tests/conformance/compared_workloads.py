@@ -6,7 +6,6 @@ the scheduler and Karpenter. `python -m tests.conformance.compared_workloads --c
 
 import argparse
 import json
-import os
 import signal
 import sys
 import time
@@ -19,6 +18,7 @@ from gpuc.trace import ClusterIndex, trace_workload, workload_of
 from gpuc.trace.node_agents import index_of
 from gpuc.trace.user_objects import unserved, why_not_traced, workload_without_pods
 from gpuc_rehearsal.client import Object
+from gpuc_rehearsal.plane import GARBAGE_COLLECTION
 from gpuc_rehearsal.programs import Programs, find_programs
 from tests.conformance.check_result import CheckResult, print_progress
 from tests.conformance.compared_plane import compared_plane
@@ -146,7 +146,7 @@ def main(arguments: Sequence[str]) -> int:
     given = parser.parse_args(arguments)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
 
-    os.environ.setdefault("GOMEMLIMIT", MEMORY_LIMIT)
+    GARBAGE_COLLECTION["GOMEMLIMIT"] = MEMORY_LIMIT
     comparison = run(given.count, given.seed, given.names or tuple(SHARES), print_progress, given.only)
     given.report.write_text(markdown(comparison), encoding="utf-8")
     for problem in comparison.problems():

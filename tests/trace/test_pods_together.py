@@ -20,6 +20,7 @@ from tests.trace.test_nodes import (
     anti,
     even,
     job,
+    jobset,
     near,
     need,
     other,
@@ -116,6 +117,12 @@ def slices(level: str, size: Any, count: int, required: str = "") -> str:
     notes |= {"kueue.x-k8s.io/podset-required-topology": required} if required else {}
     pods = PodSet({}, count, annotations=notes)
     return slices_of(pods).problem(pods, ("zone", "block", "host"))
+
+
+@pytest.mark.parametrize(("workers", "head", "verdict"), [(4, 1, "unknown"), (3, 1, "passed"), (3, 3, "unknown")])
+def test_other_pods_of_the_workload_on_the_node_that_all_pods_need(workers: int, head: int, verdict: str) -> None:
+    work = jobset(("head", 1, pod(head)), ("workers", workers, pod(2) | near(HOST)))
+    assert step(work, of("gpu", *A)).verdict == verdict
 
 
 def test_slices_of_a_topology() -> None:

@@ -96,7 +96,10 @@ def workload_node_steps(
     for pods, resources in sets:
         volumes = with_volume_terms(cluster.objects, pods, workload.namespace, resources.terms)
         located = replace(resources, terms=volumes.terms)
-        spreading = spread(cluster, pods, replace(located, count=pods.count * copies), _usable(cluster, pods, located))
+        found = _usable(cluster, pods, located)
+        pools = {*map(_name, found)}
+        others = [row for own, row in sets if own is not pods and pools & {*map(_name, _usable(cluster, own, row))}]
+        spreading = spread(cluster, pods, replace(located, count=pods.count * copies), found, others * copies)
         spreading = replace(spreading, unknown=volumes.unknown or spreading.unknown)
         demand = replace(located, per_node=spreading.per_node)
         is_placed = False
@@ -148,6 +151,10 @@ def node_steps(
     for match in found:
         if per_node[match.pool.name]:
             yield from startup_step(cluster, match.pool, pods.name)
+
+
+def _name(match: MatchingPool) -> str:
+    return match.pool.name
 
 
 def _usable(cluster: ClusterIndex, pods: PodSet, demand: PodDemand) -> list[MatchingPool]:

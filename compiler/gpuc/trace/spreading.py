@@ -92,7 +92,9 @@ def unjudged_field(pods: PodSet) -> str:
     return ""
 
 
-def spread(cluster: ClusterIndex, pods: PodSet, demand: PodDemand, found: Sequence[MatchingPool]) -> Spread:
+def spread(
+    cluster: ClusterIndex, pods: PodSet, demand: PodDemand, found: Sequence[MatchingPool], beside: Sequence[PodDemand]
+) -> Spread:
     """Returns the effect of rules between pods, such as podAntiAffinity, on the pods of a workload.
 
     The trace assumes that no other workload runs, so the rules concern only the pods themselves.
@@ -100,6 +102,7 @@ def spread(cluster: ClusterIndex, pods: PodSet, demand: PodDemand, found: Sequen
     Args:
         demand: the pods of all replicas of the workload.
         found: the node pools that accept the pods.
+        beside: the other pods of the workload that these node pools accept.
     """
     rules = list(_rules(pods))
     on_hosts = [rule for rule in rules if rule.key == HOSTNAME]
@@ -107,7 +110,8 @@ def spread(cluster: ClusterIndex, pods: PodSet, demand: PodDemand, found: Sequen
     parts += [_on_host(rule, demand, found) for rule in on_hosts if rule.name != _NEAR]
     per_node = min((part.per_node for part in parts if part.per_node is not None), default=None)
     narrow = replace(demand, per_node=per_node)
-    parts += [_on_one_host(rule, narrow, found, on_hosts) for rule in on_hosts if rule.name == _NEAR]
+    taken = sum(row.count * _places(row, demand) for row in beside)
+    parts += [_on_one_host(rule, narrow, found, on_hosts, taken) for rule in on_hosts if rule.name == _NEAR]
     together = {rule.key for rule in rules if rule.name == _NEAR and rule.is_own}
     others = (rule for rule in rules if rule.key != HOSTNAME)
     parts += [_on_domain(cluster, rule, narrow, found, bool(together & {rule.key, HOSTNAME})) for rule in others]
@@ -134,13 +138,22 @@ def _rule(name: str, row: Any, field: Path, pods: PodSet) -> _Rule:
     return _Rule(name, row, field, normal(str(dig(row, "topologyKey"))), is_own)
 
 
-def _on_one_host(rule: _Rule, demand: PodDemand, found: Sequence[MatchingPool], rules: Sequence[_Rule]) -> Spread:
+def _places(other: PodDemand, demand: PodDemand) -> int:
+    """Returns for how many pods a node has less room with another pod."""
+    return max([1, *(-(-amount // own) for name, amount in other.pod.items() if (own := demand.pod.get(name, 0)))])
+
+
+def _on_one_host(
+    rule: _Rule, demand: PodDemand, found: Sequence[MatchingPool], rules: Sequence[_Rule], taken: int
+) -> Spread:
     """Returns what an affinity over hostnames allows. Karpenter also counts at most maxSkew pods for one node."""
     largest = most_per_node(found, demand)
     if not rule.is_own:
         return rule.unknown(_OTHER_PODS)
     if demand.count > largest > 0:
         return rule.refuses(demand.count, largest, "all pods need one node")
+    if demand.count + taken > largest > 0:
+        return rule.unknown("other pods of the workload can take room on the node that all of them need")
     skews = [count_or(dig(row.row, "maxSkew"), 1) for row in rules if row.name == _EVEN and row.is_own]
     is_spread = any(skew < demand.count for skew in skews)
     return rule.unknown(f"{_EVEN} over {rule.key} contradicts it") if is_spread else Spread()

@@ -1,7 +1,6 @@
 """A Kubernetes control plane: real programs, which listen on the loopback interface of this machine."""
 
 import json
-import os
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -23,8 +22,8 @@ from gpuc_rehearsal.programs import Programs
 READY_SECONDS = 120
 CRD_THREADS = 4
 GARBAGE_COLLECTION = {"GOGC": "400", "GOMEMLIMIT": "850MiB"}
-"""Environment variables for less frequent garbage collection, unless the caller has other values. With the defaults of
-Go, garbage collection takes a fifth of the API server's CPU time."""
+"""Environment variables for less frequent garbage collection. With the defaults of Go, garbage collection takes a fifth
+of the API server's CPU time."""
 
 
 class ControlPlane(Started):
@@ -140,8 +139,7 @@ def start_api_server(
     if not service_accounts:
         # The plugin ServiceAccount refuses pods until the namespace has its default ServiceAccount.
         arguments.append("--disable-admission-plugins=ServiceAccount")
-    environment = {name: os.environ.get(name, value) for name, value in GARBAGE_COLLECTION.items()}
-    return site.run("kube-apiserver", arguments, f"{site.url}/readyz", environment)
+    return site.run("kube-apiserver", arguments, f"{site.url}/readyz", GARBAGE_COLLECTION)
 
 
 def start_scheduler(site: Site) -> Process:
