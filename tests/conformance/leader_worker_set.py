@@ -257,7 +257,7 @@ def _keeps_its_pods(plane: Plane) -> str:
     except ApiError as error:
         problems.unless("leaves the pods of a workload" in error.message, error.message)
     _hold(plane, created, problems)
-    plane.context.clear()
+    plane.remove(created)
     return problems.text()
 
 
