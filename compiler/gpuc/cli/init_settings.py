@@ -76,7 +76,9 @@ def questions() -> tuple[Question, ...]:
     The substrate is the first, because it has own defaults for the others.
     """
     return (
-        _choice("substrate", "PLACE", "where the cluster runs: in a cloud, or on machines that exist", tuple(SUBSTRATES)),
+        _choice(
+            "substrate", "PLACE", "where the cluster runs: in a cloud, or on machines that exist", tuple(SUBSTRATES)
+        ),
         Question(
             "name",
             "NAME",

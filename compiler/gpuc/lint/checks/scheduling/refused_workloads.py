@@ -28,7 +28,7 @@ _STAGES = (Stage.POLICY, Stage.POD_POLICY, Stage.POD_SECURITY, Stage.NAMESPACE)
     ),
 )  # fmt: skip
 def findings(objects: ObjectSet) -> Findings:
-    """Yields a finding for every workload, and for the pods of every runtime, that another object of the input refuses."""
+    """Yields a finding for every workload, and for the pods of every runtime, that an object of the input refuses."""
     if not objects.namespaces:
         return
     cluster = objects.once(ClusterIndex)
