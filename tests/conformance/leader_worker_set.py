@@ -299,21 +299,10 @@ def _unless_refused(client: Client, document: Object, text: str) -> str:
     return "" if is_good else str(outcome)
 
 
-def _plain_pod_starts(plane: Plane) -> str:
-    """Creates a pod without a GPU and without a queue, and waits until it has a node."""
+def _needs_a_queue_without_gpus(plane: Plane) -> str:
+    """Creates a pod without a queue on a pool without GPUs. gpu-quota must refuse it, because Kueue counts the pool."""
     pool = next(pool for pool in plane.factory.pools if not pool.is_gpu)
-    pod = plane.factory.pod("plain", pool)
-    created = plane.context.client.create(pod)
-    if gates := created["spec"].get("schedulingGates"):
-        return f"scheduling gates {gates}"
-    metadata = pod["metadata"]
-
-    def has_node() -> bool:
-        found = plane.context.client.get("v1", "Pod", metadata["name"], metadata["namespace"])
-        return bool(found["spec"].get("nodeName"))
-
-    plane.context.until(f"a node for Pod {metadata['name']}", has_node, SECONDS)
-    return ""
+    return _unless_refused(plane.context.client, plane.factory.pod("plain", pool), "")
 
 
 def _wait_ready(plane: Plane, created: Object, pods: int) -> None:
@@ -335,7 +324,7 @@ CHECKS: dict[str, Callable[[Plane], str]] = {
     "a pod with the labels of a LeaderWorkerSet that does not exist does not run": _forged_pod_is_held,
     "the policy queue-required refuses a LeaderWorkerSet without a queue": _needs_a_queue,
     "the policy gpu-quota refuses a pod of a StatefulSet without Kueue's gate": _needs_the_gate,
-    "a pod without a GPU and without a queue starts": _plain_pod_starts,
+    "the policy gpu-quota refuses a pod without a GPU and without a queue": _needs_a_queue_without_gpus,
 }
 
 
