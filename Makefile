@@ -56,7 +56,7 @@ test-wheel:  ## Run all tests with the wheels in dist/ in place of the packages 
 	$(VENV)/wheel/bin/python -m pip install --quiet --disable-pip-version-check "$$(ls $(CURDIR)/dist/gpuc-*.whl)[test,check]" $(CURDIR)/dist/gpuc_rehearsal-*.whl
 	$(VENV)/wheel/bin/python -m pytest -m '' --override-ini pythonpath=.
 
-tools: $(VENV)/.installed  ## Build the programs of the rehearsal into the user's cache (needs Go; takes a quarter of an hour once).
+tools: $(VENV)/.installed  ## Build the programs of the rehearsal into the user's cache (needs Go; takes about 20 minutes on two cores without earlier builds).
 	$(BIN)/gpuc tools
 
 tools-argocd: $(VENV)/.installed  ## Build Argo CD and Helm for `gpuc rehearse --argocd` (needs Go; takes a quarter of an hour once).

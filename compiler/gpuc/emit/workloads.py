@@ -20,11 +20,14 @@ with 100, the pod would no longer fit after a user adds a DaemonSet."""
 
 
 def workloads(cluster: Cluster) -> Iterator[Artifact]:
-    """Yields the workload templates of each pool for which a namespace has quota. Argo CD does not sync workloads/.
+    """Yields workload templates: objects that users copy to run workloads on a pool. Argo CD does not sync them.
 
-    The template is a Job. For inference pools, and for pools that ResourceQuotas count, the template is a Deployment.
-    In a cluster without tenants, the templates are for the namespace default. Pools with EFA also get a template for
-    each kind of gangs whose controller the cluster has.
+    A pool gets templates if a namespace has quota for the pool. The template is a Deployment in two cases: namespaces
+    have ResourceQuotas for the pool (`counted: quota`), or the pool is for inference and Kueue manages Deployments. In
+    all other cases, the template is a Job. A pool with EFA also gets a template of each kind whose pods start together,
+    for example a JobSet, if the cluster has the controller of the kind.
+
+    In a cluster without tenants, the templates are for the namespace default: a Deployment for inference, else a Job.
     """
     gangs = list(family_modules("gang"))
     for pool in cluster.pools:

@@ -61,13 +61,17 @@ _HINT = "--complete says that the input is the whole cluster"
 
 
 class Knowledge(Struct, dict=True):
-    """The objects below one path of the user. Decides whether these objects prove a finding about the cluster."""
+    """The input from one argument of `gpuc lint`, a file or a folder. Decides whether the input proves a finding.
+
+    The input proves a finding if it contains everything that the rule of the finding needs to know. For example, a rule
+    that finds references to missing ResourceFlavors needs the names of all ResourceFlavors of the cluster.
+    """
 
     objects: ObjectSet
     files: LoadedFiles
     source_map: SourceMap
     root: str
-    """The path of the user."""
+    """The argument of `gpuc lint`: the path of the file or folder."""
     is_complete: bool
     """Whether the user says that the input has all objects of a cluster."""
     _compiled: dict[str, bool] = field(default_factory=dict)

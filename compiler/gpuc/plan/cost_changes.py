@@ -179,7 +179,10 @@ class CostChange(Struct, frozen=True):
 
     @property
     def is_priced(self) -> bool:
-        """Whether the difference of the costs is known: the same nodes lack a price before and after the change."""
+        """Whether the difference of the costs is known, although the price of some nodes may be missing.
+
+        If the nodes without a price are equal before and after the change, their costs cancel in the difference.
+        """
         return self.before.unpriced == self.after.unpriced
 
     @property

@@ -25,10 +25,14 @@ _FREE_FORM = {"else": ("values", "patch"), "then": ("value",)}
 
 
 def layered(schema: dict[str, Any]) -> dict[str, Any]:
-    """Converts the schema of a complete cluster into the schema of all specs of a fleet, layers included.
+    """Converts the schema of a complete cluster into the schema of all files in specs/: clusters and layers.
+
+    In the new schema, layers and clusters with `extends` may omit required keys, because a layer can contain them. Keys
+    may be null, because null removes the key of a layer. A layer has no `metadata`. A cluster without `extends` must
+    have all required keys, and may have null only in Helm values and patches.
 
     Raises:
-        DeclarationError: when a key can have one of two maps, so that the required keys depend on the map.
+        DeclarationError: when the value of a key can be one of two maps, and each of the two maps has required keys.
     """
     complete = _complete_definitions(schema["$defs"])
     parts = {name: _nullable(_part(shape, complete)) for name, shape in schema["$defs"].items()}
