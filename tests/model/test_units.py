@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from gpuc.model import Pool
 from gpuc.model.names import GPU, SHARED_GPU, mig_profile, mig_resource
 from gpuc.model.sharing import Layout, Sharing
-from gpuc.model.units import Unit, quota_unit, unit_amounts, unit_name, with_unit
+from gpuc.model.units import Unit, quota_text, quota_unit, unit_amounts, unit_name, with_unit
 from gpuc.spec.queues import PoolAmount
 from tests.conftest import example
 
@@ -58,6 +58,14 @@ def test_an_amount_of_the_spec_has_the_units_of_its_pool() -> None:
     pool = pool_with(Sharing("mig", strategy="mixed", layouts=(SMALL, ())))
     amounts = unit_amounts(pool, PoolAmount(gpus=4, slices={"1g.10gb": 28}))
     assert amounts == {"whole GPUs": 4, "1g.10gb slices": 28}
+
+
+def test_a_quota_in_nodes_also_names_what_the_nodes_contain() -> None:
+    pools = {pool.name: pool for pool in example("prod-use1").pools}
+    assert quota_text(pools["train-h100"], PoolAmount(nodes=10)) == "10 nodes (80 GPUs)"
+    assert quota_text(pools["lab-h100"], PoolAmount(gpus=4, slices={"3g.40gb": 8})) == "4 whole GPUs, 8 3g.40gb slices"
+    assert quota_text(pools["dev-l4"], PoolAmount(nodes=1)) == "1 node (16 GPU shares)"
+    assert quota_text(pools["general"], PoolAmount(nodes=5)) == "5 nodes"
 
 
 def test_limits_in_a_unit() -> None:

@@ -92,6 +92,14 @@ def unit_amounts(pool: Pool, amount: PoolAmount) -> dict[str, int]:
     return {unit: count for unit, count in counts.items() if count is not None}
 
 
+def quota_text(pool: Pool, amount: PoolAmount) -> str:
+    """Returns a quota in the spec as text, for example "10 nodes (80 GPUs)" or "4 whole GPUs, 28 1g.10gb slices"."""
+    text = ", ".join(with_unit(count, unit) for unit, count in unit_amounts(pool, amount).items())
+    units = [(unit_name(pool, resource), count) for resource, count in pool.node.items() if count]
+    content = ", ".join(with_unit(amount.nodes * count, unit) for unit, count in units if unit and amount.nodes)
+    return f"{text} ({content})" if content else text
+
+
 def with_unit(count: int | Fraction, unit: str) -> str:
     """Returns a number with its unit, for example "1 node", "28 1g.10gb slices" or "2.5 GPUs".
 

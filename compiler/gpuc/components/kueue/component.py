@@ -13,7 +13,7 @@ from gpuc.manifest.manifest import Artifact, Body, RunsOn, Values
 from gpuc.model import Cluster, PoolQuota, Queue
 from gpuc.model.names import TENANT_KEY
 from gpuc.model.time_limits import manages_pods, pods_ready_minutes
-from gpuc.model.units import unit_amounts, with_unit
+from gpuc.model.units import quota_text
 from gpuc.objects.object_set import dig, items
 from gpuc.spec.queues import Limit
 
@@ -141,7 +141,7 @@ _PREEMPTS = {
 def _quota_row(queue: Queue, name: str, quota: PoolQuota) -> tuple[str, ...]:
     """Returns the row of a quota in the README, with the name of the ClusterQueue and its LocalQueues."""
     spec, preempt = quota.spec, queue.spec.preempt
-    nominal = ", ".join(with_unit(count, unit) for unit, count in unit_amounts(quota.pool, spec).items())
+    nominal = quota_text(quota.pool, spec)
     borrow, lend = (_limit(limit) if queue.spec.cohort else "0" for limit in (spec.borrow, spec.lend))
     rules = [text for (field, value), text in _PREEMPTS.items() if getattr(preempt, field) == value]
     return name, ", ".join(queue.tenant_names), quota.pool.name, nominal, borrow, lend, ", ".join(rules)

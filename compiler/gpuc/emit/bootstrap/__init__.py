@@ -20,7 +20,7 @@ from gpuc.emit.workloads import workloads
 from gpuc.kubernetes.amounts import MEMORY, quantity_text
 from gpuc.manifest.manifest import Artifact, Manifest, Text
 from gpuc.model import Cluster, Pool
-from gpuc.model.units import with_unit
+from gpuc.model.units import quota_text, with_unit
 from gpuc.spec.charts import LAST_WAVE
 from gpuc.spec.patches import Patch
 from gpuc.spec.platform import NodeAgent
@@ -202,12 +202,12 @@ def _agent(name: str, agent: NodeAgent) -> str:
 
 def _users(cluster: Cluster, pool: Pool) -> list[str]:
     """Returns the namespaces that can use a pool, with the quota of the namespace if no queue counts the pool."""
-    return [
-        namespace.name
-        for _, namespace in cluster.namespaces
-        if any(pool in queue.pools for queue in namespace.queues)
-        or any(pool is quota.pool for quota in namespace.quotas)
-    ]
+    found = []
+    for _, namespace in cluster.namespaces:
+        quotas = [f": {quota_text(pool, quota.spec)}" for quota in namespace.quotas if quota.pool is pool]
+        if quotas or any(pool in queue.pools for queue in namespace.queues):
+            found.append(namespace.name + "".join(quotas))
+    return found
 
 
 def _alert_values(cluster: Cluster) -> dict[str, object]:
