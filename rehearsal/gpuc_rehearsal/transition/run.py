@@ -130,7 +130,10 @@ class RunningState:
         return [*problems, *self._place_static_nodes()]
 
     def fill(self, work: Sequence[Filling]) -> dict[str, str]:
-        """Starts workloads, and observes those that run. Returns why others do not run, by "Kind namespace/name"."""
+        """Starts workloads in the cluster before the change, and keeps those that run, for the comparison after the change.
+
+        Returns why each other workload does not run, by "Kind namespace/name".
+        """
         problems = start_work(self.client, work)
         self.work = [filling for filling in work if str(filling) not in problems]
         self._remember()

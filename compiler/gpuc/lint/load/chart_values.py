@@ -216,8 +216,9 @@ def is_filled_later(value: Any, *, is_name: bool = False, message: str = "") -> 
     patches of Kustomize. ApplicationSets, Flux and envsubst replace values. SOPS decrypts values.
 
     Args:
-        is_name: whether the value is the name or the namespace of an object, or a reference to one of them.
-        message: the message about the value. If the message expects a number, a value such as NUM_NODES is replaced.
+        is_name: whether the value is a name or namespace of an object; then a part of the value can be replaced.
+        message: the message of the check that refuses the value. A value such as NUM_NODES counts as replaced if this
+            message says that a number is required.
     """
     if not isinstance(value, str):
         return False

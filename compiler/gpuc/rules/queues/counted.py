@@ -62,7 +62,7 @@ def queue_with_pool_counted_by_quota(queue: Queue) -> Findings:
 
 @rule("KUE116")
 def resource_counted_twice(cluster: Cluster) -> Findings:
-    """ResourceQuotas count a GPU resource of a node pool, but the namespace can get the resource from further pools."""
+    """A ResourceQuota for the GPUs of one node pool also counts GPUs that the namespace gets from another pool."""
     for _, namespace in cluster.namespaces:
         earlier: list[NamespaceQuota] = []
         for quota in namespace.quotas:

@@ -49,7 +49,9 @@ def reserved_without_kernel(cluster: Cluster) -> Findings:
             actual = f"reserved.memory is {quantity_text(MEMORY, reserved)} on the nodes of node pool {pool.name}"
             message = f"{actual}, but the kernel uses about {kernel}, and the kubelet keeps 1Gi free by evictions"
             fix = f"write memory: {memory}"
-            yield Found((*place, "reserved", "memory"), f"{message}; expected {memory} or more", fix)
+            yield Found(
+                (*place, "reserved", "memory"), f"{message}; expected {memory} or more, with 1Gi for daemons", fix
+            )
 
 
 @rule("NOD011")
