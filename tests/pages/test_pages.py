@@ -56,6 +56,11 @@ def test_the_readme_is_short() -> None:
     assert len((ROOT / "README.md").read_text(encoding="utf-8").split()) <= README_WORDS
 
 
+def test_the_readme_has_the_two_commands_of_a_fresh_machine() -> None:
+    text = (ROOT / "README.md").read_text("utf-8")
+    assert "`make compile`" in text and "`make test`" in text
+
+
 @pytest.mark.parametrize("page", [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *PAGES], ids=lambda page: page.name)
 def test_every_link_leads_to_a_page_and_a_heading(page: Path) -> None:
     for target in re.findall(r"\]\(([^)\s]+)\)", prose(page)):

@@ -130,7 +130,7 @@ class RunningState:
         return [*problems, *self._place_static_nodes()]
 
     def fill(self, work: Sequence[Filling]) -> dict[str, str]:
-        """Starts workloads in the cluster before the change, and keeps those that run, for the comparison after the change.
+        """Starts workloads in the cluster before the change, and keeps those that run for the comparison after it.
 
         Returns why each other workload does not run, by "Kind namespace/name".
         """
