@@ -25,7 +25,7 @@ _OF_MACHINES = "the recorded transitions are of prod-use1, which has no existing
 _OF_RUNTIMES = "no recorded edit changes a training runtime: the control plane has no controller of TrainJobs"
 _OF_ALERTS = "no recorded edit changes these settings of alerts: the control plane has no Prometheus"
 WITHOUT_TRANSITION = {
-    **dict.fromkeys((f"IMP{number}" for number in (*range(114, 120), *range(124, 129))), _OF_MACHINES),
+    **dict.fromkeys((f"IMP{number}" for number in (*range(114, 120), *range(124, 130))), _OF_MACHINES),
     **dict.fromkeys(("IMP264", "IMP265"), _OF_RUNTIMES),
     **dict.fromkeys(("IMP530", "IMP531"), _OF_ALERTS),
     "IMP508": "a removed cluster has no state after; the last edit in [argocd.md](argocd.md) removes a cluster",
