@@ -7,9 +7,7 @@ from typing import Any
 from gpuc.catalog.schemas.deduplicate import deduplicated
 from gpuc.catalog.schemas.structural import Schema, strict
 from gpuc.documents.reader import load_all_yaml
-from gpuc.kubernetes.api_groups import CONSTRAINT_API, KARPENTER, KARPENTER_AWS
-from gpuc.lint.crds.tables import rule_tree
-from gpuc.manifest.manifest import NOT_IN_BODY
+from gpuc.kubernetes.api_groups import CONSTRAINT_API
 
 CustomKind = tuple[str, str]
 """apiVersion, kind."""
@@ -21,10 +19,6 @@ _ENUMS: dict[tuple[str, str], list[str]] = {
     ("Constraint", "spec.match.scope"): ["*", "Cluster", "Namespaced"],
 }
 """Values that controllers validate in code. The CRDs do not restrict these values."""
-
-
-_WITH_RULES = (KARPENTER, KARPENTER_AWS)
-"""Groups whose CEL rules no other part of gpuc repeats."""
 
 
 def custom_tables(folder: Path, kinds: Collection[CustomKind]) -> dict[str, Any]:
@@ -43,7 +37,6 @@ def custom_tables(folder: Path, kinds: Collection[CustomKind]) -> dict[str, Any]
         for version in spec["versions"]:
             schema = version["schema"]["openAPIV3Schema"]
             names = {"plural": spec["names"]["plural"], "namespaced": spec["scope"] == "Namespaced"}
-            names |= {"rules": rule_tree(_body(schema))} if group in _WITH_RULES else {}
             if (f"{group}/{version['name']}", kind) in kinds:
                 tables[_file(f"{group}/{version['name']}", kind)] = _table(kind, schema, names)
             if kind == _ANY_CONSTRAINT:
@@ -68,20 +61,23 @@ def _file(api: str, kind: str) -> str:
 
 
 def _table(kind: str, schema: Schema, names: Schema) -> Schema:
-    closed = strict(_body(schema))
+    body = {
+        **schema,
+        "type": "object",
+        "properties": {
+            name: child
+            for name, child in schema["properties"].items()
+            if name not in {"apiVersion", "kind", "metadata", "status"}
+        },
+        "required": [name for name in schema.get("required", []) if name not in {"metadata", "status"}],
+    }
+    closed = strict(body)
     if not closed["required"]:
         del closed["required"]
     for (owner, path), values in _ENUMS.items():
         if owner == kind:
             _at(closed, path)["enum"] = values
     return {**names, "schema": deduplicated(closed)}
-
-
-def _body(schema: Schema) -> Schema:
-    """Returns the schema of all fields that a table has."""
-    properties = {name: child for name, child in schema["properties"].items() if name not in NOT_IN_BODY}
-    required = [name for name in schema.get("required", []) if name not in NOT_IN_BODY]
-    return {**schema, "type": "object", "properties": properties, "required": required}
 
 
 def _at(schema: Schema, path: str) -> Schema:

@@ -13,6 +13,7 @@ NODES = "nodes"
 """The limit of the number of nodes."""
 LIMITS: Path = ("spec", "limits")
 REPLICAS: Path = ("spec", "replicas")
+WEIGHT: Path = ("spec", "weight")
 DISRUPTION: Path = ("spec", "disruption")
 BUDGETS: Path = (*DISRUPTION, "budgets")
 CONSOLIDATION: Path = (*DISRUPTION, "consolidationPolicy")

@@ -18,7 +18,6 @@ from gpuc.diagnostics.usage import UsageError
 from gpuc.documents.source_map import SourceMap
 from gpuc.lint import rule_of
 from gpuc.lint.checks import findings as check_objects
-from gpuc.lint.crds.cel_rules import BROKEN_RULE
 from gpuc.lint.knowledge import Knowledge
 from gpuc.lint.load.chart_installs import ValuesSource, chart_installs, is_chart, merged_values
 from gpuc.lint.load.chart_values import (
@@ -30,7 +29,7 @@ from gpuc.lint.load.chart_values import (
 )
 from gpuc.lint.load.files import STDIN, files_below
 from gpuc.lint.load.inputs_of_tests import tests_of
-from gpuc.lint.load.loaded_files import NO_OBJECT, LoadedFiles, UnnamedObject, is_object, load_files
+from gpuc.lint.load.loaded_files import NO_OBJECT, LoadedFiles, is_object, load_files
 from gpuc.lint.removed_apis import REMOVED, removed
 from gpuc.lint.severity import severity
 from gpuc.lint.unchecked import Unchecked
@@ -173,8 +172,6 @@ class Linter(Struct):
             reported.update([whole] if finding.rule is REMOVED else places[:1])  # older versions have other fields
             if finding.rule is RULES[ErrorKind.MISSING] and not there.isdisjoint(places[:1]):
                 continue  # the finding about the misspelt name has the fix
-            if finding.rule is BROKEN_RULE and finding.needs and self._is_imported(finding.manifest):
-                continue  # the user's table replaces that of the catalog
             reason = knowledge.not_judged(finding)
             value = dig(finding.manifest.document(), *finding.path)
             # Most fields that the API server refuses are references to names.
@@ -224,7 +221,7 @@ class Linter(Struct):
         """
         for unnamed in files.unnamed:
             api, kind = unnamed.api, unnamed.kind
-            is_known = self._is_imported(unnamed) or table(api, kind, self.kubernetes) is not None
+            is_known = self._is_imported(api, kind) or table(api, kind, self.kubernetes) is not None
             if not self.is_complete and dict(pairs(unnamed.data.get("metadata"))).get("name", 0) in (None, ""):
                 self.unchecked.reasons["objects with an empty name, which people or programs fill in"] += 1
             elif is_known or is_object(unnamed):
@@ -234,12 +231,12 @@ class Linter(Struct):
                 reason = f"{api} {kind} without a name, probably the configuration file of a program"
                 self.unchecked.reasons[reason] += 1
 
-    def _is_imported(self, manifest: Manifest | UnnamedObject) -> bool:
+    def _is_imported(self, api: str, kind: str) -> bool:
         if self.crds is None:
             return False
         from gpuc.lint.crds.schemas import imported_table
 
-        return imported_table(self.crds, manifest.api, manifest.kind) is not None
+        return imported_table(self.crds, api, kind) is not None
 
     def _located(self, finding: ObjectFinding) -> Finding:
         """Returns the finding with the line and column of its path in the file."""

@@ -30,8 +30,6 @@ class Table(Struct, frozen=True):
     namespaced: bool
     schema: Schema
     """Closed JSON Schema (draft 2020-12) of all fields except apiVersion, kind, metadata and status."""
-    rules: Schema = {}
-    """The tree of the CEL rules, as in the tables of `gpuc crds import`; empty for a kind without rules."""
 
     @property
     def api(self) -> str:
@@ -98,7 +96,7 @@ def custom(api: str, kind: str) -> Table | None:
     if not group or not path.is_file():
         return None
     read = _read(path)
-    return Table(group, version, kind, read["plural"], read["namespaced"], read["schema"], read.get("rules", {}))
+    return Table(group, version, kind, read["plural"], read["namespaced"], read["schema"])
 
 
 @cache

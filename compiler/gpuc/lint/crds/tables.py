@@ -99,7 +99,7 @@ def _table(schema: Any, replicas: list[str]) -> Schema:
         validator(closed)
     except ValueError as error:
         raise ValueError(f"the schema cannot be used: {str(error).splitlines()[0]}") from error
-    rules = rule_tree(body)
+    rules = _rules(body)
     trees = {"rules": rules, "shapes": _formats(body) if rules else {}}
     return {"schema": closed, **{word: tree for word, tree in trees.items() if tree}}
 
@@ -183,10 +183,10 @@ def _require_replicas(result: Schema, replicas: list[str]) -> None:
         result["minimum"] = max(0, result.get("minimum", 0))
 
 
-def rule_tree(schema: Schema) -> Schema:
+def _rules(schema: Schema) -> Schema:
     """Returns the CEL rules of a schema as a tree of its fields. Fields without rules are left out."""
     own = [_rule(rule) for rule in schema.get(_RULES, [])]
-    return _tree(schema, {"rules": own} if own else {}, rule_tree)
+    return _tree(schema, {"rules": own} if own else {}, _rules)
 
 
 def _formats(schema: Schema) -> Schema:

@@ -4,7 +4,8 @@ from typing import Any
 
 from gpuc.admission.pod_security import LEVELS, PREFIX, VERSION
 from gpuc.cluster.index import Index
-from gpuc.cluster.pool_fields import LIMITS, NODES
+from gpuc.cluster.pool import Pool
+from gpuc.cluster.pool_fields import LIMITS, NODES, WEIGHT
 from gpuc.cluster.pools import Pools
 from gpuc.cluster.queue import Member, from_objects
 from gpuc.diagnostics.finding import Path
@@ -23,6 +24,7 @@ SAME_NAME = rule_of("OBJ003")
 NOT_COVERED = rule_of("OBJ004")
 NO_SUBJECTS = rule_of("OBJ006")
 TOO_FEW_NODES = rule_of("OBJ007")
+DYNAMIC_FIELD = rule_of("OBJ023")
 NO_LEVEL = rule_of("OBJ005")
 NO_MODE = rule_of("OBJ008")
 TWO_AUTOSCALERS = rule_of("OBJ025")
@@ -37,17 +39,15 @@ _MANAGED: Path = ("spec", "syncPolicy", "managedNamespaceMetadata", "labels")
 
 
 @check(
-    SELECTOR_WITHOUT_PODS, NO_VOLUME, SAME_NAME, NOT_COVERED, NO_SUBJECTS, TOO_FEW_NODES, NO_LEVEL, NO_MODE,
+    SELECTOR_WITHOUT_PODS, NO_VOLUME, SAME_NAME, NOT_COVERED, NO_SUBJECTS, TOO_FEW_NODES, DYNAMIC_FIELD, NO_LEVEL,
+    NO_MODE,
 )  # fmt: skip
 def findings(objects: ObjectSet) -> Findings:
     """Yields findings about workloads, node pools, ClusterQueues, role bindings and Pod Security labels."""
     for queue in objects.once(from_objects).by_name.values():
         yield from _covered(queue)
     for pool in objects.once(Pools).pools:
-        limit = pool.limits.get(NODES, 0)
-        if 0 < limit < (pool.replicas or 0):  # a limit of 0 closes the pool
-            message = f"the limit is {limit} nodes, below {pool.replicas} replicas"
-            yield ObjectFinding(TOO_FEW_NODES, pool.manifest, (*LIMITS, NODES), message)
+        yield from _numbers_of_nodes(pool)
     for manifest in objects.manifests:
         yield from pod_security(manifest)
         if manifest.kind in ("RoleBinding", "ClusterRoleBinding") and not manifest.body.get("subjects"):
@@ -58,6 +58,19 @@ def findings(objects: ObjectSet) -> Findings:
             if group(manifest) == "apps":
                 yield from _selector(pods)
             yield from _pod(pods)
+
+
+def _numbers_of_nodes(pool: Pool) -> Findings:
+    limit, body = pool.limits.get(NODES, 0), pool.manifest.body
+    limited: list[Path] = [(*LIMITS, str(key)) for key, _ in pairs(dig(body, *LIMITS)) if key != NODES]
+    wrong = [(path, "limit only nodes") for path in limited]
+    wrong += [(WEIGHT, "not have a weight")] if dig(body, *WEIGHT) is not None else []
+    for path, rule in wrong if pool.is_static else ():
+        message = f"a static node pool (spec.replicas) may {rule}"
+        yield ObjectFinding(DYNAMIC_FIELD, pool.manifest, path, message, on_key=True)
+    if 0 < limit < (pool.replicas or 0):  # a limit of 0 closes the pool
+        message = f"the limit is {limit} nodes, below {pool.replicas} replicas"
+        yield ObjectFinding(TOO_FEW_NODES, pool.manifest, (*LIMITS, NODES), message)
 
 
 def _covered(queue: Member) -> Findings:

@@ -14,8 +14,10 @@ from gpuc.kubernetes.kueue import QUEUE_LABEL
 from gpuc.kubernetes.node_pool import (
     AWS_INSTANCE,
     AWS_LABELS,
+    HOSTNAME,
     INSTANCE_TYPE,
     WELL_KNOWN,
+    is_restricted,
     is_well_known,
     normal,
 )  # fmt: skip
@@ -151,15 +153,29 @@ def _nothing_gives(key: str, values: list[str], nodes: Pools) -> tuple[str, str,
 def of_karpenter(objects: ObjectSet) -> Findings:
     """Yields findings about labels and requirements in NodePools of Karpenter that no node can have."""
     for pool in objects.once(Index).nodes.pools:
-        if pool.manifest.api.startswith(f"{KARPENTER}/") and pool.api_group == KARPENTER_AWS:
-            rows = items(dig(pool.manifest.body, *REQUIREMENTS))
-            keys: list[tuple[Path, Any]] = [((*REQUIREMENTS, number, "key"), dig(row, "key")) for number, row in rows]
-            keys += [((*LABELS, key), key) for key, _ in pairs(dig(pool.manifest.body, *LABELS))]
-            for path, key in keys:
-                if isinstance(key, str) and (meant := _meant(key)):
-                    message = f'no instance type has the label "{key}"{alternatives((), meant)}'
-                    yield ObjectFinding(NO_SUCH_LABEL, pool.manifest, path, message, write(meant))
-            yield from _values(pool)
+        if not pool.manifest.api.startswith(f"{KARPENTER}/"):
+            continue
+        rows = items(dig(pool.manifest.body, *REQUIREMENTS))
+        keys: list[tuple[Path, Any]] = [((*REQUIREMENTS, number, "key"), dig(row, "key")) for number, row in rows]
+        keys += [((*LABELS, key), key) for key, _ in pairs(dig(pool.manifest.body, *LABELS))]
+        for path, key in ((path, key) for path, key in keys if isinstance(key, str)):
+            if message := _refused(key):
+                yield ObjectFinding(NO_SUCH_LABEL, pool.manifest, path, message)
+            elif pool.api_group == KARPENTER_AWS and (meant := _meant(key)):
+                message = f'no instance type has the label "{key}"{alternatives((), meant)}'
+                yield ObjectFinding(NO_SUCH_LABEL, pool.manifest, path, message, write(meant))
+        yield from _values(pool) if pool.api_group == KARPENTER_AWS else ()
+
+
+def _refused(key: str) -> str:
+    """Returns why the API server refuses a label of a NodePool.
+
+    Source: karpenter v1.14.1 pkg/apis/crds/karpenter.sh_nodepools.yaml (label domain "karpenter.sh" is restricted)
+    """
+    domain = key.rpartition("/")[0]
+    if key != HOSTNAME and not (is_restricted(key) and f".{domain}".endswith(f".{KARPENTER}")):
+        return ""
+    return f"Karpenter reserves {key}, and the API server refuses it in a NodePool"
 
 
 def _meant(key: str) -> str:
