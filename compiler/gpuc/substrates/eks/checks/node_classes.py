@@ -1,8 +1,9 @@
-"""Checks of EC2NodeClasses: whether nodes read the user data, and whether the volumes hold data of pods.
+"""Checks of EC2NodeClasses: the family of the AMIs, user data that nodes read, and volumes that hold data of pods.
 
-Source: aws/karpenter-provider-aws v1.14.1 pkg/providers/amifamily (al2.go, al2023.go, bottlerocket.go) and bootstrap
-(eksbootstrap.go, nodeadm.go, bottlerocketsettings.go, mime/mime.go); awslabs/amazon-eks-ami v20260724
-templates/al2023/runtime/rootfs/etc/eks/bootstrap.sh; k8s.io/kubelet v0.36.3 config/v1beta1/types.go
+Source: aws/karpenter-provider-aws v1.14.1 pkg/apis/v1/ec2nodeclass.go; pkg/providers/amifamily (al2.go, al2023.go,
+bottlerocket.go) and bootstrap (eksbootstrap.go, nodeadm.go, bottlerocketsettings.go, mime/mime.go);
+awslabs/amazon-eks-ami v20260724 templates/al2023/runtime/rootfs/etc/eks/bootstrap.sh; k8s.io/kubelet v0.36.3
+config/v1beta1/types.go
 """
 
 import re
@@ -14,6 +15,8 @@ from gpuc.cluster.node_class import DATA_DEVICES, NodeClass
 from gpuc.diagnostics.spelling import alternatives, misspelt
 from gpuc.kubernetes.api_groups import KARPENTER_AWS
 from gpuc.lint.checks import Findings, check
+from gpuc.lint.checks.consistency.refused_fields import REFUSED_FIELD
+from gpuc.manifest.manifest import Manifest
 from gpuc.objects.embedded import document
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, items, pairs
@@ -24,10 +27,12 @@ _NODE_CONFIG, _SCRIPT = "application/node.eks.aws", "text/x-shellscript"
 _BOOTSTRAP = re.compile(r"^[ \t]*(?:sudo |exec )?(?:(?:ba)?sh )?/etc/eks/bootstrap\.sh\b", re.MULTILINE)
 
 
-@check(user_data_of_other_image.rule, root_volume_without_use.rule, kinds=(f"{KARPENTER_AWS}/*",))
+@check(REFUSED_FIELD, user_data_of_other_image.rule, root_volume_without_use.rule, kinds=(f"{KARPENTER_AWS}/*",))
 def findings(objects: ObjectSet) -> Findings:
-    """Yields findings about user data that the AMI family does not support, and about volumes without data of pods."""
+    """Yields findings about AMI families, user data that nodes do not read, and volumes without data of pods."""
     for row in objects.of(KARPENTER_AWS, "EC2NodeClass"):
+        if refused := _refused(row):
+            yield ObjectFinding(REFUSED_FIELD, row, ("spec", "amiFamily"), refused, needs="complete template")
         text, family = dig(row.body, "spec", "userData"), NodeClass(KARPENTER_AWS, row).family
         problem = next(_problems(objects, family, text), "") if isinstance(text, str) and text.strip() else ""
         if problem:
@@ -39,6 +44,17 @@ def findings(objects: ObjectSet) -> Findings:
                 f"images and data of pods are on {device}, which has the size of the AMI; expected this deviceName"
             )
             yield ObjectFinding(root_volume_without_use.rule, row, ("spec", "blockDeviceMappings"), message)
+
+
+def _refused(row: Manifest) -> str:
+    """Returns why the API server refuses the AMI family of an EC2NodeClass, or its absence; empty if it does not."""
+    terms = [term for _, term in items(dig(row.body, "spec", "amiSelectorTerms"))]
+    alias = next((str(dig(term, "alias")).partition("@")[0] for term in terms if dig(term, "alias") is not None), "")
+    family = dig(row.body, "spec", "amiFamily")
+    if family is None:
+        return "expected the family of the AMIs, because no term has an alias" if terms and not alias else ""
+    is_other = alias.isalnum() and str(family).lower() != alias and family != "Custom"
+    return f"the alias is of {alias}, so the family cannot be {family}; expected no amiFamily" if is_other else ""
 
 
 def _problems(objects: ObjectSet, family: str, text: str) -> Iterator[str]:
