@@ -25,7 +25,8 @@ def test_any_text_is_accepted(family: str) -> None:
     texts += ["".join(random.sample(text, len(text))) for text in TEXTS] + ["\0\t\ud800", "[" * 5000, "{" * 2000]
     for text in texts:
         terms = [{"alias": f"{family}@latest"}] if family else [{"id": "ami-1"}]
-        body = {"spec": {"amiSelectorTerms": terms, "userData": text}}
+        spec = {"amiSelectorTerms": terms, "userData": text, **({} if family else {"amiFamily": "Custom"})}
+        body = {"spec": spec}
         manifest = Manifest("a.yaml", (0,), "karpenter.k8s.aws/v1", "EC2NodeClass", "a", body)
         found = list(findings(ObjectSet([manifest], is_complete=False)))
         assert len(found) <= 1
