@@ -4,13 +4,12 @@
 """
 
 import json
-import signal
 import sys
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 
 from gpuc.kubernetes.controllers import user
 from gpuc.kubernetes.kueue import GATE, KUEUE_API, QUEUE_LABEL
@@ -22,11 +21,11 @@ from gpuc_rehearsal.client import ApiError, Client, Object, condition
 from gpuc_rehearsal.context import NODE, RehearsalContext, Timeouts
 from gpuc_rehearsal.expectation import expect
 from gpuc_rehearsal.outcome import Request, classify_response
-from gpuc_rehearsal.programs import MissingProgramsError, Programs, find_controller, find_programs
+from gpuc_rehearsal.programs import Programs
 from gpuc_rehearsal.sample_workloads import WorkloadFactory, distinct_factories
 from gpuc_rehearsal.substitute import replacement_objects
-from tests.conformance.check_result import CheckResult, print_progress, report
-from tests.conformance.local_controllers import CONTROLLERS
+from tests.conformance.check_result import CheckResult, print_progress
+from tests.conformance.local_controllers import CONTROLLERS, with_controller
 from tests.conformance.shared_plane import compiled, shared_control_plane
 from tests.pipeline.memory import source
 from tests.values import changed
@@ -330,14 +329,7 @@ CHECKS: dict[str, Callable[[Plane], str]] = {
 
 def main(arguments: Sequence[str]) -> int:
     """Runs the checks; returns 1 if one fails."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        find_programs()
-        lws = find_controller("lws", "LeaderWorkerSets")
-    except MissingProgramsError as error:
-        print(f"not run: LeaderWorkerSets with the real controller: {error}")
-        return 0
-    return report(checks(lws, print_progress))
+    return with_controller("lws", "LeaderWorkerSets", partial(checks, progress=print_progress))
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 import base64
 import json
 import re
+import signal
 import socket
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -14,7 +15,8 @@ from gpuc.manifest.manifest import Body
 from gpuc_rehearsal.client import Client, Object
 from gpuc_rehearsal.plane.site import Site
 from gpuc_rehearsal.process import LOOPBACK, Process, http_probe
-from gpuc_rehearsal.programs import MissingProgramsError, Programs, find_controller
+from gpuc_rehearsal.programs import MissingProgramsError, Programs, find_controller, find_programs
+from tests.conformance.check_result import CheckResult, report
 
 CERTIFICATES = "k8s-webhook-server/serving-certs"
 """The folder of the certificates in the folder of temporary files."""
@@ -156,6 +158,23 @@ CONTROLLERS = {
 
 Source: the configuration types of the versions in rehearsal/gpuc_rehearsal/tools/programs
 """
+
+
+def with_controller(name: str, of: str, checks: Callable[[Programs], Iterable[CheckResult]]) -> int:
+    """Runs checks with a controller; returns 1 if one fails. If a program is not built, one line says what did not run.
+
+    Args:
+        name: the controller, as an option of `gpuc tools`.
+        of: what the controller needs the programs for, for example "LeaderWorkerSets".
+    """
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        find_programs()
+        controller = find_controller(name, of)
+    except MissingProgramsError as error:
+        print(f"not run: {of} with the real controller: {error}")
+        return 0
+    return report(checks(controller))
 
 
 def built_controllers(names: Iterable[str], progress: Callable[[str], None]) -> dict[str, Programs]:

@@ -8,9 +8,8 @@ source/system/system.go
 """
 
 import json
-import signal
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from gpuc.kubernetes.node_pool import HOSTNAME
@@ -22,10 +21,11 @@ from gpuc_rehearsal.client import Client, Object, new_object
 from gpuc_rehearsal.context import NODE
 from gpuc_rehearsal.plane.site import Site
 from gpuc_rehearsal.process import LOOPBACK, poll
-from gpuc_rehearsal.programs import MissingProgramsError, Programs, find_controller, find_programs
+from gpuc_rehearsal.programs import Programs, find_programs
 from gpuc_rehearsal.substrates.on_premises import NODES
 from tests.conformance.bare_api_server import bare_plane, install, wait_established
-from tests.conformance.check_result import CheckResult, report
+from tests.conformance.check_result import CheckResult
+from tests.conformance.local_controllers import with_controller
 from tests.conftest import MACHINE_CLUSTERS, compiled_example, example
 
 API = "nfd.k8s-sigs.io/v1alpha1"
@@ -128,17 +128,12 @@ def check(name: str, nfd: Programs) -> Iterator[CheckResult]:
         )  # fmt: skip
 
 
-def main() -> int:
-    """Runs the checks; returns 1 if one fails."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        find_programs()
-        nfd = find_controller("nfd", "labels of nodes")
-    except MissingProgramsError as error:
-        print(f"not run: NodeFeatureRules with the real nfd-master: {error}")
-        return 0
-    return report(result for name in MACHINE_CLUSTERS for result in check(name, nfd))
+def main(arguments: Sequence[str]) -> int:
+    """Runs the checks of all example clusters of machines; returns 1 if one fails."""
+    return with_controller(
+        "nfd", "NodeFeatureRules", lambda nfd: (result for name in MACHINE_CLUSTERS for result in check(name, nfd))
+    )
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -5,7 +5,7 @@ from types import ModuleType
 
 import pytest
 
-from tests.conformance import gang_command, gpu_gates, leader_worker_set, long, node_configs
+from tests.conformance import gang_command, gpu_gates, leader_worker_set, long, node_configs, node_features
 from tests.conformance.long import Result, markdown
 
 
@@ -33,7 +33,7 @@ def test_only_a_failure_fails(
     assert long.RECORD.exists() == (code == 1)
 
 
-@pytest.mark.parametrize("test", [gang_command, leader_worker_set, node_configs, gpu_gates])
+@pytest.mark.parametrize("test", [gang_command, leader_worker_set, node_configs, node_features, gpu_gates])
 def test_without_their_programs_tests_are_not_run(
     test: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
