@@ -1,19 +1,16 @@
 """The model of a node pool: hardware, resources that its nodes advertise and can allocate, labels and taints."""
 
-from collections.abc import Callable
 from functools import cached_property
 from typing import Literal
 
-from msgspec import Struct
-
-from gpuc.catalog.records import Daemonset, Image, InstanceType
+from gpuc.catalog.records import Daemonset, InstanceType
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, MEMORY, MIB, Amounts, round_down, scale, smallest
 from gpuc.kubernetes.kueue import LEVEL_LABELS, level_label, topology_name
 from gpuc.kubernetes.toleration import Taint
 from gpuc.model.names import EFA, EXCLUDED, GPUS_TAINT, HUGEPAGES, OPERANDS_LABEL, POOL_CLASS, POOL_LABEL, TENANT_KEY
-from gpuc.model.scaling import Scaling
 from gpuc.model.sharing import Kind, Sharing
+from gpuc.model.substrate import Nodes
 from gpuc.spec.pools import Pool as PoolSpec
 
 GPU_GATE_CPU_MILLI, GPU_GATE_MEMORY_MIB = 10, 32
@@ -23,39 +20,19 @@ CILIUM_TAINT = Taint("node.cilium.io/agent-not-ready", "true", "NoExecute")
 """Startup taint of nodes until the Cilium agent is ready: NetworkPolicies have no effect on pods that start earlier."""
 
 
-class Pool(Struct, frozen=True, kw_only=True, dict=True):
+class Pool(Nodes, frozen=True, kw_only=True, dict=True):
     """The model of a node pool. Pools without GPUs have this class; GpuPool is the subclass for pools with GPUs."""
 
     name: str
     path: Path
     spec: PoolSpec
     instances: tuple[InstanceType, ...]
-    image: Image
-    is_own_image: bool
-    """Whether the image is one of the user, whose driver version gpuc does not know."""
-    image_path: Path
-    """The path of the image in the spec."""
-    own_user_data: str
-    """The user data of the spec: a script, or settings of Bottlerocket. It may be empty."""
-    zones: tuple[str, ...]
     dedicated_to: str
     """The name of the tenant to which the pool is dedicated; empty if the pool is not dedicated."""
     network_policy_engine: str
     """The program that enforces NetworkPolicies. On some clusters it also provides the pod network."""
     daemonsets: tuple[Daemonset, ...]
     """The DaemonSets that run on the nodes of the pool."""
-    allocatable_of: Callable[[InstanceType], Amounts]
-    """Returns allocatable cpu, memory and ephemeral storage of a node of an instance type. Huge pages are in memory."""
-    scaling: Scaling | None
-    """How the substrate starts, replaces and ends the nodes; None for nodes that exist already."""
-    existing: int | None = None
-    """The number of nodes that exist and take pods; None for nodes that the substrate starts."""
-    excluded: int = 0
-    """The number of nodes that exist and take no pods for now."""
-    spares: int = 0
-    """How many of the existing nodes no quota promises."""
-    names_path: Path = ()
-    """The path of the names of existing nodes in the spec."""
     sharing: Sharing | None = None
     """GPU sharing; None if the pool has no GPUs."""
 

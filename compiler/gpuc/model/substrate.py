@@ -4,7 +4,6 @@ Each folder of gpuc.substrates has a module substrate.py with the variable SUBST
 """
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -18,21 +17,22 @@ from gpuc.spec.pools import Pool as PoolSpec
 from gpuc.spec.substrate import Sections, substrate_records
 
 
-class Nodes(NamedTuple):
+class Nodes(Struct, frozen=True, kw_only=True):
     """The properties of a pool's nodes that depend on the substrate, the place where a cluster lives."""
 
     image: Image
     """Who installs driver, container toolkit, device plugin and MIG layout."""
     own_user_data: str
-    """The user data of the spec; it may be empty."""
+    """The user data of the spec: a script, or settings of Bottlerocket. It may be empty."""
     is_own_image: bool
     """Whether the image is one of the user, whose driver version gpuc does not know."""
     image_path: Path
     """The path of the image in the spec."""
     zones: tuple[str, ...]
     allocatable_of: Callable[[InstanceType], Amounts]
-    """Returns allocatable cpu, memory and ephemeral storage of a node of an instance type."""
+    """Returns allocatable cpu, memory and ephemeral storage of a node of an instance type. Huge pages are in memory."""
     scaling: Scaling | None
+    """How the substrate starts, replaces and ends the nodes; None for nodes that exist already."""
     existing: int | None = None
     """The number of nodes that exist and take pods; None for nodes that the substrate starts."""
     excluded: int = 0

@@ -63,7 +63,7 @@ def _pool(
         dedicated_to=_dedicated_to(name, spec),
         network_policy_engine=spec.network.policy_engine,
         daemonsets=_daemonsets(spec, pool_spec, components, catalog),
-        **nodes._asdict(),
+        **asdict(nodes),
     )
     if not instances[0].gpu:
         return general if len(findings) == count_before else None

@@ -36,9 +36,15 @@ def _nodes(spec: Spec, name: str, pool: PoolSpec, instances: tuple[InstanceType,
         zones=zones,
         kubelet=catalog.kubelet,
     )
-    is_own = ami.startswith("ami-")
-    own_user_data = section.user_data or aws.user_data or ""
-    return Nodes(image, own_user_data, is_own, image_path, zones, scaling.allocatable, scaling)
+    return Nodes(
+        image=image,
+        own_user_data=section.user_data or aws.user_data or "",
+        is_own_image=ami.startswith("ami-"),
+        image_path=image_path,
+        zones=zones,
+        allocatable_of=scaling.allocatable,
+        scaling=scaling,
+    )
 
 
 def _aws(spec: Spec) -> Aws:
