@@ -8,10 +8,10 @@ from pathlib import Path
 from gpuc.cli.init import MINIMAL, TENANTS, Written, layer_of, substrate_facts, write_fleet
 from gpuc.cli.init_settings import EXAMPLE_REPO, Settings, complete
 from gpuc.cli.requirement import path_of, rehearsal_requirement
-from gpuc.cli.specs import top_of_repository
 from gpuc.diagnostics.report.console import write_stdout
 from gpuc.diagnostics.report.terminal import is_terminal
 from gpuc.diagnostics.usage import UsageError
+from gpuc.documents.fleet_files import top_of_repository
 
 
 def run_init(folder: str, minimal: bool = False, **given: str) -> None:

@@ -19,6 +19,7 @@ from gpuc.diagnostics.report.progress import Progress
 from gpuc.diagnostics.report.result import Report
 from gpuc.diagnostics.usage import UsageError
 from gpuc.diagnostics.words import counted
+from gpuc.documents.fleet_files import top_of_repository
 from gpuc.lint.linter import Linter
 from gpuc.lint.load.files import SETTINGS
 
@@ -114,12 +115,9 @@ def _without_ignored(linter: Linter, paths: Sequence[str]) -> tuple[list[Finding
 
 def _settings_file(folder: Path) -> Path | None:
     """Returns the gpuc.yaml of a folder or of its closest parent in the same repository; None if there is none."""
-    for parent in (folder, *folder.parents):
-        if (parent / SETTINGS).is_file():
-            return parent / SETTINGS
-        if (parent / ".git").exists():
-            break
-    return None
+    top = top_of_repository(folder)
+    inside = (parent for parent in (folder, *folder.parents) if top is None or parent.is_relative_to(top))
+    return next((parent / SETTINGS for parent in inside if (parent / SETTINGS).is_file()), None)
 
 
 def _known_chart(text: str) -> str:

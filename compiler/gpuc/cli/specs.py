@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from gpuc.diagnostics.spelling import did_you_mean
 from gpuc.diagnostics.usage import UsageError
 from gpuc.diagnostics.words import first_names
+from gpuc.documents.fleet_files import top_of_repository, yaml_files
 
 if TYPE_CHECKING:
     from gpuc.catalog import Catalog
@@ -112,15 +113,8 @@ def repository_prefix(root: Path) -> str:
     return "" if relative == "." else f"{relative}/"
 
 
-def top_of_repository(folder: Path) -> Path | None:
-    """Returns the folder of the Git repository that contains a folder; None without a repository."""
-    return next((parent for parent in (folder, *folder.parents) if (parent / ".git").exists()), None)
-
-
 def _file(root: Path, directory: Path, spec: str) -> str:
     """Returns the file of a path or of the name of a cluster, relative to the root."""
-    from gpuc.documents.fleet_files import yaml_files
-
     if "/" in spec or spec.endswith((".yaml", ".yml")):
         return _path(root, directory, spec)
     matches = [file for file in yaml_files(root) if Path(file).stem == spec]
@@ -144,8 +138,6 @@ def _alternatives(root: Path, spec: str) -> str:
 
 
 def _path(root: Path, directory: Path, spec: str) -> str:
-    from gpuc.documents.fleet_files import yaml_files
-
     path = Path(os.path.normpath(directory / spec))
     if not path.is_relative_to(root / "specs"):
         raise UsageError(f"{spec} is not below {root / 'specs'}, the specs of this fleet")

@@ -32,6 +32,11 @@ def yaml_files(root: pathlib.Path) -> list[str]:
     return sorted(file.as_posix() for file in files if is_spec(file))
 
 
+def top_of_repository(folder: pathlib.Path) -> pathlib.Path | None:
+    """Returns the folder of the Git repository that contains a folder; None without a repository."""
+    return next((parent for parent in (folder, *folder.parents) if (parent / ".git").exists()), None)
+
+
 def manifest_folder(spec: str) -> str:
     """Returns the folder with the manifests of a cluster: specs/prod-use1/manifests for specs/prod-use1.yaml."""
     return f"{os.path.splitext(spec)[0]}/{MANIFESTS}"

@@ -11,14 +11,14 @@ from gpuc.diagnostics.finding import Path
 from gpuc.lint.load.chart_installs import ChartInstall, chart_installs, merged_values
 from gpuc.manifest.manifest import Body, Manifest
 from gpuc.objects.embedded import document
-from gpuc.objects.object_set import dig
+from gpuc.objects.object_set import dig, pairs
 from gpuc.parts.folders import table_beside
 from gpuc.plan.state import State
 
 _CHART = "gpu-operator"
 _DEFAULTS: dict[str, list[str]] = table_beside(__file__)["defaults"]
 _VERSIONS: dict[str, Path] = {"HelmRelease": ("spec", "chart", "spec", "version"), "HelmChart": ("spec", "version")}
-SECTIONS: Final = ("driver", "daemonsets", "gds", "gdrcopy", "hostPaths", "sandboxWorkloads")
+_SECTIONS: Final = ("driver", "daemonsets", "gds", "gdrcopy", "hostPaths", "sandboxWorkloads")
 """The sections of a ClusterPolicy, and of the values of the chart, that the driver pods or their upgrades depend on."""
 _DELETION, _OF_CHART = "podDeletion", "gpuPodDeletion"
 """The names of the same section in a ClusterPolicy and in values of the chart."""
@@ -26,10 +26,14 @@ _POLICY: Body = {"maxParallelUpgrades": 1, "maxUnavailable": "25%", _DELETION: {
 """The upgrade policy of the chart, and of an NVIDIADriver. Without a policy, both have autoUpgrade: true."""
 
 
+def driver_sections(spec: Any) -> Body:
+    """Returns the sections of a ClusterPolicy that are maps and that the driver depends on."""
+    return {name: dig(spec, name) for name in _SECTIONS if isinstance(dig(spec, name), dict)}
+
+
 def with_policy(spec: Any) -> Body:
     """Returns the spec of an NVIDIADriver object, with defaults for missing fields of the upgrade policy."""
-    own: Body = spec if isinstance(spec, dict) else {}
-    policy = own.get("upgradePolicy")
+    own, policy = dict(pairs(spec)), dig(spec, "upgradePolicy")
     given = policy if isinstance(policy, dict) else {"autoUpgrade": True}
     return {**own, "upgradePolicy": merged_values(_POLICY, given)}
 
@@ -85,11 +89,10 @@ def _rendered(install: ChartInstall, values: Body) -> Body:
         known = _DEFAULTS.get(install.version.removeprefix("v"), [f"default of chart {install.version}"] * 2)
         driver |= {"version": known[0], "manager": {"version": known[1]}}
         defaults["daemonsets"] = {"labels": {"helm.sh/chart": f"{_CHART}-{install.version}"}}
-    merged = merged_values(defaults, values)
-    sections = {name: dig(merged, name) for name in SECTIONS if isinstance(dig(merged, name), dict)}
+    sections = driver_sections(merged_values(defaults, values))
     policy = dig(sections, "driver", "upgradePolicy")
-    if isinstance(policy, dict) and isinstance(policy.get(_OF_CHART), dict):
+    if isinstance(given := dig(policy, _OF_CHART), dict):
         own = {key: value for key, value in policy.items() if key != _OF_CHART}
-        deletion = merged_values(_POLICY[_DELETION], policy[_OF_CHART])
-        sections["driver"] = {**sections["driver"], "upgradePolicy": {**own, _DELETION: deletion}}
+        own[_DELETION] = merged_values(_POLICY[_DELETION], given)
+        sections["driver"] = {**sections["driver"], "upgradePolicy": own}
     return sections

@@ -11,17 +11,17 @@ vendor/github.com/NVIDIA/k8s-operator-libs/pkg/upgrade: upgrade_state.go (ApplyS
 common_manager.go (GetUpgradesAvailable), pod_manager.go (SchedulePodEviction), drain_manager.go
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property, lru_cache, partial
 from typing import Any
 
 from msgspec import Struct
 
-from gpuc.components.gpu_operator.chart_driver import SECTIONS, chart_driver, with_policy
+from gpuc.components.gpu_operator.chart_driver import ChartDriver, chart_driver, driver_sections, with_policy
 from gpuc.diagnostics.finding import Path
 from gpuc.lint.load.chart_installs import CHART_KINDS
 from gpuc.manifest.manifest import Body
-from gpuc.objects.object_set import dig
+from gpuc.objects.object_set import dig, pairs
 from gpuc.parts.folders import table_beside
 from gpuc.plan.change import Change, Pair
 from gpuc.plan.differences import FieldChange, differences, leaves
@@ -91,8 +91,7 @@ class DriverChange(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def _policy(self) -> Body:
-        found = dig(self.after, *_POLICY)
-        return found if isinstance(found, dict) else {}
+        return dict(pairs(dig(self.after, *_POLICY)))
 
     @property
     def pace(self) -> str:
@@ -152,7 +151,7 @@ def _of_objects(change: Change) -> Iterator[DriverChange]:
     for pair in change.kept("nvidia.com", "ClusterPolicy"):
         uses_objects = any(value is True for value in pair.values("spec", "driver", "useNvidiaDriverCRD"))
         if pair.is_changed and not uses_objects:
-            before, after = (_sections(spec) for spec in pair.values("spec"))
+            before, after = map(driver_sections, pair.values("spec"))
             yield DriverChange(pair, before, after, lambda path: ("spec", *path))
     if uses_objects or not change.after.objects.has("nvidia.com", "ClusterPolicy"):
         for pair in change.kept("nvidia.com", "NVIDIADriver"):
@@ -169,13 +168,8 @@ def _of_charts(change: Change) -> Iterator[DriverChange]:
                 continue
             old, new = (chart_driver(*side) for side in ((change.before, pair.before), (change.after, pair.after)))
             if old and new and old.sections != new.sections:
-                places = new.place, old.place, lambda _, path=new.version_path: path
-                yield DriverChange(pair, old.sections, new.sections, partial(_first, places))
+                yield DriverChange(pair, old.sections, new.sections, partial(_place, old, new))
 
 
-def _first(places: Iterable[Callable[[Path], Path]], path: Path) -> Path:
-    return next(filter(None, (place(path) for place in places)), ())
-
-
-def _sections(spec: Any) -> Body:
-    return {name: dig(spec, name) for name in SECTIONS if isinstance(dig(spec, name), dict)}
+def _place(old: ChartDriver, new: ChartDriver, path: Path) -> Path:
+    return new.place(path) or old.place(path) or new.version_path

@@ -18,6 +18,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from gpuc.diagnostics.finding import Mark
+from gpuc.documents.fleet_files import top_of_repository
 from gpuc.documents.reader import read
 from gpuc.documents.source_map import SourceMap
 from gpuc.lint.load.chart_installs import MapDocument
@@ -110,8 +111,7 @@ class _Tree:
         self.known = {os.path.realpath(os.path.dirname(document[0])): document for document in kustomizations}
         self._source_map = source_map
         start = Path(os.path.commonpath(list(self.known) or ["/"]))
-        top = next((parent for parent in (start, *start.parents) if (parent / ".git").exists()), start)
-        self._limit = f"{top}{os.sep}"
+        self._limit = f"{top_of_repository(start) or start}{os.sep}"
 
     def collect(self, folder: str, inputs: set[str], bases: set[str], above: tuple[str, ...]) -> None:
         """Adds the input files and the bases of a Kustomization, also of all Kustomizations that it uses.

@@ -45,11 +45,9 @@ def is_open(pool: NodePool | None, reason: str) -> bool:
     Source: kubernetes-sigs/karpenter v1.14.1 pkg/controllers/disruption/consolidation.go and emptiness.go
     (ShouldDisrupt)
     """
-    if pool is None:
+    if pool is None or (reason != DRIFTED and (pool.is_static or idle_time(pool) == NEVER)):
         return False
-    is_off = reason != DRIFTED and (pool.is_static or idle_time(pool) == NEVER)
-    is_off |= reason == UNDERUSED and policy_of(pool) == WHEN_EMPTY
-    return not is_off and not is_closed(pool, reason)
+    return not (reason == UNDERUSED and policy_of(pool) == WHEN_EMPTY) and not is_closed(pool, reason)
 
 
 def is_closed(pool: NodePool | None, reason: str) -> bool:
@@ -130,16 +128,9 @@ def _times(sides: Sequence[Sequence[Budget]]) -> Iterator[list[list[Budget]]]:
         changes |= minutes ^ (minutes << 1) if minutes > 0 else 0
     starts = (minute for minute, bit in enumerate(reversed(f"{changes:b}")) if bit == "1" and minute < WEEK_MINUTES)
     # Each of the other schedules alone, none of them, and all of them.
-    choices = (
-        *(frozenset((schedule,)) for schedule in sorted(others)),
-        frozenset[tuple[str, str]](),
-        frozenset(others),
-    )
-    weekly = {
-        frozenset(budget for budget, minutes in active.items() if minutes > 0 and minutes >> minute & 1)
-        for minute in starts
-    }
-    for now, on in product(weekly, dict.fromkeys(choices)):
+    choices = [*({schedule} for schedule in sorted(others)), set[tuple[str, str]](), *([others] if others else [])]
+    weekly = {frozenset(row for row, bits in active.items() if bits > 0 and bits >> minute & 1) for minute in starts}
+    for now, on in product(weekly, choices):
         yield [[row for row in side if row in now or (row.schedule, row.duration) in on] for side in sides]
 
 

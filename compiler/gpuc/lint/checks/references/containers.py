@@ -1,8 +1,7 @@
 import os
 from collections.abc import Iterable
+from itertools import product
 from typing import Any, TypeVar
-
-from msgspec.structs import replace
 
 from gpuc.admission.validation.field import Field
 from gpuc.admission.validation.pods import PROBES
@@ -17,7 +16,7 @@ from gpuc.lint.checks import Findings, check, rule_of
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.network_policies import Policy
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.objects.object_set import ObjectSet, dig, group, grouped, home_namespace, items, labels, pairs
+from gpuc.objects.object_set import ObjectSet, by_first, dig, group, grouped, home_namespace, items, labels, pairs
 from gpuc.objects.other_policies import enforced_policies
 from gpuc.objects.pods import Pods
 from gpuc.objects.selectors import equal_labels
@@ -64,19 +63,20 @@ def _amounts(pods: Pods, path: Path, container: Any, defaults: dict[str, Any]) -
 
 def _defaults(index: Index) -> dict[str, dict[str, Any]]:
     """Returns the default limits of containers by namespace. Namespaces with several LimitRanges are left out."""
-    by_namespace: dict[str, list[dict[str, Any]]] = {}
-    for manifest in index.tree.of("", "LimitRange"):
-        for _, limit in items(dig(manifest.body, "spec", "limits")):
-            if manifest.namespace and dig(limit, "type") == "Container":
-                by_namespace.setdefault(manifest.namespace, []).append(dict(pairs(dig(limit, "default"))))
-    return {namespace: defaults[0] for namespace, defaults in by_namespace.items() if len(defaults) == 1}
+    ranges = ((row.namespace, items(dig(row.body, "spec", "limits"))) for row in index.tree.of("", "LimitRange"))
+    limits = ((namespace, limit) for namespace, rows in ranges for _, limit in rows if namespace)
+    by_namespace = by_first((name, limit) for name, limit in limits if dig(limit, "type") == "Container")
+    return {name: dict(pairs(dig(rows[0], "default"))) for name, rows in by_namespace.items() if len(rows) == 1}
 
 
-def _ports(workloads: Iterable[Pods], field: str, kind: type[Value]) -> set[Value]:
-    """Returns the values of a field of all ports of containers."""
-    containers = (container for pods in workloads for _, container in pods.containers())
-    ports = (port for container in containers for _, port in items(dig(container, "ports")))
+def _ports(owners: Iterable[Any], field: str, kind: type[Value]) -> set[Value]:
+    """Returns the values of a field of all ports of containers, or of specs of Services."""
+    ports = (port for owner in owners for _, port in items(dig(owner, "ports")))
     return {value for port in ports if isinstance(value := dig(port, field), kind)}
+
+
+def _containers(workloads: Iterable[Pods]) -> list[Any]:
+    return [container for pods in workloads for _, container in pods.containers()]
 
 
 def _selects(service: Manifest, pods: Pods) -> bool:
@@ -85,23 +85,18 @@ def _selects(service: Manifest, pods: Pods) -> bool:
 
 
 def _probes(pods: Pods, path: Path, container: Any) -> Findings:
-    for probe in PROBES:
-        for action in ("httpGet", "tcpSocket"):
-            name = dig(container, probe, action, "port")
-            known = {own for _, port in items(dig(container, "ports")) if isinstance(own := dig(port, "name"), str)}
-            if isinstance(name, str) and not name.isdigit() and name not in known:
-                port_path = (*path, probe, action, "port")
-                yield _no_port(pods.manifest, port_path, name, known, "the container")
+    known = _ports([container], "name", str)
+    for steps in product(PROBES, ("httpGet", "tcpSocket"), ("port",)):
+        yield from _no_port(pods.manifest, (*path, *steps), _name(dig(container, *steps)), known, "the container")
 
 
 def _targets(service: Manifest, workloads: list[Pods]) -> Findings:
     """Yields findings about named ports that no selected pod has, for a Service that selects pods of the input."""
     chosen = [pods for pods in workloads if _selects(service, pods)]
-    known = _ports(chosen, "name", str)
+    known = _ports(_containers(chosen), "name", str)
     for number, port in items(dig(service.body, "spec", "ports")) if chosen else ():
-        name = dig(port, "targetPort")
-        if isinstance(name, str) and not name.isdigit() and name not in known:
-            yield _no_port(service, ("spec", "ports", number, "targetPort"), name, known, "the selected pods")
+        path = ("spec", "ports", number, "targetPort")
+        yield from _no_port(service, path, _name(dig(port, "targetPort")), known, "the selected pods")
 
 
 def _policy(policy: Policy, workloads: list[Pods], services: list[Manifest]) -> Findings:
@@ -117,11 +112,11 @@ def _policy(policy: Policy, workloads: list[Pods], services: list[Manifest]) -> 
         chosen = [pods for pods in workloads if wanted and matches(wanted, pods.labels)]
         if not chosen or any("." in group(pods.manifest) for pods in chosen):  # a controller may add ports
             continue
-        known, numbers = _ports(chosen, "name", str), _ports(chosen, "containerPort", int)
+        containers = _containers(chosen)
+        known, numbers = _ports(containers, "name", str), _ports(containers, "containerPort", int)
         behind = [row for row in services if any(_selects(row, pods) for pods in chosen)]
         for span in dict.fromkeys(rule.ports):
-            if span.name and span.name not in known:
-                yield _no_port(policy.manifest, rule.path, span.name, known, "the selected pods")
+            yield from _no_port(policy.manifest, rule.path, span.name, known, "the selected pods")
             ports = [(row, port) for row in behind for _, port in items(dig(row.body, "spec", "ports"))]
             same = [(row, dig(port, "targetPort")) for row, port in ports if dig(port, "port") == span.low == span.high]
             if same and span.low not in numbers and all(target not in (None, span.low) for _, target in same):
@@ -138,17 +133,22 @@ def _endpoints(monitor: Monitor, services: list[Manifest]) -> Findings:
     if not monitor.selector or monitor.is_everywhere or monitor.namespaces != [home_namespace(monitor.manifest)]:
         return
     chosen = [service for service in services if monitor.selects(labels(service.labels))]
-    ports = [port for service in chosen for _, port in items(dig(service.body, "spec", "ports"))]
-    known = {name for port in ports if isinstance(name := dig(port, "name"), str)}
+    known = _ports((dig(service.body, "spec") for service in chosen), "name", str)
     # The controller of another folder may make the Service with the port, as Rook's operator does.
     folders = {os.path.dirname(row.file) for row in chosen}
     needs = None if os.path.dirname(monitor.manifest.file) in folders else "labels of Services"
     for path, name in monitor.ports if chosen else ():
-        if name not in known:
-            yield replace(_no_port(monitor.manifest, path, name, known, "the selected services"), needs=needs)
+        yield from _no_port(monitor.manifest, path, name, known, "the selected services", needs)
 
 
-def _no_port(manifest: Manifest, path: Path, name: str, known: set[str], owner: str) -> ObjectFinding:
-    ports = f"the named ports are {', '.join(sorted(known))}" if known else "no port has a name"
-    message = f'no port of {owner} has the name "{name}"; {ports}'
-    return ObjectFinding(NO_PORT, manifest, path, message, write(misspelt(name, known)))
+def _name(port: Any) -> str:
+    return port if isinstance(port, str) and not port.isdigit() else ""
+
+
+def _no_port(
+    manifest: Manifest, path: Path, name: str, known: set[str], owner: str, needs: str | None = None
+) -> Findings:
+    if name and name not in known:
+        ports = f"the named ports are {', '.join(sorted(known))}" if known else "no port has a name"
+        message = f'no port of {owner} has the name "{name}"; {ports}'
+        yield ObjectFinding(NO_PORT, manifest, path, message, write(misspelt(name, known)), needs=needs)

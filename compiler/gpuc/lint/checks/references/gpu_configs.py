@@ -71,25 +71,18 @@ def findings(objects: ObjectSet) -> Findings:
         for pool in index.nodes.pools:
             name = pool.labels.get(known.label)
             yield from _unknown(pool.manifest, (*pool.place(LABELS), known.label), name, known)
-    for pool in index.nodes.pools:
-        for key, _ in pairs(dig(pool.manifest.body, *pool.place(LABELS))):
-            if (suggestion := misspelt(key, _LABELS.values())) and key not in _LABELS.values():
-                message = f'no program reads this label, did you mean "{suggestion}"'
-                yield ObjectFinding(
-                    NO_CONFIGURATION, pool.manifest, (*pool.place(LABELS), key), message, write(suggestion), True
-                )
-    off = [
-        (part, label, f"ClusterPolicy {policy.name}" if policy else "the values of the GPU operator")
+    off = {
+        label: f": {part}.enabled is false in {policy or 'the values of the GPU operator'}"
         for part, label in _LABELS.items()
         for settings, policy in operators(index)
         if dig(settings, part, "enabled") is False
-    ]
-    for part, label, place in off:
-        for pool in index.nodes.pools:
-            path = (*pool.place(LABELS), label)
-            if dig(pool.manifest.body, *path) is not None:
-                message = f"no program reads this label: {part}.enabled is false in {place}"
-                yield ObjectFinding(NO_CONFIGURATION, pool.manifest, path, message, on_key=True)
+    }
+    for pool in index.nodes.pools:
+        for key, _ in pairs(dig(pool.manifest.body, *pool.place(LABELS))):
+            meant = "" if key in _LABELS.values() else misspelt(key, _LABELS.values())
+            if why := off.get(key, meant and f', did you mean "{meant}"'):
+                path, message = (*pool.place(LABELS), key), f"no program reads this label{why}"
+                yield ObjectFinding(NO_CONFIGURATION, pool.manifest, path, message, write(meant), on_key=True)
 
 
 def _without_policy(index: Index) -> Findings:
@@ -236,10 +229,11 @@ def settings(objects: ObjectSet) -> Findings:
     index = objects.once(Index)
     for spec, policy in operators(index):
         yield from _keys(index, spec, str(policy or "the values of the GPU operator"))
+        known = [row for row in configurations(index) if row.part == MIG_MANAGER and row.policy is policy]
         strategy = dig(spec, "mig", "strategy")
         if strategy == "single" or (strategy is None and policy is None):  # the default of the chart
-            yield from _mixed_layouts(index, policy)
-        yield from _foreign_profiles(index, policy)
+            yield from _mixed_layouts(index, known)
+        yield from _foreign_profiles(index, known)
 
 
 def _keys(index: Index, settings: Any, owner: str) -> Findings:
@@ -260,8 +254,7 @@ def _keys(index: Index, settings: Any, owner: str) -> Findings:
             yield ObjectFinding(NO_CONFIG, named[0], ("data",), message, on_key=True, needs="one cluster")
 
 
-def _mixed_layouts(index: Index, policy: Manifest | None) -> Findings:
-    known = [row for row in configurations(index) if row.part == MIG_MANAGER and row.policy is policy]
+def _mixed_layouts(index: Index, known: list[Configurations]) -> Findings:
     for pool in index.nodes.pools:
         name = pool.labels.get(MIG_CONFIG_LABEL, known[0].default if known else "")
         kinds = _kinds(known[0].texts.get(name)) if known else (["several profiles"] if name == "all-balanced" else [])
@@ -271,9 +264,8 @@ def _mixed_layouts(index: Index, policy: Manifest | None) -> Findings:
             yield ObjectFinding(MIXED_LAYOUT, pool.manifest, path, message)
 
 
-def _foreign_profiles(index: Index, policy: Manifest | None) -> Findings:
+def _foreign_profiles(index: Index, known: list[Configurations]) -> Findings:
     """Yields findings about selected MIG layouts with profiles that no GPU of the node pool has."""
-    known = [row for row in configurations(index) if row.part == MIG_MANAGER and row.policy is policy]
     for pool in index.nodes.pools:
         layout = known[0].texts.get(pool.labels.get(MIG_CONFIG_LABEL, "")) if known else None
         types = [pool.catalog.instances.get(name) for name in pool.listed_types]

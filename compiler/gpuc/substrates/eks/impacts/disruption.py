@@ -1,6 +1,7 @@
 """Impacts of a change on running nodes, which Karpenter replaces or ends."""
 
 from collections.abc import Iterator
+from math import inf
 
 from gpuc.cluster.pool import Pool as NodePool
 from gpuc.cluster.pool_fields import BUDGETS, CONSOLIDATION, DISRUPTION, IDLE_TIME, LIFETIME
@@ -63,8 +64,8 @@ def nodes_expire(change: Change) -> Impacts:
         old, new = pair.old, pair.new
         if old is None or new is None:
             continue
-        before, after = _seconds(old.lifetime), _seconds(new.lifetime)
-        if after is None or (before is not None and after >= before):
+        after = _seconds(new.lifetime)
+        if after >= _seconds(old.lifetime):
             continue
         sentences = [
             "expiry ignores budgets and working hours, and does not wait for a new node",
@@ -77,15 +78,12 @@ def nodes_expire(change: Change) -> Impacts:
         yield pair.raised(f"new nodes end {instead}", LIFETIME, sentences)
 
 
-def _seconds(text: str) -> float | None:
-    """Returns a lifetime in seconds; None for nodes that never expire.
-
-    The API server refuses a value that is not a duration.
-    """
+def _seconds(text: str) -> float:
+    """Returns a time in seconds; infinity for "Never", and for a text that the API server refuses."""
     try:
-        return None if text == NEVER else parse_duration(text)
+        return inf if text == NEVER else parse_duration(text)
     except ValueError:
-        return None
+        return inf
 
 
 _WORDS = {DRIFTED: "drifted nodes are replaced", UNDERUSED: "pods move to fewer nodes", EMPTY: "empty nodes end"}
@@ -139,13 +137,14 @@ def consolidation_changes(change: Change) -> Impacts:
     """Karpenter begins to move pods to use fewer or cheaper nodes, or moves the pods sooner than before."""
     for old, new, pair in _kept_pools(change):
         policies, times = (policy_of(old), policy_of(new)), (idle_time(old), idle_time(new))
+        is_shorter = _seconds(times[1]) < _seconds(times[0])
         reasons = {
             CONSOLIDATION: policies[0] != policies[1] and f"consolidation {policies[1]} instead of {policies[0]}",
-            IDLE_TIME: _is_shorter(*times) and f"after {times[1]} without a change of pods instead of {times[0]}",
+            IDLE_TIME: is_shorter and f"after {times[1]} without a change of pods instead of {times[0]}",
             BUDGETS: is_closed(old, UNDERUSED) and f"until now {pace(old, change.before.cluster, UNDERUSED)}",
         }
         # With Balanced, Karpenter moves pods only if the savings are large enough.
-        is_sooner = policies[0] == "Balanced" != policies[1] or reasons[IDLE_TIME]
+        is_sooner = policies[0] == "Balanced" != policies[1] or is_shorter
         texts = [(path, text) for path, text in reasons.items() if text]
         if texts and is_open(new, UNDERUSED) and (is_sooner or not is_open(old, UNDERUSED)):
             why, how = ", ".join(text for _, text in texts), pace(new, change.after.cluster, UNDERUSED)
@@ -185,9 +184,3 @@ def _kept_pools(change: Change) -> Iterator[tuple[NodePool, NodePool, PoolPair]]
     for pair in change.pools:
         if pair.old and pair.new and pair.changes(*DISRUPTION):
             yield pair.old, pair.new, pair
-
-
-def _is_shorter(before: str, after: str) -> bool:
-    """Returns whether a time until consolidation is shorter. The API server refuses a text that is not a duration."""
-    old, new = _seconds(before), _seconds(after)
-    return new is not None and (old is None or new < old)
