@@ -51,6 +51,19 @@ def test_the_priority_comes_from_the_priority_class() -> None:
     assert _spec(objects(), priorityClassName="system-node-critical")["priority"] == 2000001000
 
 
+def test_the_limit_range_names_its_defaults_in_an_annotation() -> None:
+    limits = [{"type": "Container", "default": {"cpu": "2"}, "defaultRequest": {"cpu": "1", "memory": "1Gi"}}]
+    tree = objects(manifest("v1", "LimitRange", "defaults", {"spec": {"limits": limits}}))
+    own = container(resources={"limits": {"memory": "4Gi"}})
+    request = mutated(tree, pod(own, initContainers=[container(name="init", resources={"requests": {"cpu": "1"}})]))
+    assert request.document["metadata"]["annotations"] == {
+        "kubernetes.io/limit-ranger": "LimitRanger plugin set: cpu request for container main; "
+        "cpu limit for container main; memory request for init container init; cpu limit for init container init"
+    }
+    complete = container(resources={side: {"cpu": "1", "memory": "1Gi"} for side in ("limits", "requests")})
+    assert mutated(tree, pod(complete)).document["metadata"]["annotations"] == {}
+
+
 def test_the_runtime_class_adds_overhead_and_scheduling() -> None:
     scheduling = {"nodeSelector": {"tier": "a"}, "tolerations": [{"key": "tier", "operator": "Exists"}]}
     body = {"overhead": {"podFixed": {"cpu": "1"}}, "scheduling": scheduling}

@@ -8,7 +8,7 @@ ExtendedResourceToleration.
 """
 
 import marshal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from gpuc.admission.documents import CONTAINERS, in_namespace, is_pod, namespace_of
@@ -20,6 +20,7 @@ from gpuc.objects.object_set import ObjectSet, dig, items, pairs
 from gpuc.objects.pod_resources import Resources, Side, is_extended, of_containers, quantity_text
 
 DEFAULT_SERVICE_ACCOUNT = "default"
+_LIMIT_RANGER = "kubernetes.io/limit-ranger"
 _TOKEN_VOLUME = "kube-api-access-"
 _TOKEN_PATH = "/var/run/secrets/kubernetes.io/serviceaccount"
 BUILT_IN_PRIORITIES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
@@ -38,19 +39,27 @@ def mutated(objects: ObjectSet, request: Request) -> Request:
     """
     if not is_pod(request.document) or not isinstance(request.document.get("spec"), dict):
         return request
-    spec = admitted_pod(objects, namespace_of(request.document), request.document["spec"])
-    return request._replace(document={**request.document, "spec": spec})
+    spec, note = _admitted(objects, namespace_of(request.document), request.document["spec"])
+    document = {**request.document, "spec": spec}
+    if note:
+        metadata = dict(pairs(document.get("metadata")))
+        document["metadata"] = {**metadata, "annotations": {**dict(pairs(metadata.get("annotations"))), **note}}
+    return request._replace(document=document)
 
 
 def admitted_pod(objects: ObjectSet, namespace: str, pod: Any) -> Any:
     """Returns the spec of a pod with the changes of the built-in admission plugins, which `mutated` makes."""
-    if not isinstance(pod, dict):
-        return pod
-    spec = _copied(pod)
+    return _admitted(objects, namespace, pod)[0] if isinstance(pod, dict) else pod
+
+
+def _admitted(objects: ObjectSet, namespace: str, pod: Body) -> tuple[Body, dict[str, str]]:
+    """Returns the changed spec of a pod, and the annotation about defaults of LimitRanges."""
+    spec: Body = _copied(pod)
     set_default_requests(spec)
+    note = _limit_ranger(objects, namespace, spec)
     for change in _PLUGINS:
         change(objects, namespace, spec)
-    return spec
+    return spec, note
 
 
 def queued_pod(objects: ObjectSet, namespace: str, pod: Any) -> Any:
@@ -76,15 +85,24 @@ def _copied(data: Any) -> Any:
     return marshal.loads(marshal.dumps(data))
 
 
-def _limit_ranger(objects: ObjectSet, namespace: str, spec: Body) -> None:
-    """Sets the default requests and limits of the LimitRanges. If several of them have a default, the first counts."""
+def _limit_ranger(objects: ObjectSet, namespace: str, spec: Body) -> dict[str, str]:
+    """Sets the default requests and limits of the LimitRanges. If several of them have a default, the first counts.
+
+    Returns the annotation with which the plugin names the defaults of the last LimitRange; empty without defaults.
+    """
+    note: dict[str, str] = {}
     for manifest in in_namespace(objects, "LimitRange", namespace):
         requests, limits = container_defaults(manifest)
-        for container in containers(spec):
-            if limits:
-                add_missing(resources_of(container, "limits"), limits)
-            if requests:
-                add_missing(resources_of(container, "requests"), requests)
+        sides: tuple[tuple[Side, Resources], ...] = (("requests", requests), ("limits", limits))
+        added = list[str]()
+        for kind, container in _by_kind(spec):
+            for side, defaults in sides:
+                own = resources_of(container, side) if defaults else {}
+                if names := sorted(defaults.keys() - own.keys()):
+                    add_missing(own, defaults)
+                    added.append(f"{', '.join(names)} {side[:-1]} for {kind} {container.get('name')}")
+        note = {_LIMIT_RANGER: f"LimitRanger plugin set: {'; '.join(added)}"} if added else note
+    return note
 
 
 def _service_account(objects: ObjectSet, namespace: str, spec: Body) -> None:
@@ -195,7 +213,7 @@ def _overhead(objects: ObjectSet, spec: Body) -> Manifest | None:
 
 
 _PLUGINS: tuple[Callable[[ObjectSet, str, Body], None], ...] = (
-    _limit_ranger, _service_account, _priority, _toleration_seconds, _device_tolerations, _runtime_class,
+    _service_account, _priority, _toleration_seconds, _device_tolerations, _runtime_class,
 )  # fmt: skip
 """The plugins that change Pods, in the order of the API server."""
 
@@ -260,6 +278,12 @@ def use_limits(owner: Body) -> None:
     """Sets missing requests of a container or a pod to its limits."""
     if limits := dict(pairs(dig(owner, "resources", "limits"))):
         add_missing(resources_of(owner, "requests"), limits)
+
+
+def _by_kind(spec: Body) -> Iterator[tuple[str, Body]]:
+    """Yields the containers of a pod, and then its init containers, each with the word for its kind."""
+    for field, kind in (("containers", "container"), ("initContainers", "init container")):
+        yield from ((kind, row) for _, row in items(spec.get(field)) if isinstance(row, dict))
 
 
 def containers(spec: Body) -> list[Any]:
