@@ -6,7 +6,7 @@ import pytest
 
 from gpuc.admission.validation import validation_errors
 from gpuc.manifest.manifest import Manifest, manifest_of
-from gpuc.objects.object_set import dig
+from gpuc.objects.object_set import ObjectSet, dig
 from gpuc.objects.paths import matching_values, pattern
 from gpuc.objects.pods import pods_of
 from gpuc.parts.workload_kind import WorkloadKind
@@ -129,6 +129,6 @@ def test_the_trace_knows_the_controllers_that_managed_by_can_name(kind: Workload
         dig(document, *kind.start.spec)["managedBy"] = manager
         workload = workload_of(manifest_of(document))
         assert workload is not None
-        steps = list(stopped_steps(workload, is_queued=True))
+        steps = list(stopped_steps(ObjectSet([], is_complete=True), workload, is_queued=True))
         assert bool(steps) == (manager not in kind.start.managers)
         assert all(dig(document, *step.field) == manager for step in steps)

@@ -48,6 +48,14 @@ def job_set(annotations: dict[str, str], of_job: dict[str, str], replicas: int, 
     return {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": metadata, "spec": jobs}
 
 
+def test_the_deadline_of_each_job_of_a_jobset_counts(traced: TracedFile) -> None:
+    document = job_set({}, {}, 1, 1)
+    document["spec"]["replicatedJobs"][0]["template"]["spec"]["activeDeadlineSeconds"] = 0
+    code, found = traced(document, where="train-usw2")
+    field = "spec.replicatedJobs.0.template.spec.activeDeadlineSeconds"
+    assert (code, failures(found)) == (1, [("suspend", field)])
+
+
 EXCLUSIVE = "alpha.jobset.sigs.k8s.io/exclusive-topology"
 NODE_SELECTOR = "alpha.jobset.sigs.k8s.io/node-selector"
 

@@ -65,6 +65,8 @@ CASES: dict[str, tuple[Object, str, str, str]] = {
     "scheduling gate": ({f"{POD}schedulingGates": [{"name": "example.com/wait"}]}, "pod validation", "API server",
                         "schedulingGates"),
     "deadline": ({"spec__activeDeadlineSeconds": 0}, "suspend", "user", "activeDeadlineSeconds"),
+    "group of Kubernetes": ({"kind": "RayJob", "apiVersion": "extensions/v1beta1"}, "API server", "API server",
+                            "apiVersion"),
     "no pods": ({"spec__parallelism": 0}, "suspend", "user", ""),
     "kind": ({"kind": "PyTorchJob", "apiVersion": "kubeflow.org/v1", "spec": {"pytorchReplicaSpecs": {"Worker": {
         "replicas": 1, "template": JOB["spec"]["template"]}}}}, "rights", "RBAC", "kind"),
@@ -110,6 +112,15 @@ def test_what_gpuc_does_not_judge_has_its_own_exit_code(changes: Object, reason:
     code, found = traced(job(**changes))
     assert (code, found["verdict"], found["by"]) == (4, "not judged", None)
     assert any(reason in sentence for sentence in found["notJudged"])
+
+
+@pytest.mark.parametrize(("name", "code"), [("absent", 4), ("settings", 0)])
+def test_a_workload_without_its_owner_is_not_judged(name: str, code: int, traced: Traced) -> None:
+    settings = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}}
+    owner = {"apiVersion": "v1", "kind": "ConfigMap", "name": name, "uid": "1"}
+    found = traced(job(metadata__ownerReferences=[owner]), settings)
+    assert found[0] == code
+    assert bool(found[1]["notJudged"]) == (code == 4)
 
 
 def test_a_webhook_of_the_tree_is_named(traced: Traced) -> None:

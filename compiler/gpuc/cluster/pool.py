@@ -209,6 +209,14 @@ class Pool(NodeTemplate):
         resources[MEMORY] -= sum(count for key, count in resources.items() if key.startswith("hugepages-"))
         return resources
 
+    def domain_nodes(self, level: str) -> int | None:
+        """Returns the largest number of nodes of a static pool with the same value of a label; None if it is unknown.
+
+        Args:
+            level: the label; empty for all nodes.
+        """
+        return self.replicas if not level or len(self.listed(level)) == 1 else None
+
     def max_nodes(self, instance: "InstanceType", used: Mapping[str, int] | None = None) -> int | None:
         """Returns how many nodes of an instance type the limits of the pool allow; None without a limit.
 

@@ -63,7 +63,7 @@ _PROVIDERS = ("karpenter.azure.com/", "karpenter.k8s.gcp/", AUTO_MODE)
 _OTHER_NODE_GROUPS = (f"{AUTO_MODE}nodegroup", f"{AUTO_MODE}capacityType", f"{AUTO_MODE}sourceLaunchTemplate")
 """Starts of label keys that only the nodes of EKS managed node groups have."""
 HOSTNAME: Final = "kubernetes.io/hostname"
-_AFTER_BOOT = ("nvidia.com/", "feature.node.kubernetes.io/", "topology.k8s.aws/", HOSTNAME)
+AFTER_BOOT = ("nvidia.com/", "feature.node.kubernetes.io/", "topology.k8s.aws/", HOSTNAME)
 """Prefixes of labels that nodes get after their start. Karpenter starts no node for pods that select such a label."""
 _RESTRICTED_DOMAINS = (KARPENTER, KARPENTER_AWS)
 Offer = Mapping[str, Domain]
@@ -127,7 +127,7 @@ def meets(own: Offer, wanted: Requirement, *, is_static: bool = False, api_group
         values = WELL_KNOWN.get(key)
         known = Domain(False, values, False) if values else PRESENT
     if known is None:
-        return (is_static and key.startswith(_AFTER_BOOT)) or is_negative(wanted.domain)
+        return (is_static and key.startswith(AFTER_BOOT)) or is_negative(wanted.domain)
     return known.meet(wanted.domain).has_values or (is_negative(known) and is_negative(wanted.domain))
 
 

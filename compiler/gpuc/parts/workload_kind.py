@@ -129,13 +129,11 @@ class Start(NamedTuple):
     """The path of the spec of the jobs."""
     schedule: Path | None
     """The path of the schedule; None for an object that starts at once."""
-    deadline: Path | None
-    """The path of the number of seconds after which the controller ends a Job; None without such a field."""
     managers: tuple[str, ...]
     """The values of managedBy in the spec of jobs for which the kind's own controller starts the jobs."""
 
 
-AT_ONCE = Start(("spec",), schedule=None, deadline=None, managers=())
+AT_ONCE = Start(("spec",), schedule=None, managers=())
 
 
 Find = Callable[[str, str, str, str], Body | None]

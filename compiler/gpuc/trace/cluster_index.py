@@ -37,9 +37,7 @@ class ClusterIndex:
 
         Without an argument, the ServiceAccounts of the charts that Applications install."""
         self.domain_nodes = dict(domain_nodes or {})
-        """The number of nodes in one topology domain, by the node label of the level.
-
-        The objects do not contain these numbers. For a level without a number, all nodes count as one domain."""
+        """The number of nodes in one topology domain by the label of the level, for levels that no object shows."""
         self.pool_matches: dict[Any, Any] = {}
         """Cache: the node pools that accept pods, by the node selector terms and tolerations of the pods."""
 

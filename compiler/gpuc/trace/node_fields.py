@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.api_groups import STORAGE
-from gpuc.kubernetes.node_pool import is_restricted
+from gpuc.kubernetes.node_pool import AFTER_BOOT, is_restricted
 from gpuc.kubernetes.selector import NODE_OPERATORS, Requirement, Selector, equals
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet, dig, items, labels
@@ -75,6 +75,11 @@ def selection_step(pods: PodSet, found: Sequence[MatchingPool], *, is_complete: 
     if refused and not (are_static and all(are_static)):
         verdict = failed_if(is_complete and not any(are_static))
         return _step(pods, refused[0], verdict, "so Karpenter starts no node for the pods")
+    existing = [match.pool for match in found if match.pool.is_static]
+    for path, key in _keys(pods):
+        if key.startswith(AFTER_BOOT) and any(key not in pool.offer for pool in existing):
+            fault = _Fault(path, f"the input does not show the label {key} of existing nodes", "")
+            return _step(pods, fault, "unknown", "which programs on the nodes set")
     for index, row in items(dig(pods.pod, *_PREFERRED)):
         for fault in _comparisons((*_PREFERRED, index, "preference"), dig(row, "preference")):
             return _step(pods, fault, "unknown", "so the scheduler fails if several nodes accept the pods")
@@ -100,14 +105,18 @@ def _comparisons(path: Path, term: Any) -> Iterator[_Fault]:
 
 def _restricted(pods: PodSet) -> Iterator[_Fault]:
     """Yields the requirements for labels by which Karpenter lets no pod select nodes."""
-    keys: list[tuple[Path, Any]] = [(("nodeSelector", key), key) for key in labels(dig(pods.pod, "nodeSelector"))]
-    for number, term in items(dig(pods.pod, *NODE_TERMS)):
-        rows = items(dig(term, "matchExpressions"))
-        keys += [((*NODE_TERMS, number, "matchExpressions", index), dig(row, "key")) for index, row in rows]
-    for path, key in keys:
-        if is_restricted(str(key)):
+    for path, key in _keys(pods):
+        if is_restricted(key):
             message = f"the pods select nodes by the label {key}, which Karpenter does not allow"
             yield _Fault(path, message, f"do not select nodes by {key}")
+
+
+def _keys(pods: PodSet) -> Iterator[tuple[Path, str]]:
+    """Yields the labels by which pods select nodes, with their paths in the spec of the pods."""
+    yield from ((("nodeSelector", key), key) for key in labels(dig(pods.pod, "nodeSelector")))
+    for number, term in items(dig(pods.pod, *NODE_TERMS)):
+        for index, row in items(dig(term, "matchExpressions")):
+            yield (*NODE_TERMS, number, "matchExpressions", index), str(dig(row, "key"))
 
 
 def _step(pods: PodSet, fault: _Fault, verdict: Judgement, consequence: str) -> Step:

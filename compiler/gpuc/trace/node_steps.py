@@ -64,23 +64,33 @@ def topology_steps(
         yield step("unknown", "the input does not show the existing nodes")
         return
     level = topology_level(pods.annotations) or ""
+    whole = pods.count // slices.size * slices.size
     required = level if dig(pods.annotations, REQUIRED_TOPOLOGY) is not None else ""  # all pods need the same domain
-    nodes = 1 if required == HOSTNAME else cluster.domain_nodes.get(required)
-    rooms = [slices.room(match, demand, nodes, cluster.domain_nodes) for match in static]
-    room = max(rooms, default=0) if required else sum(rooms)
+    # The nodes of a pool can be in several domains of a level. Unless the pool shows how many, one node is certain.
+    known = {HOSTNAME: 1, **cluster.domain_nodes}
+    sizes = [(match, known.get(required, match.pool.domain_nodes(required))) for match in static]
+    rooms = [slices.room(match, demand, size, known.get(slices.level)) for match, size in sizes]
+    least = [slices.room(match, demand, size or 1, known.get(slices.level, 1)) for match, size in sizes]
+    is_certain, room = _room(least, required) >= whole, _room(rooms, required)
     if not any(match.pool.replicas for match in static):
         message = f"no topology domains at level: {level or 'any'}; no static pool of {flavor.name} accepts the pods"
         yield step("failed", message)
-    if room < (whole := pods.count // slices.size * slices.size):
+    if room < whole:
         hidden = unknown_resources_message(cluster, static, requests)
         refusal = topology_refusal(flavor.topology, room, whole)
         yield step("unknown", hidden) if hidden else step("failed", refusal)
         return
-    message = f'topology "{flavor.topology}" has room for {room} pod(s)'
-    if assumed := [level for level in (required, slices.level) if level not in ("", HOSTNAME, *cluster.domain_nodes)]:
-        message += f"; this assumes that all nodes are in one domain of {assumed[0]}"
     unknown = slices.unknown(pods)
-    yield step("unknown" if unknown else "passed", unknown or message)
+    if not is_certain:
+        unknown = unknown or f"the input does not show how many nodes are in one domain of {required or slices.level}"
+    yield step(
+        "unknown" if unknown else "passed", unknown or f'topology "{flavor.topology}" has room for {room} pod(s)'
+    )
+
+
+def _room(rooms: list[int], required: str) -> int:
+    """Returns how many pods fit into the node pools, or into the largest one if all pods need the same domain."""
+    return max(rooms, default=0) if required else sum(rooms)
 
 
 def workload_node_steps(

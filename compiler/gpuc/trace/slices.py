@@ -4,12 +4,11 @@ Source: kubernetes-sigs/kueue v0.19.2 pkg/cache/scheduler/tas_flavor_snapshot.go
 updateCountsToMinimumGeneric: only complete slices get nodes); pkg/controller/jobframework/tas.go (Build)
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from gpuc.admission.validation.kueue import SLICE_CONSTRAINTS, SLICE_SIZE, SLICE_TOPOLOGY, is_count
 from gpuc.kubernetes.kueue import PREFERRED_TOPOLOGY, REQUIRED_TOPOLOGY
-from gpuc.kubernetes.node_pool import HOSTNAME
 from gpuc.trace.nodes import MatchingPool, PodDemand, max_pods, pods_per_node
 from gpuc.trace.workload import PodSet
 
@@ -47,14 +46,13 @@ class Slices(NamedTuple):
             return f"slices of {self.size} pods hold {whole} of {pods.count} pods, and the others may keep Kueue's gate"
         return ""
 
-    def room(self, match: MatchingPool, demand: PodDemand, nodes: int | None, domains: Mapping[str, int]) -> int:
+    def room(self, match: MatchingPool, demand: PodDemand, nodes: int | None, span: int | None) -> int:
         """Returns how many pods fit on the nodes of a static pool, if only complete slices count.
 
         Args:
             nodes: the maximum number of nodes; None if only the pool limits it.
-            domains: the number of nodes in one domain, by level. Without a number, all nodes are one domain.
+            span: the number of nodes in one domain of the level of the slices; None if all nodes are in one domain.
         """
-        span = 1 if self.level == HOSTNAME else domains.get(self.level)
         if self.size == 1 or span is None:
             return max_pods(match, demand, nodes) // self.size * self.size
         most = min(match.pool.replicas or 0, *(count for count in (nodes, match.nodes) if count is not None), 10**9)

@@ -12,7 +12,7 @@ from gpuc.diagnostics.place import place
 from gpuc.kubernetes.cron import never_fires
 from gpuc.kubernetes.kueue import QUEUE_LABEL
 from gpuc.kubernetes.quota import NOTHING, Key, Usage
-from gpuc.objects.object_set import dig
+from gpuc.objects.object_set import ObjectSet, dig, items
 from gpuc.objects.pod_resources import pod_requests
 from gpuc.trace import advice
 from gpuc.trace.admission_steps import limit_steps, object_steps, pod_steps
@@ -34,6 +34,7 @@ from gpuc.trace.nodes import PodDemand, pod_demand
 from gpuc.trace.steps import NO_KUEUE, Placement, Stage, Step, Steps, TraceResult
 from gpuc.trace.workload import PodSet, Workload, created_pods, queued_pods
 
+_DEADLINE = "activeDeadlineSeconds"
 _MAX_COPIES = 10_000
 """The maximum number of replicas for which the trace checks the quota."""
 
@@ -87,7 +88,7 @@ def _steps(
     if gated:
         yield Step(Stage.LOCAL_QUEUE, "failed", gated, fix=fix)
     result.bypass = why_unmanaged(cluster, workload)
-    yield from stopped_steps(workload, is_queued=not result.bypass)
+    yield from stopped_steps(cluster.objects, workload, is_queued=not result.bypass)
     flavors_of: dict[str, list[ResourceFlavor]] = {}
     if result.bypass:
         yield from _bypass_steps(cluster, workload, created, result)
@@ -187,11 +188,11 @@ def problem_steps(workload: Workload, *, is_refused: bool) -> Steps:
         yield Step(stage, "failed", problem.message, fix=problem.fix, field=problem.field, reason=problem.outcome)
 
 
-def stopped_steps(workload: Workload, *, is_queued: bool) -> Steps:
+def stopped_steps(objects: ObjectSet, workload: Workload, *, is_queued: bool) -> Steps:
     """Yields a failed check for a workload that starts no pods, although the API server accepts the workload.
 
     There are four reasons: the workload requests 0 pods, it is suspended and Kueue does not start it, its schedule has
-    no day, or its deadline is 0.
+    no day, or its deadline is 0. The step is unknown for a workload whose owners are not in the input.
 
     Args:
         is_queued: whether Kueue manages the workload, and so sets and removes spec.suspend.
@@ -209,10 +210,15 @@ def stopped_steps(workload: Workload, *, is_queued: bool) -> Steps:
     elif start.schedule and never_fires(str(schedule)):
         message = f"schedule {schedule} has no day, so the {workload.kind} starts no Jobs"
         yield fails(message, field=start.schedule)
-    elif start.deadline and dig(document, *start.deadline) == 0:
-        name = start.deadline[-1]
-        message = f"{name} is 0, so the Job controller ends the Job when it starts"
-        yield fails(message, fix=f"remove {name}", field=start.deadline)
+    for field in ((*pods.path[:-1], _DEADLINE) for pods in workload.pod_sets):
+        if dig(document, *field) == 0:
+            yield fails(f"{_DEADLINE} is 0, so the Job controller ends the Job when it starts", field=field)
+    owners = [owner for _, owner in items(dig(document, "metadata", "ownerReferences"))]
+    names = [tuple(str(dig(owner, field)) for field in ("apiVersion", "kind", "name")) for owner in owners]
+    kept = (objects.find(api.rpartition("/")[0], kind, name, workload.namespace) for api, kind, name in names)
+    if owners and not any(kept):
+        message = f"no owner of {subject} is in the input; without an owner, Kubernetes deletes the {workload.kind}"
+        yield Step(Stage.SUSPENDED, "unknown", message, fix="remove the owners", field=("metadata", "ownerReferences"))
     manager = dig(job, "managedBy") if workload.pod_sets else None
     if isinstance(manager, str) and manager not in start.managers:
         message = f"managedBy gives {subject} to controller {manager}, which gpuc does not know"

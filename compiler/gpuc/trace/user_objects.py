@@ -20,8 +20,8 @@ KEDA = ("keda.sh", "ScaledObject")
 
 
 @cache
-def _builtin_kinds() -> Mapping[str, WorkloadKind]:
-    """Returns the built-in kinds of workloads. Each has only one apiVersion.
+def _traced_kinds() -> Mapping[str, WorkloadKind]:
+    """Returns the traced kinds of workloads by their name. Each built-in kind has only one apiVersion.
 
     Kubernetes 1.16 removed extensions/v1beta1, apps/v1beta1 and apps/v1beta2 of these kinds; 1.25 removed
     batch/v1beta1.
@@ -29,15 +29,16 @@ def _builtin_kinds() -> Mapping[str, WorkloadKind]:
     Source: k8s.io/api v0.35.4 apps/v1, batch/v1, core/v1 (register.go); Kubernetes documentation, Deprecated API
     Migration Guide
     """
-    return {kind.kind: kind for kind in workload_kinds() if kind.is_builtin and kind.is_traced}
+    traced = (kind for kind in workload_kinds() if kind.is_traced)
+    return {kind.kind: kind for kind in sorted(traced, key=lambda kind: kind.is_builtin)}
 
 
 def unserved(manifest: Manifest) -> Step | None:
-    """Returns a failed check for a built-in workload with an apiVersion that the API server does not serve.
+    """Returns a failed check for a workload in an API group of Kubernetes that has no such kind or version; else None.
 
-    Returns None for a served apiVersion, and for kinds of CustomResourceDefinitions.
+    The names of the groups of CustomResourceDefinitions have a dot.
     """
-    served = _builtin_kinds().get(manifest.kind)
+    served = _traced_kinds().get(manifest.kind)
     if served is None or manifest.api == served.api or "." in group(manifest):
         return None
     message = f"the API server does not serve kind {manifest.kind} in apiVersion {manifest.api}"
@@ -45,11 +46,11 @@ def unserved(manifest: Manifest) -> Step | None:
 
 
 def workload_without_pods(manifest: Manifest, document: Body) -> Workload | None:
-    """Returns a workload without pod sets for an object of a built-in kind of workloads; None for other kinds.
+    """Returns a workload without pod sets for an object with the name of a traced kind; None for other kinds.
 
     The API server refuses the object, because its apiVersion is wrong or because it has no pod template.
     """
-    if manifest.kind not in _builtin_kinds() or "." in group(manifest):
+    if manifest.kind not in _traced_kinds() or "." in group(manifest):
         return None
     api_group = group(manifest)
     return Workload((), manifest.namespace, "", manifest.kind, api_group, manifest.name, object=document)

@@ -1,6 +1,7 @@
 """Finds pools of existing nodes among objects: a NodeFeatureRule names the nodes, and gives them labels and taints."""
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Any
@@ -92,6 +93,13 @@ class ExistingPool(Pool):
     def allocatable(self, instance: InstanceType) -> Amounts:
         """Returns the allocatable resources of a node, as the rule declares them; empty if the rule declares none."""
         return dict(self._declared)
+
+    def domain_nodes(self, level: str) -> int | None:
+        """Returns the largest number of nodes that take pods and to which rules of the object give the same label."""
+        rules = [(labels(dig(rule, "labels")), rule) for _, rule in items(dig(self.manifest.body, "spec", "rules"))]
+        named = ((row[level], str(name)) for row, rule in rules if level in row for name in node_names(rule))
+        sizes = Counter(value for value, name in named if name in self.node_names)
+        return max(sizes.values(), default=super().domain_nodes(level))
 
     def holder(self, wanted: Requirement) -> tuple[Manifest, Path]:
         """Returns where the labels of the nodes are: the NodeFeatureRule, and the path of the labels in it."""

@@ -19,7 +19,6 @@ from gpuc.parts import workload_kind as parts
 
 _NUMBER = re.compile(r"[0-9]{1,9}")
 _JOB_TEMPLATE = ("spec", "jobTemplate")
-_DEADLINE = "activeDeadlineSeconds"
 _MANAGERS = ("kubernetes.io/job-controller",)
 
 
@@ -48,7 +47,7 @@ _JOB = parts.WorkloadKind(
     labels=parts.PodLabels(
         dict.fromkeys(JOB_NAME, parts.name_of), ("batch.kubernetes.io/", "controller-", "job-name")
     ),
-    start=parts.Start(("spec",), schedule=None, deadline=("spec", _DEADLINE), managers=_MANAGERS),
+    start=parts.AT_ONCE._replace(managers=_MANAGERS),
     traits=parts.NO_TRAITS._replace(is_expanded=True), sample_fields=_SAMPLE_FIELDS,
 )  # fmt: skip
 KINDS = (
@@ -59,10 +58,7 @@ KINDS = (
         queueing=parts.suspended(BATCH_JOB, None)._replace(labels=((*_JOB_TEMPLATE, *parts.LABELS),)),
         controller=parts.Controller("", "kube-system/cronjob-controller", ()),
         child=parts.Child(("batch", "Job"), "-00000000", _jobs), labels=parts.NO_LABELS,
-        start=parts.Start(
-            (*_JOB_TEMPLATE, "spec"), schedule=("spec", "schedule"), deadline=(*_JOB_TEMPLATE, "spec", _DEADLINE),
-            managers=_MANAGERS,
-        ),
+        start=parts.Start((*_JOB_TEMPLATE, "spec"), schedule=("spec", "schedule"), managers=_MANAGERS),
         sample_fields={"spec": {"schedule": "0 3 * * *", "jobTemplate": _SAMPLE_FIELDS}},
     ),
 )  # fmt: skip
