@@ -97,7 +97,7 @@ def _claim_decisions(manifest: Manifest, claim: Body) -> Iterator[Decision]:
         if limit.get("type") != _CLAIM:
             continue
         for name, bound in quantities(limit.get("min")).items():
-            yield from _minimum(manifest, (*path, "min", name), subject, name, bound)
+            yield from _bound(manifest, (*path, "min", name), subject, name, bound)
         for name, bound in quantities(limit.get("max")).items():
             if requests.get(name, bound) > bound:
                 most = quantity_text(name, bound)
@@ -131,40 +131,33 @@ def _subjects(pod: PodPart, type_: Any) -> Iterator[_Subject]:
 
 def _decisions(manifest: Manifest, path: Path, limit: Body, subject: _Subject) -> Iterator[Decision]:
     """Yields a decision for every bound of a limit that a pod or a container violates."""
-    for name, bound in quantities(limit.get("min")).items():
-        yield from _minimum(manifest, (*path, "min", name), subject, name, bound)
-    for name, bound in quantities(limit.get("max")).items():
-        yield from _maximum(manifest, (*path, "max", name), subject, name, bound)
+    for side in ("min", "max"):
+        for name, bound in quantities(limit.get(side)).items():
+            yield from _bound(manifest, (*path, side, name), subject, name, bound)
     for name, bound in quantities(limit.get("maxLimitRequestRatio")).items():
         yield from _ratio(manifest, (*path, "maxLimitRequestRatio", name), subject, name, bound)
 
 
-def _minimum(manifest: Manifest, path: Path, subject: _Subject, name: str, bound: Fraction) -> Iterator[Decision]:
-    least = quantity_text(name, bound)
-    request, limit, minimum = _comparable(subject.requests.get(name), subject.limits.get(name), bound)
-    if request is None:
-        message = f"{subject.name} has no request for {name}; the minimum is {least}"
-        yield _denied(manifest, path, subject, "requests", name, message, f"request at least {least} {name}")
-    elif request < minimum:
-        message = f"{subject.name} requests {_of(subject.requests, name)}; the minimum is {least}"
-        yield _denied(manifest, path, subject, "requests", name, message, f"request at least {least} {name}")
-    elif limit is not None and limit < minimum:
-        message = f"{subject.name} has a limit of {_of(subject.limits, name)}; the minimum is {least}"
-        yield _denied(manifest, path, subject, "limits", name, message, f"set a limit of at least {least} {name}")
+def _bound(manifest: Manifest, path: Path, subject: _Subject, name: str, bound: Fraction) -> Iterator[Decision]:
+    """Yields a denial if the request or the limit is beyond a minimum or maximum, or is missing.
 
-
-def _maximum(manifest: Manifest, path: Path, subject: _Subject, name: str, bound: Fraction) -> Iterator[Decision]:
-    most = quantity_text(name, bound)
-    request, limit, maximum = _comparable(subject.requests.get(name), subject.limits.get(name), bound)
-    if limit is None:
-        message = f"{subject.name} has no limit of {name}; the maximum is {most}"
-        yield _denied(manifest, path, subject, "limits", name, message, f"set a limit of at most {most} {name}")
-    elif limit > maximum:
-        message = f"{subject.name} has a limit of {_of(subject.limits, name)}; the maximum is {most}"
-        yield _denied(manifest, path, subject, "limits", name, message, f"set a limit of at most {most} {name}")
-    elif request is not None and request > maximum:
-        message = f"{subject.name} requests {_of(subject.requests, name)}; the maximum is {most}"
-        yield _denied(manifest, path, subject, "requests", name, message, f"request at most {most} {name}")
+    A minimum needs a request, and a maximum needs a limit.
+    """
+    request, limit, edge = _comparable(subject.requests.get(name), subject.limits.get(name), bound)
+    word, kind, sign = ("least", "minimum", 1) if path[-2] == "min" else ("most", "maximum", -1)
+    sides = (
+        ("requests", request, "has no request for", "requests", "request"),
+        ("limits", limit, "has no limit of", "has a limit of", "set a limit of"),
+    )
+    for number, (side, value, lacks, has, fix) in enumerate(sides[::sign]):
+        if number == 0 if value is None else value * sign < edge * sign:
+            own = subject.requests if side == "requests" else subject.limits
+            found = f"{lacks} {name}" if value is None else f"{has} {_of(own, name)}"
+            message = f"{subject.name} {found}; the {kind} is {quantity_text(name, bound)}"
+            yield _denied(
+                manifest, path, subject, side, name, message, f"{fix} at {word} {quantity_text(name, bound)} {name}"
+            )
+            return
 
 
 def _ratio(manifest: Manifest, path: Path, subject: _Subject, name: str, bound: Fraction) -> Iterator[Decision]:

@@ -8,7 +8,8 @@ ExtendedResourceToleration.
 """
 
 import marshal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 from gpuc.admission.documents import CONTAINERS, in_namespace, is_pod, namespace_of
@@ -21,6 +22,7 @@ from gpuc.objects.pod_resources import Resources, Side, is_extended, of_containe
 
 DEFAULT_SERVICE_ACCOUNT = "default"
 _LIMIT_RANGER = "kubernetes.io/limit-ranger"
+_KINDS = {"containers": "container", "initContainers": "init container"}
 _TOKEN_VOLUME = "kube-api-access-"
 _TOKEN_PATH = "/var/run/secrets/kubernetes.io/serviceaccount"
 BUILT_IN_PRIORITIES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
@@ -39,8 +41,10 @@ def mutated(objects: ObjectSet, request: Request) -> Request:
     """
     if not is_pod(request.document) or not isinstance(request.document.get("spec"), dict):
         return request
-    spec, note = _admitted(objects, namespace_of(request.document), request.document["spec"])
-    document = {**request.document, "spec": spec}
+    spec, namespace = _copied(request.document["spec"]), namespace_of(request.document)
+    set_default_requests(spec)
+    note = _limit_ranger(objects, namespace, spec)
+    document = {**request.document, "spec": admitted_pod(objects, namespace, spec)}
     if note:
         metadata = dict(pairs(document.get("metadata")))
         document["metadata"] = {**metadata, "annotations": {**dict(pairs(metadata.get("annotations"))), **note}}
@@ -49,17 +53,13 @@ def mutated(objects: ObjectSet, request: Request) -> Request:
 
 def admitted_pod(objects: ObjectSet, namespace: str, pod: Any) -> Any:
     """Returns the spec of a pod with the changes of the built-in admission plugins, which `mutated` makes."""
-    return _admitted(objects, namespace, pod)[0] if isinstance(pod, dict) else pod
-
-
-def _admitted(objects: ObjectSet, namespace: str, pod: Body) -> tuple[Body, dict[str, str]]:
-    """Returns the changed spec of a pod, and the annotation about defaults of LimitRanges."""
-    spec: Body = _copied(pod)
+    if not isinstance(pod, dict):
+        return pod
+    spec = _copied(pod)
     set_default_requests(spec)
-    note = _limit_ranger(objects, namespace, spec)
     for change in _PLUGINS:
         change(objects, namespace, spec)
-    return spec, note
+    return spec
 
 
 def queued_pod(objects: ObjectSet, namespace: str, pod: Any) -> Any:
@@ -90,17 +90,17 @@ def _limit_ranger(objects: ObjectSet, namespace: str, spec: Body) -> dict[str, s
 
     Returns the annotation with which the plugin names the defaults of the last LimitRange; empty without defaults.
     """
+    rows = [(kind, row) for field, kind in _KINDS.items() for _, row in items(spec.get(field)) if isinstance(row, dict)]
     note: dict[str, str] = {}
     for manifest in in_namespace(objects, "LimitRange", namespace):
         requests, limits = container_defaults(manifest)
         sides: tuple[tuple[Side, Resources], ...] = (("requests", requests), ("limits", limits))
         added = list[str]()
-        for kind, container in _by_kind(spec):
-            for side, defaults in sides:
-                own = resources_of(container, side) if defaults else {}
-                if names := sorted(defaults.keys() - own.keys()):
-                    add_missing(own, defaults)
-                    added.append(f"{', '.join(names)} {side[:-1]} for {kind} {container.get('name')}")
+        for (kind, container), (side, defaults) in product(rows, sides):
+            own = resources_of(container, side) if defaults else {}
+            if names := sorted(defaults.keys() - own.keys()):
+                add_missing(own, defaults)
+                added.append(f"{', '.join(names)} {side[:-1]} for {kind} {container.get('name')}")
         note = {_LIMIT_RANGER: f"LimitRanger plugin set: {'; '.join(added)}"} if added else note
     return note
 
@@ -212,8 +212,8 @@ def _overhead(objects: ObjectSet, spec: Body) -> Manifest | None:
     return manifest
 
 
-_PLUGINS: tuple[Callable[[ObjectSet, str, Body], None], ...] = (
-    _service_account, _priority, _toleration_seconds, _device_tolerations, _runtime_class,
+_PLUGINS: tuple[Callable[[ObjectSet, str, Body], object], ...] = (
+    _limit_ranger, _service_account, _priority, _toleration_seconds, _device_tolerations, _runtime_class,
 )  # fmt: skip
 """The plugins that change Pods, in the order of the API server."""
 
@@ -278,12 +278,6 @@ def use_limits(owner: Body) -> None:
     """Sets missing requests of a container or a pod to its limits."""
     if limits := dict(pairs(dig(owner, "resources", "limits"))):
         add_missing(resources_of(owner, "requests"), limits)
-
-
-def _by_kind(spec: Body) -> Iterator[tuple[str, Body]]:
-    """Yields the containers of a pod, and then its init containers, each with the word for its kind."""
-    for field, kind in (("containers", "container"), ("initContainers", "init container")):
-        yield from ((kind, row) for _, row in items(spec.get(field)) if isinstance(row, dict))
 
 
 def containers(spec: Body) -> list[Any]:

@@ -14,21 +14,12 @@ from gpuc.kubernetes.kueue import QUEUE_LABEL
 from gpuc.kubernetes.quota import NOTHING, Key, Usage
 from gpuc.objects.object_set import ObjectSet, dig, items
 from gpuc.objects.pod_resources import pod_requests
-from gpuc.trace import advice
+from gpuc.trace import advice, kueue_steps
 from gpuc.trace.admission_steps import limit_steps, object_steps, pod_steps
 from gpuc.trace.cluster_index import ClusterIndex
 from gpuc.trace.flavors import admit, choose
 from gpuc.trace.gangs import gang_steps
 from gpuc.trace.kueue_scope import counting_quota, how_to_manage, is_perhaps_suspended, why_gated, why_unmanaged
-from gpuc.trace.kueue_steps import (
-    cluster_queue_step,
-    local_queue,
-    local_queue_step,
-    priority_steps,
-    quota_steps,
-    request_steps,
-    start_steps,
-)
 from gpuc.trace.node_steps import topology_steps, workload_node_steps
 from gpuc.trace.nodes import PodDemand, pod_demand
 from gpuc.trace.steps import NO_KUEUE, Placement, Stage, Step, Steps, TraceResult
@@ -134,31 +125,31 @@ def _kueue_steps(
     result: TraceResult,
 ) -> Steps:
     """Yields the steps of the admission by Kueue, and adds the placements and the flavors of the pod sets."""
-    local = local_queue(cluster, workload)
-    yield local_queue_step(cluster, workload, local)
+    local = kueue_steps.local_queue(cluster, workload)
+    yield kueue_steps.local_queue_step(cluster, workload, local)
     assert local is not None, "a missing LocalQueue is a failed step, which ends the trace"
-    yield from priority_steps(cluster, workload)
+    yield from kueue_steps.priority_steps(cluster, workload)
     queue, name = cluster.quotas.get(cluster_queue(local)), cluster_queue(local)
     if queue is None:
         fix = advice.for_name(f"spec.clusterQueue of {local}", name, cluster.quotas)
         message = f"ClusterQueue {name} does not exist"
         yield Step(Stage.CLUSTER_QUEUE, "failed", message, local, ("spec", "clusterQueue"), fix=fix)
         return
-    yield cluster_queue_step(cluster, workload, queue)
+    yield kueue_steps.cluster_queue_step(cluster, workload, queue)
     used: dict[Key, int] = {}
     held = {pods.name for pods in workload.held_sets}
     pod_sets = [(pods, pod_requests(pods.pod)) for pods in queued_pods(cluster.objects, workload)]
     for pods, requests in pod_sets:
-        yield from request_steps(pods)
+        yield from kueue_steps.request_steps(pods)
         choice = choose(cluster, queue, pods, requests, used, usage)
         result.attempts[pods.name] = choice.attempts
-        yield from quota_steps(cluster, queue, pods, requests, choice)
+        yield from kueue_steps.quota_steps(cluster, queue, pods, requests, choice)
         if pods.name not in held:
             result.placements[pods.name] = Placement(tuple(choice.names), choice.borrowed)
         flavors_of[pods.name] = [cluster.flavors[name] for name in choice.names if name in cluster.flavors]
     for pods, requests in pod_sets:
         yield from topology_steps(cluster, pods, requests, flavors_of[pods.name], queue)
-    yield from start_steps(workload, local, queue)
+    yield from kueue_steps.start_steps(workload, local, queue)
 
 
 def _copies(
@@ -168,7 +159,7 @@ def _copies(
 
     Writes the borrowed quota of all replicas to the placements of `result`.
     """
-    local = local_queue(cluster, workload)
+    local = kueue_steps.local_queue(cluster, workload)
     assert local is not None, "a missing LocalQueue ends the trace before"
     queue, in_use = cluster.quotas[cluster_queue(local)], dict(usage)
     for count in range(min(workload.copies, _MAX_COPIES)):

@@ -123,28 +123,23 @@ def _required(reason: str | None) -> Relation:
     return relation
 
 
-def _missing_if(sentence: str, reason: str | None) -> Relation:
+def _problem_if(sentence: str, problem: Callable[[Field, Names], Problem]) -> Relation:
     holds = condition(sentence)
+    return lambda owner, names: (problem(owner, names),) if holds(owner, names) else ()
 
-    def relation(owner: Field, names: Names) -> Iterable[Problem]:
-        if not holds(owner, names):
-            return ()
-        return (owner.at(*names).missing((reason or "").format_map(_Words(owner, names))),)
 
-    return relation
+def _missing_if(sentence: str, reason: str | None) -> Relation:
+    text = reason or ""
+    return _problem_if(sentence, lambda owner, names: owner.at(*names).missing(text.format_map(_Words(owner, names))))
 
 
 def _refused_if(sentence: str, form: str, message: str, fix: str | None) -> Relation:
-    holds = condition(sentence)
-
-    def relation(owner: Field, names: Names) -> Iterable[Problem]:
-        if not holds(owner, names):
-            return ()
+    def problem(owner: Field, names: Names) -> Problem:
         words, field = _Words(owner, names), _target(owner, names)
-        problem = field.problem if form == ": " else field.invalid
-        return (problem(message.format_map(words), (fix or "").format_map(words)),)
+        refuse = field.problem if form == ": " else field.invalid
+        return refuse(message.format_map(words), (fix or "").format_map(words))
 
-    return relation
+    return _problem_if(sentence, problem)
 
 
 def _forbidden_if(sentence: str, fix: str | None) -> Relation:

@@ -151,16 +151,11 @@ def shared_requests(objects: ObjectSet) -> Findings:
     requesting = [pods for pods in index.pods if any(name.startswith(_NVIDIA) for _, name in pods.resources())]
     refused = _refused(index) if requesting else set()
     for pods in requesting if refused else ():
-        for path, container in pods.containers():
-            amounts = {
-                name: (*path, "resources", field, name)
-                for field in ("requests", "limits")
-                for name, amount in pairs(dig(container, "resources", field))
-                if name in refused and _ABOVE_ONE.fullmatch(str(amount))
-            }
-            for name, amount_path in amounts.items():
-                message = f"the container requests more than one {name}, but the device plugin's configuration "
-                yield ObjectFinding(MORE_THAN_ONE, pods.manifest, amount_path, f"{message}allows one")
+        body, names = pods.manifest.document(), (row for row in pods.resources() if row[1] in refused)
+        wrong = [(path[:-2], name, path) for path, name in names if _ABOVE_ONE.fullmatch(str(dig(body, *path)))]
+        for (_, name), path in {(owner, name): path for owner, name, path in wrong[::-1]}.items():
+            message = f"the container requests more than one {name}, but the device plugin's configuration allows one"
+            yield ObjectFinding(MORE_THAN_ONE, pods.manifest, path, message)
 
 
 def _refused(index: Index) -> set[str]:

@@ -21,11 +21,11 @@ from gpuc.kubernetes.node_pool import (
 )
 from gpuc.kubernetes.toleration import AGENTS, Taint, Toleration, tolerated, untolerated
 from gpuc.lint.checks import Findings, check, rule_of
+from gpuc.lint.checks.references.gpu_configs import operators
 from gpuc.manifest.manifest import Manifest
 from gpuc.model.names import OPERANDS_LABEL
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, items, labels, pairs
-from gpuc.objects.operator_values import policy_values
 from gpuc.objects.pods import Pods
 from gpuc.objects.selectors import tolerations
 
@@ -54,7 +54,7 @@ _FOUND_BY = {f"feature.node.kubernetes.io/pci-{name}.present" for name in ("10de
 _GPU_TAINT = {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}
 _OF_WORKER = [{"key": "node-role.kubernetes.io/control-plane", "operator": "Equal", "effect": "NoSchedule"}, _GPU_TAINT]
 """The tolerations in the values of the chart."""
-_TOLERATIONS: Path = ("spec", "daemonsets", "tolerations")
+_CHART = "the values of the GPU operator"
 _REMOVED = re.compile(r"([\w.-]+/[\w.-]*\w)(?:=[^\s:]*)?(?::\w+)?-")
 
 
@@ -69,8 +69,6 @@ def findings(objects: ObjectSet) -> Findings:
         return
     yield from _pools_without_taint(index)
     yield from _kept_off_operator(index)
-    if (values := policy_values(index.tree)) is not None:
-        yield from _not_discovered(index, values)
     queues = () if index.tree.is_complete else from_objects(index.tree).by_name.values()
     devices = frozenset(resource for queue in queues for resource in queue.covered)
     # DaemonSets are agents of nodes.
@@ -239,36 +237,28 @@ def _is_in_user_data(key: str, pool: Pool, index: Index) -> bool:
 
 
 def _kept_off_operator(index: Index) -> Findings:
-    """Yields a finding about the first taint of every pool that the only ClusterPolicy does not tolerate."""
-    policies = index.tree.of("nvidia.com", "ClusterPolicy")
-    raw = dig(policies[0].body, *_TOLERATIONS) if len(policies) == 1 else None
-    if not isinstance(raw, list):
-        return
-    accepted = tolerations(raw)
-    for pool in index.nodes.pools:
-        taint = untolerated(pool.taints, accepted)
-        if taint and pool.lists_gpus and pool.labels.get(OPERANDS_LABEL) != "false":
-            message = f"nodes of {named([pool])} have the taint {taint}, which these tolerations do not match"
-            yield ObjectFinding(OPERATOR_KEPT_OFF, policies[0], _TOLERATIONS, message)
-
-
-def _not_discovered(index: Index, values: Any) -> Findings:
     """Yields findings about taints that the operands, or the program that finds nodes with GPUs, do not tolerate."""
-    raw, of_worker = (dig(values, *path, "tolerations") for path in (("daemonsets",), (_DISCOVERY, "worker")))
-    operands = tolerations([_GPU_TAINT] if raw is None else raw)
-    worker = tolerations(_OF_WORKER if of_worker is None else of_worker)
-    has_worker = dig(values, "nfd", "enabled") is not False
-    for pool in index.nodes.pools:
-        if not pool.lists_gpus or pool.labels.get(OPERANDS_LABEL) == "false":
+    for values, policy in operators(index):
+        raw, of_worker = (dig(values, *path, "tolerations") for path in (("daemonsets",), (_DISCOVERY, "worker")))
+        if policy and (not isinstance(raw, list) or len(index.tree.of("nvidia.com", "ClusterPolicy")) > 1):
             continue
-        if taint := untolerated(pool.taints, operands):
-            message = f"daemonsets.tolerations in the values of the GPU operator do not match the taint {taint}"
-        elif has_worker and _FOUND_BY.isdisjoint(pool.labels) and (taint := untolerated(pool.taints, worker)):
-            message = f"{_DISCOVERY}.worker.tolerations in the values of the GPU operator do not match the taint "
-            message += f"{taint}: without its labels, the operator sees no GPU on these nodes"
-        if taint:
-            path = (*pool.place(TAINTS), taint.index)
-            yield ObjectFinding(OPERATOR_KEPT_OFF, pool.manifest, path, message, needs="one cluster")
+        operands = tolerations([_GPU_TAINT] if raw is None else raw)
+        worker = tolerations(_OF_WORKER if of_worker is None else of_worker)
+        has_worker = policy is None and dig(values, "nfd", "enabled") is not False
+        of_gpus = (row for row in index.nodes.pools if row.lists_gpus and row.labels.get(OPERANDS_LABEL) != "false")
+        for pool in of_gpus:
+            if taint := untolerated(pool.taints, operands):
+                message = f"daemonsets.tolerations in {_CHART} do not match the taint {taint}"
+                if policy:
+                    message = f"nodes of {named([pool])} have the taint {taint}, which these tolerations do not match"
+            elif has_worker and _FOUND_BY.isdisjoint(pool.labels) and (taint := untolerated(pool.taints, worker)):
+                message = f"{_DISCOVERY}.worker.tolerations in {_CHART} do not match the taint {taint}: without its "
+                message += "labels, the operator sees no GPU on these nodes"
+            if taint and policy:
+                yield ObjectFinding(OPERATOR_KEPT_OFF, policy, ("spec", "daemonsets", "tolerations"), message)
+            elif taint:
+                path = (*pool.place(TAINTS), taint.index)
+                yield ObjectFinding(OPERATOR_KEPT_OFF, pool.manifest, path, message, needs="one cluster")
 
 
 @check(UNREMOVED_TAINT, IDLE_REMOVER)
