@@ -139,7 +139,8 @@ def test_a_rayjob_for_an_existing_cluster_has_no_cluster_of_its_own() -> None:
     chosen = {"clusterSelector": {"ray.io/cluster": "shared"}, "rayClusterSpec": None}
     assert workload_of(ray_job(**chosen)) is None
     assert "RayCluster shared" in why_not_traced(ray_job(**chosen))
-    submitting = ray_job(**chosen, submitterPodTemplate=template(cpu="1"))
+    pod = {"spec": {**template(cpu="1")["spec"], "restartPolicy": "Never"}}
+    submitting = ray_job(**chosen, submitterPodTemplate=pod)
     assert counts(submitting) == {"submitter": 1}
     assert "Kueue does not manage the RayJob" in traced(submitting).bypass
 

@@ -14,9 +14,11 @@ from typing import Any, NamedTuple
 from gpuc.admission.validation.constraints import dns_subdomain, domain_path, label_key
 from gpuc.admission.validation.field import Field, Problems, number, shown, text
 from gpuc.diagnostics.finding import Path
+from gpuc.kubernetes.dns_name import LABEL
 from gpuc.kubernetes.kueue import GROUP, PREFERRED_TOPOLOGY, QUEUE_LABEL, REQUIRED_TOPOLOGY, UNCONSTRAINED_TOPOLOGY
 from gpuc.objects.object_set import dig, grouped
 from gpuc.objects.paths import matching_values, pattern
+from gpuc.parts.workload_kind import WorkloadKind
 from gpuc.parts.workload_kinds import workload_kind
 
 CHECK = "webhook of Kueue"
@@ -79,6 +81,7 @@ class PodSetTemplate(NamedTuple):
     annotations: Field
     pods: int | None
     """The number of pods of the pod set; None if Kueue does not compare a number."""
+    name: str = ""
 
 
 def _topology_of_pod_sets(document: Field) -> Problems:
@@ -91,15 +94,29 @@ def _topology_of_pod_sets_and_groups(document: Field) -> Problems:
     yield from _groups(list(_pod_sets(document)))
 
 
+def _names_of_pod_sets(document: Field) -> Problems:
+    names = {pods.pod_set for pods in _record(document).traits.further_pods(document.value)}
+    for template in _pod_sets(document):
+        name = template.name.lower()
+        if not LABEL.fullmatch(name) or name in names:
+            part = document.at(*template.annotations.path[:-3])
+            yield part.problem(f"the name of the pod set is {name}; expected a DNS label that no other pod set has")
+        names.add(name)
+
+
 def _pod_sets(document: Field) -> Iterator[PodSetTemplate]:
-    """Yields the pod templates of an object, each with the number of pods of its pod set."""
-    record = workload_kind(str(document.get("apiVersion")).rpartition("/")[0], str(document.get("kind")))
-    if record.pod_set is not None:
-        paths = [
-            path for template in record.templates for path, _ in matching_values(document.value, pattern(template))
-        ]
-        for path in paths:
-            yield PodSetTemplate(document.at(*path, *ANNOTATIONS), record.pod_set(document.value, path)[1])
+    """Yields the pod templates of an object, each with the number of pods and the name of its pod set."""
+    record = _record(document)
+    if record.pod_set is None:
+        return
+    for template in record.templates:
+        for path, _ in matching_values(document.value, pattern(template)):
+            name, pods = record.pod_set(document.value, path)
+            yield PodSetTemplate(document.at(*path, *ANNOTATIONS), pods, name)
+
+
+def _record(document: Field) -> WorkloadKind:
+    return workload_kind(str(document.get("apiVersion")).rpartition("/")[0], str(document.get("kind")))
 
 
 def topology(template: PodSetTemplate) -> Problems:

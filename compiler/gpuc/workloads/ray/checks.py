@@ -1,31 +1,45 @@
 """Functions for checks of the kinds of KubeRay that the table of checks, ray.rows, cannot express.
 
 Source: ray-project/kuberay v1.6.2 ray-operator/apis/ray/v1; ray-operator/controllers/ray: common/service.go
-(getServicePorts, BuildServiceForHeadPod), utils/util.go (FetchHeadServiceURL); kubernetes-sigs/kueue v0.19.2
-pkg/controller/jobs/ray*
+(getServicePorts, BuildServiceForHeadPod), utils/util.go (FetchHeadServiceURL), utils/validation.go
 """
 
 from collections import Counter
+from itertools import combinations
 
-from gpuc.admission.validation.field import Field, Problems, number
-from gpuc.admission.validation.kueue import ANNOTATIONS, ELASTIC
+from gpuc.admission.validation.field import Field, Problems, number, shown, text
+from gpuc.documents.reader import UNREADABLE, read
+from gpuc.objects.object_set import pairs
 
-_POD_SETS_MAX = 18
+_SECONDS, _STATUS = ("condition", "ttlSeconds"), ("jobStatus", "jobDeploymentStatus")
+_DELETIONS = ("DeleteWorkers", "DeleteCluster", "DeleteSelf")
 _DASHBOARD, _METRICS = "dashboard", {"metrics": 8080}
 _DEFAULT_PORTS = {"client": 10001, "gcs-server": 6379, _DASHBOARD: 8265, **_METRICS, "serve": 8000}
-_PORTS = ("template", "spec", "containers", 0, "ports")
+_CONTAINER = ("template", "spec", "containers", 0)
+_PORTS = (*_CONTAINER, "ports")
 
 
-def _deletion_strategy(strategy: Field) -> Problems:
-    old = [strategy.get(name) is not None for name in ("onSuccess", "onFailure")]
-    has_rules = strategy.get("deletionRules") is not None
-    if (any(old) and has_rules) or not (all(old) or has_rules):
-        yield strategy.problem("expected either onSuccess and onFailure, or deletionRules")
+def _order_of_deletions(rules: Field) -> Problems:
+    for pair in combinations((rule for rule in rules.rows() if rule.get("policy") in _DELETIONS), 2):
+        first, last = sorted(pair, key=lambda rule: _DELETIONS.index(rule.get("policy")))
+        is_same = all(first.get("condition", name) == last.get("condition", name) for name in _STATUS)
+        is_early = (number(last.get(*_SECONDS)) or 0) < (number(first.get(*_SECONDS)) or 0)
+        if is_same and (is_early or first.get("policy") == last.get("policy")):
+            yield pair[1].problem(f"a condition has each policy once, with ttlSeconds in the order {shown(_DELETIONS)}")
 
 
-def _autoscaling(field: Field) -> Problems:
-    if field.value is True and field.root.get(*ANNOTATIONS, ELASTIC) != "true":
-        yield field.problem(f'Kueue allows autoscaling only with the annotation {ELASTIC}: "true"')
+def _map_in_yaml(field: Field) -> Problems:
+    found = read(field.text, field.name)
+    is_broken = any(finding.id == UNREADABLE.id for finding in found.findings)
+    if is_broken or not isinstance(dict(found.documents).get(0), dict | None):
+        yield field.invalid("a map in YAML")
+
+
+def _variables_of_the_head(cluster: Field) -> Field:
+    """Returns a cluster with the field env: the variables of the first container of the head by name."""
+    rows = reversed(list(cluster.rows("headGroupSpec", *_CONTAINER, "env")))
+    variables = {text(row.get("name")): text(row.get("value")) for row in rows}
+    return cluster.reads({**dict(pairs(cluster.value)), "env": variables})
 
 
 def _replicas_of_group(group: Field) -> Problems:
@@ -54,9 +68,3 @@ def _dashboard_of_the_head(head: Field) -> Problems:
     if _DASHBOARD not in dict(_service_ports(head)):
         message = "no port has the name dashboard, through which KubeRay submits jobs and applications"
         yield head.at(*_PORTS).problem(message, "name port 8265 dashboard")
-
-
-def _number_of_groups(field: Field) -> Problems:
-    count = len(list(field.rows()))
-    if count + 1 > _POD_SETS_MAX:
-        yield field.problem(f"{count} groups; Kueue allows at most {_POD_SETS_MAX - 1}")
