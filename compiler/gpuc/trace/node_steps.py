@@ -24,7 +24,7 @@ from gpuc.trace.node_capacity import capacity_step, other_nodes_message, unknown
 from gpuc.trace.node_fields import reason_step, selection_step, with_volume_terms
 from gpuc.trace.nodes import MatchingPool, PodDemand, matching_pools, pod_demand, pods_per_node
 from gpuc.trace.packing import Load, packing_steps
-from gpuc.trace.slices import slices_of
+from gpuc.trace.slices import Slices, slices_of
 from gpuc.trace.spreading import Spread, placement_step, spread, unjudged_field, used_port
 from gpuc.trace.steps import Placement, Stage, Step, Steps, TraceResult, failed_if
 from gpuc.trace.workload import PodSet, Workload
@@ -66,12 +66,7 @@ def topology_steps(
     level = topology_level(pods.annotations) or ""
     whole = pods.count // slices.size * slices.size
     required = level if dig(pods.annotations, REQUIRED_TOPOLOGY) is not None else ""  # all pods need the same domain
-    # The nodes of a pool can be in several domains of a level. Unless the pool shows how many, one node is certain.
-    known = {HOSTNAME: 1, **cluster.domain_nodes}
-    sizes = [(match, known.get(required, match.pool.domain_nodes(required))) for match in static]
-    rooms = [slices.room(match, demand, size, known.get(slices.level)) for match, size in sizes]
-    least = [slices.room(match, demand, size or 1, known.get(slices.level, 1)) for match, size in sizes]
-    is_certain, room = _room(least, required) >= whole, _room(rooms, required)
+    least, room = _rooms(cluster, static, demand, slices, required)
     if not any(match.pool.replicas for match in static):
         message = f"no topology domains at level: {level or 'any'}; no static pool of {flavor.name} accepts the pods"
         yield step("failed", message)
@@ -80,17 +75,28 @@ def topology_steps(
         refusal = topology_refusal(flavor.topology, room, whole)
         yield step("unknown", hidden) if hidden else step("failed", refusal)
         return
-    unknown = slices.unknown(pods)
-    if not is_certain:
-        unknown = unknown or f"the input does not show how many nodes are in one domain of {required or slices.level}"
-    yield step(
-        "unknown" if unknown else "passed", unknown or f'topology "{flavor.topology}" has room for {room} pod(s)'
-    )
+    domain = f"the input does not show how many nodes are in one domain of {required or slices.level}"
+    if unknown := slices.unknown(pods) or ("" if least >= whole else domain):
+        yield step("unknown", unknown)
+    else:
+        yield step("passed", f'topology "{flavor.topology}" has room for {room} pod(s)')
 
 
-def _room(rooms: list[int], required: str) -> int:
-    """Returns how many pods fit into the node pools, or into the largest one if all pods need the same domain."""
-    return max(rooms, default=0) if required else sum(rooms)
+def _rooms(
+    cluster: ClusterIndex, static: list[MatchingPool], demand: PodDemand, slices: Slices, required: str
+) -> tuple[int, int]:
+    """Returns how many pods certainly fit into the node pools, and how many fit at most.
+
+    The nodes of a pool can be in several domains of a level. Unless the pool shows how many, one node is certain.
+
+    Args:
+        required: the node label of the level of which all pods need the same domain; empty without such a level.
+    """
+    known = {HOSTNAME: 1, **cluster.domain_nodes}
+    sizes = [(match, known.get(required, match.pool.domain_nodes(required))) for match in static]
+    most = [slices.room(match, demand, size, known.get(slices.level)) for match, size in sizes]
+    least = [slices.room(match, demand, size or 1, known.get(slices.level, 1)) for match, size in sizes]
+    return (max(least, default=0), max(most, default=0)) if required else (sum(least), sum(most))
 
 
 def workload_node_steps(
