@@ -27,6 +27,11 @@ DEVICE_PLUGIN: Final = "devicePlugin"
 MIG_MANAGER: Final = "migManager"
 _LABELS = {DEVICE_PLUGIN: "nvidia.com/device-plugin.config", MIG_MANAGER: "nvidia.com/mig.config"}
 """Node labels by the operand (device plugin or MIG manager) that reads the label."""
+_PROGRAMS = {
+    DEVICE_PLUGIN: re.compile("(nvidia-|/)(k8s-)?device-plugin"),
+    MIG_MANAGER: re.compile("mig-(manager|parted)"),
+}
+"""The names of charts and images that contain an operand. The operand also runs without the GPU Operator."""
 _MIG_FILE = "config.yaml"
 """The key that the MIG manager reads in its ConfigMap (gpu-operator v26.7.0, assets/state-mig-manager)."""
 SHARED = ".shared"
@@ -75,14 +80,22 @@ def findings(objects: ObjectSet) -> Findings:
         label: f": {part}.enabled is false in {policy or 'the values of the GPU operator'}"
         for part, label in _LABELS.items()
         for settings, policy in operators(index)
-        if dig(settings, part, "enabled") is False
+        if dig(settings, part, "enabled") is False and not _has_own_program(index, part)
     }
     for pool in index.nodes.pools:
         for key, _ in pairs(dig(pool.manifest.body, *pool.place(LABELS))):
             meant = "" if key in _LABELS.values() else misspelt(key, _LABELS.values())
             if why := off.get(key, meant and f', did you mean "{meant}"'):
-                path, message = (*pool.place(LABELS), key), f"no program reads this label{why}"
+                path, message = (*pool.place(LABELS), key), f"the GPU operator does not read this label{why}"
                 yield ObjectFinding(NO_CONFIGURATION, pool.manifest, path, message, write(meant), on_key=True)
+
+
+def _has_own_program(index: Index, part: str) -> bool:
+    """Returns whether a chart or a container of the input contains the operand, or names the label of the operand."""
+    texts = [*index.delivery.charts, *(str(row) for pods in index.pods for _, row in pods.containers())]
+    # Flux and k3s have charts in spec.chart; an OCIRepository of Flux has the address of a chart in spec.url.
+    texts += [str(dig(row.body, "spec", field)) for row in index.tree.manifests for field in ("chart", "url")]
+    return any(_PROGRAMS[part].search(text) or f"{_LABELS[part]}'" in text for text in texts)
 
 
 def _without_policy(index: Index) -> Findings:
