@@ -27,15 +27,11 @@ DEVICE_PLUGIN: Final = "devicePlugin"
 MIG_MANAGER: Final = "migManager"
 _LABELS = {DEVICE_PLUGIN: "nvidia.com/device-plugin.config", MIG_MANAGER: "nvidia.com/mig.config"}
 """Node labels by the operand (device plugin or MIG manager) that reads the label."""
-_PROGRAMS = {
-    DEVICE_PLUGIN: re.compile("(nvidia-|/)(k8s-)?device-plugin"),
-    MIG_MANAGER: re.compile("mig-(manager|parted)"),
-}
+_PROGRAMS = {DEVICE_PLUGIN: "(nvidia-|/)(k8s-)?device-plugin", MIG_MANAGER: "mig-(manager|parted)"}
 """The names of charts and images that contain an operand. The operand also runs without the GPU Operator."""
 _MIG_FILE = "config.yaml"
 """The key that the MIG manager reads in its ConfigMap (gpu-operator v26.7.0, assets/state-mig-manager)."""
 SHARED = ".shared"
-_NVIDIA = "nvidia.com/"
 _SHARING = ("timeSlicing", "mps")
 _ABOVE_ONE = re.compile("0*(?:[2-9]|[1-9][0-9]+)")
 _PROFILE = re.compile(r"([12347])g\.\d+gb(?:\+[a-z.]+)?")
@@ -95,18 +91,17 @@ def _has_own_program(index: Index, part: str) -> bool:
     texts = [*index.delivery.charts, *(str(row) for pods in index.pods for _, row in pods.containers())]
     # Flux and k3s have charts in spec.chart; an OCIRepository of Flux has the address of a chart in spec.url.
     texts += [str(dig(row.body, "spec", field)) for row in index.tree.manifests for field in ("chart", "url")]
-    return any(_PROGRAMS[part].search(text) or f"{_LABELS[part]}'" in text for text in texts)
+    return any(re.search(_PROGRAMS[part], text) or f"{_LABELS[part]}'" in text for text in texts)
 
 
 def _without_policy(index: Index) -> Findings:
     values = index.tree.values.get(CHART)
     if not index.tree.is_complete or values is None or next(operators(index), None) is not None:
         return
-    if dig(values, "gpuCluster", "deployCR") is not True:
-        for source in index.delivery.sources:
-            if source.chart == CHART:
-                message = "the chart's values have clusterPolicy.deployCR: false, and there is no ClusterPolicy"
-                yield ObjectFinding(NO_POLICY, source.application, source.path, message)
+    for source in index.delivery.sources if dig(values, "gpuCluster", "deployCR") is not True else ():
+        if source.chart == CHART:
+            message = "the chart's values have clusterPolicy.deployCR: false, and there is no ClusterPolicy"
+            yield ObjectFinding(NO_POLICY, source.application, source.path, message)
 
 
 def operators(index: Index) -> Iterator[tuple[Any, Manifest | None]]:
@@ -161,9 +156,8 @@ def _unknown(manifest: Manifest, path: Path, name: Any, known: Configurations) -
 def shared_requests(objects: ObjectSet) -> Findings:
     """Yields findings about containers that request more than one GPU share, which all configurations forbid."""
     index = objects.once(Index)
-    requesting = [pods for pods in index.pods if any(name.startswith(_NVIDIA) for _, name in pods.resources())]
-    refused = _refused(index) if requesting else set()
-    for pods in requesting if refused else ():
+    refused = _refused(index)
+    for pods in index.pods if refused else ():
         body, names = pods.manifest.document(), (row for row in pods.resources() if row[1] in refused)
         wrong = [(path[:-2], name, path) for path, name in names if _ABOVE_ONE.fullmatch(str(dig(body, *path)))]
         for (_, name), path in {(owner, name): path for owner, name, path in wrong[::-1]}.items():
