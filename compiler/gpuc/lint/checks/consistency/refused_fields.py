@@ -40,10 +40,10 @@ def _refused(objects: ObjectSet, manifest: Manifest, kind: str) -> Findings:
     reported = set()
     for problem in tables().problems(kind, Field((), with_defaults(written))):
         value = dig(written, *problem.field)
-        if problem.outcome != "denied" or problem.field in reported or _has_other_rule(problem):
+        # Without a queue, Kueue may not read the pods. Other rules report fields outside of the pod template.
+        is_unsure = problem.check == KUEUE and not (is_queued and "annotations" in problem.field[2:])
+        if problem.outcome != "denied" or problem.field in reported or is_unsure or _has_other_rule(problem):
             continue
-        if problem.check == KUEUE and not (is_queued and "annotations" in problem.field[2:]):
-            continue  # without a queue, Kueue may not read the pods; other rules report other fields
         reported.add(problem.field)
         needs = "complete object" if value is None else "" if "; expected " in problem.message else "complete pods"
         parts = (manifest, problem.field, problem.message, problem.fix)

@@ -45,6 +45,8 @@ class Configurations(NamedTuple):
     """The named configurations of a program of the GPU Operator. A label of each node names its configuration."""
 
     part: str
+    label: str
+    """The node label whose value is the name of the node's configuration, for example nvidia.com/mig.config."""
     source: str
     """The ConfigMap or the values key with the configurations, for messages."""
     texts: dict[str, Any]
@@ -53,11 +55,6 @@ class Configurations(NamedTuple):
     """The name of the configuration for nodes without the label; empty if no default is set."""
     policy: Manifest | None
     """The ClusterPolicy with the default; None for the values of the chart."""
-
-    @property
-    def label(self) -> str:
-        """The node label whose value is the name of the node's configuration, for example nvidia.com/mig.config."""
-        return _LABELS[self.part]
 
 
 @check(NO_CONFIGURATION, NO_POLICY)
@@ -114,16 +111,16 @@ def operators(index: Index) -> Iterator[tuple[Any, Manifest | None]]:
 def configurations(index: Index) -> Iterator[Configurations]:
     """Yields the configurations in the input: of ClusterPolicies, and of the Helm values of the GPU Operator."""
     for spec, policy in operators(index):
-        for part in _LABELS:
+        for part, label in _LABELS.items():
             config = dig(spec, part, "config")
             if dig(spec, part, "enabled") is False or not isinstance(config, dict):
                 continue
             texts, source = _data(config, part, index, is_chart=policy is None)
             if part == MIG_MANAGER:
                 texts = dict(pairs(dig(document(index.tree, texts.get(_MIG_FILE)), "mig-configs")))
-            default = dig(config, "default")
             if texts:
-                yield Configurations(part, source, texts, default if isinstance(default, str) else "", policy)
+                default = dig(config, "default")
+                yield Configurations(part, label, source, texts, default if isinstance(default, str) else "", policy)
 
 
 def _data(config: Any, part: str, index: Index, *, is_chart: bool) -> tuple[dict[str, Any], str]:
