@@ -1,7 +1,8 @@
 """Checks of objects without pods, written as functions, because no row of a table (see table.py) can describe them.
 
 Source: k8s.io/kubernetes v1.35.4 pkg/apis/core/validation/validation.go, pkg/apis/autoscaling/validation/validation.go;
-k8s.io/apimachinery v0.35.4 pkg/util/validation/validation.go (IsConfigMapKey); Go 1.25 encoding/base64
+k8s.io/apimachinery v0.35.4 pkg/util/validation/validation.go (IsConfigMapKey); Go 1.25 encoding/base64;
+kubernetes-sigs/kueue v0.19.2 apis/kueue/v1beta2; kubernetes-sigs/karpenter v1.14.1 pkg/apis/v1/nodeclaim.go
 """
 
 import binascii
@@ -9,6 +10,7 @@ import re
 from base64 import b64decode
 
 from gpuc.admission.validation.field import Field, Problems, text
+from gpuc.kubernetes.node_pool import HOSTNAME
 
 _KEY = re.compile(r"(?!\.$)(?!\.\.)[-._a-zA-Z0-9]{1,253}")
 
@@ -46,3 +48,15 @@ def _bounds_of_replicas(spec: Field) -> Problems:
     low, high = spec.at("minReplicas").number, spec.at("maxReplicas").number
     if low is not None and high is not None and 1 <= high < low:
         yield spec.at("maxReplicas").problem(f"maxReplicas {high} is below minReplicas {low}")
+
+
+def _level_of_hosts(levels: Field) -> Problems:
+    for level in list(levels.rows())[:-1]:
+        if level.get("nodeLabel") == HOSTNAME:
+            yield level.at("nodeLabel").problem(f"{HOSTNAME} can only be the last level")
+
+
+def _most_values(least: Field) -> Problems:
+    count = len(least.beside("values") or ())
+    if count < (least.number or 0):
+        yield least.invalid(f"at most {count}, the number of values")

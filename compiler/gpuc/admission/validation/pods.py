@@ -169,7 +169,7 @@ def _label_keys(term: Field) -> Problems:
 
 def _one_number(values: Field) -> Problems:
     operator, own = values.beside("operator"), [row.value for row in values.rows()]
-    if operator in ("Gt", "Lt") and len(own) != 1:
+    if operator in ("Gt", "Lt", "Gte", "Lte") and len(own) != 1:
         yield values.reads(own).invalid(f"exactly one number for {operator}")
 
 

@@ -206,10 +206,11 @@ def _most(limit: str, words: str, field: Field) -> Problems:
         yield field.problem(f"{count} {words}; at most {limit} are allowed")
 
 
-def _unique(paths: str, message: str, field: Field) -> Problems:
-    """Checks that the items of a list do not have the same names. Missing names are not the same."""
+def _unique(paths: str, lists: str | None, message: str, field: Field) -> Problems:
+    """Checks that items of a list, or of the lists below, have different names. Missing names are not the same."""
     found = set()
-    for row in field.rows():
+    owners = list(field.rows()) if isinstance(field.value, list) else [field]
+    for row in [row for owner in owners for name in lists.split() for row in owner.rows(name)] if lists else owners:
         names = tuple(text(row.get(name)) for name in paths.split())
         if names in found:
             yield (row.at(*paths.split()) if len(names) == 1 else row).problem(message.format_map(_Words(row)))
@@ -237,7 +238,7 @@ FORMS: dict[str, Callable[..., Iterable[Problem]]] = {
     r"(\d+) to (\d+)( or 0)?": _between,
     r"needs one of (.+)": _needs_one,
     r"at most (\d+) (.+)": _most,
-    r"unique (.+?): (.+)": _unique,
+    r"unique (.+?)(?: in (.+?))?: (.+)": _unique,
     r"exactly one of (.+)": _exactly_one,
     r"pattern /(.+)/ expected (.+)": _pattern,
     r"unchecked(?:: (.+))?": _not_checked,

@@ -10,10 +10,13 @@ from gpuc.admission.validation.all_tables import tables
 from gpuc.admission.validation.field import Field
 from gpuc.admission.validation.kueue import CHECK as KUEUE
 from gpuc.admission.validation.validation import with_defaults
+from gpuc.kubernetes.kueue import QUEUE_LABEL
 from gpuc.lint.checks import Findings, check, rule_of
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, group, pairs
+from gpuc.trace.cluster_index import ClusterIndex
+from gpuc.trace.kueue_scope import manages
 
 REFUSED_FIELD = rule_of("OBJ024")
 _OF_OTHER_RULES = (("metadata", "labels"), ("limits",), ("requests",), ("volumeMounts", "name"))
@@ -26,17 +29,20 @@ def findings(objects: ObjectSet) -> Findings:
     for manifest in objects.manifests:
         kind = f"{group(manifest)}/{manifest.kind}"
         if kind in tables():
-            yield from _refused(manifest, kind)
+            yield from _refused(objects, manifest, kind)
 
 
-def _refused(manifest: Manifest, kind: str) -> Findings:
+def _refused(objects: ObjectSet, manifest: Manifest, kind: str) -> Findings:
     written = manifest.document()
     if "batch.kubernetes.io/controller-uid" in dict(pairs(dig(written, "spec", "selector", "matchLabels"))):
         return  # a Job of a cluster has the selector that the API server generates, and that a new Job cannot have
+    is_queued = QUEUE_LABEL in manifest.labels and manages(objects.once(ClusterIndex), group(manifest), manifest.kind)
     reported = set()
     for problem in tables().problems(kind, Field((), with_defaults(written))):
         value = dig(written, *problem.field)
-        if problem.outcome != "denied" or problem.field in reported or _has_other_rule(problem):
+        # Without a queue, Kueue may not read the pods. Other rules report fields outside of the pod template.
+        is_unsure = problem.check == KUEUE and not (is_queued and "annotations" in problem.field[2:])
+        if problem.outcome != "denied" or problem.field in reported or is_unsure or _has_other_rule(problem):
             continue
         reported.add(problem.field)
         needs = "complete object" if value is None else "" if "; expected " in problem.message else "complete pods"
@@ -47,4 +53,4 @@ def _refused(manifest: Manifest, kind: str) -> Findings:
 def _has_other_rule(problem: Decision) -> bool:
     steps = problem.field
     is_known = any(steps[-len(part) :] == part or set(part) <= {*steps[-3:]} for part in _OF_OTHER_RULES)
-    return problem.check == KUEUE or is_known or problem.message.startswith(("two containers of", "two volumes have"))
+    return is_known or problem.message.startswith(("two containers of", "two volumes have"))

@@ -27,10 +27,11 @@ DEVICE_PLUGIN: Final = "devicePlugin"
 MIG_MANAGER: Final = "migManager"
 _LABELS = {DEVICE_PLUGIN: "nvidia.com/device-plugin.config", MIG_MANAGER: "nvidia.com/mig.config"}
 """Node labels by the operand (device plugin or MIG manager) that reads the label."""
+_PROGRAMS = {DEVICE_PLUGIN: "(nvidia-|/)(k8s-)?device-plugin", MIG_MANAGER: "mig-(manager|parted)"}
+"""The names of charts and images that contain an operand. The operand also runs without the GPU Operator."""
 _MIG_FILE = "config.yaml"
 """The key that the MIG manager reads in its ConfigMap (gpu-operator v26.7.0, assets/state-mig-manager)."""
 SHARED = ".shared"
-_NVIDIA = "nvidia.com/"
 _SHARING = ("timeSlicing", "mps")
 _ABOVE_ONE = re.compile("0*(?:[2-9]|[1-9][0-9]+)")
 _PROFILE = re.compile(r"([12347])g\.\d+gb(?:\+[a-z.]+)?")
@@ -44,6 +45,8 @@ class Configurations(NamedTuple):
     """The named configurations of a program of the GPU Operator. A label of each node names its configuration."""
 
     part: str
+    label: str
+    """The node label whose value is the name of the node's configuration, for example nvidia.com/mig.config."""
     source: str
     """The ConfigMap or the values key with the configurations, for messages."""
     texts: dict[str, Any]
@@ -52,11 +55,6 @@ class Configurations(NamedTuple):
     """The name of the configuration for nodes without the label; empty if no default is set."""
     policy: Manifest | None
     """The ClusterPolicy with the default; None for the values of the chart."""
-
-    @property
-    def label(self) -> str:
-        """The node label whose value is the name of the node's configuration, for example nvidia.com/mig.config."""
-        return _LABELS[self.part]
 
 
 @check(NO_CONFIGURATION, NO_POLICY)
@@ -75,25 +73,32 @@ def findings(objects: ObjectSet) -> Findings:
         label: f": {part}.enabled is false in {policy or 'the values of the GPU operator'}"
         for part, label in _LABELS.items()
         for settings, policy in operators(index)
-        if dig(settings, part, "enabled") is False
+        if dig(settings, part, "enabled") is False and not _has_own_program(index, part)
     }
     for pool in index.nodes.pools:
         for key, _ in pairs(dig(pool.manifest.body, *pool.place(LABELS))):
             meant = "" if key in _LABELS.values() else misspelt(key, _LABELS.values())
             if why := off.get(key, meant and f', did you mean "{meant}"'):
-                path, message = (*pool.place(LABELS), key), f"no program reads this label{why}"
+                path, message = (*pool.place(LABELS), key), f"the GPU operator does not read this label{why}"
                 yield ObjectFinding(NO_CONFIGURATION, pool.manifest, path, message, write(meant), on_key=True)
+
+
+def _has_own_program(index: Index, part: str) -> bool:
+    """Returns whether a chart or a container of the input contains the operand, or names the label of the operand."""
+    texts = [*index.delivery.charts, *(str(row) for pods in index.pods for _, row in pods.containers())]
+    # Flux and k3s have charts in spec.chart; an OCIRepository of Flux has the address of a chart in spec.url.
+    texts += [str(dig(row.body, "spec", field)) for row in index.tree.manifests for field in ("chart", "url")]
+    return any(re.search(_PROGRAMS[part], text) or f"{_LABELS[part]}'" in text for text in texts)
 
 
 def _without_policy(index: Index) -> Findings:
     values = index.tree.values.get(CHART)
     if not index.tree.is_complete or values is None or next(operators(index), None) is not None:
         return
-    if dig(values, "gpuCluster", "deployCR") is not True:
-        for source in index.delivery.sources:
-            if source.chart == CHART:
-                message = "the chart's values have clusterPolicy.deployCR: false, and there is no ClusterPolicy"
-                yield ObjectFinding(NO_POLICY, source.application, source.path, message)
+    for source in index.delivery.sources if dig(values, "gpuCluster", "deployCR") is not True else ():
+        if source.chart == CHART:
+            message = "the chart's values have clusterPolicy.deployCR: false, and there is no ClusterPolicy"
+            yield ObjectFinding(NO_POLICY, source.application, source.path, message)
 
 
 def operators(index: Index) -> Iterator[tuple[Any, Manifest | None]]:
@@ -106,16 +111,16 @@ def operators(index: Index) -> Iterator[tuple[Any, Manifest | None]]:
 def configurations(index: Index) -> Iterator[Configurations]:
     """Yields the configurations in the input: of ClusterPolicies, and of the Helm values of the GPU Operator."""
     for spec, policy in operators(index):
-        for part in _LABELS:
+        for part, label in _LABELS.items():
             config = dig(spec, part, "config")
             if dig(spec, part, "enabled") is False or not isinstance(config, dict):
                 continue
             texts, source = _data(config, part, index, is_chart=policy is None)
             if part == MIG_MANAGER:
                 texts = dict(pairs(dig(document(index.tree, texts.get(_MIG_FILE)), "mig-configs")))
-            default = dig(config, "default")
             if texts:
-                yield Configurations(part, source, texts, default if isinstance(default, str) else "", policy)
+                default = dig(config, "default")
+                yield Configurations(part, label, source, texts, default if isinstance(default, str) else "", policy)
 
 
 def _data(config: Any, part: str, index: Index, *, is_chart: bool) -> tuple[dict[str, Any], str]:
@@ -148,9 +153,8 @@ def _unknown(manifest: Manifest, path: Path, name: Any, known: Configurations) -
 def shared_requests(objects: ObjectSet) -> Findings:
     """Yields findings about containers that request more than one GPU share, which all configurations forbid."""
     index = objects.once(Index)
-    requesting = [pods for pods in index.pods if any(name.startswith(_NVIDIA) for _, name in pods.resources())]
-    refused = _refused(index) if requesting else set()
-    for pods in requesting if refused else ():
+    refused = _refused(index)
+    for pods in index.pods if refused else ():
         body, names = pods.manifest.document(), (row for row in pods.resources() if row[1] in refused)
         wrong = [(path[:-2], name, path) for path, name in names if _ABOVE_ONE.fullmatch(str(dig(body, *path)))]
         for (_, name), path in {(owner, name): path for owner, name, path in wrong[::-1]}.items():

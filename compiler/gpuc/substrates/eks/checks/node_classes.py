@@ -1,4 +1,4 @@
-"""Checks of EC2NodeClasses: the family of the AMIs, user data that nodes read, and volumes that hold data of pods.
+"""Checks of EC2NodeClasses: refused fields, user data that nodes read, and volumes that hold data of pods.
 
 Source: aws/karpenter-provider-aws v1.14.1 pkg/apis/v1/ec2nodeclass.go; pkg/providers/amifamily (al2.go, al2023.go,
 bottlerocket.go) and bootstrap (eksbootstrap.go, nodeadm.go, bottlerocketsettings.go, mime/mime.go);
@@ -10,13 +10,14 @@ import re
 import tomllib
 from collections.abc import Iterator
 from email import message_from_string
+from typing import Any
 
 from gpuc.cluster.node_class import DATA_DEVICES, NodeClass
+from gpuc.diagnostics.finding import Path
 from gpuc.diagnostics.spelling import alternatives, misspelt
 from gpuc.kubernetes.api_groups import KARPENTER_AWS
 from gpuc.lint.checks import Findings, check
 from gpuc.lint.checks.consistency.refused_fields import REFUSED_FIELD
-from gpuc.manifest.manifest import Manifest
 from gpuc.objects.embedded import document
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, items, pairs
@@ -24,6 +25,8 @@ from gpuc.substrates.eks.rules.user_data import user_data_of_other_image
 from gpuc.substrates.eks.rules.volumes import root_volume_without_use
 
 _NODE_CONFIG, _SCRIPT = "application/node.eks.aws", "text/x-shellscript"
+_AMIS = "amiSelectorTerms"
+_TERMS = (_AMIS, "subnetSelectorTerms", "securityGroupSelectorTerms", "capacityReservationSelectorTerms")
 _BOOTSTRAP = re.compile(r"^[ \t]*(?:sudo |exec )?(?:(?:ba)?sh )?/etc/eks/bootstrap\.sh\b", re.MULTILINE)
 
 
@@ -31,8 +34,9 @@ _BOOTSTRAP = re.compile(r"^[ \t]*(?:sudo |exec )?(?:(?:ba)?sh )?/etc/eks/bootstr
 def findings(objects: ObjectSet) -> Findings:
     """Yields findings about AMI families, user data that nodes do not read, and volumes without data of pods."""
     for row in objects.of(KARPENTER_AWS, "EC2NodeClass"):
-        if refused := _refused(row):
-            yield ObjectFinding(REFUSED_FIELD, row, ("spec", "amiFamily"), refused, needs="complete template")
+        for path, why in _refused(dig(row.body, "spec")):
+            yields = path != ("amiFamily",)
+            yield ObjectFinding(REFUSED_FIELD, row, ("spec", *path), why, needs="complete template", yields=yields)
         text, family = dig(row.body, "spec", "userData"), NodeClass(KARPENTER_AWS, row).family
         problem = next(_problems(objects, family, text), "") if isinstance(text, str) and text.strip() else ""
         if problem:
@@ -46,15 +50,24 @@ def findings(objects: ObjectSet) -> Findings:
             yield ObjectFinding(root_volume_without_use.rule, row, ("spec", "blockDeviceMappings"), message)
 
 
-def _refused(row: Manifest) -> str:
-    """Returns why the API server refuses the AMI family of an EC2NodeClass, or its absence; empty if it does not."""
-    terms = [term for _, term in items(dig(row.body, "spec", "amiSelectorTerms"))]
-    alias = next((str(dig(term, "alias")).partition("@")[0] for term in terms if dig(term, "alias") is not None), "")
-    family = dig(row.body, "spec", "amiFamily")
-    if family is None:
-        return "expected the family of the AMIs, because no term has an alias" if terms and not alias else ""
-    is_other = alias.isalnum() and str(family).lower() != alias and family != "Custom"
-    return f"the alias is of {alias}, so the family cannot be {family}; expected no amiFamily" if is_other else ""
+def _refused(spec: Any) -> Iterator[tuple[Path, str]]:
+    """Yields the fields because of which the API server refuses an EC2NodeClass, each with the reason."""
+    terms = {name: [dict(pairs(term)) for _, term in items(dig(spec, name))] for name in _TERMS}
+    aliases = [str(term["alias"]) for term in terms[_AMIS] if term.get("alias") is not None]
+    alias, family = next(iter(aliases), "").partition("@")[0], dig(spec, "amiFamily")
+    if family is None and terms[_AMIS] and not alias:
+        yield ("amiFamily",), "expected the family of the AMIs, because no term has an alias"
+    if family not in (None, "Custom") and alias.isalnum() and str(family).lower() != alias:
+        yield ("amiFamily",), f"the alias is of {alias}, so the family cannot be {family}; expected no amiFamily"
+    if aliases and len(terms[_AMIS]) > 1:
+        yield (_AMIS,), "a term with alias cannot be beside other terms"
+    if dig(spec, "role") is not None and dig(spec, "instanceProfile") is not None:
+        yield ("instanceProfile",), "role and instanceProfile are both set; only one is allowed"
+    for name, rows in terms.items():
+        keys = [{key for key, value in row.items() if value is not None and key != "ssmParameter"} for row in rows]
+        wrong = [(row, key) for row, own in enumerate(keys) for key in ("id", "alias") if key in own and own != {key}]
+        if wrong and (name == _AMIS or len(wrong) == len(rows)):
+            yield (name, *wrong[0]), f"a term with {wrong[0][1]} cannot have other fields"
 
 
 def _problems(objects: ObjectSet, family: str, text: str) -> Iterator[str]:
