@@ -97,7 +97,7 @@ def decisions(objects: ObjectSet, document: Object, copies: int = 1) -> tuple[Ob
 def compare(client: Client, objects: ObjectSet, document: Object, result: Result) -> bool:
     """Compares the decision about one pod, and returns whether the API server accepts the pod."""
     changed, predicted = decisions(objects, document)
-    denied = [row for row in predicted if row.outcome == "denied" and row.check != "schedulingGates"]
+    denied = [row for row in predicted if row.outcome == "denied" and row.field[1:2] != ("schedulingGates",)]
     try:
         stored = client.create(document, dry_run=True)
     except ApiError as error:

@@ -62,7 +62,7 @@ CASES: dict[str, tuple[Object, str, str, str]] = {
              "Pod Security", "runAsNonRoot"),
     "service account": ({f"{POD}serviceAccountName": "absent"}, "pod validation", "API server", "serviceAccountName"),
     "priority class": ({f"{POD}priorityClassName": "absent"}, "pod validation", "API server", "priorityClassName"),
-    "scheduling gate": ({f"{POD}schedulingGates": [{"name": "example.com/wait"}]}, "pod validation", "API server",
+    "scheduling gate": ({f"{POD}schedulingGates": [{"name": "example.com/wait"}]}, "suspend", "user",
                         "schedulingGates"),
     "deadline": ({"spec__activeDeadlineSeconds": 0}, "suspend", "user", "activeDeadlineSeconds"),
     "group of Kubernetes": ({"kind": "RayJob", "apiVersion": "extensions/v1beta1"}, "API server", "API server",

@@ -11,6 +11,7 @@ from typing import Any, Final
 from gpuc.admission.documents import PodPart, is_pod, namespace_of, pod_part
 from gpuc.admission.mutating import BUILT_IN_PRIORITIES
 from gpuc.admission.request import Decision, Request
+from gpuc.admission.validation.table import CONTROLLER
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.api_groups import STORAGE
 from gpuc.manifest.manifest import Body, Manifest
@@ -198,7 +199,7 @@ def _scheduling(pod: PodPart) -> Iterator[Decision]:
         if (name := dig(gate, "name")) not in _KUEUE_GATES:
             message = f"the scheduler ignores the pod until its scheduling gate {name} is removed"
             field: Path = ("spec", "schedulingGates", number)
-            yield Decision("denied", "schedulingGates", message, field=field, fix=f"remove scheduling gate {name}")
+            yield Decision("denied", f"{CONTROLLER}scheduling gates", message, field=field, fix=f"remove gate {name}")
 
 
 def _missing(objects: ObjectSet, kind: str, name: str, key: str, fix: str, namespace: str = "") -> Decision:

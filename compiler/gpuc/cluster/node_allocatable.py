@@ -24,8 +24,7 @@ def predicted_allocatable(instance: InstanceType, kubelet: Kubelet, disk_bytes: 
     Source: aws/karpenter-provider-aws v1.14.1 pkg/providers/instancetype/types.go and the values in
     website/content/en/preview/reference/instance-types.md; the tests compare the function with values of this page
     """
-    arm64_mib = kubelet.arm64_reserved_memory_mib if instance.arch == "arm64" else 0
-    memory = (instance.memory_mib - arm64_mib) * (1000 - kubelet.vm_memory_overhead_permille) // 1000 * MIB
+    memory = predicted_memory(instance, kubelet)
     pods_mib = kubelet.reserved_memory_per_pod_mib * max_pods(instance, settings)
     reserved = {
         CPU: _reserved_cpu_milli(instance.vcpu, kubelet),
@@ -43,6 +42,12 @@ def predicted_allocatable(instance: InstanceType, kubelet: Kubelet, disk_bytes: 
         name: size - sum(reservation.get(name, 0) for reservation in (reserved, system, evicted))
         for name, size in capacity.items()
     }
+
+
+def predicted_memory(instance: InstanceType, kubelet: Kubelet) -> int:
+    """Returns the bytes of memory that Karpenter expects of a new node. Source: as above (memory)."""
+    arm64_mib = kubelet.arm64_reserved_memory_mib if instance.arch == "arm64" else 0
+    return (instance.memory_mib - arm64_mib) * (1000 - kubelet.vm_memory_overhead_permille) // 1000 * MIB
 
 
 def max_pods(instance: InstanceType, settings: Any) -> int:

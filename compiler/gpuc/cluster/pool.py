@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from gpuc.cluster.instance_labels import TYPE_LABELS, all_types, devices, instance_labels, meets_type, of_aws
+from gpuc.cluster.node_allocatable import predicted_memory
 from gpuc.cluster.node_class import AUTO_MODE_GROUP, RESERVATION_ID, RESERVATION_LABELS
 from gpuc.cluster.node_template import NodeTemplate
 from gpuc.cluster.overlays import Overlay, Overlays
@@ -202,6 +203,10 @@ class Pool(NodeTemplate):
             self._capacity[name] = self.hardware(name) | amounts(given)
         return self._capacity[name]
 
+    def counted(self, instance: "InstanceType") -> Amounts:
+        """Returns what a new node counts against the limits of the pool: the capacity that Karpenter predicts."""
+        return {**self.capacity(instance.type), MEMORY: predicted_memory(instance, self.catalog.kubelet), NODES: 1}
+
     def allocatable(self, instance: "InstanceType") -> Amounts:
         """Returns the allocatable resources of a node without any pods. Huge pages are subtracted from memory."""
         resources = self._class.allocatable(self.catalog, instance)
@@ -223,7 +228,7 @@ class Pool(NodeTemplate):
         Args:
             used: the resources of other nodes of the pool, which count against the limits.
         """
-        node, taken = {**self.capacity(instance.type), NODES: 1}, used or {}
+        node, taken = self.counted(instance), used or {}
         if self.replicas is not None:
             return self.replicas - taken.get(NODES, 0)
         free = ((limit - taken.get(name, 0)) // node[name] for name, limit in self.limits.items() if node.get(name))

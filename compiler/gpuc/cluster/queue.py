@@ -25,6 +25,7 @@ from gpuc.objects.object_set import ObjectSet, dig, grouped, items
 
 GROUPS: Path = ("spec", "resourceGroups")
 """The path of the resource groups of a ClusterQueue or Cohort."""
+_PROVISIONING, _CONFIG = f"{GROUP}/provisioning-request", "ProvisioningRequestConfig"
 COHORT, PARENT = ("cohortName", "cohort"), ("parentName", "parent")
 """The fields with the name of a ClusterQueue's cohort and of a Cohort's parent, in current and in older API versions.
 
@@ -242,12 +243,14 @@ def cluster_queue(local: Manifest) -> str:
 
 
 def inactive_reason(objects: ObjectSet, queue: Member) -> tuple[str, Path] | None:
-    """Returns a message about the missing object that makes a ClusterQueue inactive, and the path of the missing name.
+    """Returns a message about the object that makes a ClusterQueue inactive, and the path of the name of this object.
 
     Returns None for an active ClusterQueue. The function ignores stopPolicy.
 
-    Source: kueue v0.19.2 pkg/cache/scheduler/clusterqueue.go, inactiveReason
+    Source: kueue v0.19.2 pkg/cache/scheduler/clusterqueue.go (inactiveReason), snapshot.go (skipInactiveCQReason)
     """
+    if queue.is_circular and queue.manifest:
+        return f"the parents of Cohort {queue.parent_name} form a cycle", ("spec", parent(queue.manifest)[0])
     for flavor in queue.flavors.values():
         manifest = objects.find(GROUP, "ResourceFlavor", flavor.name)
         if manifest is None:
@@ -256,8 +259,11 @@ def inactive_reason(objects: ObjectSet, queue: Member) -> tuple[str, Path] | Non
         if topology is not None and objects.find(GROUP, "Topology", str(topology)) is None:
             return f"Topology {topology} of flavor {flavor.name} does not exist", (*flavor.path, "name")
     for name, path in queue.checks.items():
-        if objects.find(GROUP, "AdmissionCheck", name) is None:
+        if (check := objects.find(GROUP, "AdmissionCheck", name)) is None:
             return f"AdmissionCheck {name} does not exist", path
+        is_known = objects.find(GROUP, _CONFIG, str(dig(check.body, "spec", "parameters", "name"))) is not None
+        if dig(check.body, "spec", "controllerName") == _PROVISIONING and not is_known:
+            return f"the parameters of AdmissionCheck {name} name no {_CONFIG}", path
     return None
 
 

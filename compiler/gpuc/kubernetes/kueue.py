@@ -22,7 +22,7 @@ MANAGED_LABEL = f"{GROUP}/managed"
 Source: kueue v0.19.2 pkg/controller/constants/constants.go
 """
 QUEUE_LABEL = f"{GROUP}/queue-name"
-PODSET_LABEL = f"{GROUP}/podset"
+PODSET_LABEL, POD_GROUP_TOTAL = f"{GROUP}/podset", f"{GROUP}/pod-group-total-count"
 MIN_PARALLELISM = f"{GROUP}/job-min-parallelism"
 PRIORITY_LABEL = f"{GROUP}/priority-class"
 BATCH_JOB = "batch/job"

@@ -134,8 +134,9 @@ def _creation_steps(
     yield from steps(stages[1], webhook_decisions(objects, request))
     yield from steps(Stage.POD_SECURITY, pod_security(objects, request))
     if validates:
-        yield from steps(stages[0], reference_decisions(objects, request))
-        yield from steps(Stage.SUSPENDED, [error for error in errors if error.check.startswith(CONTROLLER)])
+        found = list(reference_decisions(objects, request))
+        yield from steps(stages[0], [row for row in found if not row.check.startswith(CONTROLLER)])
+        yield from steps(Stage.SUSPENDED, [row for row in errors + found if row.check.startswith(CONTROLLER)])
 
 
 def _errors(cluster: ClusterIndex, request: Request) -> Iterator[Decision]:

@@ -92,11 +92,11 @@ def cluster_queue_step(cluster: ClusterIndex, workload: Workload, queue: Member)
     return step("passed", f"{manifest} is active and accepts namespace {workload.namespace}", path=path)
 
 
-def request_steps(pods: PodSet) -> Steps:
+def request_steps(workload: Workload, pods: PodSet) -> Steps:
     """Yields a failed check for each container whose requests, as Kueue counts them, exceed its limits.
 
     Kueue sets missing requests to the defaults of a LimitRange, also if the container has smaller limits. The API
-    server would set them to the limits.
+    server would set them to the limits. The default limits of a LimitRange can also be below the requests.
 
     Source: kubernetes-sigs/kueue v0.19.2 pkg/workload/resources.go (AdjustResources, ValidateResources)
     """
@@ -108,6 +108,9 @@ def request_steps(pods: PodSet) -> Steps:
                 message = f"Kueue counts requests of {names} above the limits of container {dig(container, 'name')}"
                 reason = "Kueue takes the default requests of a LimitRange, which exceed the limits of the pods."
                 fix = f"write requests of {names} for the container"
+                if dig(workload.document, *field, "requests", larger[0]) is not None:
+                    reason = "The default limits of a LimitRange are below the requests of the pods."
+                    fix = f"request at most {described({name: limits[name] for name in larger})}, or write limits"
                 yield Step(Stage.RESOURCES, "failed", message, pods=pods.name, fix=fix, field=field, reason=reason)
 
 

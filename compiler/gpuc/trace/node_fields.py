@@ -133,6 +133,8 @@ class VolumeTerms(NamedTuple):
     """A text about a volume whose zone the input does not show; or an empty string."""
     holders: tuple[tuple[Manifest, Path, str], ...] = ()
     """The objects with such requirements, with their path and the requirements as text."""
+    modes: frozenset[str] = frozenset()
+    """The access modes of the volumes that all pods share."""
 
     def step(self, step: Step) -> Step:
         """Returns the failed check `step`. If a volume restricts the nodes of the pods, the check names the volume."""
@@ -147,8 +149,9 @@ class VolumeTerms(NamedTuple):
 
 def with_volume_terms(objects: ObjectSet, pods: PodSet, namespace: str, terms: tuple[Selector, ...]) -> VolumeTerms:
     """Returns the node selector terms of a pod, combined with the node requirements of its volumes."""
-    holders: list[tuple[Manifest, Path, str]] = []
-    for claim in _claims(objects, pods, namespace):
+    holders, modes = list[tuple[Manifest, Path, str]](), frozenset[str]()
+    for claim, is_shared in _claims(objects, pods, namespace):
+        modes |= {str(mode) for _, mode in items(dig(claim, "accessModes")) if is_shared}
         volume, name = dig(claim, "volumeName"), dig(claim, "storageClassName")
         alternatives: tuple[Selector, ...] = ()
         if isinstance(volume, str) and volume:
@@ -167,14 +170,14 @@ def with_volume_terms(objects: ObjectSet, pods: PodSet, namespace: str, terms: t
         if alternatives and manifest:
             holders.append((manifest, path, "\n".join(str(row) for term in alternatives for row in term)))
             terms = tuple((*term, *more) for term in terms for more in alternatives)
-    return VolumeTerms(terms, holders=tuple(holders))
+    return VolumeTerms(terms, holders=tuple(holders), modes=modes)
 
 
-def _claims(objects: ObjectSet, pods: PodSet, namespace: str) -> Iterator[Any]:
-    """Yields the specs of the PersistentVolumeClaims of a pod that are in the input or that have a template."""
-    yield from (dig(claim, "spec") for claim in pods.claims)
+def _claims(objects: ObjectSet, pods: PodSet, namespace: str) -> Iterator[tuple[Any, bool]]:
+    """Yields the specs of a pod's claims in the input or in templates, and whether all pods share the claim."""
+    yield from ((dig(claim, "spec"), False) for claim in pods.claims)
     for _, volume in items(dig(pods.pod, "volumes")):
         claim = dig(volume, "persistentVolumeClaim", "claimName")
         if isinstance(claim, str) and (manifest := objects.find("", "PersistentVolumeClaim", claim, namespace)):
-            yield dig(manifest.body, "spec")
-        yield dig(volume, "ephemeral", "volumeClaimTemplate", "spec")
+            yield dig(manifest.body, "spec"), True
+        yield dig(volume, "ephemeral", "volumeClaimTemplate", "spec"), False

@@ -25,7 +25,7 @@ from gpuc.trace.node_fields import reason_step, selection_step, with_volume_term
 from gpuc.trace.nodes import MatchingPool, PodDemand, matching_pools, pod_demand, pods_per_node
 from gpuc.trace.packing import Load, packing_steps
 from gpuc.trace.slices import Slices, slices_of
-from gpuc.trace.spreading import Spread, placement_step, spread, unjudged_field, used_port
+from gpuc.trace.spreading import Spread, keys_apart, placement_step, spread, unjudged_field, used_port, with_volumes
 from gpuc.trace.steps import Placement, Stage, Step, Steps, TraceResult, failed_if
 from gpuc.trace.workload import PodSet, Workload
 
@@ -76,10 +76,18 @@ def topology_steps(
         yield step("unknown", hidden) if hidden else step("failed", refusal)
         return
     domain = f"the input does not show how many nodes are in one domain of {required or slices.level}"
-    if unknown := slices.unknown(pods) or ("" if least >= whole else domain):
+    if unknown := _unplaced(pods, static, demand) or slices.unknown(pods) or ("" if least >= whole else domain):
         yield step("unknown", unknown)
     else:
         yield step("passed", f'topology "{flavor.topology}" has room for {room} pod(s)')
+
+
+def _unplaced(pods: PodSet, static: list[MatchingPool], demand: PodDemand) -> str:
+    """Returns why Kueue's choice of nodes can contradict rules that keep the pods apart; an empty text if it cannot."""
+    most = max((number for match in static for number in pods_per_node(match, demand).values()), default=0)
+    if min(most, pods.count) <= 1 or HOSTNAME not in keys_apart(pods):
+        return ""
+    return "Kueue ignores rules between the pods, and can assign several pods to a node that accepts one of them"
 
 
 def _rooms(
@@ -113,10 +121,11 @@ def workload_node_steps(
         volumes = with_volume_terms(cluster.objects, pods, workload.namespace, resources.terms)
         located = replace(resources, terms=volumes.terms)
         found = _usable(cluster, pods, located)
-        pools = {*map(_name, found)}
-        others = [row for own, row in sets if own is not pods and pools & {*map(_name, _usable(cluster, own, row))}]
+        pools = {match.pool for match in found}
+        beside = ((row, _usable(cluster, own, row)) for own, row in sets if own is not pods)
+        others = [row for row, usable in beside if pools & {match.pool for match in usable}]
         spreading = spread(cluster, pods, replace(located, count=pods.count * copies), found, others * copies)
-        spreading = replace(spreading, unknown=volumes.unknown or spreading.unknown)
+        spreading = with_volumes(spreading, pods, pods.count * copies, volumes)
         demand = replace(located, per_node=spreading.per_node)
         is_placed = False
         for step in node_steps(cluster, pods, demand, result, spreading, copies):
@@ -167,10 +176,6 @@ def node_steps(
     for match in found:
         if per_node[match.pool.name]:
             yield from startup_step(cluster, match.pool, pods.name)
-
-
-def _name(match: MatchingPool) -> str:
-    return match.pool.name
 
 
 def _usable(cluster: ClusterIndex, pods: PodSet, demand: PodDemand) -> list[MatchingPool]:

@@ -12,7 +12,7 @@ from gpuc.cluster.pool import Pool
 from gpuc.cluster.pool_fields import REQUIREMENTS, TAINTS, TEMPLATE
 from gpuc.diagnostics.finding import Path
 from gpuc.diagnostics.words import first_names
-from gpuc.kubernetes.amounts import CPU, MEMORY, PODS, Amounts, counted, described, pods_that_fit, quantity_text
+from gpuc.kubernetes.amounts import CPU, MEMORY, MIB, PODS, Amounts, counted, described, pods_that_fit, quantity_text
 from gpuc.kubernetes.node_pool import AWS
 from gpuc.kubernetes.selector import Requirement, Selector
 from gpuc.kubernetes.toleration import Toleration, toleration_fix, untolerated
@@ -131,6 +131,8 @@ def _match(pool: Pool, room: Room, terms: Sequence[Selector]) -> MatchingPool:
     if not located:
         location = pool.unknown_location(terms[0])
         doubt = f"the input does not show whether node pool {pool.name} has nodes with {location}"
+    if MEMORY in pool.limits and types and all(row.memory_mib * MIB > pool.limits[MEMORY] for row in types.values()):
+        doubt = doubt or "Karpenter counts the memory of new nodes, then of running nodes, which can exceed the limit"
     others = tuple(name for name in dict.fromkeys(unsure) if name not in types)
     return MatchingPool(pool, room, tuple(types.values()), others, doubt, nodes)
 
@@ -300,6 +302,9 @@ def _largest_agent(found: Sequence[MatchingPool], pods: PodDemand, names: Sequen
 
 def _no_type(pool: Pool, pods: PodDemand) -> UnschedulableReason:
     """Returns the first requirement of the pods that no instance type of a pool meets."""
+    if not pool.type_names:
+        message = f"the requirements of node pool {pool.name} exclude all {pool.type_in_messages}s"
+        return UnschedulableReason(message, pool.manifest, pool.place(REQUIREMENTS))
     wanted = next((wanted for term in pods.terms for wanted in term if not pool.types_for((wanted,))), None)
     message = f"node pool {pool.name} has no {pool.type_in_messages} that matches the node selector of the pods"
     message += f": {wanted}" if wanted else ""

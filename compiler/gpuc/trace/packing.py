@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from gpuc.cluster.pool import Pool
-from gpuc.cluster.pool_fields import LIMITS, NODES, REPLICAS
+from gpuc.cluster.pool_fields import LIMITS, REPLICAS
 from gpuc.kubernetes.amounts import Amounts, counted, pods_that_fit, quantity_text, total
 from gpuc.trace.nodes import UNLIMITED_NODES, MatchingPool, PodDemand, pods_per_node
 from gpuc.trace.steps import Stage, Step, Steps
@@ -80,7 +80,7 @@ def _supply(pool: Pool, loads: Sequence[Load], resource: str) -> float:
     if pool.replicas is not None:
         return min(pool.replicas * max(rooms.values()), *bounds, inf)
     for limited, limit in pool.limits.items():
-        sizes = {name: {**pool.capacity(name), NODES: 1}.get(limited, 0) for name in types}
+        sizes = {name: pool.counted(instance).get(limited, 0) for name, instance in types.items()}
         bounds.append(
             max(room and (limit / sizes[name] * room if sizes[name] else inf) for name, room in rooms.items())
         )
@@ -104,7 +104,7 @@ def _fits(loads: Sequence[Load], order: int) -> bool:
             number = min(_free_nodes(match, instance, pool_used), -(-remaining // fit))
             if number > 0:
                 is_reserved = match.nodes is not None
-                for name, count in {**match.pool.capacity(instance.type), NODES: 1, _RESERVED: is_reserved}.items():
+                for name, count in {**match.pool.counted(instance), _RESERVED: is_reserved}.items():
                     pool_used[name] = pool_used.get(name, 0) + count * number
                 opened = _Nodes(match.pool, instance, match.room.of(instance), number, is_reserved)
                 nodes.append(opened)

@@ -105,7 +105,7 @@ def _conclusion(result: TraceResult) -> str:
         return f"Result: {failure.reason or 'no pods. The workload does not start'}: {failure.message}."
     if result.verdict == "refused":
         outcome = "pending in Kueue" if result.by == "Kueue" else "refused"
-        return f"Result: {outcome}. {_REASONS[failure.stage]}{unmanaged}"
+        return f"Result: {outcome}. {failure.reason or _REASONS[failure.stage]}{unmanaged}"
     outcome = "pending forever" if result.bypass else "admitted by Kueue, then pending forever"
     nodes = "Karpenter can start no node with enough resources for the pods."
     if result.is_static:

@@ -1,7 +1,7 @@
 """Rules of pods that depend on other pods: affinity, spreading over zones or nodes, and host ports.
 
 Source: k8s.io/kubernetes v1.35.4 pkg/scheduler/framework/plugins: interpodaffinity/filtering.go,
-podtopologyspread/filtering.go, nodeports/node_ports.go
+podtopologyspread/filtering.go, nodeports/node_ports.go, volumerestrictions/volume_restrictions.go
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,6 +19,7 @@ from gpuc.objects.selectors import NODE_TERMS, selector
 from gpuc.parts.workload_kinds import label_prefixes
 from gpuc.trace.cluster_index import ClusterIndex
 from gpuc.trace.domains import Domains, domains, fits_evenly, most_per_node
+from gpuc.trace.node_fields import VolumeTerms
 from gpuc.trace.nodes import MatchingPool, PodDemand, max_pods
 from gpuc.trace.steps import Stage, Step
 from gpuc.trace.workload import PodSet, Workload
@@ -120,6 +121,23 @@ def spread(
         next((part.refusal for part in parts if part.refusal), None),
         next((part.unknown for part in parts if part.unknown), ""),
     )
+
+
+def keys_apart(pods: PodSet) -> set[str]:
+    """Returns the node labels by whose values rules of the pods keep, or may keep, these pods apart."""
+    keys = {rule.key for rule in _rules(pods) if rule.name != _NEAR and rule.is_own is not False}
+    return keys | ({HOSTNAME} if host_ports(pods.pod) else set())
+
+
+def with_volumes(spreading: Spread, pods: PodSet, count: int, volumes: VolumeTerms) -> Spread:
+    """Returns a Spread with the effect of the volumes that several pods share."""
+    unknown, refusal = volumes.unknown or spreading.unknown, spreading.refusal
+    if count > 1 and (volumes.holders or "ReadWriteOnce" in volumes.modes) and keys_apart(pods):
+        unknown = unknown or "the trace does not evaluate rules that keep pods with the same volume apart"
+    if count > 1 and "ReadWriteOncePod" in volumes.modes:
+        message = f"access mode ReadWriteOncePod of a volume allows at most 1 of {count} pods"
+        refusal = Refusal(message, "use a claim with another access mode", ("volumes",))
+    return replace(spreading, unknown=unknown, refusal=refusal)
 
 
 def _rules(pods: PodSet) -> Iterator[_Rule]:
@@ -247,11 +265,13 @@ def _even(rule: _Rule, demand: PodDemand, known: Domains, number: int | None) ->
 
 
 def _selects(row: Any, pods: PodSet) -> bool | None:
-    """Returns whether a rule selects the pods themselves; None if controllers can add a selected label."""
+    """Returns whether a rule selects the pods themselves; None if controllers can add a label of it, but no hash."""
     if any(isinstance(key, str) and key in pods.labels for _, key in items(dig(row, "mismatchLabelKeys"))):
         return False
     wanted = selector(dig(row, "labelSelector"))
-    if any(key and key not in pods.labels and key.startswith(label_prefixes()) for key, _ in wanted):
+    shared = (str(key) for _, key in items(dig(row, "matchLabelKeys")) if not str(key).endswith("-hash"))
+    keys = [*(key for key, _ in wanted if key), *(shared if matches(wanted, pods.labels) else ())]
+    if any(key not in pods.labels and key.startswith(label_prefixes()) for key in keys):
         return None
     return matches(wanted, pods.labels)
 

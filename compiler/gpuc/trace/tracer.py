@@ -6,6 +6,8 @@ cluster. A caller can instead give the quota that other workloads use.
 
 from functools import partial
 
+from msgspec.structs import replace
+
 from gpuc.cluster.flavors import ResourceFlavor
 from gpuc.cluster.queue import GROUPS, cluster_queue
 from gpuc.diagnostics.place import place
@@ -54,6 +56,14 @@ def trace_workload(
         result.steps.append(step._replace(fix=where + step.fix))
         if step.failed and not step.has_next:
             break
+    whole = tuple(replace(pods, count=pods.count + pods.more, more=0) for pods in workload.pod_sets if pods.more)
+    if whole and result.failure is None:
+        work = workload._replace(pod_sets=whole)
+        found = trace_workload(cluster, work, admission=admission, creation=creation, usage=usage)
+        first = [found.failure] if found.failure else found.unknown[:1]
+        for step in (step for step in first if step.stage not in (Stage.FLAVOR, Stage.QUOTA, Stage.TOPOLOGY)):
+            message = f"if the quota is enough for {whole[0].count} pods: {step.message}"
+            result.steps.append(step._replace(verdict="unknown", message=message))
     return result
 
 
@@ -140,13 +150,17 @@ def _kueue_steps(
     held = {pods.name for pods in workload.held_sets}
     pod_sets = [(pods, pod_requests(pods.pod)) for pods in queued_pods(cluster.objects, workload)]
     for pods, requests in pod_sets:
-        yield from kueue_steps.request_steps(pods)
+        yield from kueue_steps.request_steps(workload, pods)
         choice = choose(cluster, queue, pods, requests, used, usage)
         result.attempts[pods.name] = choice.attempts
         yield from kueue_steps.quota_steps(cluster, queue, pods, requests, choice)
         if pods.name not in held:
             result.placements[pods.name] = Placement(tuple(choice.names), choice.borrowed)
         flavors_of[pods.name] = [cluster.flavors[name] for name in choice.names if name in cluster.flavors]
+    chosen = {flavor.name for row in flavors_of.values() for flavor in row}
+    for name, path in queue.checks.items():
+        if chosen & ({flavor for _, flavor in items(dig(queue.setting(), *path[1:], "onFlavors"))} or chosen):
+            yield Step(Stage.CLUSTER_QUEUE, "unknown", f"AdmissionCheck {name} decides too", queue.manifest, path)
     for pods, requests in pod_sets:
         yield from topology_steps(cluster, pods, requests, flavors_of[pods.name], queue)
     yield from kueue_steps.start_steps(workload, local, queue)

@@ -40,6 +40,8 @@ class PodSet(Struct, frozen=True):
     """The spec and the number of the pods that Kueue counts; None if these are the pods themselves."""
     job_field: Path = ()
     """The field in which users can write the template of a pod that a Job of the controller runs; else empty."""
+    more: int = 0
+    """The number of further pods that Kueue admits if the quota is enough for them."""
 
     @property
     def seen_by_kueue(self) -> "PodSet":
@@ -205,11 +207,12 @@ def _pod_sets(manifest: Manifest, record: WorkloadKind) -> Iterator[PodSet]:
         return
     for pods in () if traits.elsewhere(document) else pods_of(manifest):
         name, count = record.pod_set(document, pods.path)
+        _, most = record.pod_set({**document, "metadata": {}}, pods.path)  # annotations can allow a smaller number
         made = traits.made(document, pods.path, pods.spec) or Made(pods.spec, count, pods.spec)
         queued = None if (made.pod, made.number) == (made.queued, count) else (made.queued, count)
         annotations = dict(pairs(dig(pods.template, "metadata", "annotations")))
         labels = {**dict(pairs(dig(pods.template, "metadata", "labels"))), **pods.labels}
-        yield PodSet(made.pod, made.number, name, annotations, labels, pods.path, claims, queued)
+        yield PodSet(made.pod, made.number, name, annotations, labels, pods.path, claims, queued, more=most - count)
     for pod in traits.further_pods(document):
         own, path = dig(pod.template, "metadata"), () if dig(document, *pod.field) is None else pod.field
         notes, marks = (dict(pairs(dig(own, part))) for part in ("annotations", "labels"))

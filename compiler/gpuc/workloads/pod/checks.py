@@ -8,9 +8,9 @@ from gpuc.admission.mutating import set_default_requests
 from gpuc.admission.validation.constraints import dns_subdomain
 from gpuc.admission.validation.field import Field, Problems, text
 from gpuc.admission.validation.kueue import ANNOTATIONS, LABELS, PREBUILT, PodSetTemplate, is_count, topology
-from gpuc.kubernetes.kueue import GROUP, MANAGED_LABEL
+from gpuc.kubernetes.kueue import GROUP, MANAGED_LABEL, POD_GROUP_TOTAL
 
-POD_GROUP, POD_GROUP_TOTAL = f"{GROUP}/pod-group-name", f"{GROUP}/pod-group-total-count"
+POD_GROUP = f"{GROUP}/pod-group-name"
 
 
 def _groups_of_pods(document: Field) -> Problems:
