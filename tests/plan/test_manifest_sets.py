@@ -24,7 +24,9 @@ from tests.values import changed, paths
 
 QUEUE = "apiVersion: kueue.x-k8s.io/{version}\nkind: ClusterQueue\nmetadata: {{name: red}}\nspec: {spec}\n"
 OBJECT = "apiVersion: {api}\nkind: {kind}\nmetadata: {{name: {name}, namespace: red-main}}\n"
-FLAVOR = OBJECT.format(api="kueue.x-k8s.io/v1beta2", kind="ResourceFlavor", name="a100")
+FLAVOR = OBJECT.format(api="kueue.x-k8s.io/v1beta2", kind="ResourceFlavor", name="a100").replace(
+    ", namespace: red-main", ""
+)
 VARIABLES = OBJECT.format(api="v1", kind="ConfigMap", name="nccl-efa")
 LIMITS = OBJECT.format(api="v1", kind="LimitRange", name="limits")
 QUOTA = OBJECT.format(api="v1", kind="ResourceQuota", name="quota")
@@ -40,6 +42,20 @@ WRONG: tuple[Any, ...] = (
 
 def queue(version: str, spec: str) -> str:
     return QUEUE.format(version=version, spec=spec)
+
+
+FLAVORED = queue("v1beta2", "{resourceGroups: [{coveredResources: [cpu], flavors: [{name: a100, resources: []}]}]}")
+
+
+def pool(replicas: int) -> str:
+    """A static NodePool with a limit of 4 nodes."""
+    name = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: train}\n"
+    return f"{name}spec: {{replicas: {replicas}, limits: {{nodes: 4}}}}"
+
+
+def validation(policy: str) -> str:
+    name = "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicy\nmetadata: {name: images}\n"
+    return f"{name}spec: {{failurePolicy: {policy}}}"
 
 
 def charts(namespace: str) -> str:
@@ -103,6 +119,33 @@ def job(image: str) -> str:
             QUOTA + "spec: {hard: {pods: 5, requests.nvidia.com/gpu: 1}}",
             {"IMP256": "the ResourceQuota allows at most 1 GPU instead of any amount"},
         ),
+        # Kueue keeps a removed flavor until no queue names it.
+        (FLAVOR + "---\n" + FLAVORED, FLAVORED, {}),
+        (FLAVOR, FLAVORED, {"IMP216": ""}),
+        (VARIABLES, VARIABLES + "---\n" + FLAVORED, {"IMP216": "", "IMP220": "ResourceFlavor a100 does not exist"}),
+        # A toleration alone keeps no running pod away.
+        (FLAVOR, FLAVOR + "spec: {tolerations: [{key: team}]}", {}),
+        (
+            FLAVOR,
+            FLAVOR + "spec: {tolerations: [{key: team}], nodeTaints: [{key: team, effect: NoSchedule}]}",
+            {"IMP225": "workloads that start tolerate team"},
+        ),
+        (
+            validation("Ignore"),
+            validation("Fail"),
+            {"IMP304": "its failurePolicy becomes Fail: a request is refused if an expression has an error"},
+        ),
+        # A static pool starts nodes up to its limit.
+        (
+            pool(3),
+            pool(6),
+            {
+                "IMP101": "Karpenter starts up to 4 instead of 3 nodes",
+                "IMP107": "starts 1 node at once; 4 instead of 3 nodes always run, because the limit allows no more",
+            },
+        ),
+        (pool(6), pool(5), {}),
+        (pool(6), pool(2), {"IMP103": "deletes 2 nodes of 4 that always run"}),
         # The Applications of the same charts move to another namespace: no chart is new, and none is removed.
         (charts("argocd"), charts("delivery"), {"IMP527": ""}),
         # kubectl creates an object without a namespace in the namespace default.

@@ -198,10 +198,19 @@ def queue_drains(change: Change) -> Impacts:
 
 @impact("IMP220", Level.DISRUPTS)
 def queue_inactive(change: Change) -> Impacts:
-    """A queue becomes inactive, because the queue refers to an object that does not exist."""
+    """A queue becomes inactive, because the queue refers to an object that does not exist.
+
+    A removed object has a finalizer, so it exists until no queue refers to it.
+
+    Source: kueue v0.19.2 pkg/controller/core/resourceflavor_controller.go, admissioncheck_controller.go (Reconcile);
+    pkg/controller/tas/topology_controller.go (Reconcile)
+    """
+    kinds = ("ResourceFlavor", "Topology", "AdmissionCheck")
+    removed = (pair.before for kind in kinds for pair in change.pairs(GROUP, kind) if pair.is_removed)
+    objects = change.after.objects.with_objects(filter(None, removed))
     for pair in change.pairs(GROUP, "ClusterQueue"):
         before, after = (from_objects(state.objects).by_name.get(pair.name) for state in (change.before, change.after))
-        reason = inactive_reason(change.after.objects, after) if after else None
+        reason = inactive_reason(objects, after) if after else None
         if reason and not (before and inactive_reason(change.before.objects, before)):
             inactive = Prediction(f"queue {pair.element}", "inactive")
             predicts = (inactive, *workloads_of("queue", [pair.element], "waiting"))

@@ -104,9 +104,11 @@ def static_pool_shrinks(change: Change) -> Impacts:
 def warm_nodes_start(change: Change) -> Impacts:
     """A node pool gets a larger number of nodes that always run."""
     for size in pool_sizes(change):
-        count = size.running_after - size.running_before
+        running = min(size.running_after, size.after)
+        count = running - size.running_before
         if count > 0:
-            more = f"{size.running_after} instead of {size.running_before} nodes always run"
+            limit = ", because the limit allows no more" if running < size.running_after else ""
+            more = f"{running} instead of {size.running_before} nodes always run{limit}"
             message = f"Karpenter starts {counted(count, 'node')} at once; {more}"
             yield size.raised(message, REPLICAS)
 
