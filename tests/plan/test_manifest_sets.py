@@ -24,7 +24,7 @@ from tests.values import changed, paths
 
 QUEUE = "apiVersion: kueue.x-k8s.io/{version}\nkind: ClusterQueue\nmetadata: {{name: red}}\nspec: {spec}\n"
 OBJECT = "apiVersion: {api}\nkind: {kind}\nmetadata: {{name: {name}, namespace: red-main}}\n"
-FLAVOR = OBJECT.format(api="kueue.x-k8s.io/v1beta2", kind="ResourceFlavor", name="a100").replace(
+FLAVOR = "apiVersion: kueue.x-k8s.io/v1beta2\nkind: ResourceFlavor\nmetadata: {name: a100}\n"
     ", namespace: red-main", ""
 )
 VARIABLES = OBJECT.format(api="v1", kind="ConfigMap", name="nccl-efa")
