@@ -56,8 +56,7 @@ def pool_sizes(change: Change) -> list[PoolSize]:
         if all(sides) and not any(None in side for side in most):
             counts = [sum(count or 0 for count in side) for side in most]
             running = [sum(pool.replicas or 0 for pool in side) for side in sides]
-            before = min(running[0], counts[0])
-            found.append(PoolSize(name, tuple(pairs), counts[0], counts[1], before, running[1]))
+            found.append(PoolSize(name, tuple(pairs), counts[0], counts[1], min(running[0], counts[0]), running[1]))
     return found
 
 

@@ -68,15 +68,11 @@ def allows_more(after: NodePool, before: NodePool, reason: str) -> bool:
 
 
 def pace(pool: NodePool | None, cluster: Cluster | None, reason: str = DRIFTED) -> str:
-    """Returns how many nodes Karpenter disrupts at a time, and when: "one at a time, outside of working hours".
-
-    A new node of a static NodePool starts first, so the limit of nodes also limits the number at a time.
-
-    Source: kubernetes-sigs/karpenter v1.14.1 pkg/controllers/disruption/staticdrift.go (ComputeCommands)
-    """
+    """Returns how many nodes Karpenter disrupts at a time, and when: "one at a time, outside of working hours"."""
     if is_closed(pool, reason):
         return "none while the budget is 0"
     own = _budgets(pool, reason)
+    # The new node of a static NodePool starts first, and needs a place in the limit: staticdrift.go, ComputeCommands.
     spare = pool.limits.get(NODES, 0) - (pool.replicas or 0) if pool and pool.is_static else 0
     places = [str(spare)] if spare > 0 else []
     always = [*places, *(budget.nodes for budget in own if not budget.schedule)]
@@ -84,10 +80,9 @@ def pace(pool: NodePool | None, cluster: Cluster | None, reason: str = DRIFTED) 
     closed = ", ".join(text for budget, text in scheduled.items() if _number(budget, _MOST) == 0)
     if closed and cluster and (hours := cluster.spec.working_hours):
         closed = f"working hours ({hours.hours} {hours.time_zone}, {', '.join(hours.days)})"
-    usual, others = _at_a_time(always), {text: row.nodes for row, text in scheduled.items() if _number(row, _MOST)}
-    rows = ((_at_a_time([*places, nodes]), text) for text, nodes in others.items())
-    fewer = "".join(f", {few} for {text}" for few, text in rows if few != usual)
-    return f"{usual} at a time{fewer}" + (f", outside of {closed}" if closed else "")
+    rows = scheduled.items() if spare != 1 else ()
+    fewer = (f", {_at_a_time([*places, row.nodes])} for {text}" for row, text in rows if _number(row, _MOST))
+    return f"{_at_a_time(always)} at a time{''.join(fewer)}" + (f", outside of {closed}" if closed else "")
 
 
 def _at_a_time(values: list[str]) -> str:

@@ -89,9 +89,8 @@ def misfit_words(pair: Pair, field: FieldChange) -> str:
         return f"do not tolerate {' and '.join(added)}" if added else ""
     if field.is_below("spec", "template", "metadata", "labels") and field.before is not MISSING:
         key = str(field.path[-1])
-        offered = pair.new.offer.get(key) if isinstance(pair, PoolPair) and pair.new else None
-        is_offered = offered is not None and offered.allows(str(field.before))
-        return "" if key in _SETTINGS or is_offered else f"select {key}={field.before}"
+        fits = isinstance(pair, PoolPair) and pair.new and (own := pair.new.offer.get(key)) and own.allows(field.before)
+        return "" if key in _SETTINGS or fits else f"select {key}={field.before}"
     return ""
 
 
@@ -314,8 +313,7 @@ def _class_reasons(pair: Pair | None) -> Iterator[tuple[Scope, Reason]]:
 def _selected(pair: Pair, field: str, name: str) -> Iterator[tuple[Scope, Reason]]:
     """Yields the change of a selector of subnets, security groups or reservations.
 
-    A node has all security groups, and one subnet. A node that is in no reservation does not drift. The terms of a
-    selector are alternatives, so a further term selects more subnets and reservations.
+    A node has all security groups, and one subnet. A node in no reservation does not drift. Terms are alternatives.
     """
     path, is_exact = ("spec", field), field == "securityGroupSelectorTerms"
     terms = [[term for _, term in items(value)] for value in pair.values(*path)]

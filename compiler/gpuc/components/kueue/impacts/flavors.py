@@ -100,5 +100,4 @@ def resource_leaves_queue(change: Change) -> Impacts:
 def _lost_resources(change: Change, name: str) -> tuple[str, ...]:
     """Returns the resources other than GPUs that the resource groups of a ClusterQueue do not cover any more."""
     before, after = (dict.fromkeys(tree(state)[name].covered) for state in (change.before, change.after))
-    is_used = any(not name.startswith(GPU_PREFIXES) for name in after)
-    return tuple(name for name in before if is_used and name not in after and not name.startswith(GPU_PREFIXES))
+    return tuple(name for name in before if after and name not in after and not name.startswith(GPU_PREFIXES))

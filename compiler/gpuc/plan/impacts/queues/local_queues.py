@@ -14,7 +14,7 @@ from gpuc.plan.change import Change, Pair, changed
 from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact, workloads_of
 from gpuc.plan.pruning import is_left
 from gpuc.plan.queue_usage import users_text, uses
-from gpuc.plan.quota_changes import loses, queues, quota_changes, quotas_text
+from gpuc.plan.quota_changes import loses, parent_path, queues, quota_changes, quotas_text
 from gpuc.plan.state import State
 from gpuc.plan.tenant_changes import owner_and_queue, tenant_of, where_text
 
@@ -198,19 +198,15 @@ def queue_drains(change: Change) -> Impacts:
 
 @impact("IMP220", Level.DISRUPTS)
 def queue_inactive(change: Change) -> Impacts:
-    """A queue becomes inactive, because the queue refers to an object that does not exist.
-
-    A removed object has a finalizer, so it exists until no queue refers to it.
-
-    Source: kueue v0.19.2 pkg/controller/core/resourceflavor_controller.go, admissioncheck_controller.go (Reconcile);
-    pkg/controller/tas/topology_controller.go (Reconcile)
-    """
-    kinds = ("ResourceFlavor", "Topology", "AdmissionCheck")
-    removed = (pair.before for kind in kinds for pair in change.pairs(GROUP, kind) if pair.is_removed)
-    objects = change.after.objects.with_objects(filter(None, removed))
+    """A queue becomes inactive: it refers to an object that does not exist, or its cohort is in a cycle of parents."""
+    # Kueue's finalizer keeps a removed object until no queue refers to it.
+    removed = (pair.before for pair in change.all_pairs if pair.before and pair.is_removed)
+    objects = change.after.objects.with_objects(removed)
     for pair in change.pairs(GROUP, "ClusterQueue"):
         before, after = (from_objects(state.objects).by_name.get(pair.name) for state in (change.before, change.after))
         reason = inactive_reason(objects, after) if after else None
+        if reason is None and after and after.is_circular and not (before and before.is_circular):
+            reason = f"the parents of cohort {after.parent_name} form a cycle", parent_path(pair)
         if reason and not (before and inactive_reason(change.before.objects, before)):
             inactive = Prediction(f"queue {pair.element}", "inactive")
             predicts = (inactive, *workloads_of("queue", [pair.element], "waiting"))
@@ -281,13 +277,14 @@ def _stays(change: Change, pair: Pair) -> bool:
 def selector_excludes_namespaces(change: Change) -> Impacts:
     """A queue no longer accepts workloads from a namespace, although the namespace keeps its LocalQueue."""
     for pair in change.pairs(GROUP, "ClusterQueue"):
-        if not pair.before or not pair.after or not pair.changes("spec", "namespaceSelector"):
+        if not pair.before or not pair.after:
             continue
         before, after = _accepted(change.before, pair.before), _accepted(change.after, pair.after)
         excluded = [name for name, is_accepted in after.items() if not is_accepted and before.get(name)]
         if excluded:
             message = f"accepts no workloads of {', '.join(excluded)} any more, although they keep their LocalQueues"
-            path = next(field.path for field in pair.fields if field.is_below("spec", "namespaceSelector"))
+            paths = (field.path for field in pair.fields if field.is_below("spec", "namespaceSelector"))
+            path = next(paths, ("spec", "namespaceSelector"))
             yield pair.raised(message, path, (), workloads_of("namespace", excluded, "waiting"))
 
 
