@@ -229,9 +229,13 @@ def test_changes_of_the_driver(before: Body, after: Body, identifier: str, words
         (
             [policy({}), OTHER],
             [OTHER],
-            "ClusterPolicy cluster-policy is removed: its DaemonSets and their pods are deleted",
+            "the removal of the ClusterPolicy deletes all its DaemonSets and their pods at once",
         ),
-        ([BY_OBJECTS, nvidia_driver()], [BY_OBJECTS], "is removed: its DaemonSets and their pods are deleted"),
+        (
+            [BY_OBJECTS, nvidia_driver()],
+            [BY_OBJECTS],
+            "the removal of the NVIDIADriver deletes all its DaemonSets and their pods",
+        ),
         ([policy({}), nvidia_driver()], [policy({})], ""),
         (
             [BY_OBJECTS, nvidia_driver(nodeSelector={"gpu": "a"})],

@@ -89,8 +89,8 @@ def misfit_words(pair: Pair, field: FieldChange) -> str:
         return f"do not tolerate {' and '.join(added)}" if added else ""
     if field.is_below("spec", "template", "metadata", "labels") and field.before is not MISSING:
         key = str(field.path[-1])
-        fits = isinstance(pair, PoolPair) and pair.new and (own := pair.new.offer.get(key)) and own.allows(field.before)
-        return "" if key in _SETTINGS or fits else f"select {key}={field.before}"
+        own = pair.new.offer.get(key) if isinstance(pair, PoolPair) and pair.new else None
+        return "" if key in _SETTINGS or (own and own.allows(str(field.before))) else f"select {key}={field.before}"
     return ""
 
 

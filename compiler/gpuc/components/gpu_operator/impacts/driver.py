@@ -87,7 +87,7 @@ def driver_pods_deleted(change: Change) -> Impacts:
     for pair in (*policies, *(change.pairs(_GROUP, "NVIDIADriver") if by_object else ())):
         old, new = (list(pairs(value)) for value in pair.values("spec", "nodeSelector"))
         if pair.is_removed and not is_left(change, pair.manifest):
-            message = f"{pair.manifest.kind} {pair.name} is removed: its DaemonSets and their pods are deleted at once"
+            message = f"the removal of the {pair.manifest.kind} deletes all its DaemonSets and their pods at once"
             yield pair.raised(message, (), details)
         elif pair.before and any(label not in old for label in new):
             message = "the driver pods of nodes that nodeSelector no longer selects are deleted at once"
