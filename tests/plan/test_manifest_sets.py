@@ -183,7 +183,7 @@ def job(image: str) -> str:
         (
             cohort("{}") + IN_COHORT,
             cohort("{parentName: all}") + IN_COHORT,
-            {"IMP214": "gets parent all", "IMP220": "the parents of cohort all form a cycle"},
+            {"IMP214": "gets parent all", "IMP220": "the parents of Cohort all form a cycle"},
         ),
         # The resource groups, the selector and the flavors of a queue.
         (

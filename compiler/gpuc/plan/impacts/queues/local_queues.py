@@ -14,7 +14,7 @@ from gpuc.plan.change import Change, Pair, changed
 from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact, workloads_of
 from gpuc.plan.pruning import is_left
 from gpuc.plan.queue_usage import users_text, uses
-from gpuc.plan.quota_changes import loses, parent_path, queues, quota_changes, quotas_text
+from gpuc.plan.quota_changes import loses, queues, quota_changes, quotas_text
 from gpuc.plan.state import State
 from gpuc.plan.tenant_changes import owner_and_queue, tenant_of, where_text
 
@@ -205,8 +205,6 @@ def queue_inactive(change: Change) -> Impacts:
     for pair in change.pairs(GROUP, "ClusterQueue"):
         before, after = (from_objects(state.objects).by_name.get(pair.name) for state in (change.before, change.after))
         reason = inactive_reason(objects, after) if after else None
-        if reason is None and after and after.is_circular and not (before and before.is_circular):
-            reason = f"the parents of cohort {after.parent_name} form a cycle", parent_path(pair)
         if reason and not (before and inactive_reason(change.before.objects, before)):
             inactive = Prediction(f"queue {pair.element}", "inactive")
             predicts = (inactive, *workloads_of("queue", [pair.element], "waiting"))
