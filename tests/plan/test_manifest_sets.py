@@ -24,7 +24,7 @@ from tests.values import changed, paths
 
 QUEUE = "apiVersion: kueue.x-k8s.io/{version}\nkind: ClusterQueue\nmetadata: {{name: red}}\nspec: {spec}\n"
 OBJECT = "apiVersion: {api}\nkind: {kind}\nmetadata: {{name: {name}, namespace: red-main}}\n"
-FLAVOR = OBJECT.format(api="kueue.x-k8s.io/v1beta2", kind="ResourceFlavor", name="a100")
+FLAVOR = "apiVersion: kueue.x-k8s.io/v1beta2\nkind: ResourceFlavor\nmetadata: {name: a100}\n"
 VARIABLES = OBJECT.format(api="v1", kind="ConfigMap", name="nccl-efa")
 LIMITS = OBJECT.format(api="v1", kind="LimitRange", name="limits")
 QUOTA = OBJECT.format(api="v1", kind="ResourceQuota", name="quota")
@@ -40,6 +40,55 @@ WRONG: tuple[Any, ...] = (
 
 def queue(version: str, spec: str) -> str:
     return QUEUE.format(version=version, spec=spec)
+
+
+FLAVORED = queue("v1beta2", "{resourceGroups: [{coveredResources: [cpu], flavors: [{name: a100, resources: []}]}]}")
+
+
+def cohort(spec: str) -> str:
+    return f"apiVersion: kueue.x-k8s.io/v1beta2\nkind: Cohort\nmetadata: {{name: all}}\nspec: {spec}\n---\n"
+
+
+def groups(count: int) -> str:
+    resources = f"[{{name: nvidia.com/gpu, nominalQuota: {count}}}]"
+    return f"[{{coveredResources: [nvidia.com/gpu], flavors: [{{name: a100, resources: {resources}}}]}}]"
+
+
+IN_COHORT = f"{FLAVOR}---\n{queue('v1beta2', f'{{cohortName: all, resourceGroups: {groups(4)}}}')}"
+CLASSES = "apiVersion: karpenter.k8s.aws/v1\nkind: EC2NodeClass\nmetadata: {name: train}\n---\n"
+
+
+def namespace(team: str) -> str:
+    """A namespace with a label, and its LocalQueue."""
+    local = OBJECT.format(api="kueue.x-k8s.io/v1beta2", kind="LocalQueue", name="red")
+    return (
+        f"apiVersion: v1\nkind: Namespace\nmetadata: {{name: red-main, labels: {{team: {team}}}}}\n---\n"
+        f"{local}spec: {{clusterQueue: red}}\n---\n"
+    )
+
+
+def own_pool(requirement: str) -> str:
+    """A NodePool with a requirement."""
+    reference = "nodeClassRef: {group: karpenter.k8s.aws, kind: EC2NodeClass, name: train}"
+    name = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: train}\n"
+    return f"{name}spec: {{template: {{spec: {{{reference}, requirements: [{requirement}]}}}}}}"
+
+
+def release(version: str) -> str:
+    """A HelmRelease of kueue."""
+    name = OBJECT.format(api="helm.toolkit.fluxcd.io/v2", kind="HelmRelease", name="kueue")
+    return f"{name}spec: {{chart: {{spec: {{chart: kueue, version: {version}}}}}}}"
+
+
+def pool(replicas: int) -> str:
+    """A static NodePool with a limit of 4 nodes."""
+    name = "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: train}\n"
+    return f"{name}spec: {{replicas: {replicas}, limits: {{nodes: 4}}}}"
+
+
+def validation(policy: str) -> str:
+    name = "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicy\nmetadata: {name: images}\n"
+    return f"{name}spec: {{failurePolicy: {policy}}}"
 
 
 def charts(namespace: str) -> str:
@@ -103,6 +152,85 @@ def job(image: str) -> str:
             QUOTA + "spec: {hard: {pods: 5, requests.nvidia.com/gpu: 1}}",
             {"IMP256": "the ResourceQuota allows at most 1 GPU instead of any amount"},
         ),
+        # Kueue keeps a removed flavor until no queue names it.
+        (FLAVOR + "---\n" + FLAVORED, FLAVORED, {}),
+        (FLAVOR, FLAVORED, {"IMP216": ""}),
+        (VARIABLES, VARIABLES + "---\n" + FLAVORED, {"IMP216": "", "IMP220": "ResourceFlavor a100 does not exist"}),
+        # A toleration alone keeps no running pod away.
+        (FLAVOR, FLAVOR + "spec: {tolerations: [{key: team}]}", {}),
+        (
+            FLAVOR,
+            FLAVOR + "spec: {tolerations: [{key: team}], nodeTaints: [{key: team, effect: NoSchedule}]}",
+            {"IMP225": "workloads that start tolerate team"},
+        ),
+        (
+            validation("Ignore"),
+            validation("Fail"),
+            {"IMP304": "its failurePolicy becomes Fail"},
+        ),
+        # Cohorts: quota of their own, and a cycle.
+        (
+            cohort(f"{{resourceGroups: {groups(64)}}}") + IN_COHORT,
+            cohort(f"{{resourceGroups: {groups(8)}}}") + IN_COHORT,
+            {"IMP214": "has another quota: its queues can borrow less"},
+        ),
+        (
+            cohort(f"{{resourceGroups: {groups(64)}}}") + IN_COHORT,
+            IN_COHORT,
+            {"IMP214": "is removed: its queues can borrow less"},
+        ),
+        (cohort("{}") + IN_COHORT, IN_COHORT, {}),
+        (
+            cohort("{}") + IN_COHORT,
+            cohort("{parentName: all}") + IN_COHORT,
+            {"IMP214": "gets parent all", "IMP220": "the parents of Cohort all form a cycle"},
+        ),
+        # The resource groups, the selector and the flavors of a queue.
+        (
+            queue("v1beta2", "{resourceGroups: [{coveredResources: [cpu, nvidia.com/gpu]}]}"),
+            queue("v1beta2", "{resourceGroups: [{coveredResources: [nvidia.com/gpu]}]}"),
+            {"IMP243": "no workload that requests cpu is admitted any more"},
+        ),
+        (
+            namespace("a") + queue("v1beta2", "{namespaceSelector: {matchLabels: {team: a}}}"),
+            namespace("b") + queue("v1beta2", "{namespaceSelector: {matchLabels: {team: a}}}"),
+            {"IMP241": "accepts no workloads of red-main any more"},
+        ),
+        (
+            queue("v1beta2", "{flavorFungibility: {whenCanPreempt: TryNextFlavor}}"),
+            queue("v1beta2", "{flavorFungibility: {whenCanPreempt: MayStopSearch}}"),
+            {"IMP226": "Kueue preempts on a flavor before it tries the others"},
+        ),
+        (
+            queue("v1beta2", "{flavorFungibility: {whenCanPreempt: MayStopSearch}}"),
+            queue("v1beta2", "{}"),
+            {"IMP227": "Kueue preempts on a flavor only after it has tried the others"},
+        ),
+        # A node class, and a label that only a requirement sets.
+        (
+            CLASSES + own_pool("{key: tier, operator: In, values: [gold]}"),
+            own_pool("{key: tier, operator: In, values: [gold]}"),
+            {"IMP102": "EC2NodeClass train is removed: Karpenter starts no new node, and nodes that run stay"},
+        ),
+        (
+            own_pool("{key: tier, operator: In, values: [gold]}"),
+            own_pool(""),
+            {"IMP108": "new nodes have no label tier: pods that select it wait"},
+        ),
+        (own_pool("{key: tier, operator: NotIn, values: [gold]}"), own_pool(""), {}),
+        (release("0.19.1"), release("0.19.2"), {"IMP601": "version 0.19.2 instead of 0.19.1; its programs restart"}),
+        (release("0.19.2"), release("0.19.1"), {"IMP602": "older version 0.19.1 instead of 0.19.2"}),
+        # A static pool starts nodes up to its limit.
+        (
+            pool(3),
+            pool(6),
+            {
+                "IMP101": "Karpenter starts up to 4 instead of 3 nodes",
+                "IMP107": "starts 1 node at once; 4 instead of 3 nodes always run, because the limit allows no more",
+            },
+        ),
+        (pool(6), pool(5), {}),
+        (pool(6), pool(2), {"IMP103": "deletes 2 nodes of 4 that always run"}),
         # The Applications of the same charts move to another namespace: no chart is new, and none is removed.
         (charts("argocd"), charts("delivery"), {"IMP527": ""}),
         # kubectl creates an object without a namespace in the namespace default.

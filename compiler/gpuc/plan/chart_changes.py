@@ -12,6 +12,7 @@ from msgspec import Struct
 from gpuc.cluster.application import ARGO, application_in
 from gpuc.diagnostics.finding import Path
 from gpuc.emit.component import component_named
+from gpuc.lint.load.chart_installs import CHART_KINDS, VERSION_PATHS
 from gpuc.manifest.manifest import Manifest
 from gpuc.plan.applications import chart_of, component_of, kept_applications
 from gpuc.plan.change import Change, Pair
@@ -56,7 +57,7 @@ class ChartChange(Struct, frozen=True):
     """A chart that a change upgrades or downgrades."""
 
     application: Manifest
-    """The Application after the change."""
+    """The Application, or the other object that installs the chart, after the change."""
     component: str
     before: str
     after: str
@@ -66,7 +67,7 @@ class ChartChange(Struct, frozen=True):
     cause: Path
     """The path of the version in the spec; empty if the spec does not name it."""
     path: Path
-    """The path of the version in the Application."""
+    """The path of the version in the object."""
 
     @property
     def is_older(self) -> bool:
@@ -82,15 +83,27 @@ class ChartChange(Struct, frozen=True):
 
 def chart_changes(change: Change) -> Iterator[ChartChange]:
     """Yields each chart that is installed before and after the change, in different versions."""
-    for before, after in kept_applications(change):
-        old, new = before.chart, after.chart
-        if old and new and old.chart == new.chart and old.revision != new.revision:
-            component = component_of(change, after.name)
-            is_definitions = new.chart.endswith("-crd")
+    for manifest, component, chart, (old, new), path in _versions(change):
+        if old != new:
+            is_definitions = chart.endswith("-crd")
             effect = "its CustomResourceDefinitions change" if is_definitions else "its programs restart"
             details, cause = tuple(_demands(change, component)), _cause(change, component)
-            path = (*new.path, "targetRevision")
-            yield ChartChange(after.manifest, component, old.revision, new.revision, details, effect, cause, path)
+            yield ChartChange(manifest, component, old, new, details, effect, cause, path)
+
+
+def _versions(change: Change) -> Iterator[tuple[Manifest, str, str, tuple[str, str], Path]]:
+    """Yields the installed charts: the object, the component, the chart, the two versions, and the path."""
+    for before, after in kept_applications(change):
+        old, new = before.chart, after.chart
+        if old and new and old.chart == new.chart:
+            versions, path = (old.revision, new.revision), (*new.path, "targetRevision")
+            yield after.manifest, component_of(change, after.name), new.chart, versions, path
+    for kind in CHART_KINDS:
+        path = VERSION_PATHS.get(kind[1], ())
+        for pair in change.kept(*kind) if path else ():
+            (was, chart), (first, last) = pair.values(*path[:-1], "chart"), pair.values(*path)
+            if was == chart and all(isinstance(text, str) for text in (chart, first, last)):
+                yield pair.manifest, (name := chart.rpartition("/")[2]), name, (first, last), path
 
 
 def _cause(change: Change, component: str) -> Path:

@@ -23,11 +23,12 @@ class PoolSize(Struct, frozen=True):
     running_before: int
     """The number of nodes that always run."""
     running_after: int
+    """The number of nodes that should always run. A smaller limit deletes none of them, and lets no more start."""
 
     @property
     def is_static(self) -> bool:
         """Whether the number of nodes is fixed after the change, so that all nodes always run."""
-        return self.running_after == self.after > 0
+        return self.running_after >= self.after > 0
 
     def raised(
         self, message: str, *fields: Path, details: tuple[str, ...] = (), predicts: tuple[Prediction, ...] = ()
@@ -55,7 +56,7 @@ def pool_sizes(change: Change) -> list[PoolSize]:
         if all(sides) and not any(None in side for side in most):
             counts = [sum(count or 0 for count in side) for side in most]
             running = [sum(pool.replicas or 0 for pool in side) for side in sides]
-            found.append(PoolSize(name, tuple(pairs), counts[0], counts[1], running[0], running[1]))
+            found.append(PoolSize(name, tuple(pairs), counts[0], counts[1], min(running[0], counts[0]), running[1]))
     return found
 
 

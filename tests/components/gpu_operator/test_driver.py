@@ -36,6 +36,10 @@ def nvidia_driver(**spec: Any) -> Body:
     return {"apiVersion": "nvidia.com/v1alpha1", "kind": "NVIDIADriver", "metadata": {"name": "default"}, "spec": spec}
 
 
+OTHER: Body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "gpu-operator"}}
+BY_OBJECTS = policy({"useNvidiaDriverCRD": True})
+
+
 def application(version: str, values: Any = None, **helm: Any) -> Body:
     given = {"valuesObject": values} if isinstance(values, dict) else {"values": values} if values else {}
     source = {
@@ -199,6 +203,12 @@ UPGRADE = "the GPU Operator upgrades the driver"
         ),
         (release("v26.3.0", {}), release("v26.7.0", {}), "IMP144", "580.126.20 -> 595.91.07"),
         (
+            policy({"useNvidiaDriverCRD": False}),
+            policy({"useNvidiaDriverCRD": True}),
+            "IMP142",
+            "no NVIDIADriver exists: new nodes get no driver; driver pods that run stay",
+        ),
+        (
             release("v26.7.0", {"driver": {"version": OLD}}),
             release("v26.7.0", {"driver": {"version": NEW}}),
             "IMP144",
@@ -211,6 +221,40 @@ def test_changes_of_the_driver(before: Body, after: Body, identifier: str, words
     assert [impact.id for impact in found] == [identifier] * bool(identifier), found
     assert all(words in impact.message for impact in found), found
     assert all(impact.mark is not None for impact in found)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "words"),
+    [
+        (
+            [policy({}), OTHER],
+            [OTHER],
+            "the removal of the ClusterPolicy deletes all its DaemonSets and their pods at once",
+        ),
+        (
+            [BY_OBJECTS, nvidia_driver()],
+            [BY_OBJECTS],
+            "the removal of the NVIDIADriver deletes all its DaemonSets and their pods",
+        ),
+        ([policy({}), nvidia_driver()], [policy({})], ""),
+        (
+            [BY_OBJECTS, nvidia_driver(nodeSelector={"gpu": "a"})],
+            [BY_OBJECTS, nvidia_driver(nodeSelector={"gpu": "b"})],
+            "the driver pods of nodes that nodeSelector no longer selects are deleted at once",
+        ),
+        (
+            [BY_OBJECTS, nvidia_driver(nodeSelector={"gpu": "a"})],
+            [BY_OBJECTS, nvidia_driver(nodeSelector={})],
+            "",
+        ),
+    ],
+)
+def test_the_driver_pods_that_end_with_an_object(
+    before: list[Body], after: list[Body], words: str, tmp_path: Path
+) -> None:
+    found = [impact.message for impact in impacts(tmp_path, before, after) if impact.id == "IMP143"]
+    assert len(found) == bool(words)
+    assert all(words in message for message in found)
 
 
 @pytest.mark.parametrize(

@@ -60,6 +60,12 @@ def test_the_pods_that_do_not_fit_the_new_nodes() -> None:
     assert misfits({}, {"taints": [taint | {"effect": "PreferNoSchedule"}]}) == []
     assert misfits({"labels": {"rack": "1"}}, {"labels": {"rack": "2", "row": "3"}}) == ["select rack=1"]
     assert misfits({}, {"requirements": [zone]}) == ["need zones a"]
+    racks = {"key": "rack", "operator": "In", "values": ["1", "2"]}
+    assert misfits({"labels": {"rack": "1"}}, {"requirements": [racks]}) == []
+    assert misfits({"labels": {"rack": "3"}}, {"requirements": [racks]}) == [
+        "select rack=3",
+        "need label rack 3",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -72,6 +78,7 @@ def test_the_pods_that_do_not_fit_the_new_nodes() -> None:
         ("subnetSelectorTerms", [{"id": "s-1"}], [{"id": "s-2"}], Scope.ALL, "subnets without s-1"),
         ("subnetSelectorTerms", [{"id": "s-1"}, {"id": "s-2"}], [{"id": "s-2"}], Scope.SOME, "subnets without s-1"),
         ("subnetSelectorTerms", [{"tags": {"a": "b"}}], [{"id": "s-2"}], Scope.UNKNOWN, "another selector of subnets"),
+        ("securityGroupSelectorTerms", [{"name": "a"}], [{"name": "b"}], Scope.UNKNOWN, "all nodes match"),
         ("securityGroupSelectorTerms", [{"id": "g-1"}], [{"id": "g-1"}, {"id": "g-2"}], Scope.ALL, "g-1, g-2"),
         ("capacityReservationSelectorTerms", [{"id": "cr-1"}], [{"id": "cr-2"}], Scope.SOME, "without cr-1"),
     ],
@@ -87,6 +94,7 @@ def test_the_selectors_of_a_node_class(field: str, before: Any, after: Any, scop
     [
         ("amiSelectorTerms", [{"id": "ami-1"}, {"id": "ami-2"}], [{"id": "ami-2"}, {"id": "ami-1"}]),
         ("subnetSelectorTerms", [{"id": "s-1"}], [{"id": "s-1"}, {"id": "s-2"}]),
+        ("subnetSelectorTerms", [{"tags": {"a": "b"}}], [{"id": "s-2"}, {"tags": {"a": "b"}}]),
         ("securityGroupSelectorTerms", [{"id": "g-1"}, {"id": "g-2"}], [{"id": "g-2"}, {"id": "g-1"}]),
         ("capacityReservationSelectorTerms", [{"id": "cr-1"}], [{"id": "cr-1"}, {"id": "cr-2"}]),
     ],

@@ -42,7 +42,8 @@ def sentences(pair: PoolPair, *misfits: str) -> str:
         ({}, "up to 4 nodes are replaced, 10% at a time"),
         ({"limits": {"cpu": "0", "nodes": "0"}}, "up to 4 nodes drift, and Karpenter replaces none of them"),
         ({"replicas": 4, "limits": {"nodes": "4"}}, "up to 4 nodes drift, and Karpenter replaces none of them"),
-        ({"replicas": 4, "limits": {"nodes": "5"}}, "up to 4 nodes are replaced, 10% at a time"),
+        ({"replicas": 4, "limits": {"nodes": "5"}}, "up to 4 nodes are replaced, one at a time"),
+        ({"replicas": 4, "limits": {"nodes": "6"}}, "up to 4 nodes are replaced, 10% and at most 2 at a time"),
         ({"replicas": 4, "limits": None}, "up to 4 nodes are replaced, 10% at a time"),
         (
             {"limits": {"cpu": "384", "nodes": "2"}},

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from gpuc.cluster.application import application_in
 from gpuc.diagnostics.finding import Path
-from gpuc.lint.load.chart_installs import ChartInstall, chart_installs, merged_values
+from gpuc.lint.load.chart_installs import VERSION_PATHS, ChartInstall, chart_installs, merged_values
 from gpuc.manifest.manifest import Body, Manifest
 from gpuc.objects.embedded import document
 from gpuc.objects.object_set import dig, pairs
@@ -17,7 +17,6 @@ from gpuc.plan.state import State
 
 _CHART = "gpu-operator"
 _DEFAULTS: dict[str, list[str]] = table_beside(__file__)["defaults"]
-_VERSIONS: dict[str, Path] = {"HelmRelease": ("spec", "chart", "spec", "version"), "HelmChart": ("spec", "version")}
 _SECTIONS: Final = ("driver", "daemonsets", "gds", "gdrcopy", "hostPaths", "sandboxWorkloads")
 """The sections of a ClusterPolicy, and of the values of the chart, that the driver pods or their upgrades depend on."""
 _DELETION, _OF_CHART = "podDeletion", "gpuPodDeletion"
@@ -72,8 +71,8 @@ def chart_driver(state: State, manifest: Manifest | None) -> ChartDriver | None:
                 return (*source.path[len(manifest.origin) :], *(own if is_map else ()))
         return ()
 
-    chart = None if manifest.kind in _VERSIONS else application_in(manifest).chart
-    version_path = (*chart.path, "targetRevision") if chart else _VERSIONS.get(manifest.kind, ())
+    chart = None if manifest.kind in VERSION_PATHS else application_in(manifest).chart
+    version_path = (*chart.path, "targetRevision") if chart else VERSION_PATHS.get(manifest.kind, ())
     return ChartDriver(_rendered(install, values), place, version_path)
 
 

@@ -261,6 +261,7 @@ _KINDS: dict[tuple[str, str], Callable[[Manifest, _Input], Iterator[ChartInstall
     ("helm.cattle.io", "HelmChart"): _k3s,
 }
 CHART_KINDS = tuple(_KINDS)
+VERSION_PATHS: dict[str, Path] = {"HelmRelease": ("spec", "chart", "spec", "version"), "HelmChart": ("spec", "version")}
 """The API groups and kinds of objects that install charts."""
 
 

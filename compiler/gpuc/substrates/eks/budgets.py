@@ -10,7 +10,7 @@ from functools import lru_cache
 from itertools import product
 
 from gpuc.cluster.pool import Pool as NodePool
-from gpuc.cluster.pool_fields import CONSOLIDATION, IDLE_TIME, Budget
+from gpuc.cluster.pool_fields import CONSOLIDATION, IDLE_TIME, NODES, Budget
 from gpuc.kubernetes.cron import WEEK_MINUTES, never_fires, schedule_error, weekly_starts
 from gpuc.kubernetes.duration import parse_duration
 from gpuc.model import Cluster
@@ -72,12 +72,16 @@ def pace(pool: NodePool | None, cluster: Cluster | None, reason: str = DRIFTED) 
     if is_closed(pool, reason):
         return "none while the budget is 0"
     own = _budgets(pool, reason)
-    always = [budget.nodes for budget in own if not budget.schedule]
+    # The new node of a static NodePool starts first, and needs a place in the limit: staticdrift.go, ComputeCommands.
+    spare = pool.limits.get(NODES, 0) - (pool.replicas or 0) if pool and pool.is_static else 0
+    places = [str(spare)] if spare > 0 else []
+    always = [*places, *(budget.nodes for budget in own if not budget.schedule)]
     scheduled = {budget: f"{budget.duration} from {budget.schedule} (UTC)" for budget in own if budget.schedule}
     closed = ", ".join(text for budget, text in scheduled.items() if _number(budget, _MOST) == 0)
     if closed and cluster and (hours := cluster.spec.working_hours):
         closed = f"working hours ({hours.hours} {hours.time_zone}, {', '.join(hours.days)})"
-    fewer = (f", {_at_a_time([row.nodes])} for {text}" for row, text in scheduled.items() if _number(row, _MOST))
+    rows = scheduled.items() if spare != 1 else ()
+    fewer = (f", {_at_a_time([*places, row.nodes])} for {text}" for row, text in rows if _number(row, _MOST))
     return f"{_at_a_time(always)} at a time{''.join(fewer)}" + (f", outside of {closed}" if closed else "")
 
 

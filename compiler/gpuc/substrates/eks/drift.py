@@ -89,7 +89,8 @@ def misfit_words(pair: Pair, field: FieldChange) -> str:
         return f"do not tolerate {' and '.join(added)}" if added else ""
     if field.is_below("spec", "template", "metadata", "labels") and field.before is not MISSING:
         key = str(field.path[-1])
-        return "" if key in _SETTINGS else f"select {key}={field.before}"
+        own = pair.new.offer.get(key) if isinstance(pair, PoolPair) and pair.new else None
+        return "" if key in _SETTINGS or (own and own.allows(str(field.before))) else f"select {key}={field.before}"
     return ""
 
 
@@ -312,13 +313,17 @@ def _class_reasons(pair: Pair | None) -> Iterator[tuple[Scope, Reason]]:
 def _selected(pair: Pair, field: str, name: str) -> Iterator[tuple[Scope, Reason]]:
     """Yields the change of a selector of subnets, security groups or reservations.
 
-    A node has all security groups, and one subnet. A node that is in no reservation does not drift.
+    A node has all security groups, and one subnet. A node in no reservation does not drift. Terms are alternatives.
     """
-    path = ("spec", field)
+    path, is_exact = ("spec", field), field == "securityGroupSelectorTerms"
+    terms = [[term for _, term in items(value)] for value in pair.values(*path)]
+    if not is_exact and all(term in terms[1] for term in terms[0]):
+        return
     old, new = (NodeClass(KARPENTER_AWS, manifest).ids(field) for manifest in (pair.before, pair.after))
     if old is None or new is None:
-        yield Scope.UNKNOWN, Reason(f"another selector of {name}", pair.manifest, path)
-    elif field == "securityGroupSelectorTerms":
+        which = ", which all nodes match or none" if is_exact else ""
+        yield Scope.UNKNOWN, Reason(f"another selector of {name}{which}", pair.manifest, path)
+    elif is_exact:
         if old != new:
             yield Scope.ALL, Reason(f"{name} {', '.join(sorted(new))}", pair.manifest, path)
     elif removed := old - new:

@@ -3,8 +3,10 @@
 from operator import attrgetter
 
 from gpuc.components.gpu_operator.driver import driver_changes
-from gpuc.plan.change import Change
+from gpuc.objects.object_set import pairs
+from gpuc.plan.change import Change, changed
 from gpuc.plan.impact import Impacts, Level, impact
+from gpuc.plan.pruning import is_left
 
 
 @impact("IMP144", Level.DISRUPTS)
@@ -61,19 +63,32 @@ def driver_keeps(change: Change) -> Impacts:
         elif is_enabled and policy and not fields and driver.is_automatic == (True, True):
             pace = driver.pace or "no node at all"
             yield driver.pair.raised(f"later upgrades of the driver: {pace}", path, driver.steps())
+    for switch in changed(change.pairs(_GROUP, "ClusterPolicy"), _BY_OBJECTS):
+        if switch.after is True and not change.after.objects.has(_GROUP, "NVIDIADriver"):
+            yield switch.raised("no NVIDIADriver exists: new nodes get no driver; driver pods that run stay")
 
 
-_ENABLED = ("driver", "enabled")
+_GROUP, _ENABLED, _BY_OBJECTS = "nvidia.com", ("driver", "enabled"), ("spec", "driver", "useNvidiaDriverCRD")
 
 
 @impact("IMP143", Level.DISRUPTS)
 def driver_pods_deleted(change: Change) -> Impacts:
-    """The GPU Operator no longer installs the driver, and deletes the driver pods of all nodes at once."""
+    """The GPU Operator no longer installs the driver on some or all nodes, and their driver pods end at once."""
+    details = (
+        "a driver pod that ends stops the persistence daemon and the fabric manager of its node, and unloads the "
+        "driver if no program uses it",
+    )
     for driver in driver_changes(change):
         if driver.is_enabled == (True, False):
-            details = (
-                "a driver pod that ends stops the persistence daemon and the fabric manager of its node, and unloads "
-                "the driver if no program uses it",
-            )
             message = "the GPU Operator deletes the driver pods of all nodes at once"
             yield driver.pair.raised(message, driver.place(_ENABLED), details)
+    policies = list(change.pairs(_GROUP, "ClusterPolicy"))
+    by_object = not policies or any(pair.values(*_BY_OBJECTS)[0] is True for pair in policies)
+    for pair in (*policies, *(change.pairs(_GROUP, "NVIDIADriver") if by_object else ())):
+        old, new = (list(pairs(value)) for value in pair.values("spec", "nodeSelector"))
+        if pair.is_removed and not is_left(change, pair.manifest):
+            message = f"the removal of the {pair.manifest.kind} deletes all its DaemonSets and their pods at once"
+            yield pair.raised(message, (), details)
+        elif pair.before and any(label not in old for label in new):
+            message = "the driver pods of nodes that nodeSelector no longer selects are deleted at once"
+            yield pair.raised(message, ("spec", "nodeSelector"), details)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from gpuc.cluster.pool_fields import TAINTS
 from gpuc.diagnostics.words import kind_of
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.objects.object_set import dig, grouped, items, pairs
@@ -14,8 +15,10 @@ from gpuc.plan.quota_changes import GPU_PREFIXES, tree
 @impact("IMP225", Level.DISRUPTS)
 def flavor_changes(change: Change) -> Impacts:
     """The nodes of a flavor get another label or another taint."""
+    has_taint = change.after.cluster is not None or any(pool.changes(*TAINTS) for pool in change.pools)
     for pair in change.pairs(GROUP, "ResourceFlavor"):
-        texts = list(_flavor_texts(pair))
+        old, new = pair.values("spec", "nodeTaints")
+        texts = list(_flavor_texts(pair, has_taint=has_taint or old != new))
         if not pair.is_changed or pair.values("spec", "topologyName")[0] or not texts:
             continue
         details = (
@@ -29,12 +32,13 @@ def flavor_changes(change: Change) -> Impacts:
         yield pair.raised(" and ".join(texts), next(paths, ("spec",)), details)
 
 
-def _flavor_texts(pair: Pair) -> Iterator[str]:
+def _flavor_texts(pair: Pair, *, has_taint: bool) -> Iterator[str]:
+    """Yields what changes for new pods. Without another taint, pods that run fit the nodes without new tolerations."""
     old, new = (value or {} for value in pair.values("spec", "nodeLabels"))
     if old != new:
         yield f"workloads select nodes with {_label_words(new)} instead of {_label_words(old)}"
     tolerations = [[_toleration(row) for _, row in items(rows)] for rows in pair.values("spec", "tolerations")]
-    if added := [text for text in tolerations[1] if text not in tolerations[0]]:
+    if has_taint and (added := [text for text in tolerations[1] if text not in tolerations[0]]):
         yield f"workloads that start tolerate {', '.join(added)}; workloads that run do not"
 
 
@@ -96,5 +100,4 @@ def resource_leaves_queue(change: Change) -> Impacts:
 def _lost_resources(change: Change, name: str) -> tuple[str, ...]:
     """Returns the resources other than GPUs that the resource groups of a ClusterQueue do not cover any more."""
     before, after = (dict.fromkeys(tree(state)[name].covered) for state in (change.before, change.after))
-    is_used = any(not name.startswith(GPU_PREFIXES) for name in after)
-    return tuple(name for name in before if is_used and name not in after and not name.startswith(GPU_PREFIXES))
+    return tuple(name for name in before if after and name not in after and not name.startswith(GPU_PREFIXES))

@@ -78,7 +78,9 @@ def policy_settings_relax(change: Change) -> Impacts:
 def policy_expressions_change(change: Change) -> Impacts:
     """The expressions of an admission policy change. They decide what the policy refuses."""
     for pair in template_changes(change):
-        yield _policy_raised(pair, "its expressions change")
+        policy = pair.values("spec", "failurePolicy")[1] or "Fail"
+        is_own = all(field.path == ("spec", "failurePolicy") for field in pair.fields)
+        yield _policy_raised(pair, f"its failurePolicy becomes {policy}" if is_own else "its expressions change")
 
 
 def _policy_raised(pair: Pair, message: str) -> Raised:

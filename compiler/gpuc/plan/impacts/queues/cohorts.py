@@ -2,25 +2,33 @@
 
 from collections.abc import Iterable, Iterator
 
+from gpuc.cluster.queue import GROUPS
 from gpuc.diagnostics.finding import Path
 from gpuc.diagnostics.words import kind_of
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.objects.object_set import grouped
 from gpuc.plan.change import Change, Pair, changed
 from gpuc.plan.impact import Impacts, Level, Raised, impact, workloads_of
-from gpuc.plan.quota_changes import QuotaChange, loses, parent_path, parents, quota_changes
+from gpuc.plan.pruning import is_left
+from gpuc.plan.quota_changes import QuotaChange, loses, parent_path, parents, quota_changes, tree
 from gpuc.plan.tenant_changes import tenant_of
 
 
 @impact("IMP214", Level.RESTRICTS)
 def cohort_moves(change: Change) -> Impacts:
-    """A cohort gets another parent, or has no parent any more."""
-    for pair in change.kept(GROUP, "Cohort"):
+    """A cohort gets another parent or no parent, or its quota shrinks."""
+    for pair in change.pairs(GROUP, "Cohort"):
         before, after = parents(pair)
-        if before != after:
+        if pair.before and pair.after and before != after:
             message = f"moves from parent {before} to parent {after}" if before else f"gets parent {after}"
             message = message if after else f"leaves parent {before}"
             yield pair.raised(message, parent_path(pair), loses(quota_changes(change)))
+        elif pair.changes(*GROUPS) or (pair.is_removed and not is_left(change, pair.manifest)):
+            less = loses(row for row in quota_changes(change) if any(
+                node.name == pair.name for node in tree(change.before)[row.pair.name].to_root))  # fmt: skip
+            if less:
+                cause = "is removed" if pair.is_removed else "has another quota"
+                yield pair.raised(f"{cause}: its queues can borrow less", () if pair.is_removed else GROUPS, less)
 
 
 @impact("IMP213", Level.NONE)
@@ -177,6 +185,10 @@ def _preemption_changes(change: Change, *, wider: bool) -> Iterator[Raised]:
                 (old, _), (new, which) = _POLICIES[before], _POLICIES[after]
                 effect = f"Kueue preempts {'no ' if after == ranks[0] else ''}{workloads.format(which)}"
                 yield found.raised(f"preempt.{key} changes from {old} to {new}: {effect}")
+    for found in changed(change.pairs(GROUP, "ClusterQueue"), ("spec", "flavorFungibility", "whenCanPreempt"), _NEXT):
+        if _NEXT in (found.before, found.after) and (found.before == _NEXT) == wider:
+            effect = "before it tries" if wider else "only after it has tried"
+            yield found.raised(f"whenCanPreempt becomes {found.after}: Kueue preempts on a flavor {effect} the others")
 
 
-_ORDER, _STRICT = ("spec", "queueingStrategy"), "StrictFIFO"
+_ORDER, _STRICT, _NEXT = ("spec", "queueingStrategy"), "StrictFIFO", "TryNextFlavor"

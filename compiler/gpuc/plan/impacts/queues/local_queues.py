@@ -198,10 +198,13 @@ def queue_drains(change: Change) -> Impacts:
 
 @impact("IMP220", Level.DISRUPTS)
 def queue_inactive(change: Change) -> Impacts:
-    """A queue becomes inactive, because the queue refers to an object that does not exist."""
+    """A queue becomes inactive: it refers to an object that does not exist, or its cohort is in a cycle of parents."""
+    # Kueue's finalizer keeps a removed object until no queue refers to it.
+    removed = (pair.before for pair in change.all_pairs if pair.before and pair.is_removed)
+    objects = change.after.objects.with_objects(removed)
     for pair in change.pairs(GROUP, "ClusterQueue"):
         before, after = (from_objects(state.objects).by_name.get(pair.name) for state in (change.before, change.after))
-        reason = inactive_reason(change.after.objects, after) if after else None
+        reason = inactive_reason(objects, after) if after else None
         if reason and not (before and inactive_reason(change.before.objects, before)):
             inactive = Prediction(f"queue {pair.element}", "inactive")
             predicts = (inactive, *workloads_of("queue", [pair.element], "waiting"))
@@ -272,13 +275,14 @@ def _stays(change: Change, pair: Pair) -> bool:
 def selector_excludes_namespaces(change: Change) -> Impacts:
     """A queue no longer accepts workloads from a namespace, although the namespace keeps its LocalQueue."""
     for pair in change.pairs(GROUP, "ClusterQueue"):
-        if not pair.before or not pair.after or not pair.changes("spec", "namespaceSelector"):
+        if not pair.before or not pair.after:
             continue
         before, after = _accepted(change.before, pair.before), _accepted(change.after, pair.after)
         excluded = [name for name, is_accepted in after.items() if not is_accepted and before.get(name)]
         if excluded:
             message = f"accepts no workloads of {', '.join(excluded)} any more, although they keep their LocalQueues"
-            path = next(field.path for field in pair.fields if field.is_below("spec", "namespaceSelector"))
+            paths = (field.path for field in pair.fields if field.is_below("spec", "namespaceSelector"))
+            path = next(paths, ("spec", "namespaceSelector"))
             yield pair.raised(message, path, (), workloads_of("namespace", excluded, "waiting"))
 
 

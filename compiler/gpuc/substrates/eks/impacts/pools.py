@@ -1,8 +1,8 @@
 """Impacts of a change on node pools and on the number of their nodes."""
 
-from gpuc.cluster.pool_fields import LIMITS, NODES, REPLICAS, REQUIREMENTS
+from gpuc.cluster.pool_fields import LIMITS, NODES, REPLICAS, REQUIREMENTS, TEMPLATE
 from gpuc.diagnostics.words import counted
-from gpuc.kubernetes.node_pool import CAPACITY_TYPE, INSTANCE_TYPE
+from gpuc.kubernetes.node_pool import CAPACITY_TYPE, INSTANCE_TYPE, is_restricted, is_well_known
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, Prediction, impact
 from gpuc.plan.pool_sizes import nodes_text, pool_sizes
@@ -84,6 +84,10 @@ def pool_shrinks(change: Change) -> Impacts:
             texts = " and ".join(f"{name} {after} instead of {before}" for name, (before, after) in smaller.items())
             message = f"Karpenter starts nodes up to the limit {texts}; nodes above that stay until they are empty"
             yield pair.raised(message, (*LIMITS, next(iter(smaller))))
+        node_class = change.pair(*pair.new.node_class) if pair.old and pair.new and pair.new.node_class else None
+        if node_class and node_class.is_removed and not is_left(change, node_class.manifest):
+            message = f"{node_class.manifest} is removed: Karpenter starts no new node, and nodes that run stay"
+            yield pair.raised(message, (*TEMPLATE, "spec", "nodeClassRef"))
 
 
 @impact("IMP103", Level.DISRUPTS)
@@ -104,17 +108,22 @@ def static_pool_shrinks(change: Change) -> Impacts:
 def warm_nodes_start(change: Change) -> Impacts:
     """A node pool gets a larger number of nodes that always run."""
     for size in pool_sizes(change):
-        count = size.running_after - size.running_before
+        count = (running := min(size.running_after, size.after)) - size.running_before
         if count > 0:
-            more = f"{size.running_after} instead of {size.running_before} nodes always run"
+            limit = ", because the limit allows no more" if running < size.running_after else ""
+            more = f"{running} instead of {size.running_before} nodes always run{limit}"
             message = f"Karpenter starts {counted(count, 'node')} at once; {more}"
             yield size.raised(message, REPLICAS)
 
 
 @impact("IMP108", Level.RESTRICTS)
 def on_demand_removed(change: Change) -> Impacts:
-    """A node pool no longer starts on-demand nodes."""
+    """A node pool no longer starts on-demand nodes, or nodes with a label that its requirements set."""
     for pair in change.pools:
+        was, is_now = (pool.offer if pool else {} for pool in (pair.old, pair.new))
+        for key in sorted(was.keys() & pair.requirements[0].keys() - is_now.keys()):
+            if pair.new and not (was[key].absent or is_well_known(key) or is_restricted(key)):
+                yield pair.raised(f"new nodes have no label {key}: pods that select it wait", REQUIREMENTS)
         old, new = (by_key.get(CAPACITY_TYPE) for by_key in pair.requirements)
         before, after = old and old.allowed, new and new.allowed
         if new and before and after and "on-demand" in before - after:
