@@ -44,7 +44,10 @@ class Row:
 
 
 EXPLAINED: dict[str, dict[str, str]] = table(__file__, "explained.yaml")
-"""Why a "wrong no" or "not judged" is accepted, by the class of the answer and the mutation of the workload."""
+"""Why a "wrong no" or "not judged" is accepted, by the class of the answer.
+
+The key of a reason is the mutation of the workload, or words in the message of `gpuc trace`.
+"""
 
 
 @dataclass(frozen=True)
@@ -91,7 +94,10 @@ class Comparison:
 
 def explanation(row: Row) -> str | None:
     """Returns why a disagreement is accepted; None if it is not."""
-    return EXPLAINED.get(row.outcome, {}).get(row.workload.mutation)
+    known = EXPLAINED.get(row.outcome, {})
+    return known.get(row.workload.mutation) or next(
+        (reason for words, reason in known.items() if words in row.traced.message), None
+    )
 
 
 def markdown(comparison: Comparison) -> str:

@@ -97,7 +97,7 @@ def answer(watched: WatchedObjects, created: Object) -> Answer | None:
     alive = [pod for pod in own if "deletionTimestamp" not in pod["metadata"]]
     pods = expected_pods(root, [document for kind, document in family if kind == JOB])
     is_started = root["kind"] != "RayJob" or root.get("status", {}).get("jobDeploymentStatus") == "Running"
-    if is_started and pods and len(alive) >= pods and all(pod["spec"].get("nodeName") in names for pod in alive):
+    if is_started and pods and len(alive) >= pods > 0 and all(pod["spec"].get("nodeName") in names for pod in alive):
         return Answer("yes")
     if pods == 0:
         return Answer("no", "controller", "the workload has no pods")

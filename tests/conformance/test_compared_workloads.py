@@ -178,6 +178,12 @@ def test_one_wrong_yes_is_a_problem_and_few_explained_answers_are_not() -> None:
     assert too_many[1] == "6 wrong no or not judged without an explanation"
 
 
+def test_words_of_the_message_explain_an_answer() -> None:
+    traced = Answer("not judged", "", "the input does not show how many nodes are in one domain of a")
+    known = replace(row("not judged", "yes"), traced=traced)
+    assert Comparison([*(row("yes", "yes", number) for number in range(1, 100)), known], 1).problems() == []
+
+
 def test_the_report_has_a_table_by_mutation_and_every_disagreement() -> None:
     rows = [row("yes", "yes"), row("yes", "no", 1, ("", "policy")), row("no", "yes", 2, ("Kueue", ""))]
     text = markdown(Comparison(rows, 60))
