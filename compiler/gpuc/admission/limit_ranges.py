@@ -145,18 +145,17 @@ def _bound(manifest: Manifest, path: Path, subject: _Subject, name: str, bound: 
     """
     request, limit, edge = _comparable(subject.requests.get(name), subject.limits.get(name), bound)
     word, kind, sign = ("least", "minimum", 1) if path[-2] == "min" else ("most", "maximum", -1)
+    needed, amount = "requests" if sign > 0 else "limits", quantity_text(name, bound)
     sides = (
-        ("requests", request, "has no request for", "requests", "request"),
-        ("limits", limit, "has no limit of", "has a limit of", "set a limit of"),
+        ("requests", subject.requests, request, "has no request for", "requests", "request"),
+        ("limits", subject.limits, limit, "has no limit of", "has a limit of", "set a limit of"),
     )
-    for number, (side, value, lacks, has, fix) in enumerate(sides[::sign]):
-        if number == 0 if value is None else value * sign < edge * sign:
-            own = subject.requests if side == "requests" else subject.limits
+    for side, own, value, lacks, has, fix in sides[::sign]:
+        is_wrong = side == needed if value is None else value * sign < edge * sign
+        if is_wrong:
             found = f"{lacks} {name}" if value is None else f"{has} {_of(own, name)}"
-            message = f"{subject.name} {found}; the {kind} is {quantity_text(name, bound)}"
-            yield _denied(
-                manifest, path, subject, side, name, message, f"{fix} at {word} {quantity_text(name, bound)} {name}"
-            )
+            message = f"{subject.name} {found}; the {kind} is {amount}"
+            yield _denied(manifest, path, subject, side, name, message, f"{fix} at {word} {amount} {name}")
             return
 
 

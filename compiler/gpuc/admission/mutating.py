@@ -41,11 +41,8 @@ def mutated(objects: ObjectSet, request: Request) -> Request:
     """
     if not is_pod(request.document) or not isinstance(request.document.get("spec"), dict):
         return request
-    spec, namespace = _copied(request.document["spec"]), namespace_of(request.document)
-    set_default_requests(spec)
-    note = _limit_ranger(objects, namespace, spec)
-    document = {**request.document, "spec": admitted_pod(objects, namespace, spec)}
-    if note:
+    document = {**request.document, "spec": _copied(request.document["spec"])}
+    if note := _admit(objects, namespace_of(document), document["spec"]):
         metadata = dict(pairs(document.get("metadata")))
         document["metadata"] = {**metadata, "annotations": {**dict(pairs(metadata.get("annotations"))), **note}}
     return request._replace(document=document)
@@ -56,10 +53,17 @@ def admitted_pod(objects: ObjectSet, namespace: str, pod: Any) -> Any:
     if not isinstance(pod, dict):
         return pod
     spec = _copied(pod)
+    _admit(objects, namespace, spec)
+    return spec
+
+
+def _admit(objects: ObjectSet, namespace: str, spec: Body) -> dict[str, str]:
+    """Makes the changes in the spec of a pod, and returns the annotation that the plugin of LimitRanges adds."""
     set_default_requests(spec)
+    note = _limit_ranger(objects, namespace, spec)
     for change in _PLUGINS:
         change(objects, namespace, spec)
-    return spec
+    return note
 
 
 def queued_pod(objects: ObjectSet, namespace: str, pod: Any) -> Any:
@@ -212,10 +216,10 @@ def _overhead(objects: ObjectSet, spec: Body) -> Manifest | None:
     return manifest
 
 
-_PLUGINS: tuple[Callable[[ObjectSet, str, Body], object], ...] = (
-    _limit_ranger, _service_account, _priority, _toleration_seconds, _device_tolerations, _runtime_class,
+_PLUGINS: tuple[Callable[[ObjectSet, str, Body], None], ...] = (
+    _service_account, _priority, _toleration_seconds, _device_tolerations, _runtime_class,
 )  # fmt: skip
-"""The plugins that change Pods, in the order of the API server."""
+"""The plugins that change Pods after the plugin of LimitRanges, in the order of the API server."""
 
 
 _IDENTITY = ("key", "operator", "value", "effect")

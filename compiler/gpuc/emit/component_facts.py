@@ -114,6 +114,8 @@ class ConfigMapValue(Struct, frozen=True):
     """Whether the value `default` is a key of the ConfigMap."""
     mounted_key: str = ""
     """The key that pods mount; empty if they read any key."""
+    programs: tuple[str, ...] = ()
+    """Parts of the names of other charts, and of images, with the program that reads the ConfigMap."""
 
 
 class DevicePlugin(NamedTuple):

@@ -57,7 +57,7 @@ def selection_step(pods: PodSet, found: Sequence[MatchingPool], *, is_complete: 
     The API server accepts a comparison with a value that is not an integer. The scheduler then ignores the term, and
     Karpenter starts no node for the pods, also if another term is valid. If the preferred node affinity has such a
     term, the scheduler fails unless exactly one node accepts the pods. Karpenter also starts no node for pods that
-    select nodes by a restricted label.
+    select nodes by a restricted label. Existing nodes can have labels that no object shows.
 
     Args:
         found: the node pools that accept the pods because of other terms.

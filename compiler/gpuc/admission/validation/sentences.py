@@ -208,9 +208,10 @@ def _most(limit: str, words: str, field: Field) -> Problems:
 
 def _unique(paths: str, lists: str | None, message: str, field: Field) -> Problems:
     """Checks that items of a list, or of the lists below, have different names. Missing names are not the same."""
-    found = set()
-    owners = list(field.rows()) if isinstance(field.value, list) else [field]
-    for row in [row for owner in owners for name in lists.split() for row in owner.rows(name)] if lists else owners:
+    found, rows = set(), list(field.rows()) if isinstance(field.value, list) else [field]
+    if lists:
+        rows = [row for owner in rows for name in lists.split() for row in owner.rows(name)]
+    for row in rows:
         names = tuple(text(row.get(name)) for name in paths.split())
         if names in found:
             yield (row.at(*paths.split()) if len(names) == 1 else row).problem(message.format_map(_Words(row)))

@@ -266,8 +266,13 @@ COMPONENT = parts.Component(
     device_plugin=facts.DevicePlugin("nvidia.com/", ("nvidia-device-plugin",), "k8s-device-plugin"),
     config_maps=(
         # Keys: NVIDIA/gpu-operator v26.7.0 controllers/object_controls.go, assets/state-mig-manager/0600_daemonset.yaml
-        facts.ConfigMapValue(("devicePlugin", "config"), has_default_key=True),
-        facts.ConfigMapValue(("migManager", "config"), has_default_key=False, mounted_key="config.yaml"),
+        facts.ConfigMapValue(
+            ("devicePlugin", "config"), has_default_key=True, programs=("nvidia-device-plugin", "/k8s-device-plugin"),
+        ),
+        facts.ConfigMapValue(
+            ("migManager", "config"), has_default_key=False, mounted_key="config.yaml",
+            programs=("mig-manager", "mig-parted"),
+        ),
         facts.ConfigMapValue(("migManager", "gpuClientsConfig"), has_default_key=False, mounted_key="clients.yaml"),
         facts.ConfigMapValue(("dcgmExporter", "config"), has_default_key=False, mounted_key="dcgm-metrics.csv"),
     ),

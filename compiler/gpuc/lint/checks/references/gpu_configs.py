@@ -27,8 +27,8 @@ DEVICE_PLUGIN: Final = "devicePlugin"
 MIG_MANAGER: Final = "migManager"
 _LABELS = {DEVICE_PLUGIN: "nvidia.com/device-plugin.config", MIG_MANAGER: "nvidia.com/mig.config"}
 """Node labels by the operand (device plugin or MIG manager) that reads the label."""
-_PROGRAMS = {DEVICE_PLUGIN: "(nvidia-|/)(k8s-)?device-plugin", MIG_MANAGER: "mig-(manager|parted)"}
-"""The names of charts and images that contain an operand. The operand also runs without the GPU Operator."""
+OF_CHART: Final = "the values of the GPU operator"
+"""The name of the Helm values in messages."""
 _MIG_FILE = "config.yaml"
 """The key that the MIG manager reads in its ConfigMap (gpu-operator v26.7.0, assets/state-mig-manager)."""
 SHARED = ".shared"
@@ -70,7 +70,7 @@ def findings(objects: ObjectSet) -> Findings:
             name = pool.labels.get(known.label)
             yield from _unknown(pool.manifest, (*pool.place(LABELS), known.label), name, known)
     off = {
-        label: f": {part}.enabled is false in {policy or 'the values of the GPU operator'}"
+        label: f": {part}.enabled is false in {policy or OF_CHART}"
         for part, label in _LABELS.items()
         for settings, policy in operators(index)
         if dig(settings, part, "enabled") is False and not _has_own_program(index, part)
@@ -85,10 +85,12 @@ def findings(objects: ObjectSet) -> Findings:
 
 def _has_own_program(index: Index, part: str) -> bool:
     """Returns whether a chart or a container of the input contains the operand, or names the label of the operand."""
+    facts = component_named(CHART)
+    programs = [name for row in facts.config_maps if row.path[0] == part for name in row.programs] if facts else []
     texts = [*index.delivery.charts, *(str(row) for pods in index.pods for _, row in pods.containers())]
     # Flux and k3s have charts in spec.chart; an OCIRepository of Flux has the address of a chart in spec.url.
     texts += [str(dig(row.body, "spec", field)) for row in index.tree.manifests for field in ("chart", "url")]
-    return any(re.search(_PROGRAMS[part], text) or f"{_LABELS[part]}'" in text for text in texts)
+    return any(name in text for text in texts for name in (*programs, f"{_LABELS[part]}'"))
 
 
 def _without_policy(index: Index) -> Findings:
@@ -155,11 +157,13 @@ def shared_requests(objects: ObjectSet) -> Findings:
     index = objects.once(Index)
     refused = _refused(index)
     for pods in index.pods if refused else ():
-        body, names = pods.manifest.document(), (row for row in pods.resources() if row[1] in refused)
-        wrong = [(path[:-2], name, path) for path, name in names if _ABOVE_ONE.fullmatch(str(dig(body, *path)))]
-        for (_, name), path in {(owner, name): path for owner, name, path in wrong[::-1]}.items():
-            message = f"the container requests more than one {name}, but the device plugin's configuration allows one"
-            yield ObjectFinding(MORE_THAN_ONE, pods.manifest, path, message)
+        body, reported = pods.manifest.document(), set[Path]()
+        for path, name in pods.resources():
+            owner = (*path[:-2], name)  # a container can have the amount in limits and in requests
+            if name in refused and owner not in reported and _ABOVE_ONE.fullmatch(str(dig(body, *path))):
+                reported.add(owner)
+                message = f"the container requests more than one {name}, but the device plugin's configuration "
+                yield ObjectFinding(MORE_THAN_ONE, pods.manifest, path, f"{message}allows one")
 
 
 def _refused(index: Index) -> set[str]:
@@ -227,7 +231,7 @@ def settings(objects: ObjectSet) -> Findings:
     """Yields findings about ConfigMaps, and about MIG layouts, that do not fit the settings of the GPU Operator."""
     index = objects.once(Index)
     for spec, policy in operators(index):
-        yield from _keys(index, spec, str(policy or "the values of the GPU operator"))
+        yield from _keys(index, spec, str(policy or OF_CHART))
         known = [row for row in configurations(index) if row.part == MIG_MANAGER and row.policy is policy]
         strategy = dig(spec, "mig", "strategy")
         if strategy == "single" or (strategy is None and policy is None):  # the default of the chart

@@ -21,7 +21,7 @@ from gpuc.kubernetes.node_pool import (
 )
 from gpuc.kubernetes.toleration import AGENTS, Taint, Toleration, tolerated, untolerated
 from gpuc.lint.checks import Findings, check, rule_of
-from gpuc.lint.checks.references.gpu_configs import operators
+from gpuc.lint.checks.references.gpu_configs import OF_CHART, operators
 from gpuc.manifest.manifest import Manifest
 from gpuc.model.names import OPERANDS_LABEL
 from gpuc.objects.object_finding import ObjectFinding
@@ -54,7 +54,6 @@ _FOUND_BY = {f"feature.node.kubernetes.io/pci-{name}.present" for name in ("10de
 _GPU_TAINT = {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}
 _OF_WORKER = [{"key": "node-role.kubernetes.io/control-plane", "operator": "Equal", "effect": "NoSchedule"}, _GPU_TAINT]
 """The tolerations in the values of the chart."""
-_CHART = "the values of the GPU operator"
 _REMOVED = re.compile(r"([\w.-]+/[\w.-]*\w)(?:=[^\s:]*)?(?::\w+)?-")
 
 
@@ -248,11 +247,11 @@ def _kept_off_operator(index: Index) -> Findings:
         of_gpus = (row for row in index.nodes.pools if row.lists_gpus and row.labels.get(OPERANDS_LABEL) != "false")
         for pool in of_gpus:
             if taint := untolerated(pool.taints, operands):
-                message = f"daemonsets.tolerations in {_CHART} do not match the taint {taint}"
+                message = f"daemonsets.tolerations in {OF_CHART} do not match the taint {taint}"
                 if policy:
                     message = f"nodes of {named([pool])} have the taint {taint}, which these tolerations do not match"
             elif has_worker and _FOUND_BY.isdisjoint(pool.labels) and (taint := untolerated(pool.taints, worker)):
-                message = f"{_DISCOVERY}.worker.tolerations in {_CHART} do not match the taint {taint}: without its "
+                message = f"{_DISCOVERY}.worker.tolerations in {OF_CHART} do not match the taint {taint}: without its "
                 message += "labels, the operator sees no GPU on these nodes"
             if taint and policy:
                 yield ObjectFinding(OPERATOR_KEPT_OFF, policy, ("spec", "daemonsets", "tolerations"), message)
