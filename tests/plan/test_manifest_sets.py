@@ -101,6 +101,20 @@ def job(image: str) -> str:
     return f"apiVersion: batch/v1\nkind: Job\nmetadata: {metadata}\nspec: {{template: {template}}}\n---\n"
 
 
+def kueue(kind: str, name: str, spec: str) -> str:
+    return f"apiVersion: kueue.x-k8s.io/v1beta2\nkind: {kind}\nmetadata: {{name: {name}}}\nspec: {spec}\n---\n"
+
+
+CHECK = kueue(
+    "AdmissionCheck",
+    "capacity",
+    "{controllerName: kueue.x-k8s.io/provisioning-request, parameters: {apiGroup: kueue.x-k8s.io, "
+    "kind: ProvisioningRequestConfig, name: capacity}}",
+)
+PARAMETERS = kueue("ProvisioningRequestConfig", "capacity", "{provisioningClassName: a}")
+CHECKED = kueue("ClusterQueue", "main", "{admissionChecksStrategy: {admissionChecks: [{name: capacity}]}}")
+
+
 @pytest.mark.parametrize(
     ("before", "after", "expected"),
     [
@@ -156,6 +170,13 @@ def job(image: str) -> str:
         (FLAVOR + "---\n" + FLAVORED, FLAVORED, {}),
         (FLAVOR, FLAVORED, {"IMP216": ""}),
         (VARIABLES, VARIABLES + "---\n" + FLAVORED, {"IMP216": "", "IMP220": "ResourceFlavor a100 does not exist"}),
+        # No finalizer keeps the parameters of a check.
+        (
+            CHECK + PARAMETERS + CHECKED,
+            CHECK + CHECKED,
+            {"IMP220": "the parameters of AdmissionCheck capacity name no ProvisioningRequestConfig"},
+        ),
+        (CHECK + PARAMETERS + CHECKED, PARAMETERS + CHECKED, {}),
         # A toleration alone keeps no running pod away.
         (FLAVOR, FLAVOR + "spec: {tolerations: [{key: team}]}", {}),
         (

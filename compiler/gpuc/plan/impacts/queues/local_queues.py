@@ -196,12 +196,15 @@ def queue_drains(change: Change) -> Impacts:
         yield stop.raised(message, (), stop.predictions("evicted"))
 
 
+_KEPT = ("ResourceFlavor", "Topology", "AdmissionCheck")
+"""The kinds of objects that a finalizer of Kueue keeps after their removal, until no queue refers to them."""
+
+
 @impact("IMP220", Level.DISRUPTS)
 def queue_inactive(change: Change) -> Impacts:
     """A queue becomes inactive: it refers to an object that does not exist, or its cohort is in a cycle of parents."""
-    # Kueue's finalizer keeps a removed object until no queue refers to it.
-    removed = (pair.before for pair in change.all_pairs if pair.before and pair.is_removed)
-    objects = change.after.objects.with_objects(removed)
+    removed = (pair.before for kind in _KEPT for pair in change.pairs(GROUP, kind) if pair.is_removed)
+    objects = change.after.objects.with_objects(filter(None, removed))
     for pair in change.pairs(GROUP, "ClusterQueue"):
         before, after = (from_objects(state.objects).by_name.get(pair.name) for state in (change.before, change.after))
         reason = inactive_reason(objects, after) if after else None
